@@ -1,14 +1,14 @@
-"""The analyser: how names, prose and queries become words, and documents ready to search.
+"""The analyser: splits names, prose and queries into words, and prepares documents for indexing.
 
     fct_users_created    fct users created
-    usersCreated         users created, and the whole as well: userscreated
+    usersCreated         users created, and the whole: userscreated
     HTML5Parser          html5 parser, html5parser
     café au lait         cafe au lait
 
-Words are runs of letters and digits, cut again where the case says so, lower-cased, without
-accents. Scripts written without spaces (Han, kana) give one word a character.
+Words are runs of letters and digits, split again where the case changes, in lower case and without
+accents. In scripts written without spaces (Han, kana) each character is a word.
 
-What an index keeps of a document that was made ready so is in `explorer.server.search.terms`.
+For how an index stores an analysed document see `explorer.server.search.terms`.
 """
 
 import hashlib
@@ -70,15 +70,15 @@ _CHUNK = re.compile(r"[^\W_]+")
 _WORD_OR_GAP = re.compile(rf"[^\W_]+|{re.escape(GAP)}")
 _SIGNS = re.compile("([^a-z0-9]+)")
 _SIGNS_OF_ANY = re.compile(r"([\W_]+)")
-# Many times faster than an expression, for text in ASCII.
+# For ASCII text, `str.translate` is many times faster than a regular expression.
 _ONLY_RUNS = "".join(char if char.isalnum() else " " for char in map(chr, range(0x80)))
 _RUNS_AND_GAPS = _ONLY_RUNS[: ord(GAP)] + GAP + _ONLY_RUNS[ord(GAP) + 1 :]
-# Control characters, which no folded text has.
+# Control characters, which do not occur in folded texts.
 SEAM = "\x1c"
 CUT = "\x1f"
 _ACCENT = re.compile("[\u0300-\u036f]")
 _CONTROL = dict.fromkeys((*range(0x20), *range(0x7F, 0xA0)), " ")
-# Endings of plurals that are more than an s, with those of the singulars.
+# Endings of plurals other than a plain s, with the endings of their singulars.
 _PLURALS = (
     ("ies", ("y",)),
     ("ses", ("s", "sis")),
@@ -98,8 +98,11 @@ _UNSPACED = (
 
 
 def fold(text: str) -> str:
-    """The text as it is compared: without case, control characters as spaces, its first
-    `MAX_TEXT` characters. Lone surrogates, which no index can hold, become `?`."""
+    """Return a text as it is compared: case-folded, with control characters as spaces.
+
+    Only the first `MAX_TEXT` characters are used. Lone surrogates, which no index can hold, become
+    `?`.
+    """
     text = text[:MAX_TEXT]
     if text.isascii():
         return text.lower() if text.isprintable() else text.translate(_CONTROL).lower()
@@ -108,12 +111,12 @@ def fold(text: str) -> str:
 
 
 def chunks(text: str) -> list[str]:
-    """The runs of letters and digits of a text, as written but for accents."""
+    """Return the runs of letters and digits of a text, as written except for accents."""
     return _CHUNK.findall(plain_letters(text[:MAX_TEXT]))
 
 
 def plain_letters(text: str) -> str:
-    """The text without accents."""
+    """Return a text without accents."""
     if text.isascii():
         return text
     text = text.encode("utf-8", "replace").decode()
@@ -122,7 +125,7 @@ def plain_letters(text: str) -> str:
 
 @cached_short(32 << 20, longest=64)
 def split(chunk: str) -> tuple[str, ...]:
-    """The words of one run, cut where the case or the script changes."""
+    """Return the words of one run, split where the case or the script changes."""
     if chunk.isascii() and (chunk.islower() or chunk.isupper() or chunk.isdigit()):
         return (chunk.lower()[:MAX_WORD],)
     cuts = [0, *(at for at in range(1, len(chunk)) if _is_cut(chunk, at)), len(chunk)]
@@ -143,9 +146,11 @@ def _is_unspaced(char: str) -> bool:
 
 
 def singulars(word: str) -> tuple[str, ...]:
-    """The words of which a folded English word may be the plural, by its ending: `categories` of
-    `category`, `statuses` of `status`. Some are no words, which find nothing; what does not look
-    like a plural has none."""
+    """Return the words whose plural a folded English word may be, judging by its ending.
+
+    `categories` gives `category`, `statuses` gives `status`. Some results are not words; these find
+    nothing. Empty for a word that does not look like a plural.
+    """
     if len(word) < 4 or not (word.isascii() and word.isalpha()) or not word.endswith("s"):
         return ()
     if word.endswith(("ss", "us", "is")):
@@ -158,21 +163,23 @@ def singulars(word: str) -> tuple[str, ...]:
 
 
 def joined(text: str) -> str:
-    """The text as one word: its letters and digits only, `fct_users` as `fctusers`."""
+    """Return the letters and digits of a text as one word: `fct_users` as `fctusers`."""
     return "".join("".join(split(chunk)) for chunk in chunks(text))
 
 
 def word_line(values: Iterable[str]) -> str:
-    """Every word of the values on one line, in order, `GAP` between values and around wholes.
+    """Return every word of the values on one line, in order.
 
+    `GAP` is between values and before wholes, which are runs that were split into several words.
     ` users created | orders | userscreated ` has the word users if it contains ` users `, a word
-    that begins so if it contains ` us`, and a phrase if it contains the words side by side.
+    that begins with us if it contains ` us`, and a phrase if it contains its words one after the
+    other.
     """
     text = f" {GAP} ".join([value[:MAX_TEXT] for value in values])
     if text.isascii():
         found = text.translate(_RUNS_AND_GAPS).split()
         if text == text.lower():
-            # Nothing is cut where the case changes.
+            # In lower case, no run is split.
             if max(map(len, found), default=0) > MAX_WORD:
                 found = [word[:MAX_WORD] for word in found]
             return f" {' '.join(found)} "
@@ -188,18 +195,22 @@ def word_line(values: Iterable[str]) -> str:
 
 
 def in_words(folded: str) -> str:
-    """A folded text as its runs of letters and digits, one space between: how prose is compared."""
+    """Return the runs of letters and digits of a folded text with one space between them.
+
+    Prose is compared in this form.
+    """
     if folded.isascii():
         return " ".join(folded.translate(_ONLY_RUNS).split())
     return " ".join(_CHUNK.findall(folded))
 
 
 def pieces(folded: str) -> tuple[str, ...]:
-    """A folded text cut after every run of characters that are neither letter nor digit.
+    """Split a folded text after every run of characters that are neither letters nor digits.
 
     `db.fct_orders` gives `db<SEAM>.`, `fct<SEAM>_`, `orders`: each piece is letters and digits,
-    then what follows them, with a `SEAM` between. Put together they are the text, so a part of a
-    text can be found as neighbouring pieces, the first and the last of them cut short.
+    then the characters that follow them, with a `SEAM` between. Joined, without the `SEAM`s, the
+    pieces are the text. So a part of a text can be found as consecutive pieces, of which the first
+    and the last may be incomplete.
     """
     runs = (_SIGNS if folded.isascii() else _SIGNS_OF_ANY).split(folded)
     if len(runs) == 1:
@@ -209,17 +220,18 @@ def pieces(folded: str) -> tuple[str, ...]:
 
 
 _LONGEST_TERM = 512
-# Before a number among texts: `1.10` equals the number 1.1, and not the text.
+# Prefix of a number in a field that also holds texts: `1.10` equals the number 1.1, but not the
+# text 1.1.
 _NUMBER = "="
 _TRUE = frozenset({"true", "yes", "1"})
 _FALSE = frozenset({"false", "no", "0"})
 
 
 def forms(trait: Trait, value: Scalar) -> tuple[str, ...]:
-    """The folded texts that a value equals, itself first.
+    """Return the folded texts that a value equals, its own text first.
 
-    A URN equals its bare name too (`pii` for `urn:li:tag:PII`), the path of a column its plain
-    path and its last name. Of prose only the letters and digits are compared.
+    A URN also equals its bare name (`pii` for `urn:li:tag:PII`), a column path also its simple path
+    and its last name. Of prose, only letters and digits are compared.
     """
     if isinstance(value, str):
         if trait.prose:
@@ -237,7 +249,7 @@ def forms(trait: Trait, value: Scalar) -> tuple[str, ...]:
 
 @cached_short(16 << 20)
 def bare_names(value: str) -> tuple[str, ...]:
-    """What a URN is called in short, as written; nothing for what is no URN."""
+    """Return the short names of a URN, as written; empty for a text that is not a URN."""
     if not value.startswith("urn:li:"):
         return ()
     try:
@@ -249,8 +261,11 @@ def bare_names(value: str) -> tuple[str, ...]:
 
 
 def readable(trait: Trait, value: str) -> str:
-    """What free text looks into: the name of a URN, the path of a column without the types and
-    the version in it, which every column of its kind has; any other text as it is."""
+    """Return the text of a value that free-text search uses.
+
+    This is the name of a URN, the path of a column without the types and the version that it shares
+    with all columns of its kind, and any other text unchanged.
+    """
     if value.startswith("urn:li:"):
         return (bare_names(value) or (value,))[0]
     return _plain_path(value) if trait.column and value.startswith("[") else value
@@ -262,7 +277,7 @@ def _plain_path(value: str) -> str:
 
 
 def needle(trait: Trait, text: str) -> str:
-    """What is asked for, in the form it is compared in."""
+    """Return a text that is searched for in the form in which values are compared."""
     if trait.nature in ("number", "date"):
         asked = number(trait, text)
         return fold(text) if asked is None else _digits(asked)
@@ -277,18 +292,21 @@ def needle(trait: Trait, text: str) -> str:
 
 
 def number_form(value: float) -> str:
-    """What a number in a mixed field equals, and no text does."""
+    """Return the form of a number in a mixed field, which no text equals."""
     return f"{_NUMBER}{_digits(value)}"
 
 
 def number(trait: Trait, text: str) -> float | None:
-    """A text as the number it is; as milliseconds since 1970 for a date of a date field."""
+    """Return the number in a text, or `None`.
+
+    For a date field a date counts too, as milliseconds since 1970.
+    """
     found = as_number(text)
     return _date_millis(text) if found is None and trait.nature == "date" else found
 
 
 def as_number(text: str) -> float | None:
-    """A text as the finite number it is."""
+    """Return the finite number in a text, or `None`."""
     try:
         found = float(text)
     except ValueError:
@@ -301,7 +319,7 @@ def _digits(value: float) -> str:
 
 
 def _bounded(text: str) -> str:
-    """A term no longer than terms are kept; a longer one ends in a digest of the whole."""
+    """Return a term within the maximum length; a longer one ends in a digest of the whole."""
     if len(text) <= _LONGEST_TERM:
         return text
     digest = hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
@@ -325,7 +343,7 @@ def _text_forms(value: str, is_column: bool) -> tuple[str, ...]:
 
 
 def _plain_type(folded: str) -> str:
-    # GraphQL says CORP_USER where the registry says corpuser.
+    # GraphQL has CORP_USER where the registry has corpuser.
     return folded.replace("_", "")
 
 
@@ -362,12 +380,12 @@ _MAX_FACET = 1_000
 
 @dataclass(frozen=True)
 class AnalysedDocument:
-    """A document with what is asked of it prepared.
+    """A document with the values that an index needs.
 
-    lines         its words: those of its names, those of each weight above the common one (best
-                  first), those of the common weight, those below it
-    joined_names  its names as one word each, and the last part of a dotted name
-    references    the URNs among what free text looks into
+    lines         its words: those of its names, those of each weight above the common one (heaviest
+                  first), those of the common weight, those of lower weights
+    joined_names  its names as one word each, and the last parts of dotted names
+    references    the URNs among the values that free-text search uses
     """
 
     document: Document
@@ -378,18 +396,21 @@ class AnalysedDocument:
 
     @cached_property
     def words(self) -> str:
-        """All lines as one; words of different lines are not side by side in it."""
+        """All lines as one. Words of different lines are not neighbours in it."""
         return "".join(self.lines)
 
     @cached_property
     def key(self) -> str:
-        """Puts documents that fit equally well in order, see `order_key`."""
+        """The sort key among documents that match equally well, see `order_key`."""
         return order_key(self.document)
 
     @cached_property
     def facets(self) -> tuple[tuple[str, str], ...]:
-        """Every facet field with every value that it counts; structured properties are counted
-        whether they are shown as facets or not, for that may change."""
+        """Every facet field with every value that it counts.
+
+        Structured properties are counted whether or not they are shown as facets, because that
+        setting may change.
+        """
         counted = self.vocabulary.counting(tuple(self.document.fields))
         return tuple(
             (name, value)
@@ -399,7 +420,7 @@ class AnalysedDocument:
 
 
 def analyse(vocabulary: Vocabulary, document: Document) -> AnalysedDocument:
-    """Prepare a document; about 0.1 ms."""
+    """Analyse a document; about 0.1 ms."""
     entity_type = document.entity_type
     strong = vocabulary.strong
     by_rank: list[list[str]] = [[] for _ in range(len(strong) + 2)]
@@ -433,28 +454,30 @@ def analyse(vocabulary: Vocabulary, document: Document) -> AnalysedDocument:
 
 
 def values_of(document: Document, name: str) -> tuple[Scalar, ...]:
-    """The values of a field of a document, those that every entity has among them."""
+    """Return the values of a field of a document; the field may be one that every entity has."""
     if name in _VIRTUAL:
         return _VIRTUAL[name](document)
     return document.fields.get(name, ())
 
 
 def order_key(document: Document) -> str:
-    """What puts documents that fit equally well in order: more used first, then by URN.
+    """Return the sort key among documents that match equally well: most used first, then by URN.
 
-    In hexadecimal, which keeps the order and can be named in a query of the index.
+    The key is hexadecimal, which keeps the order and can be used in a query of the index.
     """
     return f"{USED_MOST - usage_step(document.usage):x}{document.urn}".encode().hex()
 
 
 def urn_in_order(key: str) -> str:
-    """The URN in a key that `order_key` made."""
+    """Return the URN in a key of `order_key`."""
     return bytes.fromhex(key).decode()[1:]
 
 
 def facet_values(document: Document, name: str, vocabulary: Vocabulary) -> tuple[str, ...]:
-    """The values of a field as a facet counts them, each of those that a filter takes for one
-    once; far too long ones are not counted."""
+    """Return the values of a field as its facet counts them.
+
+    Values that a filter does not distinguish are counted once; very long values are not counted.
+    """
     given = [
         text
         for field in vocabulary.counted_for(name)
@@ -470,7 +493,7 @@ def facet_values(document: Document, name: str, vocabulary: Vocabulary) -> tuple
 
 
 def as_text(value: Scalar) -> str:
-    """A value as text."""
+    """Return a value as text."""
     match value:
         case bool():
             return "true" if value else "false"
@@ -481,7 +504,7 @@ def as_text(value: Scalar) -> str:
 
 
 def names_of(vocabulary: Vocabulary, document: Document) -> tuple[str, ...]:
-    """What an entity is called, as written: the name it is shown by, then those in its fields."""
+    """Return the names of an entity as written: its display name, then those in its name fields."""
     found = [document.name]
     for name in vocabulary.naming(document.entity_type):
         found += [value for value in document.fields.get(name, ()) if isinstance(value, str)]
@@ -495,7 +518,7 @@ def _rank(weight: float, strong: tuple[float, ...]) -> int:
 
 
 def join_names(names: Iterable[str]) -> tuple[str, ...]:
-    """Names as one word each, and the last parts of dotted names."""
+    """Return names as one word each, and the last parts of dotted names."""
     found: dict[str, None] = {}
     for name in names:
         found[joined(name)[:NAME_CUT]] = None
@@ -506,10 +529,13 @@ def join_names(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def usage_step(usage: float) -> int:
-    """Usage in doublings, at most 15, so that only a clear difference changes the order."""
+    """Return the number of times that usage doubled, at most 15.
+
+    So only a clear difference in usage changes the order.
+    """
     return min(int(math.log2(1 + usage)), USED_MOST) if usage > 0 else 0
 
 
 def use_of(usage: float) -> float:
-    """The part of a score that comes from usage, below 1."""
+    """Return the part of a score that comes from usage, below 1."""
     return usage_step(usage) / (USED_MOST + 1)

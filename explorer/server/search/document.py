@@ -1,7 +1,7 @@
-"""A document: all that can be searched of one entity, and the folders that it stands in.
+"""The search document of an entity, and the folders that it is in.
 
-There is no second tree of folders: a folder exists as long as an entity names it, and its counts
-are those of a search, so that text and filters narrow them too.
+Folders are not stored separately: a folder exists as long as an entity is in it, and its counts are
+those of a search, so the text and the filter of a search apply to them too.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -39,8 +39,11 @@ _ALL = Filter()
 
 @dataclass(frozen=True, slots=True)
 class FolderQuery:
-    """Which folders: those right below `path`, ids from the top, that entities of these types (None
-    for all) which the text and the filter let through are found in or below."""
+    """A query for the folders directly below a path, given as folder ids from the top.
+
+    Only entities of these types (`None` for all) that match the text and the filter are counted,
+    and only folders that contain some are returned.
+    """
 
     entity_types: tuple[str, ...] | None
     path: tuple[str, ...]
@@ -50,7 +53,7 @@ class FolderQuery:
 
 @dataclass(frozen=True, slots=True)
 class FolderCount:
-    """A folder: how many entities are in or below it, and whether it has folders itself."""
+    """A folder, with the number of entities in or below it and whether it has subfolders."""
 
     id: str
     count: int
@@ -59,24 +62,27 @@ class FolderCount:
 
 @dataclass(frozen=True, slots=True)
 class FolderListing:
-    """The folders of a path by their ids, of `total` entities in and below the path."""
+    """The folders directly below a path, ordered by id.
+
+    `total` is the number of entities in or below the path.
+    """
 
     total: int
     folders: tuple[FolderCount, ...]
 
 
 def folder_key(path: Sequence[str]) -> str:
-    """A folder as one text; those that hold it begin it."""
+    """Return a folder as one text, which begins with the keys of the folders that contain it."""
     return "".join(f"{_MARK}{one}" for one in path)
 
 
 def folder_keys(path: Sequence[str]) -> list[str]:
-    """The folder and all that hold it, from the top."""
+    """Return the keys of the folders that contain a folder, from the top, and its own."""
     return [folder_key(path[:depth]) for depth in range(1, min(len(path), _DEEPEST) + 1)]
 
 
 def folders_in(aspect: Mapping[str, Any] | None) -> tuple[tuple[str, str], ...]:
-    """The way to an entity as (id, URN or nothing), from the value of its browsePathsV2."""
+    """Return the path to an entity as (id, URN or empty text), from its `browsePathsV2`."""
     path = aspect.get("path") if aspect else None
     return tuple(
         (entry["id"], entry.get("urn") or "")
@@ -86,7 +92,10 @@ def folders_in(aspect: Mapping[str, Any] | None) -> tuple[tuple[str, str], ...]:
 
 
 def listed(counts: Mapping[str, tuple[int, int]]) -> Iterable[FolderCount]:
-    """Folders from their keys with how many entities are below, and how many of those deeper."""
+    """Yield folders in the order of their keys.
+
+    Each key has the number of entities in or below the folder, and in or below its subfolders.
+    """
     for key in sorted(counts):
         count, deeper = counts[key]
         if count > 0:
@@ -97,17 +106,17 @@ Scalar: TypeAlias = str | float | bool
 
 _NUMBERS = frozenset({"COUNT", "DATETIME", "DOUBLE"})
 BROWSE_PATHS = "browsePathsV2"
-"""The aspect that says where an entity stands among folders."""
+"""The aspect with the folders that an entity is in."""
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One entity as search sees it.
+    """The values of one entity that search uses.
 
-    `fields` holds the values of every searchable field that has any, strings as stored, times as
-    milliseconds since 1970 UTC, and `urn`, `_entityType` and `removed` always. `usage` counts the
-    queries of 30 days. `folders` is the way to it
-    from the top, each folder as its id and the URN of the entity behind it, if there is one.
+    `fields` has the values of every searchable field that has any, strings as stored, times as
+    milliseconds since 1970 UTC; `urn`, `_entityType` and `removed` are always there. `usage` is the
+    number of queries in the last 30 days. `folders` is the path to the entity from the top: each
+    folder as its id and the URN of the entity behind it, or an empty text.
     """
 
     urn: str
@@ -120,12 +129,12 @@ class Document:
 
 
 def build_document(registry: Registry, urn: Urn, aspects: Mapping[str, Any]) -> Document:
-    """The document of an entity from the values of its latest aspects by aspect name.
+    """Build the document of an entity from the values of its latest aspects, by aspect name.
 
-    The key's fields are there even when `aspects` lacks the key aspect. Entries of a map are
+    The fields of the key are set even when `aspects` lacks the key aspect. Entries of a map are
     indexed as `key=value`, values of structured properties under `structuredProperties.<id>`.
-    Raises `UnknownName` for an entity the registry has not, `InvalidUrn` for a URN that does not
-    fit its key.
+    Raises `UnknownName` for an entity type that the registry lacks, and `InvalidUrn` for a URN that
+    does not fit its key.
     """
     entity_type = urn.entity_type
     searched = _searched(registry, entity_type)
@@ -139,7 +148,7 @@ def build_document(registry: Registry, urn: Urn, aspects: Mapping[str, Any]) -> 
         if not value:
             continue
         for field, step in declared:
-            # Most aspects have few of their fields.
+            # Most aspects have values for only a few of their fields.
             values = dict.fromkeys(_values(field, value)) if step is None or step in value else {}
             if values:
                 if field.name in found:
@@ -174,9 +183,12 @@ def build_document(registry: Registry, urn: Urn, aspects: Mapping[str, Any]) -> 
 
 
 class _Searched(NamedTuple):
-    """What is searched of an entity type: its aspects with their searchable fields, each with the
-    name that its path begins with if it does; the names of the fields that say whether others have
-    values; and whether any field describes an entity."""
+    """The searchable fields of an entity type, prepared for `build_document`.
+
+    `aspects` has each aspect with its fields; each field has the first name of its path, or `None`
+    if the path does not begin with a name. `has` names the derived fields that tell whether others
+    have values. `is_described` tells whether any field is a description.
+    """
 
     key: str
     aspects: tuple[tuple[str, tuple[tuple[SearchField, str | None], ...]], ...]
@@ -207,7 +219,7 @@ def _searched(registry: Registry, entity_type: str) -> _Searched:
 
 
 def _has_text(documentation: Any) -> bool:
-    """Whether the texts that people and rules wrote beside an entity hold any."""
+    """Return whether the `documentation` aspect, with texts by people and rules, has any text."""
     return any(
         isinstance(text, str) and text.strip()
         for text in reach(documentation or {}, "documentations.*.documentation")
@@ -215,7 +227,7 @@ def _has_text(documentation: Any) -> bool:
 
 
 def _values(field: SearchField, value: Any) -> Iterable[Scalar]:
-    """The values of a search field inside an aspect, those that say something."""
+    """Return the values of a search field inside an aspect, without blank ones."""
     path = field.path
     if field.kind == "BROWSE_PATH_V2":
         folders = [folder for folder in reach(value, path) if isinstance(folder, str)]

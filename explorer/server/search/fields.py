@@ -1,4 +1,4 @@
-"""The vocabulary of search: which fields there are, of what nature, and what stands for what."""
+"""The search vocabulary: the searchable fields, their natures and their alternative names."""
 
 import hashlib
 import threading
@@ -29,23 +29,23 @@ Nature = Literal["text", "term", "number", "date", "boolean"]
 URN = "urn"
 ENTITY_TYPE = "_entityType"
 REMOVED = "removed"
-# Not to be asked for by this name: all that an entity is called, which `name` stands for.
+# All names of an entity. Queries use `name` for it.
 DISPLAY = "_name"
 CALLED = ("name", "id", "editedName")
-# What every entity has, whatever its aspects.
+# The fields of every entity, whatever its aspects.
 VIRTUAL = (URN, ENTITY_TYPE, REMOVED, DISPLAY, USE)
 
 _NUMBERS = frozenset({"COUNT", "DOUBLE"})
 _TERMS = frozenset({"URN"})
-# What tells whether an entity is described.
+# The derived field of description fields.
 _DESCRIBES = "hasDescription"
-# Map values and paths of columns are of kind TEXT too, and yet one thing each.
+# Map values and column paths are of kind TEXT too, but each is a single value, not prose.
 _UNDIVIDED = frozenset({"*", "$key", "fieldPath"})
 
-# What free text finds a value of a structured property with.
+# The weight of structured properties in free-text search.
 _PROPERTY_WEIGHT = 1.0
 
-# A field and those that hold the same thing said in another place.
+# A field, and the fields that have the same information from another place.
 _ALSO: Mapping[str, tuple[str, ...]] = {
     "tags": ("fieldTags", "editedFieldTags"),
     "fieldTags": ("editedFieldTags",),
@@ -56,7 +56,7 @@ _ALSO: Mapping[str, tuple[str, ...]] = {
     "origin": ("env",),
     "env": ("origin",),
 }
-# What DataHub's newer releases call fields of ours.
+# Names of these fields in newer releases of DataHub.
 _OTHER_NAMES: Mapping[str, str] = {
     "rowCountFeature": "rowCount",
     "sizeInBytesFeature": "sizeInBytes",
@@ -65,13 +65,13 @@ _OTHER_NAMES: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Trait:
-    """What a field holds.
+    """The nature of a field, which decides how it is indexed and compared.
 
-    `text` is compared as written and by its parts, `term` is a URN or one of few values. `prose`
-    is text of several words, any of which may be asked for; `column` holds paths of columns;
-    `derived` says whether other fields have values, so that what is not true is false. `mixed` is
-    text of which some may be numbers, as that of structured properties. `targets` are the entity
-    types that a bare name may mean.
+    Of the natures, `text` is compared as a whole and by parts; `term` is a URN or one of few
+    values. `prose` is text of several words, each of which can be searched for; `column` has column
+    paths; `derived` tells whether other fields have values, so a document without it counts as
+    false. `mixed` is text that may include numbers, as in structured properties. `targets` are the
+    entity types that a bare name may refer to.
     """
 
     name: str
@@ -84,27 +84,30 @@ class Trait:
 
     @property
     def cut(self) -> int:
-        """How many characters of a value the index keeps as one term. There are too many
-        different texts to keep them whole; beyond this they are told apart by their pieces."""
+        """The number of characters of a value that the index keeps as one term.
+
+        There are too many distinct texts to keep each as a whole; longer ones are distinguished by
+        their pieces.
+        """
         if self.nature != "text" or self.name == URN:
             return 512
         return 8 if self.prose else 64
 
     @property
     def order_cut(self) -> int:
-        """How many characters decide which of two texts comes first."""
+        """The number of characters by which two texts are ordered."""
         return min(self.cut, 64)
 
     def is_whole(self, folded: str) -> bool:
-        """Whether a text asked for is one that the index keeps as one term."""
+        """Return whether the index keeps a text as one whole term."""
         return self.nature != "text" or len(folded) < self.cut
 
 
 class Vocabulary:
     """The searchable fields of a registry, by name and by entity type.
 
-    Those of a registry never change. Structured properties make more of them, which come and go
-    with `define`: an index made before holds their values all the same.
+    The fields of the registry never change. Structured properties add fields, which `define` adds
+    and removes; an index created before that has their values too.
     """
 
     def __init__(self, registry: Registry) -> None:
@@ -118,18 +121,21 @@ class Vocabulary:
         self._weights = {name: _weights(fields) for name, fields in self._declared.items()}
         self._naming = {name: self._names_in(fields) for name, fields in self._declared.items()}
         self._defining = threading.Lock()
-        # Replaced as a whole, so that whoever reads has one state of it.
+        # Replaced, not modified, so that a reader always has one consistent state.
         self._defined: Mapping[str, Definition] = {}
         self.generation = 0
-        """Counts the changes of the structured properties that are defined."""
-        # Asked for with every query, and mostly for the same types.
+        """The number of changes to the structured properties so far."""
+        # Needed by every query, and mostly for the same types.
         self._facets = lru_cache(maxsize=256)(self._facets_of)
         self._known = lru_cache(maxsize=256)(self._known_to)
         self._property_fields = lru_cache(maxsize=64)(self._property_fields_of)
         self.counting = lru_cache(maxsize=256)(self._counting_of)
-        """The facet fields that count the values of some fields and of those that every entity
-        has, and the structured properties among the fields."""
-        # Weights above the common one, best first; the common one and what is below follow.
+        """The facet fields that count the values of these fields.
+
+        The fields that every entity has are counted too, as are the structured properties among the
+        given fields.
+        """
+        # The weights above the common one, highest first; the common weight and lower ones follow.
         self.strong = tuple(
             sorted(
                 {
@@ -144,23 +150,30 @@ class Vocabulary:
         )
 
     def trait(self, name: str) -> Trait:
-        """The nature of a field; text for one that no aspect declares."""
+        """Return the trait of a field; the nature is text for a field that no aspect declares."""
         return self.traits.get(name) or Trait(name, "text", mixed=name.startswith(PREFIX))
 
     def weights(self, entity_type: str) -> dict[str, float]:
-        """The fields of an entity type that free text looks into, with their weights; not those of
-        structured properties."""
+        """Return the fields of an entity type that free-text search uses, with their weights.
+
+        Structured properties are not among them.
+        """
         return self._weights.get(entity_type, {})
 
     def weight(self, entity_type: str, name: str) -> float | None:
-        """The weight of a field of an entity type; None where free text does not look into it."""
+        """Return the weight of a field of an entity type.
+
+        `None` if free-text search does not use the field.
+        """
         if name.startswith(PREFIX):
             return _PROPERTY_WEIGHT
         return self.weights(entity_type).get(name)
 
     def define(self, urn: str, definition: Definition | None) -> None:
-        """Know the structured property of a URN as it is defined now; None for one that is not
-        defined any more, or was soft-deleted."""
+        """Set the definition of a structured property.
+
+        `None` removes it: it is no longer defined, or was soft-deleted.
+        """
         with self._defining:
             if self._defined.get(urn) == definition:
                 return
@@ -169,15 +182,17 @@ class Vocabulary:
             self.generation += 1
 
     def property_fields(self, entity_types: Iterable[str] | None) -> Mapping[str, Definition]:
-        """The fields of the structured properties that entities of these types may have, of all
-        types for None, by name."""
+        """Return the structured-property fields that entities of these types may have, by name.
+
+        `None` stands for all types.
+        """
         types = None if entity_types is None else tuple(entity_types)
         return self._property_fields(self.generation, types) if self._defined else {}
 
     def _property_fields_of(
         self, generation: int, entity_types: tuple[str, ...] | None
     ) -> dict[str, Definition]:
-        del generation  # What was found is of this one.
+        del generation  # Only part of the cache key.
         defined = self._defined
         entities = self.registry.entities
         types = set(entities if entity_types is None else entity_types)
@@ -189,42 +204,42 @@ class Vocabulary:
         }
 
     def naming(self, entity_type: str) -> tuple[str, ...]:
-        """The fields of an entity type that hold its names: those completed while one types."""
+        """Return the fields with the names of an entity type, which autocompletion uses."""
         return self._naming.get(entity_type, ())
 
     def facets(self, entity_types: tuple[str, ...] | None) -> Mapping[str, str]:
-        """The facet fields of the entity types, each with its label, the entity type first.
+        """Return the facet fields of the entity types with their labels, the entity type first.
 
-        Structured properties are among them where their settings say `showInSearchFilters`.
+        Structured properties are included if their settings have `showInSearchFilters`.
         """
         own = self.property_fields(entity_types)
         shown = {name: own[name].label for name in sorted(own) if own[name].is_facet}
         return {**self._facets(entity_types), **shown} if shown else self._facets(entity_types)
 
     def known(self, entity_types: tuple[str, ...] | None) -> frozenset[str]:
-        """Every name that can be filtered by among the entity types."""
+        """Return every name that can be filtered by among the entity types."""
         own = self.property_fields(entity_types)
         return self._known(entity_types) | frozenset(own) if own else self._known(entity_types)
 
     def meant_by(self, name: str, known: frozenset[str]) -> tuple[str, ...]:
-        """The known fields that a name stands for, itself first; empty for a name of none."""
+        """Return the known fields that a name stands for, itself first; empty if unknown."""
         name = name.removesuffix(".keyword")
         name = _OTHER_NAMES.get(name, name)
         if name == "name":
             return (DISPLAY,)
         if name.startswith(PREFIX):
-            # DataHub's own index, and so its facets, have underscores in the place of dots.
+            # DataHub's own index, and therefore its facets, have underscores instead of dots.
             spelled = (one for one in known if one.startswith(PREFIX) and _plain(one) == name)
             return (name,) if name in known else tuple(spelled)[:1]
         meant = (name, *_ALSO.get(name, ()))
         return tuple(one for one in meant if one in known)
 
     def counted_for(self, name: str) -> tuple[str, ...]:
-        """The fields whose values a facet counts: those that a filter by its name looks into."""
+        """Return the fields whose values a facet counts: those that a filter by it uses."""
         return (name, *_ALSO.get(name, ()))
 
     def resolve(self, name: str, known: frozenset[str]) -> tuple[str, ...]:
-        """As `meant_by`, but raises `UnknownName` for a field that cannot be searched."""
+        """Do the same as `meant_by`, but raise `UnknownName` for an unknown field."""
         meant = self.meant_by(name, known)
         if not meant:
             raise UnknownName("searchable field", name, known)
@@ -232,8 +247,10 @@ class Vocabulary:
 
     @cached_property
     def descriptions(self) -> tuple[str, ...]:
-        """The names of the fields of prose that describe an entity and that free text looks into,
-        sorted."""
+        """The prose fields that describe an entity and that free-text search uses.
+
+        Sorted by name.
+        """
         return tuple(
             sorted(
                 {
@@ -248,7 +265,7 @@ class Vocabulary:
 
     @cached_property
     def facet_names(self) -> frozenset[str]:
-        """The facet fields of any entity type, without those of structured properties."""
+        """The facet fields of all entity types, without those of structured properties."""
         return frozenset(self._facets(None))
 
     def _counting_of(self, fields: tuple[str, ...]) -> tuple[str, ...]:
@@ -266,12 +283,12 @@ class Vocabulary:
 
     @cached_property
     def derived(self) -> frozenset[str]:
-        """The names of the fields that say whether others have values."""
+        """The names of the fields that tell whether others have values."""
         return frozenset(name for name, trait in self.traits.items() if trait.derived)
 
     @cached_property
     def digest(self) -> str:
-        """Changes when an index made with one vocabulary does not fit another."""
+        """A digest that differs if an index of one vocabulary does not fit another."""
         parts = [f"{trait}" for _, trait in sorted(self.traits.items())]
         parts += [
             f"{entity_type} {self.weights(entity_type)} {self.naming(entity_type)} "

@@ -1,31 +1,34 @@
-"""What an index keeps of a document, field by field.
+"""The schema of an index, documents in its form, and the queries that depend on it.
 
-urn        the URN as written, to replace and to find a document by
-order      its place among documents that fit equally well, in hexadecimal, as a column
-shuffle    a number that has nothing to do with the order, as a column: a sort by it is a sample
-document   the document itself
-is         `field<US>form` for every form of every value, long texts cut
+The fields of the schema:
+
+urn        the URN as written, to find and to replace a document by
+order      the rank of the document among equally good matches, in hexadecimal, as a column
+shuffle    a number unrelated to the order, as a column: sorting by it gives a random sample
+document   the document itself, stored
+is         `field<US>form` for each form of each value, long texts truncated
 has        the names of the fields that have a value
-refers     the URNs the document is found by when a URN is typed
-pieces     `field<GS>piece` with positions, each value between two marks: parts of texts
-called     the names as one word each; `calling` their beginnings
+refers     the URNs by which the document is found when a URN is typed
+pieces     `field<GS>piece` with positions, each value between two marks: for parts of texts
+called     the names, each as one word; `calling` their prefixes
 name, strong*, any, weak
-           `.words`, and `.starts` with their beginnings. `any` has all words with positions,
-           `strong*` those of the heavier weights that no heavier one has, `weak` those that
-           only fields below the common weight have
+           `.words`, and `.starts` with their prefixes. `any` has all words with positions;
+           `strong*` the words of the heavier weights that no heavier weight has; `weak` the
+           words that only fields below the common weight have
 facet      the values of the facet fields, as columns
-numbers    the values of the fields compared as numbers, as columns within a JSON field, coded as in
+numbers    the values of fields compared as numbers, as columns of a JSON field, coded as in
            `sorts`
-used       how much the entity is used, as a column
-sort*      for each field that is often sorted by the value to do so, in order as texts are, as
-           columns
-sorts      the same for the other fields, as columns within a JSON field
-under      every folder the document is found below, from the top, by their ids
-folders    the same as columns, the folders at each depth
+used       the usage of the entity, as a column
+sort*      for each field that is often sorted by, a text that sorts as its value does, as a
+           column
+sorts      the same for the other fields, as columns of a JSON field
+under      the key of every folder the document is in or below, from the top
+folders    the same as columns, one for the folders of each depth
 
-A part of a text is found as neighbouring pieces: `the orders_daily` is kept as `<BEGIN>the<SEAM> `,
-`orders<SEAM>_`, `daily<END>`, the outer ones cut short, whatever is in between. The pieces are few
-where whole values are not, which makes this many times faster than looking through values.
+A part of a text is found as consecutive pieces: `the orders_daily` is indexed as
+`<BEGIN>the<SEAM> `, `orders<SEAM>_`, `daily<END>`. Of a part, the first and the last piece may be
+incomplete; the pieces in between match as a whole. There are few distinct pieces but many distinct
+values, so this is many times faster than scanning the values.
 """
 
 import zlib
@@ -77,7 +80,7 @@ _MUST, _SHOULD, _NOT = tantivy.Occur.Must, tantivy.Occur.Should, tantivy.Occur.M
 
 
 def both(queries: Sequence[tantivy.Query]) -> tantivy.Query:
-    """What all of the queries find; of none, everything."""
+    """Return the conjunction of queries; of none, the query for everything."""
     if len(queries) == 1:
         return queries[0]
     if not queries:
@@ -86,7 +89,7 @@ def both(queries: Sequence[tantivy.Query]) -> tantivy.Query:
 
 
 def either(queries: Sequence[tantivy.Query]) -> tantivy.Query:
-    """What any of the queries finds; of none, nothing."""
+    """Return the disjunction of queries; of none, the query for nothing."""
     if len(queries) == 1:
         return queries[0]
     if not queries:
@@ -95,7 +98,7 @@ def either(queries: Sequence[tantivy.Query]) -> tantivy.Query:
 
 
 def at_least(queries: Sequence[tantivy.Query], least: int) -> tantivy.Query:
-    """What so many of the queries find."""
+    """Return the query for documents that at least this many of the queries find."""
     if least == len(queries):
         return both(queries)
     if least == 1:
@@ -106,14 +109,14 @@ def at_least(queries: Sequence[tantivy.Query], least: int) -> tantivy.Query:
 
 
 def all_but(query: tantivy.Query, others: Sequence[tantivy.Query]) -> tantivy.Query:
-    """What a query finds and none of the others does."""
+    """Return the query for documents that a query finds and none of the others does."""
     if not others:
         return query
     clauses = [(_NOT, other) for other in others]
     return tantivy.Query.boolean_query([(_MUST, query), *clauses])
 
 
-# An expression has at most 1,000 states in tantivy, where a byte is up to three of them.
+# A regular expression has at most 1,000 states in tantivy, and a byte takes up to three.
 _MAX_LITERAL_BYTES = 250
 
 _SIGNS = frozenset(r"\.+*?()|[]{}^$#&-~/")
@@ -124,26 +127,26 @@ _Branch = tuple[int, str]
 
 
 def literal(text: str) -> str:
-    """The expression that stands for a text."""
+    """Return the regular expression that matches a text literally."""
     return "".join(f"\\{char}" if char in _SIGNS else char for char in text)
 
 
 def like(pattern: str) -> str:
-    """The expression that stands for a word with wildcards, `*` and `?`."""
+    """Return the regular expression for a word with the wildcards `*` and `?`."""
     wild = {"*": ".*", "?": "."}
     return "".join(wild.get(char) or literal(char) for char in pattern)
 
 
 def is_short(text: str) -> bool:
-    """Whether an expression can stand for a text."""
+    """Return whether a text is short enough for a regular expression."""
     return len(text.encode()) <= _MAX_LITERAL_BYTES
 
 
 def within(low: str | None, high: str | None, *, longest: int, strict: bool) -> list[str]:
-    """Expressions that together stand for the texts between two bounds.
+    """Return regular expressions that together match the texts between two bounds.
 
-    Texts are put in order by code points, as far as `longest` characters; the bounds are no longer
-    than that, and left out if `strict`. None leaves a side open.
+    Texts are compared by code points, up to `longest` characters. The bounds are not longer than
+    that; `strict` excludes them. `None` leaves a side open.
     """
     if low is None:
         return [".*"] if high is None else _gathered(high, _below(high, 0, longest, strict=strict))
@@ -164,7 +167,7 @@ def within(low: str | None, high: str | None, *, longest: int, strict: bool) -> 
 
 
 def _fork(one: str, other: str) -> int:
-    """How many characters two texts begin with alike."""
+    """Return the length of the common prefix of two texts."""
     alike = 0
     while alike < min(len(one), len(other)) and one[alike] == other[alike]:
         alike += 1
@@ -172,7 +175,10 @@ def _fork(one: str, other: str) -> int:
 
 
 def _above(low: str, begin: int, longest: int, *, strict: bool) -> Iterator[_Branch]:
-    """What follows so many characters of the lower bound in the texts above it."""
+    """Yield branches for the texts above a lower bound, from its character `begin` on.
+
+    A branch is the number of characters shared with the bound and an expression for the rest.
+    """
     for at in range(begin, len(low)):
         if above := _chars(ord(low[at]) + 1, _LAST):
             yield at, f"{above}.*"
@@ -183,7 +189,7 @@ def _above(low: str, begin: int, longest: int, *, strict: bool) -> Iterator[_Bra
 
 
 def _below(high: str, begin: int, longest: int, *, strict: bool) -> Iterator[_Branch]:
-    """What follows so many characters of the upper bound in the texts below it."""
+    """Yield branches for the texts below an upper bound, as `_above` does."""
     for at in range(begin, len(high)):
         yield at, ""
         if below := _chars(0, ord(high[at]) - 1):
@@ -193,7 +199,7 @@ def _below(high: str, begin: int, longest: int, *, strict: bool) -> Iterator[_Br
 
 
 def _gathered(stem: str, branches: Iterator[_Branch]) -> list[str]:
-    """The branches off a stem as few expressions, each small enough."""
+    """Return the branches off a stem as few regular expressions, each short enough for tantivy."""
     groups: dict[int, list[str]] = {}
     for at, rest in branches:
         begin = at - at % _GROUP
@@ -202,7 +208,7 @@ def _gathered(stem: str, branches: Iterator[_Branch]) -> list[str]:
 
 
 def _chars(first: int, last: int) -> str:
-    """The class of the characters between two code points; surrogates are none."""
+    """Return the character class between two code points, without surrogates."""
     if 0xD800 <= first <= 0xDFFF:
         first = 0xE000
     if 0xD800 <= last <= 0xDFFF:
@@ -212,7 +218,8 @@ def _chars(first: int, last: int) -> str:
 
 _BEGIN, _END = "\x02", "\x03"
 _CODE_END = "\x1d"
-# Stands for a space in a piece: pieces are cut at spaces, the fastest way of all that tantivy has.
+# Stands for a space in a piece. Pieces are separated by spaces, because tantivy's whitespace
+# tokeniser is its fastest.
 _BLANK = "\x1e"
 _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 _OTHERS = f"[^a-z0-9{_BEGIN}{_END}]"
@@ -222,12 +229,12 @@ _Like = Literal["is", "begins", "ends", "holds"]
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """What the piece at one place is like: a text and how the piece goes on around it."""
+    """A pattern for the piece at one position: a text, and how the piece may continue around it."""
 
     like: _Like
     text: str
-    # Of an open end, what the next characters beyond the text are one of; and whether the piece
-    # goes on after those.
+    # The character classes of the next characters beyond an open end, and whether the piece ends
+    # after them.
     beyond: tuple[str, ...] = ()
     closed: bool = False
 
@@ -250,7 +257,7 @@ class _Place:
                 return f".*{text}.*"
 
     def narrower(self) -> "list[_Place]":
-        """Places that together are this one, each like fewer pieces."""
+        """Return places that together match the same pieces, each of them fewer."""
         if self.beyond and self.beyond[-1] != _OTHERS and len(self.beyond[-1]) > 1:
             *nearer, last = self.beyond
             half = len(last) // 2
@@ -271,10 +278,11 @@ class _Place:
 
 
 def piece_line(code: str, body: str, *, prose: bool) -> str:
-    """The terms of one value of a field, in one text with spaces between them."""
+    """Return the pieces of one value of a field, prefixed by its code and separated by spaces."""
     prefix = code + _CODE_END
     if prose:
-        # Words with one space between: no need to look for anything else, and far faster so.
+        # The words have one space between them. No need to search for other characters, which is
+        # far faster.
         line = body.replace(" ", f"{SEAM}{_BLANK} {prefix}")
     else:
         line = f" {prefix}".join(pieces(body.replace(" ", _BLANK)))
@@ -282,11 +290,11 @@ def piece_line(code: str, body: str, *, prose: bool) -> str:
 
 
 class Parts:
-    """Finds parts of texts in one state of the index.
+    """Finds parts of texts in one snapshot of an index.
 
-    tantivy refuses to look at more than some thousand different pieces in one place, and says so
-    when the query runs (`is_too_wide`). With `careful` such queries are found out beforehand, by
-    running them on their own, and asked in parts.
+    tantivy refuses a query that has more than some thousand different pieces at one position, with
+    an error when the query runs (`is_too_wide`). With `careful`, such queries are detected
+    beforehand, by running them on their own, and split.
     """
 
     def __init__(self, schema: tantivy.Schema, searcher: Searcher, *, careful: bool) -> None:
@@ -295,9 +303,10 @@ class Parts:
         self._careful = careful
 
     def query(self, code: str, how: How, text: str) -> tantivy.Query:
-        """The documents with a value of a field that compares so with a folded text.
+        """Return the query for documents with a value of a field that compares with a folded text.
 
-        `words` are whole words one after the other, whatever signs are between them.
+        `how` is the comparison; `words` are whole consecutive words, whatever characters are
+        between them.
         """
         if how == "words":
             return either([self._exactly(code, terms) for terms in _word_terms(text)])
@@ -329,7 +338,7 @@ class Parts:
         return tantivy.Query.regex_phrase_query(self._schema, "pieces", [*expressions])
 
     def _split(self, prefix: str, place: _Place) -> Iterator[_Place]:
-        """A place as several, each like so few pieces that tantivy looks at them twice."""
+        """Split a place until tantivy accepts each part at two positions of a phrase."""
         if not place.is_open:
             yield place
             return
@@ -349,7 +358,7 @@ class Parts:
             yield place
 
     def _looked_through(self, code: str, places: list[_Place]) -> tantivy.Query:
-        """For texts too long for an expression: through all pieces of the field, one by one."""
+        """Match texts too long for a regular expression by scanning all pieces of the field."""
         prefix = code + _CODE_END
         terms = self._searcher.terms_with_prefix("pieces", prefix)
         kept = [term.removeprefix(prefix) for term, _ in terms]
@@ -364,7 +373,10 @@ class Parts:
 
 
 def _word_terms(text: str) -> list[list[str]]:
-    """The pieces that words of prose can be, side by side: at its ends, or inside."""
+    """Return the sequences of pieces that consecutive words of prose can be.
+
+    They differ in whether the words are at the beginning or at the end of the value.
+    """
     words = text.split()
     if not words:
         return []
@@ -383,7 +395,8 @@ def _places(how: How, text: str) -> list[_Place]:
     if how in ("equal", "prefix"):
         found[0] = _BEGIN + found[0]
     else:
-        # What a part begins with may be the rest of signs that a longer run of them began.
+        # A part that begins with such a character may begin within a longer run of them, so the
+        # `SEAM` before it is dropped.
         found[0] = found[0].removeprefix(SEAM)
     if how in ("equal", "suffix"):
         found[-1] += _END
@@ -398,18 +411,18 @@ def _places(how: How, text: str) -> list[_Place]:
     return places
 
 
-# Raise it when what is kept changes: an index of another format is made anew.
+# Increment it when the schema changes: an index of another format is made again.
 FORMAT = 13
 MAX_START = 3
 _STARTS = range(1, MAX_START + 1)
 _NUMBERS = frozenset({"number", "date"})
-# So many values of fields are kept with what was made of them, none longer.
+# The number and the length of the values whose terms are cached.
 _MOST_KEPT = 32_768
 _LONGEST_KEPT = 128
 MAX_NAME_START = 16
 
-# What front ends offer to sort by, and scrolls go on by. An empty column costs about as much time
-# with every commit as a full one.
+# The fields that front ends offer to sort by, and that scrolls are sorted by. An empty column costs
+# about as much time in every commit as a full one.
 _SORTED_OFTEN = (URN, DISPLAY, USE, "lastModifiedAt")
 
 _Stored = tuple[
@@ -420,7 +433,7 @@ _decoder = msgspec.msgpack.Decoder(_Stored)
 
 
 class Terms:
-    """The schema for a vocabulary, and documents in its form."""
+    """The schema of the index for a vocabulary. It converts documents to entries of the index."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
@@ -428,45 +441,54 @@ class Terms:
         self._sorts = {name: f"sort{at}" for at, name in enumerate(_SORTED_OFTEN)}
         self.strong = tuple(f"strong{at}" for at in range(len(vocabulary.strong)))
         self.schema = self._schema()
-        # An index for nothing but to read ranges of keys with.
+        # An index that is only used to parse range queries.
         self._ranges = self._index(None, keys_are_terms=True)
-        # Names of columns, tags, owners: the same in many documents.
+        # The same names of columns, tags and owners occur in many documents.
         self._kept = lru_cache(maxsize=_MOST_KEPT)(self._made)
 
     def open(self, path: str | None) -> tantivy.Index:
-        """The index at a path, made if there is none; in memory without a path."""
+        """Open the index at a path, and create it if there is none; `None` keeps it in memory."""
         index = self._index(path, keys_are_terms=False)
         index.config_reader("manual")
         return index
 
     def span(self, after: str | None, to: str | None, *, to_is_in: bool) -> tantivy.Query:
-        """The documents whose keys of the order are between two, the first left out."""
-        # Only the parser makes ranges of texts. Keys are hexadecimal and need no quotes.
+        """Return the query for documents whose order keys are after one key and before another.
+
+        `to_is_in` includes the second key; `None` leaves a side open.
+        """
+        # tantivy makes range queries of texts only in its query parser. Keys are hexadecimal and
+        # need no quotes.
         end = "]" if to_is_in else "}"
         return self._ranges.parse_query(f"order:{{{after or '*'} TO {to or '*'}{end}")
 
     def has_sort_column(self, field: str) -> bool:
-        """Whether tantivy can sort by a field; the others are sorted by their values."""
+        """Return whether tantivy can sort by the column of a field."""
         return field in self._sorts
 
     def sort_column(self, field: str) -> str:
-        """The column of a field by which documents are sorted; that of a field that is rarely
-        sorted by is within a JSON field, and tantivy sorts by none of those."""
+        """Return the column by which documents are sorted by a field.
+
+        The columns of rarely sorted fields are within a JSON field, by which tantivy cannot sort.
+        """
         return self._sorts.get(field) or f"sorts.{_column_of(field)}"
 
     def sorted_as(self, field: str, code: str) -> tantivy.Query:
-        """The documents whose value of a field has this code, see `sort_keys`."""
+        """Return the query for documents whose value of a field has this code, see `sort_keys`."""
         return self._ranges.parse_query(f"{self.sort_column(field)}:[{code} TO {code}]")
 
     def sorted_beyond(self, field: str, code: str, *, descending: bool) -> tantivy.Query:
-        """The documents whose coded value of a field comes after another."""
+        """Return the query for documents whose coded value of a field comes after another."""
         bounds = f"* TO {code}" if descending else f"{code} TO *"
         return self._ranges.parse_query(f"{self.sort_column(field)}:{{{bounds}}}")
 
     def number_between(
         self, field: str, low: float | None, high: float | None, *, strict: bool
     ) -> tantivy.Query:
-        """The documents with a number in a field within bounds, which are left out if `strict`."""
+        """Return the query for documents with a number in a field within bounds.
+
+        `strict` excludes the bounds; `None` leaves a side open.
+        """
         begin, end = ("*" if one is None else number_code(one) for one in (low, high))
         left, right = "{}" if strict else "[]"
         column = f"numbers.{_column_of(field)}"
@@ -476,24 +498,25 @@ class Terms:
         index = tantivy.Index(self.schema, path)
         raw = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.raw()).build()
         words = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace())
-        # The gap goes, the positions around it stay apart.
+        # `GAP` is removed, but the words around it do not become neighbours.
         lines = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).filter(
             tantivy.Filter.custom_stopword([GAP])
         )
-        # Half the time of an expression that fits nothing.
+        # An analyser that produces no terms; this takes half the time of a regular expression that
+        # matches nothing.
         nothing = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.raw()).filter(
             tantivy.Filter.remove_long(0)
         )
         index.register_tokenizer("words", words.build())
         index.register_tokenizer("lines", lines.build())
-        # The order is a column: as terms it would be as large again. To be read in a query it has
-        # to be a term all the same.
+        # The order is a column only: as terms it would take the same space again. To parse a query
+        # on it, it has to be a term nevertheless.
         index.register_tokenizer("column", raw if keys_are_terms else nothing.build())
         index.register_fast_field_tokenizer("column", raw)
         return index
 
     def make(self, analysed: AnalysedDocument) -> tantivy.Document:
-        """A document in the index's form; about 0.1 ms."""
+        """Return a document as an entry of the index; about 0.1 ms."""
         document = analysed.document
         values = {**document.fields, **{name: values_of(document, name) for name in VIRTUAL}}
         names = self._kept_names(document)
@@ -507,7 +530,7 @@ class Terms:
             if trait.mixed or trait.nature in _NUMBERS:
                 numbers[_column_of(name)] = _number_codes(trait, values[name])
             if name == "name":
-                # Asked for and sorted by through all that the entity is called.
+                # `name` is searched and sorted by as `DISPLAY`, which has all names of the entity.
                 continue
             if code := sort_code(trait, document):
                 if column := self._sorts.get(name):
@@ -515,7 +538,7 @@ class Terms:
                 else:
                     sorts[_column_of(name)] = code
             for value in values[name]:
-                # Prose seldom comes twice.
+                # The same prose seldom occurs twice.
                 is_kept = isinstance(value, str) and not trait.prose and len(value) <= _LONGEST_KEPT
                 terms, line = (self._kept if is_kept else self._made)(value, name)
                 found += terms
@@ -545,7 +568,10 @@ class Terms:
         return tantivy.Document.from_dict(kept, self.schema)
 
     def kept(self, document: Document) -> Document:
-        """A document as it comes back: without the fields that say nothing."""
+        """Return a document as it is read back.
+
+        It lacks empty fields, and derived fields that are false.
+        """
         return replace(
             document,
             fields={
@@ -556,11 +582,11 @@ class Terms:
         )
 
     def code(self, field: str) -> str:
-        """What stands for a field in `pieces`; shorter than its name."""
+        """Return the code of a field in `pieces`, which is shorter than its name."""
         return self._codes.get(field) or field.replace(" ", _BLANK)
 
     def _kept_names(self, document: Document) -> list[str]:
-        """The fields that have a value; a derived one only if it is true."""
+        """Return the names of the fields that have a value; derived fields only if true."""
         derived = self._vocabulary.derived
         names = [
             name
@@ -601,7 +627,7 @@ class Terms:
 
     def _add_words(self, kept: dict[str, Any], lines: tuple[str, ...]) -> None:
         kept["any.words"] = f" {GAP} ".join(lines)
-        # A gap is no word.
+        # `GAP` is not a word.
         seen, begun = {GAP}, set[str]()
         for name, line in zip(("name", *self.strong, None, "weak"), lines, strict=True):
             new = {*line.split()} - seen
@@ -626,17 +652,20 @@ def _number_codes(trait: Trait, values: Iterable[Scalar]) -> list[str]:
 
 @lru_cache(maxsize=1_024)
 def _column_of(field: str) -> str:
-    """A field as a key of a JSON field: in hexadecimal, for a dot in it would mean a step."""
+    """Return a field as a key of a JSON field.
+
+    It is in hexadecimal, because a dot would mean a nested key.
+    """
     return field.encode().hex()
 
 
 def is_term(field: str, form: str) -> str:
-    """The term of `is` for a field and a form."""
+    """Return the term of `is` for a field and a form."""
     return f"{field}{CUT}{form}"
 
 
 def read_document(searcher: Searcher, address: tantivy.DocAddress) -> Document:
-    """The document kept at an address; about 0.05 ms."""
+    """Return the document stored at an address; about 0.05 ms."""
     return _document(searcher.doc(address))
 
 
