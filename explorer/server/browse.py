@@ -1,4 +1,4 @@
-"""Where entities are found when browsing: stored paths, suggested paths, and shared folders."""
+"""Browse paths and folders of entities: stored, derived from the URN, and shared."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -24,27 +24,28 @@ __all__ = [
     "with_folders",
 ]
 
-# Platforms whose names are paths; any other separates with a dot unless it says otherwise.
+# Platforms whose dataset names are paths. Names on other platforms are separated by dots, unless
+# the platform has another delimiter.
 _SLASHED = frozenset({"abs", "adlsGen1", "adlsGen2", "file", "gcs", "hdfs", "s3"})
 
 
 def components(path: str) -> tuple[str, ...]:
-    """The folders of a path; slashes at the ends and empty parts mean nothing."""
+    """Return the folders of a path, ignoring empty parts and slashes at the ends."""
     return tuple(part for part in path.split("/") if part)
 
 
 def default_delimiter(platform: str | None) -> str:
-    """What separates the parts of a dataset's name where its platform does not say."""
+    """Return the delimiter in dataset names of a platform that does not specify one."""
     return "/" if platform in _SLASHED else "."
 
 
 def placements(
     urn: Urn, name: str, stored: Iterable[str] | None, delimiter: str
 ) -> tuple[Placement, ...]:
-    """The places of an entity: one for each stored path, else the default one.
+    """Return the places of an entity: one for each stored path, or the default one.
 
-    A path that ends in the entity's own name (its display name, its URN's name or the last part
-    of that) puts it into the folder before; any other path is a folder as a whole.
+    A path that ends in the entity's own name (its display name, the name in its URN or the last
+    part of that) places the entity in the folder before. Any other path is the folder itself.
     """
     paths = [components(path) for path in stored or ()]
     if not paths:
@@ -59,7 +60,7 @@ def placements(
 
 
 def browse_paths(urn: Urn, stored: Iterable[str] | None, delimiter: str) -> list[str]:
-    """The paths of an entity as texts: those stored, else the one its URN suggests, if any."""
+    """Return the paths of an entity as texts: those stored, or one derived from its URN, if any."""
     paths = [path for path in stored or () if components(path)]
     if paths:
         return paths
@@ -77,7 +78,7 @@ def _delimiter(urn: Urn, delimiter: str) -> str:
 
 
 def _default(urn: Urn, delimiter: str) -> tuple[str, ...]:
-    """The path a URN suggests, in lower case; the root where it suggests none."""
+    """Return the path derived from a URN, in lower case; empty (the root) if there is none."""
     match urn.entity_type, urn.parts:
         case (("dataset" | "mlModel" | "mlModelGroup"), (_, name, origin)):
             path = f"{origin}/{urn.platform}/{name.replace(delimiter, '/')}"
@@ -99,7 +100,7 @@ def _flow_name(flow_urn: str) -> str:
 
 
 AspectOf = Callable[[str, str], StoredAspect | None]
-"""Reads the latest version of an aspect, by URN and aspect name."""
+"""Returns the latest version of an aspect, by URN and aspect name."""
 
 _CONTAINER = "container"
 _DEEPEST = 40
@@ -112,8 +113,10 @@ def with_folders(
     delimiter: str,
     aspect_of: AspectOf,
 ) -> Mapping[str, Any]:
-    """The values of an entity's aspects, with a browsePathsV2 where its type takes one and it has
-    none. Reads one aspect for each container above it."""
+    """Add a `browsePathsV2` to the aspects of an entity that has none, if its type has that aspect.
+
+    Reads one aspect for each container above the entity.
+    """
     entity = registry.entities.get(urn.entity_type)
     if not values or BROWSE_PATHS in values or not entity or BROWSE_PATHS not in entity.aspects:
         return values
@@ -128,7 +131,7 @@ def with_folders(
 
 
 def containers_of(values: Mapping[str, Any], aspect_of: AspectOf) -> list[str]:
-    """The URNs of the containers that an entity is in, from the outermost; a circle is cut."""
+    """Return the URNs of the containers of an entity, outermost first; stops at a cycle."""
     found: list[str] = []
     at = _container(values.get(_CONTAINER))
     while at is not None and at not in found and len(found) < _DEEPEST:
@@ -144,8 +147,11 @@ def _container(value: Any) -> str | None:
 
 
 class FolderGroup(Struct, frozen=True):
-    """A folder: its id, what it is called, the URN of the entity behind it if there is one, how
-    many entities are in or below it, and whether it has folders itself."""
+    """A folder: its id, its label, and the URN of the entity behind it, if there is one.
+
+    `count` is the number of entities in or below it; `has_subgroups` tells whether it has
+    subfolders.
+    """
 
     name: str
     label: str
@@ -155,8 +161,10 @@ class FolderGroup(Struct, frozen=True):
 
 
 class FolderPage(Struct, frozen=True):
-    """A page of the folders at a path, in the order of what they are called; `total` is how many
-    folders there are, `total_entities` how many entities are in and below the path."""
+    """A page of the folders at a path, ordered by label.
+
+    `total` is the number of folders, `total_entities` the number of entities in and below the path.
+    """
 
     groups: tuple[FolderGroup, ...]
     total: int
@@ -166,7 +174,10 @@ class FolderPage(Struct, frozen=True):
 def read_folders(
     store: Store, index: SearchEngine, query: FolderQuery, start: int, count: int
 ) -> FolderPage:
-    """The folders right below a path; a few milliseconds. Raises as `SearchEngine.search`."""
+    """Return a page of the folders directly below a path; takes a few milliseconds.
+
+    Raises as `SearchEngine.search`.
+    """
     found = index.folders(query)
     labels = _labels(store, [folder.id for folder in found.folders])
 
@@ -188,7 +199,7 @@ def read_folders(
 
 
 def _labels(store: Store, ids: Sequence[str]) -> dict[str, str]:
-    """What the entities are called whose URNs are among the ids."""
+    """Return the display names of those ids that are URNs, by id."""
     urns = {one: urn for one in ids if one.startswith("urn:li:") and (urn := _parsed(one))}
     stored = store.aspects(list(urns), NAME_ASPECTS) if urns else {}
     return {

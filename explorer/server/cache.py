@@ -1,4 +1,4 @@
-"""Caches that are bounded in bytes, so that no request can make the service keep much for it."""
+"""Caches bounded in bytes, so no request can make the service keep much memory."""
 
 import threading
 from collections import OrderedDict
@@ -12,17 +12,17 @@ K = TypeVar("K")
 V = TypeVar("V")
 F = TypeVar("F", bound=Callable[..., object])
 
-# An entry larger than this is what one caller wrote for one request; it is not kept.
+# An entry larger than this is specific to one request and not cached.
 LARGEST_BYTES = 64 * 1024
 _SHORT = 128
-# A text, what is made of it, and the entry that holds both.
+# The memory per character for a text, its result, and the cache entry.
 _BYTES_PER_CHARACTER = 8
 
 
 class ByteCache(Generic[K, V]):
-    """The values used last, as many as fit into a number of bytes. Any thread may call.
+    """A least-recently-used cache, bounded in bytes. Thread-safe.
 
-    The caller says how large an entry is, in bytes; one larger than `largest` is not kept.
+    The caller gives the size of each entry in bytes. An entry larger than `largest` is not cached.
     """
 
     def __init__(self, most_bytes: int, largest: int = LARGEST_BYTES) -> None:
@@ -33,7 +33,7 @@ class ByteCache(Generic[K, V]):
         self.size_bytes = 0
 
     def get(self, key: K) -> V | None:
-        """Return the value of a key, or None when it is not kept."""
+        """Return the value of a key, or `None` if it is not cached."""
         with self._lock:
             found = self._kept.get(key)
             if found is None:
@@ -42,7 +42,7 @@ class ByteCache(Generic[K, V]):
             return found[0]
 
     def put(self, key: K, value: V, size_bytes: int) -> None:
-        """Keep a value; those used longest ago give way."""
+        """Cache a value, and evict the least recently used ones if there is no space."""
         with self._lock:
             self._drop(key)
             if size_bytes > self._largest:
@@ -53,7 +53,7 @@ class ByteCache(Generic[K, V]):
                 self._drop(next(iter(self._kept)))
 
     def clear(self) -> None:
-        """Drop every value."""
+        """Remove all values."""
         with self._lock:
             self._kept.clear()
             self.size_bytes = 0
@@ -68,10 +68,10 @@ class ByteCache(Generic[K, V]):
 
 
 def cached_short(most_bytes: int, longest: int = _SHORT) -> Callable[[F], F]:
-    """Decorate a function of a text, and maybe more, that is asked about the same texts again.
+    """Decorate a function of a text, and possibly more arguments, to cache its results.
 
-    Results for texts of up to `longest` characters are kept, those used last, in about
-    `most_bytes`. A longer text is worked out each time.
+    Results for texts of up to `longest` characters are cached, the most recently used ones, in
+    about `most_bytes`. Longer texts are computed each time.
     """
     entries = most_bytes // (longest * _BYTES_PER_CHARACTER)
 

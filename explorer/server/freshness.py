@@ -32,7 +32,7 @@ class Behind(Busy):
 
 
 class Freshness:
-    """What one request asks of the search index and what it read of it. Any thread may call.
+    """What one request requires of the search index, and the age of what it read. Thread-safe.
 
     `needed` is the offset of the change log that the caller knows of.
     """
@@ -45,12 +45,12 @@ class Freshness:
 
     @staticmethod
     def current() -> "Freshness | None":
-        """Return that of the request under way, None outside of one."""
+        """Return the `Freshness` of the current request, or `None` outside of a request."""
         return _current.get()
 
     @contextmanager
     def applied(self) -> Iterator[None]:
-        """Within, what is read of the search index is read for this request."""
+        """Make this the current `Freshness` within a context."""
         token = _current.set(self)
         try:
             yield
@@ -58,10 +58,10 @@ class Freshness:
             _current.reset(token)
 
     def note(self, followed: int, lag_seconds: float) -> None:
-        """Note that the index is read: it has the change log up to an offset, and is known to have
-        lacked nothing so many seconds ago.
+        """Record a read of the index, which is complete up to the offset `followed`.
 
-        Raises `Behind` where the caller knows of more, or nothing was ever known.
+        `lag_seconds` is the time since the index was last known to be complete. Raises `Behind` if
+        the caller knows of a later change, or if the index was never known to be complete.
         """
         if followed < self.needed:
             raise Behind(
@@ -78,9 +78,9 @@ class Freshness:
         self._as_of = min(self._as_of, time.monotonic() - lag_seconds)
 
     def age_seconds(self) -> int | None:
-        """How old what was read of the index is by now; None where it is fresh or was not read.
+        """Return the age of what was read of the index, or `None` if it is fresh or was not read.
 
-        Counted when the answer is sent, for the process may have been paused since it was read.
+        Call it when the response is sent, because the process may have been paused since the read.
         """
         age = time.monotonic() - self._as_of
         return math.ceil(age) if age > FRESH_SECONDS else None

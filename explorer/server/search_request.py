@@ -1,7 +1,7 @@
-"""What a request says of a search: its filter, its order, and where it goes on.
+"""Reads the search parameters of a request: filter, sort and scroll id.
 
-Every answer of a scroll names the place it ended at, as an opaque text. It belongs to one search
-and is refused with another; the server keeps nothing for it, and so it never expires.
+A scroll id is an opaque text that encodes where the previous page ended. It belongs to one search
+and is rejected with another. The server stores nothing for it, so it never expires.
 """
 
 import hashlib
@@ -35,9 +35,9 @@ _DESCENDING = {None: False, "ASCENDING": False, "DESCENDING": True}
 
 
 def read_sort(parameters: Parameters) -> tuple[SortBy, ...]:
-    """The `sortCriteria` of a request, or its single `sort`; nothing for the best first.
+    """Return the `sortCriteria` of a request, or its single `sort`; empty for best first.
 
-    Raises `InvalidInput` for what is neither.
+    Raises `InvalidInput` if they are malformed.
     """
     criteria = parameters.given.get("sortCriteria")
     if criteria is not None:
@@ -61,10 +61,10 @@ _BY_URN = (SortBy("urn"),)
 
 
 def begin_scroll(query: SearchQuery, token: str | None) -> SearchQuery:
-    """The query for the page that follows a scroll id, or for the first page without one.
+    """Return the query for the page that follows a scroll id; `None` gives the first page.
 
-    The pages are in the order of the query's sort, and of URNs where it has none. Raises
-    `InvalidInput` for a text that is no scroll id of this search.
+    Pages are ordered by the sort of the query, or by URN if it has none. Raises `InvalidInput` for
+    a text that is not a scroll id of this search.
     """
     begun = replace(query, sort=query.sort or _BY_URN)
     if token is None:
@@ -83,7 +83,7 @@ def begin_scroll(query: SearchQuery, token: str | None) -> SearchQuery:
 
 
 def scroll_id(query: SearchQuery, page: FoundPage) -> str | None:
-    """What to go on with after a page; None when it was the last."""
+    """Return the scroll id for the page that follows, or `None` after the last page."""
     if page.last is None or len(page.hits) < query.count:
         return None
     raw = _digest(query, page.last) + page.last.encode()
@@ -98,7 +98,7 @@ def _digest(query: SearchQuery, key: str) -> bytes:
 MAX_VALUES = 10_000
 
 _PART_OF = "IsPartOf"
-# What is part of one another, and by what entities are grouped.
+# Entity types that nest, and types by which entities are grouped.
 _NESTED = frozenset({"container", "dataProduct", "domain", "glossaryNode", "glossaryTerm"})
 _DEEPEST = 100
 _UNLISTED = ("dataPlatform", "ownershipType")
@@ -106,10 +106,10 @@ _SYSTEM = "system"
 
 
 def read_filter(given: Any) -> Filter:
-    """A filter from its wire form; nothing gives the filter that lets all pass.
+    """Parse a filter from its wire form; `None` gives the filter that matches everything.
 
-    Callers may name the untokenised twin of a field, `name.keyword`: the field itself is meant.
-    Raises `InvalidInput`, see `Filter.from_wire` and `check_size`.
+    The untokenised twin of a field, `name.keyword`, stands for the field itself. Raises
+    `InvalidInput`, see `Filter.from_wire` and `check_size`.
     """
     read = Filter.from_wire(given)
     check_size(read)
@@ -122,11 +122,11 @@ def read_filter(given: Any) -> Filter:
 
 
 def expand_related(asked: Filter, store: Store, *, rewrites: bool = True) -> Filter:
-    """Return a filter in which DESCENDANTS_INCL, ANCESTORS_INCL and RELATED_INCL are EQUAL to the
-    values and, if it `rewrites`, to the entities that are part of them or that they are part of.
+    """Replace DESCENDANTS_INCL, ANCESTORS_INCL and RELATED_INCL in a filter by EQUAL.
 
-    One query a level. Raises `InvalidInput` when that are more
-    values than a filter may have.
+    If it `rewrites`, the values are extended by the entities that are part of them, or that they
+    are part of, as the condition says; else only the condition is replaced. One query of the store
+    per level. Raises `InvalidInput` when the filter then has more values than it may have.
     """
     if not any(one.condition.endswith("_INCL") for group in asked.any_of for one in group):
         return asked
@@ -170,9 +170,12 @@ def _is_nested(urn: str) -> bool:
 
 
 def leave_out_unlisted(query: SearchQuery, vocabulary: Vocabulary) -> SearchQuery:
-    """Return a search of all entity types without those that only describe what others name, data
-    platforms and ownership types, without those that the registry does not list, and without the
-    system's own users. They stay where the filter asks for types or URNs."""
+    """Exclude from a search of all entity types what should not be listed.
+
+    These are the types that only describe what other entities refer to (data platforms and
+    ownership types), types that the registry does not list, and the system's own users. Nothing is
+    excluded if the filter has a criterion on the entity type or the URN.
+    """
     asked = query.filter
     if query.entity_types or names_field(asked, ENTITY_TYPE) or names_field(asked, URN):
         return query
@@ -186,8 +189,10 @@ def leave_out_unlisted(query: SearchQuery, vocabulary: Vocabulary) -> SearchQuer
 
 
 def check_size(asked: Filter) -> None:
-    """Raise `InvalidInput` for a filter of more than 10,000 values; a criterion without values
-    counts as one."""
+    """Raise `InvalidInput` for a filter of more than 10,000 values.
+
+    A criterion without values counts as one value.
+    """
     count = sum(len(one.values) or 1 for group in asked.any_of for one in group)
     if count > MAX_VALUES:
         raise InvalidInput(
@@ -197,8 +202,11 @@ def check_size(asked: Filter) -> None:
 
 
 def forgive_query(query: SearchQuery, vocabulary: Vocabulary) -> SearchQuery:
-    """Return a search in which fields that cannot be searched have no values, as in DataHub's:
-    a filter finds nothing by them, and sorts by them are left out."""
+    """Return a query in which unknown fields have no values, as DataHub treats them.
+
+    A filter finds nothing by such a field. Sorts by unknown fields and by structured properties are
+    ignored.
+    """
     known = _known(query.entity_types, vocabulary)
     return replace(
         query,
@@ -218,14 +226,16 @@ def drop_unknown_fields(
     vocabulary: Vocabulary,
     others: Sequence[str] = (),
 ) -> Filter:
-    """Return a filter in which fields that cannot be searched among the entity types have no
-    values. `others` are fields that are no searchable ones and stay."""
+    """Return a filter in which fields that cannot be searched have no values.
+
+    Fields that the entity types have, and those in `others`, are unchanged.
+    """
     known = _known(entity_types, vocabulary)
 
     def forgiven(one: Criterion) -> Criterion:
         if one.field in others or vocabulary.meant_by(one.field, known):
             return one
-        # Every entity has a URN, so these let nothing pass, or everything.
+        # Every entity has a URN, so these criteria match nothing, or everything.
         missing = one.condition == "IS_NULL" or (not one.values and one.condition != "EXISTS")
         return Criterion(URN, (), "EXISTS" if missing else "IS_NULL", one.negated)
 

@@ -1,1 +1,1 @@
-"""Finding entities: a tantivy index on disk, and in memory what is newer than it."""
+"""Full-text search: a tantivy index on disk, and in-memory indexes of newer changes."""

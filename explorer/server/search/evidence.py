@@ -1,4 +1,4 @@
-"""Why documents were found: the values that have what was asked for."""
+"""Explains why documents were found: the values that match the query."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -39,8 +39,11 @@ __all__ = ["Evidence", "called", "has_word", "is_called"]
 
 
 def has_word(word: Word, *, exact: bool) -> Callable[[Iterable[str]], bool]:
-    """The function that tells whether lines have a word, or, unless `exact`, one that begins with
-    it. Of a word of several parts all are needed, in any of the lines, or the whole."""
+    """Return a function that tells whether lines contain a word, as `word_line` makes them.
+
+    Unless `exact`, a word that begins with it is enough. Of a word with several parts, all parts
+    have to be there, in any of the lines, or the whole.
+    """
     whole, parts = _needles(word, exact=exact)
     if not parts:
         return lambda lines: any(whole in line for line in lines)
@@ -55,7 +58,7 @@ def has_word(word: Word, *, exact: bool) -> Callable[[Iterable[str]], bool]:
 
 
 def like(node: Wildcard) -> Callable[[str], bool]:
-    """The function that tells whether a line of words has one that is like a pattern."""
+    """Return a function that tells whether a line of words has one that matches a pattern."""
     match = re.compile(translate(node.pattern)).match
     return lambda line: any(map(match, line.split()))
 
@@ -66,13 +69,13 @@ def _needles(word: Word, *, exact: bool) -> tuple[str, tuple[str, ...]]:
     return f" {word.whole}{end}", parts
 
 
-# People are asked for by a part of their name; of anything else the whole name is meant.
+# People are searched for by parts of their names, anything else by its whole name.
 _PEOPLE = frozenset({"corpuser", "corpGroup"})
 _MOST_WORDS = 16
 
 
 def called(types: Collection[str], how: How, text: str) -> Node:
-    """The query for the entities of some types that may be called so; see `is_called`."""
+    """Return the query for entities of some types that may have a name; see `is_called`."""
     words = _words(types, how, text)
     if words is None:
         return Value(DISPLAY, how, needle(Trait(DISPLAY, "text"), text))
@@ -82,8 +85,11 @@ def called(types: Collection[str], how: How, text: str) -> Node:
 def is_called(
     types: Collection[str], how: How, text: str, document: Document, vocabulary: Vocabulary
 ) -> bool:
-    """Whether one of the entities that the query finds is called so: people and groups have every
-    word of the text as a whole word of one of their names."""
+    """Return whether an entity that the query of `called` found has the name.
+
+    Where names are compared for equality, people and groups need every word of the text as a whole
+    word of one of their names; other entities found always have it.
+    """
     words = _words(types, how, text)
     if words is None:
         return True
@@ -93,7 +99,7 @@ def is_called(
 
 
 def _words(types: Collection[str], how: How, text: str) -> tuple[Word, ...] | None:
-    """The words that names must have; None where names are compared as a whole."""
+    """Return the words that names must contain; `None` where names are compared as a whole."""
     if how != "equal" or _PEOPLE.isdisjoint(types):
         return None
     return tuple(Word(split(chunk), named=True) for chunk in chunks(text)[:_MOST_WORDS])
@@ -104,10 +110,9 @@ _MOST = 20
 
 
 class Evidence:
-    """Tells why documents were found by a query: the fields with values that really have a word,
-    phrase or value asked for.
+    """Finds the fields with values that contain a word, phrase or value of a query.
 
-    What is asked for by a range, by the mere presence of a field or by its absence shows no value.
+    Ranges, and tests for whether a field has a value, have no matching values.
     """
 
     def __init__(self, node: Node, vocabulary: Vocabulary) -> None:
@@ -127,12 +132,14 @@ class Evidence:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no document shows why it was found, as where everything was asked for."""
+        """Whether no document has matching values, as when everything was searched for."""
         return not self._compared and not self._searched
 
     def of(self, document: Document) -> tuple[tuple[str, str], ...]:
-        """The fields of a document with their values, heavier fields first; at most 3 values a
-        field and 20 in all."""
+        """Return the matching fields of a document with their values, highest weight first.
+
+        At most 3 values per field, and 20 in all.
+        """
         if self.is_empty:
             return ()
         weights = self._weights(document) if self._searched else {}
@@ -162,13 +169,15 @@ class Evidence:
         return tuple(found[:_MOST])
 
     def weights(self, document: Document, matched: Iterable[tuple[str, str]]) -> tuple[float, ...]:
-        """What the fields that matched weigh, in their order; 0 for one that free text does not
-        look into."""
+        """Return the weights of matching fields, in their order.
+
+        The weight is 0 for a field that free-text search does not use.
+        """
         entity_type = document.entity_type
         return tuple(self._vocabulary.weight(entity_type, name) or 0.0 for name, _ in matched)
 
     def _weights(self, document: Document) -> dict[str, float]:
-        """The fields of a document that free text looks into, with their weights."""
+        """Return the fields of a document that free-text search uses, with their weights."""
         entity_type = document.entity_type
         found = {name: self._vocabulary.weight(entity_type, name) for name in document.fields}
         return {name: weight for name, weight in found.items() if weight is not None}
@@ -187,8 +196,8 @@ class Evidence:
             yield from islice((hit for hit in hits if hit not in told), _MOST_A_FIELD)
 
     def _may_have(self, values: tuple[Scalar, ...]) -> bool:
-        # Most fields have nothing of what is asked for: a look at the letters of all their values
-        # is far cheaper than at the words of each.
+        # Most fields contain nothing of the query. Looking for its letters in all values of a field
+        # is far cheaper than splitting each value into words.
         text = "\n".join([value for value in values if isinstance(value, str)])
         if not text.isascii():
             return True
@@ -218,7 +227,7 @@ class Evidence:
         return False
 
 
-# The same documents are found again while somebody types, and the same columns in many of them.
+# The same documents are found again while somebody types, and many documents have the same columns.
 @cached_short(32 << 20, longest=1_000)
 def _line(text: str) -> str:
     return word_line((text,))
@@ -253,6 +262,6 @@ def _asked(node: Node) -> Iterator[Word | Wildcard | Phrase | PointedAt | Value]
 
 
 def _meets_any(leaves: Iterable[Value], value: Scalar, trait: Trait) -> bool:
-    """Whether any of the forms of a value compares as one of the leaves has it."""
+    """Return whether a form of a value matches one of the leaves."""
     texts = forms(trait, value)
     return any(leaf.holds(text) for leaf in leaves for text in texts)

@@ -1,12 +1,12 @@
-"""One search carried out, over the index on disk and those in memory: exact totals and pages.
+"""A search executed over the index on disk and those in memory, with exact totals and pages.
 
-The documents of a step are those that each index has of it, put together in the order of keys. The
-indexes in memory are small, and what they have of a step is known in full; that on disk is read
-from a key on. The position of a key follows from counting. So a page is found by coming near its
-position with keys picked at random, and then reading on. Keys that were reached are remembered,
-which makes reading page after page cheap. An offset given to tantivy takes it longer the larger it
-is: of 30,000 documents 130 ms of processor time for the page at 2,000 and 720 ms for that at
-25,000, where this takes 12 and 15.
+The documents of a step are those of all indexes, merged in the order of their keys. The indexes in
+memory are small, so their documents of a step are read in full; the index on disk is read on from a
+key. Counting gives the position of a key. A page is found by approaching its position with the keys
+of random documents, and reading on from there. Positions that were reached are remembered, so
+reading page after page is cheap. tantivy's own offsets take longer the larger they are: with 30,000
+documents, 130 ms of processor time for the page at 2,000 and 720 ms for the page at 25,000,
+compared with 12 and 15 ms here.
 """
 
 from bisect import bisect_right, insort
@@ -30,19 +30,20 @@ from explorer.server.search.sort_keys import urn_of
 
 __all__ = ["FoundDocument", "Plan"]
 
-# So many documents are read over rather than come nearer.
+# At most this many documents are skipped by reading them.
 _NEAR = 100
 _SAMPLE = 32
 _MOST_ROUNDS = 40
 _MOST_ANCHORS = 2_000
 
-# How many documents of the index come up to and with a key; the empty key is before them all.
+# The number of documents of the index on disk up to and including a key. The empty key is before
+# all documents.
 _Anchor: TypeAlias = tuple[int, Key]
 
 
 @dataclass(frozen=True, slots=True)
 class FoundDocument:
-    """A document of the result: at an address in the index of a part, 0 for that on disk."""
+    """A document of a result: its address in the index of a part; part 0 is the index on disk."""
 
     step: int
     key: Key
@@ -51,26 +52,26 @@ class FoundDocument:
 
 
 class MergedResult:
-    """The documents a search wants, of all indexes."""
+    """The documents of all indexes that a search finds."""
 
     def __init__(self, results: Sequence[IndexResult], steps: int) -> None:
-        """`results` begins with that of the index on disk."""
+        """Merge results, the first of which is that of the index on disk."""
         self._results = results
         self._indexed, *self._others = results
-        # For each step, keys whose position in the index on disk is known.
+        # For each step, the keys whose positions in the index on disk are known.
         self._anchors: list[list[_Anchor]] = [[] for _ in range(steps)]
         self._listed: dict[int, list[FoundDocument]] = {}
 
     def total(self) -> int:
-        """How many documents there are."""
+        """Return the number of documents."""
         return sum(result.total() for result in self._results)
 
     def page(self, start: int, count: int) -> list[FoundDocument]:
-        """The documents from a position on, in order, `count` at most."""
+        """Return the documents from position `start` on, in order, at most `count`."""
         page: list[FoundDocument] = []
         passed = 0
         for step in range(len(self._anchors)):
-            # Most searches find all they find in the first steps.
+            # Most searches find all their documents in the first steps.
             if len(page) >= count or (step and passed >= self.total()):
                 break
             if start and start >= self._size(step):
@@ -82,15 +83,17 @@ class MergedResult:
         return page
 
     def following(self, after: Key, count: int) -> list[FoundDocument]:
-        """The documents that come after a key, in order, `count` at most; of a search that has one
-        step only."""
+        """Return the documents that follow a key, in order, at most `count`.
+
+        Only for a search with a single step.
+        """
         return self._from(0, 0, after, count, remember=False)
 
     def _size(self, step: int) -> int:
         return sum(result.count(step) for result in self._results)
 
     def _new(self, step: int) -> list[FoundDocument]:
-        """What the indexes in memory have of a step, in order."""
+        """Return the documents of a step in the indexes in memory, in order."""
         if step not in self._listed:
             found = [
                 FoundDocument(step, key, address, part)
@@ -108,8 +111,11 @@ class MergedResult:
     def _from(
         self, step: int, position: int, key: Key, needed: int, *, remember: bool = True
     ) -> list[FoundDocument]:
-        """So many documents of a step that come after a key, which `position` of the index do not;
-        the positions reached are remembered if that is known."""
+        """Return the documents of a step that follow a key, at most `needed`.
+
+        `position` is the number of documents of the index on disk up to the key. The positions
+        reached are remembered, unless it is unknown (`remember` is false).
+        """
         found: list[FoundDocument] = []
         while len(found) < needed:
             limit = needed - len(found)
@@ -127,7 +133,7 @@ class MergedResult:
     def _put_together(
         self, step: int, after: Key, end: Key | None, hits: list[tuple[Key, tantivy.DocAddress]]
     ) -> list[FoundDocument]:
-        """What was read of the index on disk, and what the others have up to the same end."""
+        """Merge what was read from the index on disk with the other indexes, up to the same end."""
         new = self._new(step)
         found = [FoundDocument(step, key, address) for key, address in hits]
         begin = bisect_right(new, after, key=_key_of)
@@ -135,7 +141,7 @@ class MergedResult:
         return sorted([*found, *newer], key=_key_of) if newer else found
 
     def _position(self, step: int, position: int, key: Key) -> int:
-        """How many documents of the step come up to a key that `position` of the index do."""
+        """Return the position of a key in all indexes, from its position in the index on disk."""
         return position + bisect_right(self._new(step), key, key=_key_of)
 
     def _remember(self, step: int, position: int, key: Key) -> None:
@@ -144,7 +150,7 @@ class MergedResult:
             insort(anchors, (position, key))
 
     def _come_near(self, step: int, start: int) -> _Anchor:
-        """A key with few documents between it and a position, none of them before it."""
+        """Return a key before a position, with few documents between them."""
         lower: _Anchor = (0, "")
         upper: tuple[int, Key | None] | None = None
         for position, key in list(self._anchors[step]):
@@ -181,12 +187,12 @@ def _key_of(found: FoundDocument) -> Key:
 
 _FACET_VALUES = 100
 _COUNT_BYTES = 150
-# Of a facet field in an index in memory, which has fewer documents.
+# Values of a facet field that are counted in an index in memory, which has fewer documents.
 _MOST_NEWER = 10_000
 
 
 class Plan:
-    """A search over one moment of the indexes, kept while pages of it are asked for."""
+    """A search over one snapshot of the indexes, cached while its pages are read."""
 
     def __init__(
         self,
@@ -195,7 +201,7 @@ class Plan:
         facets: Sequence[str],
         vocabulary: Vocabulary,
     ) -> None:
-        """`results` begins with that of the index on disk."""
+        """Prepare a search. The first of the `results` is that of the index on disk."""
         self.resolved = resolved
         self.merged = MergedResult(results, resolved.last_step + 1)
         self.evidence = Evidence(resolved.asked, vocabulary)
@@ -206,22 +212,22 @@ class Plan:
         self._folders: dict[int, dict[str, tuple[int, int]]] = {}
 
     def size_bytes(self) -> int:
-        """Return about how much memory the plan takes, with what was counted for it so far."""
+        """Return roughly how much memory the plan takes, with what was counted for it so far."""
         counted = sum(map(len, self.__dict__.get("_counted", {}).values()))
         folders = sum(map(len, self._folders.values()))
         return size_bytes(self.resolved.node) + _COUNT_BYTES * (counted + folders)
 
     def document(self, found: FoundDocument) -> Document:
-        """The document that was found; about 0.05 ms."""
+        """Return a document that was found; about 0.05 ms."""
         return self._results[found.part].document(found.address)
 
     def urns(self, found: Sequence[FoundDocument]) -> list[str]:
-        """The URNs of what was found, read from the keys."""
+        """Return the URNs of the documents found, which their keys contain."""
         fields = self.resolved.sorted_by
         return [urn_of(fields, one.key) if fields else urn_in_order(one.key) for one in found]
 
     def uses(self, found: Sequence[FoundDocument]) -> list[float]:
-        """How much each of what was found is used, as a part of its score."""
+        """Return for each document found the part of its score that comes from usage."""
         uses = [0.0] * len(found)
         for part, result in enumerate(self._results):
             at = [place for place, one in enumerate(found) if one.part == part]
@@ -231,7 +237,7 @@ class Plan:
         return uses
 
     def count_facets(self) -> None:
-        """Count what there is of the facets, for `facets` to go on with."""
+        """Count the facets in advance, so that `facets` does not have to."""
         _ = self._counted
 
     @cached_property
@@ -245,8 +251,10 @@ class Plan:
         return counts
 
     def facets(self) -> dict[str, tuple[dict[str, int], bool]]:
-        """The counts of every facet field that has any, most frequent values first, and whether
-        there are more values than these."""
+        """Return the counts of every facet field that has any, most frequent values first.
+
+        Each comes with whether there are more values than these.
+        """
         found: dict[str, tuple[dict[str, int], bool]] = {}
         for name, counted in self._counted.items():
             best = sorted(self._together(name, counted).items(), key=_by_count_and_name)
@@ -255,7 +263,7 @@ class Plan:
         return found
 
     def _together(self, name: str, counts: dict[str, int]) -> dict[str, int]:
-        """Counts of the values that a filter takes for one as one, under the most frequent."""
+        """Merge counts of values that a filter does not distinguish, under the most frequent one."""
         trait = self._vocabulary.trait(name)
         found: dict[str, tuple[str, int]] = {}
         for value, count in sorted(counts.items(), key=lambda one: (-one[1], one[0])):
@@ -265,7 +273,7 @@ class Plan:
         return dict(found.values())
 
     def folders(self, depth: int) -> dict[str, tuple[int, int]]:
-        """The folders at a depth with what is below them, as `IndexResult.folders` tells it."""
+        """Return the folders at a depth with their counts, as `IndexResult.folders` does."""
         if depth not in self._folders:
             found: dict[str, tuple[int, int]] = {}
             for result in self._results:
@@ -279,7 +287,7 @@ class Plan:
         counts = dict(indexed)
         missing = [value for value in newer if value not in counts]
         if missing and len(counts) >= LISTED_VALUES:
-            # They may be in the index on disk without being among its most frequent.
+            # The index on disk may have these values, but not among its most frequent.
             counts |= self._indexed.counts_of({name: missing})[name]
         for value, count in newer.items():
             counts[value] = counts.get(value, 0) + count
@@ -287,12 +295,12 @@ class Plan:
 
 
 def _by_count_and_name(counted: tuple[str, int]) -> tuple[int, str, str]:
-    """Put the most frequent value first, values as frequent by name, s2 before s10."""
+    """Sort by count, highest first, then by name in natural order: s2 before s10."""
     value, count = counted
     return -count, _name_key(value), value
 
 
-# The same values come with every page and every letter typed.
+# Every page, and every letter typed, has the same values.
 @cached_short(4 << 20)
 def _name_key(value: str) -> str:
     return natural_key(value)

@@ -1,4 +1,8 @@
-"""What one search wants, and how well a document fits: in steps, the best first."""
+"""The relevance of a document for a search, in steps.
+
+A step is a condition. Documents that meet the first step come first, then those that meet the
+second, and so on.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -42,7 +46,7 @@ _MOST_COUNTED = 4
 
 @dataclass(frozen=True, slots=True)
 class NameIs:
-    """A name is this, both as one word; or the URN is one of these."""
+    """A name equals this text, both joined to one word; or the URN is one of these."""
 
     joined: str
     urns: tuple[str, ...] = ()
@@ -50,7 +54,7 @@ class NameIs:
 
 @dataclass(frozen=True, slots=True)
 class NameBegins:
-    """A name begins with this, both as one word."""
+    """A name begins with this text, both joined to one word."""
 
     joined: str
 
@@ -66,7 +70,10 @@ class InName:
 
 @dataclass(frozen=True, slots=True)
 class InFields:
-    """All words are in the names or the fields of the first `ranks` weights."""
+    """All words are in the names or in fields of the `ranks` highest weights.
+
+    With `exact` they have to be whole words there.
+    """
 
     words: tuple[Word, ...]
     ranks: int
@@ -77,9 +84,9 @@ Step: TypeAlias = NameIs | NameBegins | InName | InFields
 
 
 def steps(query: Node, vocabulary: Vocabulary, *, named: bool = False) -> tuple[Step, ...]:
-    """The steps of a query, best first; what meets none of them comes last.
+    """Return the steps of a query, best first. Documents that meet no step come last.
 
-    With `named` only names count.
+    With `named`, only names are searched.
     """
     words: dict[Word, None] = {}
     urns: dict[str, None] = {}
@@ -103,8 +110,10 @@ def steps(query: Node, vocabulary: Vocabulary, *, named: bool = False) -> tuple[
 
 
 def reason(found: tuple[Step, ...], at: int, strong: tuple[float, ...]) -> str:
-    """Return why a document is in a step, in words; `strong` are the weights above the common one,
-    best first. Empty where no words were searched for."""
+    """Return in words why a document is in a step; empty if no words were searched for.
+
+    `strong` are the weights above the common one, highest first.
+    """
     if not found:
         return ""
     if at == len(found):
@@ -125,7 +134,7 @@ def reason(found: tuple[Step, ...], at: int, strong: tuple[float, ...]) -> str:
 
 
 def covers(wide: Step, narrow: Step) -> bool:
-    """Whether what meets `narrow` surely meets `wide`."""
+    """Return whether every document that meets `narrow` is certain to meet `wide`."""
     match wide, narrow:
         case NameBegins(), NameIs(urns=urns):
             return not urns
@@ -140,7 +149,7 @@ def covers(wide: Step, narrow: Step) -> bool:
 
 
 def _gather(node: Node, words: dict[Word, None], urns: dict[str, None]) -> None:
-    """The words asked for, in the order typed; what is negated is not asked for."""
+    """Collect the words and URNs of a query in the order typed, without negated ones."""
     match node:
         case Word():
             words[Word(node.parts)] = None
@@ -158,9 +167,12 @@ def _gather(node: Node, words: dict[Word, None], urns: dict[str, None]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ResolvedSearch:
-    """A query that was understood: `asked` is what was typed, `node` all that must hold. `types`
-    None stands for all. What is in the order of `sorted_by` is not ranked and has one step.
-    `also_counted` are fields of structured properties to count beside the facets."""
+    """A parsed and validated search.
+
+    `asked` is the query of the text, `node` everything that must match. `types` is `None` for all
+    types. With `sorted_by`, results are not ranked and there is a single step. `also_counted` are
+    structured-property fields to count in addition to the facets.
+    """
 
     asked: Node
     node: Node
@@ -172,7 +184,7 @@ class ResolvedSearch:
 
     @property
     def last_step(self) -> int:
-        """The step of what answers the query and meets no other."""
+        """The number of the step for documents that match the query but meet no other step."""
         return len(self.steps)
 
 
@@ -188,9 +200,12 @@ def read_text(
     also_counted: Sequence[str] = (),
     names: Names | None = None,
 ) -> ResolvedSearch:
-    """What a text in the query language wants. Raises `UnknownName` for an entity type or a
-    field of the filter or the sort that is none. `below` is the path of a folder that all must be
-    in or below, `names` finds what is referred to by its name."""
+    """Resolve a search text in the query language.
+
+    `below` is the path of a folder that all entities must be in or below; `names` finds entities by
+    name, for values that refer to an entity by its name. Raises `UnknownName` if an entity type, or
+    a field of the filter or the sort, does not exist.
+    """
     kept, known = _known(types, vocabulary)
     words = parse(text, vocabulary, known, names)
     place = Below(folder_key(below)) if below else EVERYTHING
@@ -212,7 +227,7 @@ def read_typed(
     vocabulary: Vocabulary,
     names: Names | None = None,
 ) -> ResolvedSearch:
-    """What the beginning of a name wants: entities whose names have all of its words."""
+    """Resolve the beginning of a name: a search for entities whose names have all its words."""
     kept, known = _known(types, vocabulary)
     words = typed_words(text, named=True)
     return ResolvedSearch(

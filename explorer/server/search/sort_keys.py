@@ -1,11 +1,11 @@
-"""Putting results in the order of their values instead of how well they fit.
+"""Sort keys, for results that are ordered by field values instead of by relevance.
 
-A place in such an order is written down as a text, the key: for each field sorted by, in turn,
-whether there is a value and which, then the URN. Keys compare as the places do, whatever the
-directions, and keep their meaning while documents come and go; so a page can begin after a key.
+The sort key of a document is a text: for each sort field in turn whether the document has a value,
+and the value; then the URN. Keys compare as the documents are sorted, in either direction, and stay
+valid while documents are added and removed. So a page can begin after a key.
 
-Everything is in the letters a to s. A value is two letters a byte, `b` for 0 to `q` for 15, and an
-end, `a`, that comes before them all; descending, the letters stand the other way round.
+Keys consist of the letters a to s. A value is two letters per byte, `b` for 0 to `q` for 15, and
+the end mark `a`, which sorts before all of them. In descending order the letters are reversed.
 """
 
 import re
@@ -34,8 +34,8 @@ __all__ = [
     "urn_of",
 ]
 
-# So many characters of a value decide where it stands; what is alike up to there is told apart by
-# the next field, and by the URN at last.
+# The number of characters of a value that are compared. Values that are equal up to there are
+# ordered by the next field, and finally by the URN.
 _CUT = 96
 
 _DIGITS, _LETTERS = "0123456789abcdef", "bcdefghijklmnopq"
@@ -52,8 +52,11 @@ _SEVERAL = 4
 
 @dataclass(frozen=True, slots=True)
 class SortField:
-    """A field to sort by. Documents without a value come last, both ways; but where the lack of a
-    value means false (`is_derived`), they come where false does."""
+    """A field to sort by.
+
+    Documents without a value come last, in both directions. If a missing value means false
+    (`is_derived`), they are sorted as false.
+    """
 
     name: str
     descending: bool = False
@@ -70,7 +73,7 @@ class SortField:
         return self.name in VIRTUAL
 
     def part(self, code: str | None) -> str:
-        """What a code is in a key."""
+        """Return the part of a key for a code."""
         if code is None:
             return _MISSING_FIRST if self.missing_first else _MISSING_LAST
         return _PRESENT + (code.translate(_TURNED) if self.descending else code)
@@ -79,8 +82,10 @@ class SortField:
 def resolve_sort(
     sort: Sequence[SortBy], vocabulary: Vocabulary, known: frozenset[str]
 ) -> tuple[SortField, ...]:
-    """The fields to sort by, the URN at the end. Raises `UnknownName` for a field that cannot be
-    searched."""
+    """Return the fields to sort by, with the URN as the last.
+
+    Raises `UnknownName` for a field that cannot be searched.
+    """
     found: dict[str, SortField] = {}
     for one in sort:
         name = vocabulary.resolve(one.field, known)[0]
@@ -93,14 +98,17 @@ def resolve_sort(
 
 
 def sort_key(fields: Sequence[SortField], document: Document, vocabulary: Vocabulary) -> str:
-    """The place of a document among those sorted by these fields."""
+    """Return the sort key of a document for these fields."""
     return "".join(
         field.part(sort_code(vocabulary.trait(field.name), document)) for field in fields
     )
 
 
 def sort_codes(fields: Sequence[SortField], key: str) -> tuple[str | None, ...]:
-    """The codes that a key was made of; raises `InvalidInput` for one of another sort."""
+    """Return the codes that a key consists of; `None` where the document has no value.
+
+    Raises `InvalidInput` for a key of another sort.
+    """
     codes: list[str | None] = []
     at = 0
     for field in fields:
@@ -126,17 +134,17 @@ def check_key(fields: Sequence[SortField], key: str) -> None:
 
 
 def urn_of(fields: Sequence[SortField], key: str) -> str:
-    """The URN in a key of documents sorted by these fields, the last of which it is."""
+    """Return the URN in a sort key for these fields, the last of which is the URN."""
     code = sort_codes(fields, key)[-1] or _END
     return bytes.fromhex(code[:-1].translate(_TO_DIGITS)).decode()
 
 
 def sort_code(trait: Trait, document: Document) -> str | None:
-    """The value by which a document is sorted, coded; nothing where it has none.
+    """Return the coded value by which a document is sorted, or `None` if it has none.
 
-    Of several values the least one counts. Texts are compared without regard to case and with
-    their numbers by size, s2 before S10; URNs of entities as they are, `name` by the name an
-    entity is shown by. A structured property may have numbers and texts: numbers come first.
+    Of several values the least counts. Texts are compared without regard to case, and numbers in
+    them by size, s2 before S10. URNs of entities are compared as they are, and `name` by the
+    display name. In a structured property with numbers and texts, numbers come first.
     """
     match trait.name:
         case "urn":
@@ -159,27 +167,29 @@ def sort_code(trait: Trait, document: Document) -> str | None:
         return number_code(min(numbers)) if numbers else None
     if not values:
         return None
-    # Codes are in the order of what they code, so only the least is coded.
+    # Codes have the order of their values, so only the least value has to be coded.
     texts = [value for value in values if isinstance(value, str)]
     if len(values) == len(texts) == 1:
         return _code_of(texts[0])
     if len(texts) < max(len(values), _SEVERAL):
         return _coded(min(map(_text_of, values)))
-    # Only those that begin like the least one can be it.
+    # Only values with the least first character can be the least.
     begins = {first: _begin(first) for first in {text[:1] for text in texts}}
     least = min(begins.values())
     return _coded(min(_folded_once(text) for text in texts if begins[text[:1]] == least))
 
 
 def number_code(number: float) -> str:
-    """A number coded, in the order of the numbers."""
+    """Return the code of a number. Codes have the order of the numbers."""
     return _coded(_in_order(number))
 
 
 @lru_cache(maxsize=1_024)
 def _begin(letter: str) -> str:
-    """The first letter of a text as it is compared; one digit stands for all, since numbers are
-    compared by size."""
+    """Return the first character of a text as it is compared.
+
+    Every digit is returned as 0, because numbers are compared by size.
+    """
     first = fold(letter)[:1]
     return "0" if first.isdecimal() else first
 
@@ -194,7 +204,7 @@ def _mixed(value: Scalar) -> bytes:
     return b"0" + _in_order(value) if isinstance(value, float) else b"1" + _text_of(value)
 
 
-# Names of columns, tags and owners come again and again.
+# Names of columns, tags and owners occur repeatedly.
 @cached_short(16 << 20)
 def _folded_once(text: str) -> bytes:
     return _folded(text)
@@ -210,7 +220,7 @@ def _folded(text: str) -> bytes:
 
 
 def _in_order(number: float) -> bytes:
-    """Eight bytes that compare as the numbers do."""
+    """Return eight bytes that compare as the numbers do."""
     (bits,) = struct.unpack(">Q", struct.pack(">d", number + 0.0))
     turned = bits ^ (0xFFFF_FFFF_FFFF_FFFF if bits >> 63 else 1 << 63)
     return struct.pack(">Q", turned)

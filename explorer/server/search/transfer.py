@@ -1,8 +1,7 @@
-"""A search index copied from one service to another of the same store.
+"""Copies a search index from one service to another of the same store.
 
-A tar archive goes over: first what is noted of the index, then the files of one commit of it. The
-receiver proves what it got as it proves an index of its own, and makes one from the store where
-that fails.
+The index is sent as a tar archive: first its state file, then the files of one commit. The receiver
+verifies it like an index of its own, and builds one from the store if that fails.
 """
 
 import logging
@@ -49,18 +48,18 @@ async def packed(directory: Path) -> AsyncGenerator[bytes, None]:
 
 
 def _names(directory: Path) -> list[str]:
-    """The names of the files of an index, first that of what is noted of it."""
+    """Return the names of the files of an index, its state file first."""
     return sorted((one.name for one in directory.iterdir()), key=lambda name: name != STATE)
 
 
 def fetch_index(
     address: str, token: str | None, directory: Path, vocabulary: "Vocabulary", store: "Store"
 ) -> bool:
-    """Copy the index of the service at an address into a directory that has none; whether that was
-    done. Where it was not the log says why.
+    """Copy the index of the service at an address into a directory that has none.
 
-    What was noted of the index has to name this release's form of documents, the registry and the
-    catalog, and a change that the store has; the files are proved when the index is opened.
+    Returns whether it was copied; if not, the log has the reason. The state file has to match this
+    release's document format, the registry and the catalog, and a change that the store has. The
+    other files are verified when the index is opened.
     """
     draft = directory.with_name(f"{directory.name}.fetched")
     shutil.rmtree(draft, ignore_errors=True)
@@ -100,7 +99,7 @@ def fetch_index(
 
 
 class _NoRedirect(HTTPRedirectHandler):
-    """The token is for the server that was named."""
+    """Refuses redirects, because the token is only for the server at the given address."""
 
     def redirect_request(self, *_: object) -> None:
         return None
@@ -108,7 +107,7 @@ class _NoRedirect(HTTPRedirectHandler):
 
 @contextmanager
 def _archive(address: str, token: str | None) -> Iterator[tarfile.TarFile]:
-    """The answer of a service. Raises `OSError` and `ValueError` where there is none."""
+    """Open the archive that a service sends. Raises `OSError` and `ValueError` on failure."""
     if not address.startswith(("http://", "https://")):
         raise ValueError("its address has to begin with http:// or https://")
     headers = {"Authorization": f"Bearer {token}"} if token else {}
