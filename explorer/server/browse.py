@@ -1,4 +1,4 @@
-"""Browse paths and folders of entities: stored, derived from the URN, and shared."""
+"""The places where browsing finds entities: stored paths, paths derived from URNs, and folders."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -113,9 +113,9 @@ def with_folders(
     delimiter: str,
     aspect_of: AspectOf,
 ) -> Mapping[str, Any]:
-    """Add a `browsePathsV2` to the aspects of an entity that has none, if its type has that aspect.
+    """Return the aspects of an entity, with a `browsePathsV2` if its type has that aspect.
 
-    Reads one aspect for each container above the entity.
+    A missing one is added. Reads one aspect for each container above the entity.
     """
     entity = registry.entities.get(urn.entity_type)
     if not values or BROWSE_PATHS in values or not entity or BROWSE_PATHS not in entity.aspects:

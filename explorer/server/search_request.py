@@ -122,11 +122,11 @@ def read_filter(given: Any) -> Filter:
 
 
 def expand_related(asked: Filter, store: Store, *, rewrites: bool = True) -> Filter:
-    """Replace DESCENDANTS_INCL, ANCESTORS_INCL and RELATED_INCL in a filter by EQUAL.
+    """Return a filter with DESCENDANTS_INCL, ANCESTORS_INCL and RELATED_INCL replaced by EQUAL.
 
-    If it `rewrites`, the values are extended by the entities that are part of them, or that they
-    are part of, as the condition says; else only the condition is replaced. One query of the store
-    per level. Raises `InvalidInput` when the filter then has more values than it may have.
+    With `rewrites`, the values are extended by the entities that are part of them, or that they are
+    part of, as the condition says. One query of the store per level. Raises `InvalidInput` when the
+    filter then has more values than it may have.
     """
     if not any(one.condition.endswith("_INCL") for group in asked.any_of for one in group):
         return asked

@@ -277,7 +277,7 @@ def _plain_path(value: str) -> str:
 
 
 def needle(trait: Trait, text: str) -> str:
-    """Return a text that is searched for in the form in which values are compared."""
+    """Return a search text in the form in which values are compared."""
     if trait.nature in ("number", "date"):
         asked = number(trait, text)
         return fold(text) if asked is None else _digits(asked)
@@ -299,7 +299,7 @@ def number_form(value: float) -> str:
 def number(trait: Trait, text: str) -> float | None:
     """Return the number in a text, or `None`.
 
-    For a date field a date counts too, as milliseconds since 1970.
+    For a date field a date is accepted too, and returned as milliseconds since 1970 UTC.
     """
     found = as_number(text)
     return _date_millis(text) if found is None and trait.nature == "date" else found
@@ -463,7 +463,8 @@ def values_of(document: Document, name: str) -> tuple[Scalar, ...]:
 def order_key(document: Document) -> str:
     """Return the sort key among documents that match equally well: most used first, then by URN.
 
-    The key is hexadecimal, which keeps the order and can be used in a query of the index.
+    Usage is compared in the steps of `usage_step`. The key is hexadecimal, which keeps the order
+    and can be used in a query of the index.
     """
     return f"{USED_MOST - usage_step(document.usage):x}{document.urn}".encode().hex()
 
@@ -476,7 +477,8 @@ def urn_in_order(key: str) -> str:
 def facet_values(document: Document, name: str, vocabulary: Vocabulary) -> tuple[str, ...]:
     """Return the values of a field as its facet counts them.
 
-    Values that a filter does not distinguish are counted once; very long values are not counted.
+    Values that a filter does not distinguish are counted once; values of more than 1,000 characters
+    are not counted.
     """
     given = [
         text
@@ -529,7 +531,7 @@ def join_names(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def usage_step(usage: float) -> int:
-    """Return the number of times that usage doubled, at most 15.
+    """Return usage in doublings, log2(1 + usage) rounded down, at most 15.
 
     So only a clear difference in usage changes the order.
     """

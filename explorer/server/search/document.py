@@ -92,9 +92,10 @@ def folders_in(aspect: Mapping[str, Any] | None) -> tuple[tuple[str, str], ...]:
 
 
 def listed(counts: Mapping[str, tuple[int, int]]) -> Iterable[FolderCount]:
-    """Yield folders in the order of their keys.
+    """Yield folders in the order of their keys, without empty ones.
 
-    Each key has the number of entities in or below the folder, and in or below its subfolders.
+    `counts` has for each key the number of entities in or below the folder, and how many of them
+    are in or below one of its subfolders.
     """
     for key in sorted(counts):
         count, deeper = counts[key]
@@ -111,7 +112,7 @@ BROWSE_PATHS = "browsePathsV2"
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """The values of one entity that search uses.
+    """One entity as search indexes it.
 
     `fields` has the values of every searchable field that has any, strings as stored, times as
     milliseconds since 1970 UTC; `urn`, `_entityType` and `removed` are always there. `usage` is the

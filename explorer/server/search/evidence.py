@@ -39,7 +39,7 @@ __all__ = ["Evidence", "called", "has_word", "is_called"]
 
 
 def has_word(word: Word, *, exact: bool) -> Callable[[Iterable[str]], bool]:
-    """Return a function that tells whether lines contain a word, as `word_line` makes them.
+    """Return a function that tells whether lines from `word_line` contain a word.
 
     Unless `exact`, a word that begins with it is enough. Of a word with several parts, all parts
     have to be there, in any of the lines, or the whole.

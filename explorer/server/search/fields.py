@@ -37,7 +37,7 @@ VIRTUAL = (URN, ENTITY_TYPE, REMOVED, DISPLAY, USE)
 
 _NUMBERS = frozenset({"COUNT", "DOUBLE"})
 _TERMS = frozenset({"URN"})
-# The derived field of description fields.
+# The derived field that tells whether an entity is described.
 _DESCRIBES = "hasDescription"
 # Map values and column paths are of kind TEXT too, but each is a single value, not prose.
 _UNDIVIDED = frozenset({"*", "$key", "fieldPath"})
@@ -68,10 +68,10 @@ class Trait:
     """The nature of a field, which decides how it is indexed and compared.
 
     Of the natures, `text` is compared as a whole and by parts; `term` is a URN or one of few
-    values. `prose` is text of several words, each of which can be searched for; `column` has column
-    paths; `derived` tells whether other fields have values, so a document without it counts as
-    false. `mixed` is text that may include numbers, as in structured properties. `targets` are the
-    entity types that a bare name may refer to.
+    values. A `prose` field is text of several words, each of which can be searched for. A `column`
+    field has column paths. A `derived` field tells whether other fields have values, so a document
+    without a value counts as false. A `mixed` field is text that may include numbers, such as a
+    structured property. `targets` are the entity types that a bare name may refer to.
     """
 
     name: str
@@ -124,7 +124,7 @@ class Vocabulary:
         # Replaced, not modified, so that a reader always has one consistent state.
         self._defined: Mapping[str, Definition] = {}
         self.generation = 0
-        """The number of changes to the structured properties so far."""
+        """The number of changes to the definitions of structured properties so far."""
         # Needed by every query, and mostly for the same types.
         self._facets = lru_cache(maxsize=256)(self._facets_of)
         self._known = lru_cache(maxsize=256)(self._known_to)
@@ -132,8 +132,8 @@ class Vocabulary:
         self.counting = lru_cache(maxsize=256)(self._counting_of)
         """The facet fields that count the values of these fields.
 
-        The fields that every entity has are counted too, as are the structured properties among the
-        given fields.
+        Facets of the fields that every entity has are included, as are the structured properties
+        among the given fields.
         """
         # The weights above the common one, highest first; the common weight and lower ones follow.
         self.strong = tuple(

@@ -110,7 +110,7 @@ def _matching(
 # `_SHORTEST_OF_TWO` letters on.
 _SHORTEST = 5
 _SHORTEST_OF_TWO = 8
-# The documents whose words are considered, the most used first.
+# The number of documents whose words are considered as corrections, the most used first.
 _MOST_DOCUMENTS = 60
 _RUN = re.compile(r"[^\W_]+")
 # The URN of a hit, the part of its score that comes from usage, its matched fields with values, and
@@ -208,7 +208,7 @@ def distance(one: str, other: str, most: int) -> int:
 
 
 def _words(node: Node) -> Iterator[Word]:
-    """Yield the words asked for, without negated ones."""
+    """Yield the words of a query that are not negated."""
     match node:
         case Word():
             yield node
@@ -342,7 +342,7 @@ class SearchIndex:
         self,
         text: str,
         entity_types: Sequence[str],
-        filter: Filter,  # noqa: A002, the name that requests on the wire have for it
+        filter: Filter,  # noqa: A002, its name on the wire
         start: int,
         limit: int,
     ) -> list[NameCompletion]:
@@ -511,8 +511,7 @@ class SearchIndex:
     def _corrected(
         self, query: SearchQuery, resolved: ResolvedSearch, layers: Layers
     ) -> str | None:
-        """Return the text of a search that finds nothing with its misspelt words corrected, or
-        `None`."""
+        """Return the corrected text of a search that finds nothing, or `None`."""
         view = layers.view()
 
         def is_found(word: Word) -> bool:

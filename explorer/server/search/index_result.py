@@ -125,7 +125,7 @@ class Translator:
     def step(self, step: Step) -> tantivy.Query:
         """Return the tantivy query for the documents that meet a step.
 
-        They need not match the query that the step is of.
+        The query of the search itself is not part of it.
         """
         match step:
             case NameIs():
@@ -168,7 +168,7 @@ class Translator:
         return either([self._common(word.whole, exact=step.exact), both(parts)])
 
     def _common(self, text: str, *, exact: bool) -> tantivy.Query:
-        """Match a word, except where only fields below the common weight contain it."""
+        """Return the query for a word, except where only fields below the common weight have it."""
         if exact or len(text) <= MAX_START:
             return self._but_weak(text, "words" if exact else "starts")
         return either([self._but_weak(word, "words") for word in self._words_from(text)])
@@ -221,7 +221,7 @@ class Translator:
                 return self._matching_terms(node)
 
     def _matching_terms(self, node: Value) -> tantivy.Query:
-        """Match documents with a form that begins with, ends in or contains a text.
+        """Return the query for documents with a form that begins with, ends in or contains a text.
 
         For fields with few distinct values, and for prefixes shorter than the terms of the field.
         """
@@ -268,7 +268,7 @@ _ASCENDING = tantivy.Order.Asc
 # More values than a facet shows, because pending changes may move a shown value below others.
 LISTED_VALUES = 200
 
-# The sort key of a document, as `explorer.server.search.analysis.order_key` makes it.
+# The sort key of a document: `analysis.order_key`, or `sort_keys.sort_key` in a sorted search.
 Key: TypeAlias = str
 
 _T = TypeVar("_T")
@@ -347,7 +347,7 @@ class IndexResult:
         return self.read(step, None, len(self._among or ()) or self._searcher.num_docs)
 
     def _at_most(self, limit: int) -> int:
-        """Limit a number of hits, for which tantivy allocates space before it searches."""
+        """Cap a limit at the size of the index: tantivy allocates space for all hits first."""
         return max(1, min(limit, self._searcher.num_docs))
 
     def sample(self, step: int, after: Key | None, before: Key | None, size: int) -> list[Key]:
@@ -382,8 +382,7 @@ class IndexResult:
         found = self._aggregate({name: _terms(name, most, most_a_segment) for name in names})
         counts = {name: _buckets(found[name]) for name in names}
         if ENTITY_TYPE in counts:
-            # Every document has exactly one type, and there are fewer types than a facet has
-            # values.
+            # Every document has exactly one type, and there are fewer types than values counted.
             self._total = sum(counts[ENTITY_TYPE].values())
         return counts
 

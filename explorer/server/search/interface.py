@@ -53,7 +53,7 @@ IS_RENEWED = "the search index is being made anew; try again in a moment"
 class SearchEngine(Protocol):
     """A search engine: finds entities by text, filters and prefixes of names. Thread-safe.
 
-    `on_damage` is called when the index is found to be damaged, in any thread and once until
+    `on_damage` is called when the index is found to be damaged, in any thread, and not again until
     `resume`; it must return at once. Every method that reads calls `before_read` before it reads
     and raises what that raises, and raises `Busy` while the engine `is_suspended`.
     """
@@ -85,8 +85,10 @@ class SearchEngine(Protocol):
         """
 
     def document(self, urn: str) -> Document | None:
-        """Return the document that the index holds of an entity, committed or not. Raises as
-        `search`."""
+        """Return the document that the index holds of an entity, committed or not, or `None`.
+
+        Raises as `search`.
+        """
 
     def found_urns(self, query: SearchQuery) -> set[str]:
         """Return the URNs of all entities that a query finds, on all its pages.
@@ -142,14 +144,14 @@ class SearchEngine(Protocol):
         """The searchable fields."""
 
     def folders(self, query: FolderQuery) -> FolderListing:
-        """Return the folders directly below a path that contain entities of the query, ordered by
-        id.
+        """Return the folders directly below a path that contain entities of the query.
 
-        At most 10,000 folders; none where nothing is below the path. Raises as `search`.
+        They are ordered by id, at most 10,000; none where nothing is below the path. Raises as
+        `search`.
         """
 
     def folder_urn(self, query: FolderQuery, folder: str) -> str | None:
-        """Return the URN of the entity behind one of the folders of `folders`, or `None`.
+        """Return the URN of the entity behind a folder of `folders`, or `None` if it has none.
 
         Raises as `search`.
         """

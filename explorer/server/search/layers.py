@@ -6,8 +6,8 @@ from searches of the index on disk. A query is translated once for each index, s
 the same way.
 
 The in-memory index is committed by the first search after a change, because even that commit takes
-some milliseconds: a bulk load causes one commit for each search that happens meanwhile, and as long
-as nobody searches nothing is added to the in-memory index at all.
+some milliseconds: a bulk load causes one commit for each search that happens meanwhile, and while
+nobody searches, nothing is added to the in-memory index.
 """
 
 import logging
@@ -286,7 +286,7 @@ def _clear(directory: Path) -> None:
 
 
 def make_entry(terms: Terms, vocabulary: Vocabulary, document: Document) -> tantivy.Document | None:
-    """Return a document as an entry of the index, or `None`, which is logged, if it cannot be."""
+    """Convert a document to an entry of the index; `None`, and a log message, if that fails."""
     try:
         return terms.make(analyse(vocabulary, document))
     except (ValueError, TypeError):
@@ -378,9 +378,10 @@ class MemoryIndex:
         return self._searcher
 
 
-# A few changes are committed to disk soon, because a search costs more the more documents are in
-# memory. A bulk load commits every so many documents or seconds, and once it is over: each commit
-# costs as much as indexing some hundred documents, and makes a segment that has to be merged later.
+# Up to `_FEW` changes are committed to disk after `_DRAIN_FEW_SECONDS`, because a search costs more
+# the more documents are in memory. A bulk load commits every `_DRAIN_DOCUMENTS` documents or
+# `_DRAIN_MANY_SECONDS`, and `_DRAIN_FEW_SECONDS` after its last change: each commit costs as much
+# as indexing some hundred documents, and makes a segment that has to be merged later.
 _FEW = 50
 _DRAIN_DOCUMENTS = 2_000
 _DRAIN_FEW_SECONDS = 1.0
@@ -418,9 +419,9 @@ class IndexSnapshot:
 
 
 class _Change(NamedTuple):
-    """The document that the index is to hold for a URN; without a document the URN is removed.
+    """The document that the index is to hold for a URN; `None` removes the URN.
 
-    If `entry` is `None`, it is made again from the document.
+    If only `entry` is `None`, it is made again from the document.
     """
 
     urn: str
@@ -452,7 +453,7 @@ class Layers:
         # The changes since the last drain began, and those that the running drain writes to disk.
         self._pending = MemoryIndex(self._base.terms, vocabulary)
         self._draining: MemoryIndex | None = None
-        # The snapshot of the index on disk before the running drain.
+        # The snapshot of the index on disk, without what a running drain writes.
         self._disk = self._base.searcher
         # The last snapshot, until something changes.
         self._snapshot: IndexSnapshot | None = None

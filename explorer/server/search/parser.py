@@ -58,9 +58,9 @@ Mark = Literal["(", ")", "or", "and", "not"]
 class Text:
     """A word, or a phrase if `quoted`, with escapes resolved.
 
-    `star_before` and `star_after` tell of stars at its ends, `*text*`, which are not part of
-    `text`. `wild` has the positions of other unescaped `*`, which match any characters, and `?`,
-    which match one.
+    `star_before` and `star_after` are true if a star was typed at that end, `*text*`; such stars
+    are not part of `text`. `wild` has the positions of other unescaped `*`, which match any
+    characters, and `?`, which match one.
     """
 
     text: str
@@ -195,7 +195,7 @@ def compared(trait: Trait, how: How, text: str, names: "Names | None" = None) ->
 
 
 def present(trait: Trait) -> Node:
-    """Return the node for documents with any value of a field; all have derived fields."""
+    """Return the node for documents with any value of a field; all, for a derived field."""
     return EVERYTHING if trait.derived else Present(trait.name)
 
 
@@ -532,7 +532,7 @@ class _QueryParser:
         return any_of((word, *texts))
 
     def _wildcards(self, given: Text) -> Node | None:
-        """Return the node for all words of a text with wildcards; `None` if it has no letters."""
+        """Return the node for all words of a text with wildcards; `None` if there are none."""
         text = "".join(
             char if char not in "*?" or at in given.wild else " "
             for at, char in enumerate(given.text)

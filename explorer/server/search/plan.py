@@ -263,7 +263,7 @@ class Plan:
         return found
 
     def _together(self, name: str, counts: dict[str, int]) -> dict[str, int]:
-        """Merge counts of values that a filter does not distinguish, under the most frequent one."""
+        """Merge counts of values that a filter does not distinguish, under the most frequent."""
         trait = self._vocabulary.trait(name)
         found: dict[str, tuple[str, int]] = {}
         for value, count in sorted(counts.items(), key=lambda one: (-one[1], one[0])):
@@ -295,12 +295,12 @@ class Plan:
 
 
 def _by_count_and_name(counted: tuple[str, int]) -> tuple[int, str, str]:
-    """Sort by count, highest first, then by name in natural order: s2 before s10."""
+    """Return a key that sorts by count, highest first, then by name, s2 before s10."""
     value, count = counted
     return -count, _name_key(value), value
 
 
-# Every page, and every letter typed, has the same values.
+# The same values occur on every page, and in every search while somebody types.
 @cached_short(4 << 20)
 def _name_key(value: str) -> str:
     return natural_key(value)

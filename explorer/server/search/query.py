@@ -152,7 +152,7 @@ class Word:
     """Matches documents that contain the word, or a word that begins with it.
 
     `parts` has several words if the word is split by case (`usersCreated`); then either all parts
-    or the whole word have to match. With `named`, only the names of the entity are searched.
+    or the whole word has to match. With `named`, only the names of the entity are searched.
     """
 
     parts: tuple[str, ...]

@@ -257,7 +257,7 @@ class _Place:
                 return f".*{text}.*"
 
     def narrower(self) -> "list[_Place]":
-        """Return places that together match the same pieces, each of them fewer."""
+        """Return narrower places that together match the same pieces."""
         if self.beyond and self.beyond[-1] != _OTHERS and len(self.beyond[-1]) > 1:
             *nearer, last = self.beyond
             half = len(last) // 2
@@ -281,8 +281,8 @@ def piece_line(code: str, body: str, *, prose: bool) -> str:
     """Return the pieces of one value of a field, prefixed by its code and separated by spaces."""
     prefix = code + _CODE_END
     if prose:
-        # The words have one space between them. No need to search for other characters, which is
-        # far faster.
+        # Words of prose have single spaces between them. Not looking for other separators is far
+        # faster.
         line = body.replace(" ", f"{SEAM}{_BLANK} {prefix}")
     else:
         line = f" {prefix}".join(pieces(body.replace(" ", _BLANK)))
@@ -395,8 +395,8 @@ def _places(how: How, text: str) -> list[_Place]:
     if how in ("equal", "prefix"):
         found[0] = _BEGIN + found[0]
     else:
-        # A part that begins with such a character may begin within a longer run of them, so the
-        # `SEAM` before it is dropped.
+        # A part that begins with a character other than a letter or digit may begin within a longer
+        # run of them, so the `SEAM` before it is dropped.
         found[0] = found[0].removeprefix(SEAM)
     if how in ("equal", "suffix"):
         found[-1] += _END
@@ -411,7 +411,7 @@ def _places(how: How, text: str) -> list[_Place]:
     return places
 
 
-# Increment it when the schema changes: an index of another format is made again.
+# Increment this when the schema changes: an index of another format is rebuilt.
 FORMAT = 13
 MAX_START = 3
 _STARTS = range(1, MAX_START + 1)
