@@ -1,6 +1,6 @@
 """The catalog service: the specification's routes and GraphQL over a durable store.
 
-Everything heavy is imported by the function that needs it.
+Large modules are imported inside the functions that need them.
 """
 
 import logging
@@ -33,7 +33,7 @@ __all__ = ["Retention", "create_app", "serve", "serve_embedded"]
 T = TypeVar("T")
 
 _KEPT = Retention()
-# A database that starts together with its services, or again, is there within this.
+# A database that starts together with its services, or restarts, should answer within this time.
 _DATABASE_SECONDS = 60.0
 _AGAIN_SECONDS = 0.5
 _EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - recognised here, bound only when asked for
@@ -60,32 +60,35 @@ def serve(
     index_from: str | None = None,
     index_token: str | None = None,
 ) -> None:
-    """Serve a data directory over TCP until a signal says stop.
+    """Serve a data directory over TCP until a signal stops the process.
 
-    `store` is the address of a database that holds the catalog in place of the directory, for any
-    number of services; the search index is in the directory, each service has its own. Where there
-    is none yet it is copied from the service at `index_from`, which may want `index_token`, and
-    made from the database where that fails.
+    `store` is the address of a database that holds the catalog instead of the directory; any
+    number of services can share it. Each service then keeps its own search index in its directory.
+    If there is no index yet, it is copied from the service at `index_from`, with `index_token` as
+    the access token, or built from the database if copying fails. If the database does not answer
+    yet, this waits up to a minute for it.
 
-    A catalog that never held anything begins with the common data platforms, the ownership types
-    that every catalog has, and the user datahub.
+    A catalog that was never written to is filled with the common data platforms, the standard
+    ownership types and the user `datahub`. `announce` is called with the address once requests are
+    accepted.
 
-    `announce` gets the address once requests are taken. Once there are access tokens, in the data
-    directory, in the database of `store`, or in `token_file`, nobody comes in without one. While
-    there are none anybody who reaches the port can read and write, so any host but loopback, and
-    any of `allowed_hosts` but loopback, is refused unless `open_to_network`; listening everywhere
-    then needs `allowed_hosts`. On loopback, and without tokens, requests must name this machine,
-    `host`, or one of `allowed_hosts` as their host; elsewhere only when some are named. With
-    `log_format` every request is logged on standard error. What is older than `retention` says is
-    dropped, see `CatalogEngine.keep`. With `oidc` everybody needs a token from the start, one of
-    this server or one of that issuer. `requests_per_minute` is how many each token may send. Who
-    changed what, and who was refused, is kept for `keep_audit_days`, without end if None.
+    Requests need an access token as soon as there is one: in `token_file`, else in the database at
+    `store`, else in the data directory. With `oidc` they need one from the start, issued by this
+    server or by that issuer. While no token is needed, anybody who reaches the port can read and
+    write; therefore a `host` or an entry of `allowed_hosts` that is not loopback requires
+    `open_to_network`, and listening on all addresses then also requires such an entry.
 
-    A database that does not answer yet is waited for, a minute at most.
+    On loopback, without tokens, or with `allowed_hosts`, the `Host` header of a request must name
+    this machine, `host`, or one of `allowed_hosts`.
 
-    Raises `Unusable` for a directory that is held or cannot be written, for a token file that is
-    damaged, open to others, or gone, for a service that would be open without being told to, for a
-    port in use, and for a database that cannot be used.
+    With `log_format` every request is logged to standard error. `retention` limits how much of the
+    past is kept, see `CatalogEngine.keep`. `requests_per_minute` limits the requests of each token.
+    The audit log, of changes and refused requests, is kept for `keep_audit_days`, or forever if
+    that is `None`.
+
+    Raises `Unusable` if the directory is in use or cannot be written; if the token file is damaged,
+    accessible to others, or missing; if the service would be open to the network without
+    `open_to_network`; if the port is in use; and if the database cannot be used.
     """
     from explorer.server.authentication import Gate, RateLimit, is_loopback
 
@@ -98,8 +101,8 @@ def serve(
         local = is_loopback(host)
         if not is_closed:
             _check_exposure(host, allowed_hosts, open_to_network=open_to_network)
-        # Without tokens host names are always checked: a web page whose own name was made to point
-        # here could otherwise read and write.
+        # Without tokens the Host header is always checked: otherwise a web page whose host name
+        # was made to resolve to this machine could read and write.
         checks_hosts = local or allowed_hosts or not is_closed
         hosts = (*allowed_hosts, host) if checks_hosts else None
 
@@ -155,11 +158,12 @@ def serve_embedded(
     retention: Retention = _KEPT,
     actor: "Callable[[], str | None] | None" = None,
 ) -> None:
-    """Serve a data directory to this machine's front ends, until nobody asked for `idle_seconds`.
+    """Serve a data directory to the front ends on this machine, until there was no request for
+    `idle_seconds`.
 
-    A catalog that never held anything is filled with `seed` before the first request is taken; one
-    that was emptied stays empty. `retention` is as for `serve`. Changes that name no actor
-    are by the user whose URN `actor` gives at that moment.
+    A catalog that was never written to is filled with `seed` before the first request is accepted;
+    one that was emptied stays empty. `retention` is as for `serve`. A change that names no actor is
+    attributed to the user whose URN `actor` returns at that moment.
 
     Raises `Unusable` as `serve` does.
     """
@@ -191,7 +195,8 @@ def serve_embedded(
 
             with listener:
                 run(
-                    # Web pages reach a port, not a socket in the file system.
+                    # Only a port needs the check of the Host header: web pages cannot reach a
+                    # Unix socket.
                     Service(catalog, gate=Gate(hosts=()) if path is None else None),
                     listener,
                     ready=ready,
@@ -212,10 +217,10 @@ def create_app(
     base_path: str = "",
     dialect: "Dialect | None" = None,
 ) -> "Starlette":
-    """The service as a Starlette application, to be mounted or called in process.
+    """Return the service as a Starlette application, to be mounted or called in process.
 
     The caller opens and closes `store` and `index`; the application becomes the store's observer.
-    Raises `Misuse` where another application serves the store already.
+    Raises `Misuse` if another application already serves the store.
     """
     from starlette.applications import Starlette
     from starlette.routing import Mount
@@ -231,8 +236,10 @@ def create_app(
 
 
 def _once_there(use: Callable[[], T]) -> T:
-    """Return what `use` returns. While it finds the database away it is tried again, for a minute;
-    raises what it raised last."""
+    """Call `use` and return its result, retrying for a minute while the database cannot be reached.
+
+    Raises the last error if the database is still away after that.
+    """
     from explorer.server.store import StoreAway, StoreUnavailable
 
     until = time.monotonic() + _DATABASE_SECONDS
@@ -254,9 +261,11 @@ def _once_there(use: Callable[[], T]) -> T:
 def _keyring(
     data_dir: Path, token_file: Path | None, store: str | None
 ) -> "Keyring | SharedKeyring":
-    """The tokens of a service: in the file that was named, else in the database of its store, else
-    in its data directory. Those that a service of a database had in its data directory are put into
-    the database."""
+    """Return the tokens of a service: those in `token_file`, else those in the database at `store`,
+    else those in the data directory.
+
+    With a database, tokens in the data directory are moved into it.
+    """
     from explorer.server.authentication import (
         TOKENS_FILE,
         Keyring,
@@ -279,7 +288,8 @@ def _keyring(
             logging.getLogger("explorer.server").warning(
                 "%d access tokens of %s are in the database now", taken, own
             )
-        # A catalog that had tokens does not open to everybody by itself.
+        # The file of uses says that this directory had tokens. A service that needed tokens must
+        # not become open to everybody because the database has none.
         return SharedKeyring(shared, required=uses_file(own).exists())
     except BaseException:
         shared.close()
@@ -296,7 +306,7 @@ def _issuer(settings: "OidcSettings") -> "Issuer":
 
 @contextmanager
 def _audit(data_dir: Path, store: str | None, keep_days: int | None) -> "Iterator[AuditLog]":
-    """The audit log of a service: in the database of its store, else in its data directory."""
+    """Open the audit log of a service: in the database at `store`, else in the data directory."""
     from explorer.server.audit_log import AuditFile, AuditLog
 
     own = AuditFile(data_dir)
@@ -313,8 +323,8 @@ def _audit(data_dir: Path, store: str | None, keep_days: int | None) -> "Iterato
 
 
 def _check_exposure(host: str, allowed_hosts: Collection[str], *, open_to_network: bool) -> None:
-    """Raise `Misconfigured` where a service without tokens could be reached by other machines and
-    that was not asked for, or by web pages of any host name."""
+    """Raise `Misconfigured` if a service without tokens could be reached from other machines
+    without `open_to_network`, or by web pages of any host name."""
     from explorer.server.authentication import is_loopback
 
     others = [name for name in allowed_hosts if not is_loopback(name)]

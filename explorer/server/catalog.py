@@ -1,6 +1,6 @@
-"""The catalog: the truth, what is derived from it, and the rules of changing it.
+"""The catalog: the store, the search index and counts derived from it, and the rules for changes.
 
-Routes and GraphQL are two faces of this one thing.
+The HTTP routes and GraphQL are two interfaces to the same `CatalogEngine`.
 """
 
 import asyncio
@@ -78,15 +78,15 @@ _REBUILD_AGAIN_SECONDS = 10.0
 _INLINE = ContextVar("inline", default=False)
 _SEEDED = "seeded"
 _SAMPLE_RUN = "sample"
-# A batch this long is checked beside the event loop, so that others are answered meanwhile.
+# A longer batch is checked in a thread, so that the event loop can answer other requests meanwhile.
 _LONG_BATCH = 20
-# The answer to a batch names so many of its elements that were refused.
+# The error for a batch lists at most this many of the refused elements.
 _MAX_NAMED = 20
-# What one job of the writer does of a large one; with what is derived from it about three times as
-# long. Others wait for one such job at most.
+# A large operation is split into writer jobs of this size; updating the derived data makes each
+# about three times as long. Other writes wait for at most one such job.
 _PART_SECONDS = 0.015
 _PART_ITEMS = 20
-# Of the change log, whatever its age.
+# The newest rows of the change log, which are kept whatever their age.
 _CHANGES_KEPT = 10_000
 # Rows dropped by one job of the writer.
 _TRIM_ROWS = 1_000
@@ -95,7 +95,10 @@ _DAY_MILLIS = 86_400_000
 
 
 class CatalogEngine:
-    """A store and its search index under one registry. Any thread may call what is not async."""
+    """A store and its search index, with the registry that both follow.
+
+    Methods that are not async may be called from any thread.
+    """
 
     def __init__(
         self,
@@ -105,8 +108,9 @@ class CatalogEngine:
         counts: Path | None = None,
         name: str = "",
     ) -> None:
-        """`counts` is the file in which what stewardship counts is kept; `name` that of the index
-        where others are made of the same store."""
+        """`counts` is the file in which the stewardship ledger is saved; without one it is in
+        memory only. `name` is the name of this search index if several services share the store.
+        """
         self.store = store
         self.index = index
         self.registry = registry
@@ -116,7 +120,8 @@ class CatalogEngine:
         self._name = name
         self._projection = Projection(store, index, registry, self.ledger, name)
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="catalog-reader")
-        # For work of seconds, one after another: what people ask for, and what follows a move.
+        # One thread each for work that takes seconds: requests such as rollbacks, and updating the
+        # contents of containers that moved.
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="catalog-worker")
         self._follower = ThreadPoolExecutor(1, thread_name_prefix="catalog-follower")
         self._one_at_a_time = asyncio.Lock()
@@ -132,28 +137,29 @@ class CatalogEngine:
     def browse(
         self, entity_type: str, path: tuple[str, ...], start: int, limit: int, among: Filter
     ) -> StoredFolderPage:
-        """Return what is at a path of folders, as if there were only what a filter lets through;
-        raises as `Store.browse` and `SearchEngine.found_urns`."""
+        """Return the folders and entities at a path of folders, as if only the entities that match
+        the filter existed. Raises as `Store.browse` and `SearchEngine.found_urns`."""
         if not among:
             return self.store.browse(entity_type, path, start, limit)
         found = self.index.found_urns(SearchQuery("*", (entity_type,), among, 0, 0))
         return self.store.browse(entity_type, path, start, limit, found)
 
     def catch_up(self) -> int:
-        """Bring the search index up to the change log; how many entities it lacked."""
+        """Bring the search index up to date with the change log; return how many entities it
+        lacked."""
         lacked = self._projection.catch_up()
         self._follow()
         self._projection.follow_moved()
         return lacked
 
     def recount_use(self) -> int:
-        """Count the use of 30 days anew where some of it is longer ago by now, see `Projection`;
-        how many entities that were."""
+        """Recount the use of the last 30 days where part of it is older by now; return how many
+        entities changed. See `Projection.recount_use`."""
         return self._projection.recount_use()
 
     def rebuild_index(self) -> None:
-        """Make the search index anew in the background. Until it is done searches raise `Busy`;
-        everything else goes on."""
+        """Rebuild the search index in the background. Searches raise `Busy` until it is done;
+        everything else continues."""
         self.index.suspend()
         self._follow()
         thread = threading.Thread(target=self._rebuild, name="search-rebuild", daemon=True)
@@ -164,15 +170,18 @@ class CatalogEngine:
         self.store.follow(self._projection.followed, self._name, self._needed_after)
 
     def _needed_after(self) -> int:
-        """The offset after which the change log is needed by this service: by the search index on
-        disk, and by whoever follows the log here."""
-        # The row that the index ends with proves that it is of this catalog.
+        """Return the offset after which this service still needs the change log, for the search
+        index on disk and for the followers of the log here."""
+        # The index also needs its last row, which proves that it belongs to this catalog.
         needed = [self.index.committed_offset - 1]
         return min(needed + [follower.at for follower in tuple(self.feed.followers)])
 
     async def prove_writer(self) -> None:
-        """Return once the writer took a job that changes nothing. Raises `TimedOut` when it does
-        not in 5 seconds, and `StorageFault` when it says why it writes nothing."""
+        """Wait until the writer has run a job that changes nothing.
+
+        Raises `TimedOut` if that takes more than 5 seconds, and `StorageFault`, with the reason, if
+        the writer cannot write.
+        """
         try:
             if self._probe is None or self._probe.done():
                 self._probe = self.store.write(_do_nothing)
@@ -185,14 +194,16 @@ class CatalogEngine:
             raise StorageFault(str(error)) from error
 
     def lag(self) -> tuple[int, float]:
-        """How many rows of the change log the index lacks, and how long ago it is known to have
-        lacked none, in seconds. Raises `Busy` where the store cannot be reached."""
+        """Return how many rows of the change log the index lacks, and how many seconds ago it was
+        last known to lack none (0 if it lacks none). Raises `Busy` if the store cannot be reached.
+        """
         rows = max(0, self.store.log_bounds().head - self._projection.followed)
         return rows, self.store.lag_seconds() if rows else 0.0
 
     async def wait_for(self, offset: int) -> None:
-        """Wait until searches find what was written up to an offset of the change log, by whichever
-        service, and are known to be fresh; a second at most, and not while the store is away."""
+        """Wait until searches find everything written up to an offset of the change log, by any
+        service, and are known to be fresh. Waits at most one second, and not at all while the store
+        cannot be reached."""
 
         def is_there() -> bool:
             is_fresh = self.store.lag_seconds() <= FRESH_SECONDS
@@ -208,16 +219,21 @@ class CatalogEngine:
                 await follower.news(min(left, _LOOK_SECONDS))
 
     def _check_freshness(self) -> None:
-        """Note that what follows the change log is read for a request; see `Freshness.note`."""
+        """Note for the current request that data derived from the change log is being read. Raises
+        as `Freshness.note`."""
         if (request := Freshness.current()) is not None:
-            # In this order: what is followed meanwhile makes it newer and not older.
+            # The lag is read first: if changes are followed in between, the data is newer than
+            # noted, never older.
             lag_seconds = self.store.lag_seconds()
             request.note(self.followed, lag_seconds)
 
     def copy_index(self) -> Path:
-        """Return a new directory with the files of the search index, as it is now, which the caller
-        removes. Raises `Busy` where it lacks something that the change log does not tell, and
-        `NotFound` where there are no files."""
+        """Copy the files of the search index, as it is now, into a new directory and return that;
+        the caller removes it.
+
+        Raises `Busy` while the index lacks an update that is not in the change log: the contents of
+        a container that moved. Raises `NotFound` if the index has no files.
+        """
         moves = self._projection.moves_left()
         copied = self.index.copy_files()
         if copied is None:
@@ -231,12 +247,13 @@ class CatalogEngine:
         return copied
 
     def prove_searchable(self) -> None:
-        """Return when searches are answered, however old. Raises `Busy` while they are not."""
+        """Raise `Busy` unless searches can be answered, even with results that are out of date."""
         if self.index.is_suspended:
             raise Busy("the search index is being made", retry_after_seconds=_CATCH_UP_SECONDS)
 
     def prove_caught_up(self) -> None:
-        """Return when searches find all that is stored. Raises `Busy` that says what they lack."""
+        """Raise `Busy`, with the number of missing changes, unless searches find everything that is
+        stored. Changes of the last `FRESH_SECONDS` may be missing."""
         self.prove_searchable()
         rows, seconds = self.lag()
         if rows and seconds > FRESH_SECONDS:
@@ -245,11 +262,11 @@ class CatalogEngine:
 
     @property
     def followed(self) -> int:
-        """The offset of the change log up to which searches find what was written."""
+        """The offset of the change log up to which searches find everything."""
         return self._projection.followed
 
     def close(self) -> None:
-        """Commit what is queued, flush the index, let go of the files."""
+        """Commit the queued writes, flush the index, and close all files."""
         self._is_closing.set()
         self._projection.end()
         self.feed.end()
@@ -271,7 +288,7 @@ class CatalogEngine:
         while not self._is_closing.is_set():
             try:
                 count = self._projection.rebuild(self._is_closing.is_set)
-            except Exception:  # noqa: BLE001 - the edge of this thread; it is tried again
+            except Exception:  # noqa: BLE001 - the top level of this thread; it retries
                 if self.store.problem is not None:
                     _log.exception("the search index cannot be made anew")
                     self.index.suspend(self.store.problem)
@@ -284,7 +301,7 @@ class CatalogEngine:
             return
 
     async def offload(self, work: Callable[P, T], /, *given: P.args, **named: P.kwargs) -> T:
-        """Do work that takes milliseconds beside the event loop; see `inline`."""
+        """Call `work`, which takes milliseconds, in a thread; within `inline`, in this thread."""
         if _INLINE.get():
             return work(*given, **named)
         loop = asyncio.get_running_loop()
@@ -293,8 +310,8 @@ class CatalogEngine:
 
     @contextmanager
     def inline(self) -> Iterator[None]:
-        """Within, `offload` does the work in the calling thread: for one that runs an event loop
-        of its own beside the service's."""
+        """Within the block, make `offload` call its work in the calling thread. This is for threads
+        that run their own event loop beside the service's."""
         token = _INLINE.set(True)
         try:
             yield
@@ -302,19 +319,20 @@ class CatalogEngine:
             _INLINE.reset(token)
 
     def start(self, work: Callable[[], object]) -> None:
-        """Do work beside the event loop and wait for nothing."""
+        """Call `work` in a thread, without waiting for it."""
         self._threads.submit(work)
 
     def write(self, job: Job[T]) -> Awaitable[T]:
-        """Queue a job for the writer; what is awaited comes after its commit."""
+        """Queue a job for the writer; awaiting the result waits for its commit."""
         return asyncio.wrap_future(self.commits.write(job))
 
     async def ingest(
         self, proposal: Proposal, actor: str | None = None, dialect: Dialect = "plain"
     ) -> None:
-        """Write one change; raises as `Intake.check` and `Intake.apply` do.
+        """Write one change. Raises as `Intake.check` and `Intake.apply` do.
 
-        `actor` is whom the caller proved to be; it wins over whom the proposal names.
+        `actor` is the authenticated caller; it takes precedence over the actor that the proposal
+        names.
         """
         change = self.intake.check(proposal, actor, dialect)
         await self.write(lambda view: self.intake.apply(view, change, _now_millis()))
@@ -325,7 +343,8 @@ class CatalogEngine:
         actor: str | None = None,
         dialect: Dialect = "plain",
     ) -> None:
-        """Write several changes as one, in order (see `ingest_batch`): all of them or none."""
+        """Write several changes in one transaction: all of them or none. The order is that of
+        `ingest_batch`."""
 
         def checked() -> list[CheckedProposal]:
             by = self.intake.default_actor
@@ -344,13 +363,16 @@ class CatalogEngine:
         *,
         all_or_none: bool = True,
     ) -> None:
-        """Write the changes that each element of a request's list stands for, in order; but
-        definitions of structured properties come first, for files are often sorted by URN.
+        """Write the changes of each element of a list in a request.
 
-        `read` gives the changes of one element; these are written together or not at all. With
-        `all_or_none` so is the whole list. Raises `Refusal` for the first element that is bad;
-        without `all_or_none` for all of those, once the others are written. Elements are named by
-        the list's `name`, their place (from 0) and the URN.
+        They are written in order, except that definitions of structured properties come first:
+        files are often sorted by URN, which puts values before their definitions. `read` returns
+        the changes of one element, which are written all or none; with `all_or_none`, so is the
+        whole list.
+
+        Raises `RequestRefusal` for the first invalid element; without `all_or_none`, for all
+        invalid elements, after the others have been written. The message names an element by the
+        `name` of the list, its position (from 0) and its URN.
         """
 
         def check() -> list[list[CheckedProposal] | RequestRefusal]:
@@ -379,7 +401,7 @@ class CatalogEngine:
         batch = named_in(change for element in elements.values() for change in element)
 
         def write(transaction: Transaction, parts: Mapping[str, Sequence[CheckedProposal]]) -> None:
-            # Looked up together.
+            # Look up all URNs together; the transaction caches the result.
             transaction.existing([change.text for part in parts.values() for change in part])
             for place, changes in parts.items():
                 for change in changes:
@@ -391,7 +413,7 @@ class CatalogEngine:
         if all_or_none:
             await self.write(lambda transaction: write(transaction, elements))
             return
-        # The writer takes each job by itself, and commits many at once.
+        # Each job succeeds or fails by itself; the writer commits many of them at once.
         jobs = [
             self.write(partial(write, parts={place: changes}))
             for place, changes in elements.items()
@@ -405,9 +427,9 @@ class CatalogEngine:
             raise _refused(refused, len(given))
 
     def seed(self, proposals: Callable[[], Iterable[Proposal]]) -> bool:
-        """Fill a catalog that never held anything, in one transaction; whether it was filled.
+        """Fill a catalog that was never written to, in one transaction; return whether it did.
 
-        The run id that the first proposal names is kept, so that `/config` can tell a sample
+        The run id of the first proposal is stored: `/config` says that the catalog holds a sample
         until that run is rolled back.
         """
         if self.store.log_bounds().head or self.store.note(_SEEDED):
@@ -415,7 +437,7 @@ class CatalogEngine:
 
         def job(transaction: Transaction) -> bool:
             if transaction.log_bounds().head or transaction.note(_SEEDED):
-                # Another service was faster.
+                # Another service of the same store was faster.
                 return False
             given = list(proposals())
             run = (given[0].system or {}).get("runId") if given else None
@@ -435,11 +457,13 @@ class CatalogEngine:
         actor: str | None = None,
         dialect: Dialect = "plain",
     ) -> tuple[int, int]:
-        """Remove an entity, or one of its aspects; how many versioned and timeseries rows went.
+        """Remove an entity, or one of its aspects; return the number of versioned and of timeseries
+        rows removed.
 
-        With a structured property go the values that others have of it, many in several
-        transactions. Raises `NotFound` when there is no such entity; for DataHub's callers no rows
-        went then.
+        Of a timeseries aspect only the documents within `bounds` are removed: milliseconds since
+        1970, both inclusive, `None` for an open end. Removing a structured property also removes
+        its values from all entities; many are removed in several transactions. Raises `NotFound` if
+        the entity does not exist; in DataHub's dialect the numbers are 0 instead.
         """
         key = self.registry.entity(urn.entity_type).key
         name = aspect or key
@@ -475,8 +499,10 @@ class CatalogEngine:
         query: str = "*",
         narrowed_by: Filter | None = None,
     ) -> FolderPage:
-        """The folders right below a path of folder ids that hold entities of these types (None for
-        all) which a query and a filter let through. Milliseconds; raises as `SearchEngine.search`.
+        """Return a page of the folders directly below a path of folder ids.
+
+        Only folders that contain entities of these types (`None` for all) that match the query and
+        the filter are listed. Takes milliseconds. Raises as `SearchEngine.search`.
         """
         folders = FolderQuery(
             tuple(entity_types) if entity_types else None, path, query, narrowed_by or Filter()
@@ -486,12 +512,12 @@ class CatalogEngine:
     async def delete_references(
         self, urn: Urn, actor: str | None = None, *, dry_run: bool
     ) -> UnlinkedReferences:
-        """Take the references to an entity out of all other aspects; with `dry_run` only tell what
-        that would be, from one moment of the store.
+        """Remove the references to an entity from all other aspects; return which were removed.
 
-        Each aspect is changed as a whole, many are changed in several transactions with other
-        writes in between. Ended early by a crash, a second call goes on where this one was; one
-        that cannot go on raises `ServerFault` and says how far it came.
+        With `dry_run` nothing is written, and the result is what would be removed, according to one
+        snapshot of the store. Each aspect is changed in one transaction; many aspects are changed
+        in several, with other writes in between. A second call continues after a crash. Raises
+        `ServerFault`, with the number of aspects processed, if it cannot continue.
         """
         text, by = str(urn), actor or self.intake.default_actor
 
@@ -509,12 +535,13 @@ class CatalogEngine:
     async def roll_back(
         self, run: str, actor: str | None = None, *, dry_run: bool, safe: bool
     ) -> RollbackResult:
-        """Take back what a run wrote; with `dry_run` only tell what that would be, from one moment
-        of the store.
+        """Roll back what a run of ingestion wrote; return what was rolled back.
 
-        Each entity is taken back as a whole, many are in several transactions with other writes in
-        between. Ended early by a crash, a second call goes on where this one was; one that cannot
-        go on raises `ServerFault` and says how far it came.
+        With `dry_run` nothing is written, and the result is what would be rolled back, according to
+        one snapshot of the store. Each entity is rolled back in one transaction; many entities are
+        in several, with other writes in between. A second call continues after a crash. Raises
+        `ServerFault`, with the number of entities processed, if it cannot continue, and
+        `InvalidInput` for the id that stands for writes without a run.
         """
         if run == NO_RUN:
             raise InvalidInput(f"{run} stands for every write that named no run; name one run")
@@ -545,8 +572,8 @@ class CatalogEngine:
         *,
         dry_run: bool,
     ) -> None:
-        """Find items at one moment of the store and work through them; `done` gets what was made
-        of each, or with `dry_run`, which writes nothing, what would be."""
+        """Find items in one snapshot of the store and process each; `done` is called with each
+        result. With `dry_run` nothing is written, and the results are what would be done."""
 
         def read() -> Sequence[Item]:
             with self.store.snapshot() as view:
@@ -562,7 +589,8 @@ class CatalogEngine:
             )
 
     async def _beside(self, work: Callable[[], T]) -> T:
-        """Do work that may take seconds, beside the event loop and the readers."""
+        """Call `work`, which may take seconds, in a thread that does not block the event loop or
+        the readers."""
         return await asyncio.get_running_loop().run_in_executor(self._worker, work)
 
     async def _in_parts(
@@ -571,8 +599,11 @@ class CatalogEngine:
         work: Callable[[Transaction, Item], T],
         done: Callable[[T], object],
     ) -> None:
-        """Work through items in jobs of the writer that take some 15 ms each, so that others are
-        written in between; `done` gets what was made of each once it is committed."""
+        """Process items in writer jobs of about 15 ms each, so that other writes are done in
+        between; `done` is called with each result after its commit.
+
+        Raises `ServerFault`, with the number of items processed, if a job fails.
+        """
         at = 0
         while at < len(items):
 
@@ -596,12 +627,13 @@ class CatalogEngine:
                 done(one)
 
     def keep(self, retention: Retention) -> None:
-        """Drop what is older than is kept, now and every hour, until the catalog is closed.
+        """Drop what is older than `retention` allows, now and every hour, until the catalog is
+        closed.
 
-        Of the change log the newest 10,000 rows are always kept, and what the search index has not
-        on disk yet or somebody who follows the log has not read, at this service or another of the
-        same store. One that was silent for 7 days holds nothing any more, and makes its index anew
-        when it is back. Backups need none of it.
+        The newest 10,000 rows of the change log are always kept. So are rows that the search index
+        does not have on disk yet or that a follower of the log has not read, at this service or
+        another one of the same store. A service that was silent for 7 days is not waited for; it
+        rebuilds its index when it returns. Backups do not need the dropped rows.
         """
         if retention == Retention(None):
             return
@@ -620,15 +652,15 @@ class CatalogEngine:
         self._tasks.append(thread)
 
     def keep_use(self) -> None:
-        """Count the use of 30 days anew, now and every hour, until the catalog is closed."""
+        """Recount the use of the last 30 days, now and every hour, until the catalog is closed."""
         thread = self._repeat(
             self.recount_use, "catalog-use", "the use of the last 30 days was not counted anew"
         )
         self._tasks.append(thread)
 
     def _repeat(self, work: Callable[[], object], name: str, failure: str) -> threading.Thread:
-        """Start a thread that works now and every hour until the catalog is closed; an error is
-        logged with a sentence."""
+        """Start a thread that calls `work` now and every hour until the catalog is closed. Errors
+        are logged with the message `failure`."""
 
         def run() -> None:
             while not self._is_closing.is_set():
@@ -643,7 +675,7 @@ class CatalogEngine:
         return thread
 
     def trim_changes(self, days: int) -> int:
-        """Drop old rows of the change log as `keep` says; how many went."""
+        """Drop old rows of the change log, as described at `keep`; return how many."""
         before_millis = self.store.now_millis() - days * _DAY_MILLIS
         gone = 0
         while not self._is_closing.is_set():
@@ -659,7 +691,7 @@ class CatalogEngine:
         return gone
 
     def describe(self) -> dict[str, Any]:
-        """What `/config` says of this catalog beside what clients of the real service read."""
+        """Return what `/config` says under `catalogExplorer`, apart from how to sign in."""
         actor = self.intake.default_actor
         return {
             **({"user": actor} if actor != UNKNOWN_ACTOR else {}),
@@ -706,11 +738,11 @@ def _refused(refused: Sequence[RequestRefusal], size: int) -> RequestRefusal:
 
 
 def _ignore(_done: object) -> None:
-    """What is not counted."""
+    """Discard a result that is not reported."""
 
 
 def _do_nothing(_transaction: Transaction) -> None:
-    """A job that only proves that jobs are done."""
+    """Change nothing; the job only proves that the writer runs jobs."""
 
 
 def _now_millis() -> int:
