@@ -1,4 +1,4 @@
-"""What follows from the truth: where entities are browsed, and what the search index holds."""
+"""Data derived from the store: the places of entities in the browse tree, and the search index."""
 
 import logging
 import math
@@ -44,12 +44,12 @@ __all__ = ["Projection", "document_of", "noted_delimiter", "places_of"]
 _RUNS = "assertionRunEvent"
 _RUN_SUMMARY = "assertionRunSummary"
 _AT_ONCE = 500
-# More than these are not brought up to date in the transaction that moves their container.
+# If a container with more contents moves, they are updated after its transaction and not within it.
 _MOVED_AT_ONCE = 50
-# So many are brought up to date in one transaction afterwards; others wait for one at most.
+# The entities updated by one transaction afterwards. Other writes wait for at most one of these.
 _MOVED_PART = 20
-# The notes of containers whose contents are still to be brought up to date, and of the moment from
-# which use is counted in what was derived.
+# The keys of two notes in the store: the moved containers whose contents are not updated yet, and
+# the moment from which on the index counts use.
 _NOTES = ("moved", "use.from")
 _CONTAINER = "container"
 _PLATFORM_URN = "urn:li:dataPlatform:"
@@ -65,22 +65,22 @@ _Values = Mapping[str, Any]
 
 
 class Projection:
-    """Keeps the browse tree in the transaction that changes an entity, and the search index right
-    after its commit. An index that failed gets the same documents again with the next commit.
+    """Updates the browse tree in the transaction that changes an entity, and the search index right
+    after its commit. If the index fails, it gets the same documents again with the next commit.
 
-    While the index is made anew by `rebuild`, commits leave it alone: the change log has them, and
-    the rebuild ends with all that came in meanwhile.
+    During a `rebuild` commits do not update the index: they are in the change log, and the rebuild
+    ends with all that were made meanwhile.
 
-    What is below a container that moved moves along: a little at once, much in many small
-    transactions by `follow_moved`, for which `on_moved` asks; a note in the store keeps what is
-    left to do.
+    If a container moves, so do its contents: few are updated in the same transaction, many in small
+    transactions by `follow_moved`. `on_moved` is called when that has work; a note in the store
+    says what is left to do.
     """
 
     def __init__(
         self, store: Store, index: SearchEngine, registry: Registry, ledger: Ledger, name: str = ""
     ) -> None:
-        """`name` is that of the index among those that are derived of the same store; notes of
-        what is left to do are kept for each."""
+        """`name` is the name of this index if several are derived from the same store; each has its
+        own notes of what is left to do."""
         self._moved_note, self._use_note = (f"{one}{name and '.'}{name}" for one in _NOTES)
         self._store = store
         self._ledger = ledger
@@ -90,12 +90,12 @@ class Projection:
         self._gone: set[str] = set()
         self._defined: dict[str, Definition | None] = {}
         self._behind: set[str] = set()
-        # Held while the index is given changes, so that a rebuild ends between two commits.
+        # Held while changes are applied to the index, so that a rebuild ends between two commits.
         self._feeding = threading.Lock()
         self._is_rebuilding = False
         self._was_rebuilding = False
         self._rebuilt_to = 0
-        # The offset up to which the index has what was committed, by whomever.
+        # The offset of the change log up to which the index has the commits of all services.
         self.followed = 0
         self._has_left = False
         self._moves = 0
@@ -104,8 +104,8 @@ class Projection:
         self._noted: tuple[set[str], set[str], bool] = (set(), set(), False)
 
     def prepare(self, transaction: Transaction) -> None:
-        """Summarise incidents, place what was touched, and make the documents while the values
-        are at hand."""
+        """Summarise incidents, place the changed entities in the browse tree, and build their
+        documents while their values are at hand."""
         self._documents, self._gone, self._defined = [], set(), {}
         summarise_incidents(transaction, self._registry, time.time_ns() // 1_000_000)
         changes = transaction.changes
@@ -134,13 +134,17 @@ class Projection:
                 self._gone.add(urn)
 
     def follow(self, offset: int) -> None:
-        """Bring the index up to what others wrote to the store, which is read from it."""
+        """Apply to the index what other services wrote to the store, up to an offset of the change
+        log.
+
+        If rows that the index lacks were dropped from the log, the index is rebuilt instead.
+        """
         with self._feeding:
             if self._is_rebuilding or offset <= self.followed:
                 return
             begin_anew = self._index.on_damage
             if begin_anew is not None and self._store.log_bounds().floor > self.followed:
-                # What was dropped from the log meanwhile is not known.
+                # The dropped rows may name entities that changed.
                 self._is_rebuilding = True
                 begin_anew()
                 return
@@ -153,7 +157,7 @@ class Projection:
         self._ledger.note(urns, (), offset, rewired=True)
 
     def publish(self, offset: int) -> None:
-        """Hand the committed changes to the index."""
+        """Apply the committed changes to the index."""
         documents, gone = self._documents, self._gone
         self._documents, self._gone = [], set()
         changed, aged, rewired = self._noted
@@ -167,7 +171,7 @@ class Projection:
             if self._is_rebuilding:
                 return
             if self._was_rebuilding:
-                # What moved along with this change was not looked up.
+                # `prepare` ran during the rebuild, and did not look for contents that moved.
                 self._feed(self._changed_since(self._rebuilt_to), offset)
             if documents or gone or self._behind:
                 self._behind |= {document.urn for document in documents} | gone
@@ -176,9 +180,9 @@ class Projection:
             self.followed = offset
 
     def catch_up(self) -> int:
-        """Give the index what the change log has and it lacks; how many entities that were.
+        """Apply the changes of the log that the index lacks; return how many entities those were.
 
-        An index that holds nothing yet is made from all that is stored.
+        An empty index is built from all stored entities.
         """
         self._define_all()
         head, known = self._store.log_bounds().head, self._index.committed_offset
@@ -194,11 +198,12 @@ class Projection:
         return count
 
     def rebuild(self, is_over: Callable[[], bool]) -> int:
-        """Make the index anew from what is stored while others write; how many entities that were.
+        """Rebuild the index from all stored entities, while writes continue; return how many they
+        are.
 
-        The index is suspended until it is done; searches are told how far that is. Ends early when
-        `is_over` says so, with an index that begins anew when it is opened next. Raises what the
-        store and the index raise; then the index is still suspended, and this is to be tried again.
+        The index is suspended until it is done, and searches are told how far it is. Ends early if
+        `is_over` returns true; the index is then rebuilt when it is opened next. Raises the errors
+        of the store and of the index, which stays suspended then, so that the caller can retry.
         """
         with self._feeding:
             self._is_rebuilding = True
@@ -231,36 +236,42 @@ class Projection:
         return count
 
     def _define_all(self) -> None:
-        """Let the vocabulary know every structured property that is stored."""
+        """Add every stored structured property to the vocabulary."""
         after = ""
         while chunk := self._store.urns(entity_type=_PROPERTY, after=after, limit=_AT_ONCE):
             self._define(chunk)
             after = chunk[-1]
 
     def _define(self, urns: Sequence[str]) -> None:
-        """Let the vocabulary know these structured properties as they are stored."""
+        """Update these structured properties in the vocabulary from the store."""
         stored = self._store.aspects(urns)
         for urn in urns:
             definition = read_definition(Urn.parse(urn), _values(urn, stored.get(urn, ())))
             self._index.vocabulary.define(urn, definition)
 
     def _everything(self) -> Iterator[list[str]]:
-        """The URNs of all stored entities, in parts."""
+        """Yield the URNs of all stored entities, in chunks."""
         after = ""
         while chunk := self._store.urns(after=after, limit=_AT_ONCE):
             yield chunk
             after = chunk[-1]
 
     def _changed_since(self, offset: int) -> list[str]:
-        """The URNs whose documents changed after an offset of the log."""
+        """Return the URNs of the entities whose documents changed after an offset of the log.
+
+        These include the contents of changed containers, and the datasets of platforms whose name
+        delimiter changed.
+        """
         urns = self._store.changed_urns(offset)
         return list(
             dict.fromkeys((*urns, *_inside(self._store, urns), *self._renamed(offset, urns)))
         )
 
     def _feed(self, urns: Sequence[str], offset: int) -> int:
-        """Give the index these entities as they are stored now, and say with the last of them
-        that it has the log up to an offset; how many they are."""
+        """Apply the stored state of these entities to the index; return how many they are.
+
+        The last chunk is applied with `offset`, up to which the index then has the change log.
+        """
         counted_from = use_from()
         for begin in range(0, len(urns), _AT_ONCE):
             chunk = urns[begin : begin + _AT_ONCE]
@@ -276,8 +287,8 @@ class Projection:
         return len(urns)
 
     def _moved(self, transaction: Transaction) -> set[str]:
-        """What is below the containers that were put into another one: it moves along. Of much,
-        nothing, and a note for `follow_moved`."""
+        """Return the contents of the containers that were moved into another one. If there are too
+        many, return none and leave a note for `follow_moved`."""
         touched = transaction.changes.touched
         moved = [
             urn
@@ -294,8 +305,10 @@ class Projection:
         return set()
 
     def follow_moved(self) -> None:
-        """Bring up to date what is below the containers that moved, some at a time; for a thread
-        that may take long. What is left by a crash or an end is done when the catalog is opened.
+        """Update the contents of the containers that moved, some per transaction.
+
+        Call it from a thread that may block for long. Work that a crash or `end` leaves undone is
+        done when the catalog is opened next. Errors are logged.
         """
         try:
             self._follow_moved()
@@ -303,13 +316,13 @@ class Projection:
             _log.exception("what is in a container that moved is not found there yet")
 
     def moves_left(self) -> int | None:
-        """Return how many moves there were whose contents `follow_moved` brought up to date; None
-        while there are some that it has not. Where two calls give the same number there were none
-        in between."""
+        """Return how many moves left their contents to `follow_moved` so far, or `None` while some
+        contents are not updated yet. If two calls return the same number, no such move happened in
+        between."""
         return None if self._store.note(self._moved_note) else self._moves
 
     def end(self) -> None:
-        """Stop `follow_moved` after the transaction under way."""
+        """Stop `follow_moved` and `recount_use` after the current transaction."""
         self._ending.set()
 
     def _follow_moved(self) -> None:
@@ -322,7 +335,7 @@ class Projection:
             self._store.write(partial(_derive_anew, part)).result()
         if not noted or self._ending.is_set():
             return
-        # The note may go once the index has all of it on disk.
+        # The note can be removed once the index has the updates on disk.
         self._index.flush()
 
         def settle(transaction: Transaction) -> None:
@@ -340,13 +353,14 @@ class Projection:
         try:
             known = self._index.document(urn)
         except CatalogError:
-            # No write fails because of the index. If it is damaged it is made anew anyway.
+            # The index must not make a write fail. A damaged index is rebuilt anyway.
             return True
         before = known.fields.get(_CONTAINER, (None,)) if known else (None,)
         return now != before[0]
 
     def _renamed(self, known: int, urns: Iterable[str]) -> Iterator[str]:
-        """The datasets of the platforms among the URNs that came to separate names otherwise."""
+        """Yield the datasets of the platforms among the URNs whose name delimiter changed after the
+        offset `known`."""
         platforms = {urn for urn in urns if urn.startswith(_PLATFORM_URN)}
         changed: dict[str, None] = {}
         at = known
@@ -359,8 +373,8 @@ class Projection:
             yield from self._store.urns(prefix=f"urn:li:dataset:({platform},")
 
     def recount_use(self) -> int:
-        """Count the use of 30 days anew where some of it is longer ago by now; how many entities
-        that were. For a thread that may take long."""
+        """Recount the use of the last 30 days of the entities for which part of it is older by now;
+        return how many changed. Call it from a thread that may block for long."""
         noted, begin = int(self._store.note(self._use_note) or 0), use_from()
         if noted >= begin:
             return 0
@@ -375,7 +389,7 @@ class Projection:
         return len(changed)
 
     def _is_used_otherwise(self, urn: Urn, begin: int) -> bool:
-        """Whether the index has another use of an entity than is counted now."""
+        """Return whether the use of an entity in the index differs from its use since `begin`."""
         if self._ending.is_set():
             return False
         known = self._index.document(str(urn))
@@ -390,8 +404,8 @@ class Projection:
         transaction.place(str(urn), urn.entity_type, name, places)
 
     def _settle_delimiter(self, transaction: Transaction, platform: Urn) -> set[str]:
-        """Move the datasets of a platform that separates names otherwise than before; return their
-        URNs."""
+        """If the name delimiter of a platform changed, move its datasets in the browse tree; return
+        the URNs of the datasets that were moved."""
         values = _stored_values(transaction, str(platform))
         declared = values.get(_PLATFORM_INFO, {}).get(_DELIMITER)
         delimiter = declared or default_delimiter(platform.name)
@@ -407,10 +421,10 @@ class Projection:
 def document_of(
     registry: Registry, view: Reader, urn: Urn, values: Mapping[str, Any], from_millis: int
 ) -> Document:
-    """What search is to hold of an entity: the values of its aspects, the folders it is in, and
-    what is measured of it, its use from `from_millis` on.
+    """Return the search document of an entity, from the values of its aspects, its folders and its
+    measures.
 
-    Raises as `build_document`.
+    Use is counted from `from_millis` on (milliseconds since 1970). Raises as `build_document`.
     """
     measures = read_measures(registry, urn, view, from_millis)
     delimiter = noted_delimiter(view, urn.platform)
@@ -423,8 +437,8 @@ def document_of(
 
 
 def _assertion_document(registry: Registry, urn: Urn, values: Mapping[str, Any]) -> Document:
-    """The document of an assertion: also found by the entity and the columns that only the
-    assertion of its kind names, and by the status that its newest run left."""
+    """Return the document of an assertion, which can also be found by the entity and the columns
+    that are named only in the part for its kind, and by the status of its newest run."""
     summary = {**values.get(_RUN_SUMMARY, {}), **run_summary(values.get(_RUNS, {}))}
     document = build_document(registry, urn, {**values, _RUN_SUMMARY: summary})
     info = values.get("assertionInfo", {})
@@ -437,7 +451,8 @@ def _assertion_document(registry: Registry, urn: Urn, values: Mapping[str, Any])
 def places_of(
     urn: Urn, values: Mapping[str, Any], delimiter: str
 ) -> tuple[str, tuple[Placement, ...]]:
-    """The name an entity is listed under when browsing, and where; nowhere once it is removed."""
+    """Return the name and the places of an entity in the browse tree. A removed entity has an empty
+    name and no places."""
     if not values or values.get("status", {}).get("removed") is True:
         return "", ()
     name = display_name(urn, values)
@@ -446,8 +461,8 @@ def places_of(
 
 
 def _inside(view: Reader, urns: Iterable[str], most: float = math.inf) -> dict[str, None]:
-    """Return what is in the containers among the URNs, however deep; the walk ends once that are
-    more than `most`."""
+    """Return the contents of the containers among the URNs, at any depth. The walk stops once it
+    has found more than `most`."""
     found: dict[str, None] = {}
     left = [urn for urn in urns if urn.startswith(_CONTAINER_URN)]
     while left and len(found) <= most:
@@ -471,7 +486,8 @@ def _stored_values(view: Reader, urn: str) -> _Values:
 
 
 def _values(urn: str, aspects: Iterable[StoredAspect]) -> dict[str, Any]:
-    """The values of an entity's aspects by name, without those that damage made unreadable."""
+    """Return the values of an entity's aspects by name, without those that are not JSON, which are
+    logged."""
     found: dict[str, Any] = {}
     for aspect in aspects:
         try:
@@ -487,9 +503,10 @@ def _values(urn: str, aspects: Iterable[StoredAspect]) -> dict[str, Any]:
 
 
 def _separates(row: LogEntry) -> bool:
-    """Whether a row about a platform changed what separates the names on it."""
+    """Return whether a row of the change log about a platform may have changed its name
+    delimiter."""
     if row.change == "DELETE" or row.aspect != _PLATFORM_INFO:
-        # A removed entity is one row, whatever it had.
+        # The removal of an entity is one row, which does not name the aspects that it had.
         return row.change == "DELETE"
     before = orjson.loads(row.previous).get(_DELIMITER) if row.previous else None
     now = orjson.loads(row.value).get(_DELIMITER) if row.value else None
@@ -501,6 +518,7 @@ def _delimiter_note(platform: str) -> str:
 
 
 def noted_delimiter(view: Reader, platform: str | None) -> str:
-    """What separates the parts of a name on a platform."""
+    """Return the delimiter of the parts of a dataset's name on a platform, as last noted in the
+    store; the default if there is no note."""
     noted = view.note(_delimiter_note(platform)) if platform else None
     return noted or default_delimiter(platform)
