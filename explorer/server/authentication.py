@@ -1,7 +1,7 @@
-"""Who may come in and what they may do: access tokens with roles, and the hosts served.
+"""Authentication and authorisation: access tokens with roles, rate limits, and the `Host` header.
 
-Tokens are kept in a file, or in the database that several services share. They are read by a
-running server and written by the command; neither waits for the other.
+Tokens are kept in a file, or in the database that several services share. A running server reads
+them, and the command `catalog token` writes them; neither waits for the other.
 """
 
 import hashlib
@@ -61,10 +61,11 @@ __all__ = [
 TOKENS_FILE = "tokens.json"
 State = Literal["valid", "expired", "revoked"]
 Role = Literal["reader", "editor", "admin"]
-# Each may do what those before it may.
+# Each role may also do what the roles before it may.
 ROLES: tuple[Role, ...] = ("reader", "editor", "admin")
 
-# Format 1 had no roles: a release that knows only that one would take any token for an admin's.
+# Format 1 had no roles. A release that knows only format 1 treats every token as an admin's, so it
+# must not read a file with roles.
 _FORMAT = 2
 _FORMATS = (1, 2)
 _PREFIX = "cat"
@@ -73,10 +74,11 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,99}")
 
 
 class Token(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What is kept of a token: who it stands for, what it may do, and the hash that tells it.
+    """The record of an access token: its user, role and hash. The token itself is not kept.
 
-    Times are milliseconds since 1970 UTC; one without `expires_millis` never expires. One without
-    a role was made before there were roles and may do everything.
+    `id` is the part of the token that identifies it. Times are milliseconds since 1970 UTC; a token
+    without `expires_millis` never expires. A token without a role was created before there were
+    roles, and may do everything.
     """
 
     name: str
@@ -89,7 +91,7 @@ class Token(msgspec.Struct, frozen=True, omit_defaults=True):
     role: Role = "admin"
 
     def state(self, now_millis: int) -> State:
-        """Whether it opens anything at that moment."""
+        """Return whether the token is valid, expired or revoked at that moment."""
         if self.revoked_millis is not None:
             return "revoked"
         if self.expires_millis is not None and self.expires_millis <= now_millis:
@@ -103,9 +105,10 @@ class _TokenFile(msgspec.Struct, frozen=True):
 
 
 def read_tokens(path: Path) -> tuple[Token, ...]:
-    """Every token of a file, in the order of their making; none when there is no file.
+    """Return the tokens of a file, oldest first; none if there is no file.
 
-    Raises `Unusable`, with what to do, for a file that is damaged or that others may read.
+    Raises `Unusable`, with what to do, if the file cannot be read, is damaged, is of a newer
+    release, or is accessible to other users of this machine.
     """
     try:
         with path.open("rb") as file:
@@ -136,37 +139,37 @@ def read_tokens(path: Path) -> tuple[Token, ...]:
 
 
 class TokenStore(Protocol):
-    """Where tokens are kept. Every method raises `Unusable` or `Busy` where that cannot be used."""
+    """A place where tokens are kept. Methods raise `Unusable` or `Busy` if it cannot be used."""
 
     @property
     def place(self) -> str:
-        """Where that is, for people."""
+        """The name of the place, for messages."""
 
     def tokens(self) -> tuple[Token, ...]:
-        """Every token, in the order of their making."""
+        """Return all tokens, oldest first."""
 
     def uses(self) -> Mapping[str, int]:
-        """When each was last used, by its id, in milliseconds since 1970 UTC."""
+        """Return when each token was last used, by its id, in milliseconds since 1970 UTC."""
 
     def change(self, change: Callable[[tuple[Token, ...]], tuple[Token, ...]]) -> None:
-        """Keep what `change` makes of the tokens, while nobody else changes them."""
+        """Replace the tokens by what `change` returns for them, while nobody else changes them."""
 
 
 class SharedTokens(TokenStore, Protocol):
     """Tokens in a database that several services share."""
 
     def version(self) -> int:
-        """A number that is another one after each change."""
+        """Return a number that changes whenever the tokens change."""
 
     def note_uses(self, uses: Mapping[str, int]) -> None:
-        """Keep when tokens were last used, where that is later than what is known."""
+        """Store when tokens were last used, unless a later use is stored already."""
 
     def close(self) -> None:
-        """Give the connection back."""
+        """Close the connection."""
 
 
 class TokenFile:
-    """The tokens of a file. See `TokenStore`."""
+    """A `TokenStore` in a file."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -198,11 +201,11 @@ def create_token(
     expires_millis: int | None = None,
     role: Role = "editor",
 ) -> tuple[str, Token]:
-    """A new token, and what is kept of it. The token itself is nowhere but in this answer.
+    """Create a token; return it, and the record that is kept of it. The token itself is not stored.
 
-    `kept` is where tokens are kept, or the path of a token file. A name is used again once its
-    token has expired or was revoked. Raises `InvalidInput` for a name that is in use or cannot be
-    one, `StorageFault` where it cannot be kept.
+    `kept` is where tokens are kept, or the path of a token file. A name can be used again once its
+    token has expired or was revoked. Raises `InvalidInput` if a valid token has the name, or if the
+    name is not allowed, and `StorageFault` if the file cannot be written.
     """
     if not _NAME.fullmatch(name):
         raise InvalidInput(
@@ -227,10 +230,8 @@ def create_token(
 
 
 def revoke_token(kept: TokenStore | Path, name: str) -> Token:
-    """Make a token open nothing any more; what was kept of it stays listed.
-
-    Raises `NotFound` when no token has the name.
-    """
+    """Revoke a token and return its record, which stays listed. Raises `NotFound` if no token has
+    the name."""
     revoked: list[Token] = []
 
     def revoke(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
@@ -241,7 +242,8 @@ def revoke_token(kept: TokenStore | Path, name: str) -> Token:
             else token
             for token in tokens
         ]
-        # Of several that two files brought with one name the newest tells of them.
+        # Tokens taken over from several files may have the same name: all are revoked, and the last
+        # one is returned.
         revoked.extend(token for token in after if token.name == name)
         if not revoked:
             names = ", ".join(sorted(token.name for token in tokens)) or "none"
@@ -257,10 +259,10 @@ def _store_of(kept: TokenStore | Path) -> TokenStore:
 
 
 def take_over_file(path: Path, shared: TokenStore) -> int:
-    """Put the tokens of a file among those of a database, and return how many there were.
+    """Move the tokens of a file into a database, and return how many there were.
 
-    The file then has another name, so that none of them comes back that is revoked later. Raises as
-    reading both does.
+    The file is renamed, so that a token that is revoked later does not return from it. Raises as
+    `read_tokens` and `TokenStore.change` do, and `StorageFault` if the file cannot be renamed.
     """
     held = read_tokens(path)
     if not held:
@@ -282,29 +284,29 @@ def take_over_file(path: Path, shared: TokenStore) -> int:
 
 
 def digest_of(shown: str) -> str:
-    """The hash that is kept of a token.
+    """Return the hash that is kept of a token.
 
-    A token is 256 random bits, which nobody finds by trying; a slow hash, as passwords need,
-    would make every request slow and nothing safer.
+    A token has 256 random bits and cannot be found by trial; a slow hash, as passwords need, would
+    only make every request slower.
     """
     return hashlib.sha256(shown.encode(errors="surrogateescape")).hexdigest()
 
 
 def id_of(shown: str) -> str:
-    """The part of a token that tells which one it claims to be; it is no secret."""
+    """Return the id in an access token, which is not secret; empty for other kinds of token."""
     prefix, _, rest = shown.partition("_")
     return rest.partition("_")[0] if prefix == _PREFIX else ""
 
 
 def uses_file(path: Path) -> Path:
-    """The file beside a token file that says when each token was last used. That it exists says
-    that there were tokens, should the token file itself be gone."""
+    """Return the path of the file, beside a token file, with the time each token was last used. If
+    the token file is gone, this file still shows that there were tokens."""
     return path.with_name(f"{path.name}.used")
 
 
 def read_uses(path: Path) -> dict[str, int]:
-    """When each token of a token file was last used, by its id, in milliseconds since 1970 UTC;
-    nothing when that is not known."""
+    """Return when each token of a token file was last used, by its id, in milliseconds since 1970
+    UTC; empty if that cannot be read."""
     try:
         return msgspec.json.decode(uses_file(path).read_bytes(), type=dict[str, int])
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
@@ -312,7 +314,7 @@ def read_uses(path: Path) -> dict[str, int]:
 
 
 def write_uses(path: Path, uses: Mapping[str, int]) -> None:
-    """Keep when each token was last used; raises `OSError`."""
+    """Store when each token was last used. Raises `OSError`."""
     replace_file(uses_file(path), msgspec.json.encode(uses) + b"\n", is_synced=False)
 
 
@@ -324,7 +326,7 @@ def _write(path: Path, tokens: tuple[Token, ...]) -> None:
 
 @contextmanager
 def _changing(path: Path) -> Iterator[None]:
-    """One change at a time, so that none is lost when two are made at once."""
+    """Lock a token file for a change, so that no change is lost if two are made at once."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock = os.open(path.with_name(f"{path.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
@@ -346,7 +348,7 @@ if os.name == "posix":
 else:
 
     def _wait_for(lock: int) -> None:
-        """Elsewhere two changes at once are left to the people who make them."""
+        """Do nothing: on other systems than POSIX token files are not locked."""
 
 
 _LOOK_SECONDS = 1.0
@@ -355,7 +357,7 @@ _BLIND_SECONDS = 300.0
 _USE_MILLIS = 60_000
 _MOST_LIMITED = 10_000
 _OPEN = ("/health", "/health/ready", "/health/search", "/config", "/restli/docs")
-# Compared with when there is no such token, so that both ways take as long.
+# Compared with if there is no token with the given id, so that the time taken does not reveal that.
 _NOBODY = "0" * 64
 _log = logging.getLogger("explorer.server")
 
@@ -363,10 +365,10 @@ _Seen = tuple[int, int, int, int] | None
 
 
 class Access(Struct, frozen=True):
-    """The actor of a request, None where it carries no token, and what it may do.
+    """The actor of a request, `None` without a token, and the role that it has.
 
-    `credential` is how they are known, and no secret: `token:` and a token's name, or `oidc:` and
-    the subject that the issuer calls them; empty without a token.
+    `credential` identifies the token without being secret: `token:` and the name of an access
+    token, or `oidc:` and the subject of a token of an issuer; empty without a token.
     """
 
     actor: str | None = None
@@ -374,7 +376,7 @@ class Access(Struct, frozen=True):
     credential: str = ""
 
     def require(self, role: Role, what: str) -> None:
-        """Raise `RequestRefusal` (403) for one who has neither that role nor a higher one."""
+        """Raise `RequestRefusal` (403) unless the request has this role or a higher one."""
         if ROLES.index(self.role) < ROLES.index(role):
             hint = (
                 "Whoever runs your sign-in can give you that role"
@@ -392,7 +394,7 @@ ANONYMOUS = Access(role="reader")
 
 
 class _KnownTokens:
-    """The tokens that a running server knows, and when each was last used."""
+    """The tokens that a running server knows, with the time each was last used."""
 
     def __init__(self, tokens: tuple[Token, ...], uses: Mapping[str, int]) -> None:
         self._tokens = _by_id(tokens)
@@ -400,7 +402,8 @@ class _KnownTokens:
         self._written_uses = dict(uses)
 
     def token_of(self, shown: str) -> Token | None:
-        """The token that was shown; None for one that is wrong, expired or revoked."""
+        """Return the record of the token that was sent, and note its use; `None` if the token is
+        unknown, expired or revoked."""
         token = self._tokens.get(id_of(shown))
         digest = digest_of(shown)
         matches = hmac.compare_digest(token.sha256 if token else _NOBODY, digest)
@@ -414,13 +417,13 @@ class _KnownTokens:
 
 
 class Keyring(_KnownTokens):
-    """The tokens of a file, kept up with it: a token made or revoked counts within a second.
+    """The tokens of a file, which is checked for changes once a second.
 
-    With `required` every request needs a token even while the file holds none. Otherwise requests
-    need one from the first token on, for good, also when the server is started again. A file that
-    breaks while the server runs leaves the tokens that were known.
+    With `required` every request needs a token, even while the file has none. Otherwise requests
+    need one from the first token on, permanently, also after a restart. If the file becomes
+    unusable while the server runs, the tokens last read remain valid.
 
-    Raises `Unusable` when the file cannot be used or is gone.
+    Raises `Unusable` if the file cannot be used or is missing.
     """
 
     def __init__(self, path: Path, *, required: bool = False) -> None:
@@ -464,13 +467,13 @@ class Keyring(_KnownTokens):
         return token
 
     def close(self) -> None:
-        """Write down when each token was last used; while serving that is done once a minute."""
+        """Store when each token was last used, which is otherwise done once a minute."""
         if self._uses != self._written_uses:
             self._write_uses()
 
     def _write_uses(self) -> None:
         uses = {token: millis for token, millis in self._uses.items() if token in self._tokens}
-        # Not tried again before a minute is over, whatever comes of it.
+        # Set even if writing fails, so that it is not retried for each request within the minute.
         self._uses, self._written_uses = uses, dict(uses)
         try:
             write_uses(self._path, uses)
@@ -495,12 +498,13 @@ class Keyring(_KnownTokens):
 
 
 class SharedKeyring(_KnownTokens):
-    """The tokens of a database that several services share, kept up with it by a thread: one made
-    or revoked anywhere counts within about a second.
+    """The tokens of a database that several services share. A thread checks it for changes, which
+    take effect within about a second.
 
-    Requests need a token from the first one on; with `required` also before. While the database
-    cannot be reached the tokens that were known count, for `_BLIND_SECONDS` at most; then showing
-    one raises `Busy`. `close` closes `shared`. Raises `Unusable` where it cannot be used.
+    Requests need a token from the first one on, with `required` from the start. While the database
+    cannot be reached, the tokens last read remain valid for at most `_BLIND_SECONDS`; after that,
+    `token_of` raises `Busy`. `close` also closes `shared`. Raises `Unusable` if the database cannot
+    be used.
     """
 
     is_gone = False
@@ -530,8 +534,8 @@ class SharedKeyring(_KnownTokens):
         return super().token_of(shown)
 
     def close(self) -> None:
-        """End the thread, and write down when each token was last used; while serving that is done
-        once a minute."""
+        """Stop the thread, store when each token was last used, which is otherwise done once a
+        minute, and close the connection."""
         self._closing.set()
         self._thread.join()
         try:
@@ -566,7 +570,7 @@ class SharedKeyring(_KnownTokens):
 
     def _note_uses(self) -> None:
         former, uses = self._written_uses, dict(self._uses)
-        # Not tried again before a minute is over, whatever comes of it.
+        # Set even if writing fails: uses that were not stored are not retried.
         self._written_uses = uses
         changed = {token: at for token, at in uses.items() if former.get(token) != at}
         if changed:
@@ -574,29 +578,29 @@ class SharedKeyring(_KnownTokens):
 
 
 class TokenIssuer(Protocol):
-    """Somebody else who makes tokens that this service takes, see `oidc.Issuer`."""
+    """Another issuer of tokens that this service accepts, see `oidc.Issuer`."""
 
     async def prepare(self, token: str) -> None:
-        """Have what `access_of` needs for a token."""
+        """Fetch what `access_of` needs for a token."""
 
     def access_of(self, token: str) -> Access:
-        """Return whom a token stands for; raises `RequestRefusal` (401) where it is not taken."""
+        """Return the actor and role of a token. Raises `RequestRefusal` (401) if it is invalid."""
 
 
 class RateLimit:
-    """So many requests a minute for each token: that many at once, and then as many as go by.
+    """A limit on the requests of each token (a token bucket): `per_minute` at once, and on average.
 
-    Whoever asks for more is told when to come again. It is of one service alone.
+    A refused request is told when to retry. Each service counts by itself.
     """
 
     def __init__(self, per_minute: float) -> None:
         self._per_minute = per_minute
         self._per_second = per_minute / 60
-        # By credential: how many requests it had left, and when that was.
+        # By credential: how many requests were left, and at what time.
         self._left: dict[str, tuple[float, float]] = {}
 
     def take(self, credential: str) -> None:
-        """Count a request; raises `RequestRefusal` (429) for one too many."""
+        """Count a request. Raises `RequestRefusal` (429) if the limit is exceeded."""
         now = time.monotonic()
         left, at = self._left.get(credential, (self._per_minute, now))
         left = min(self._per_minute, left + (now - at) * self._per_second)
@@ -613,7 +617,7 @@ class RateLimit:
             self._forget(now)
 
     def _forget(self, now: float) -> None:
-        """Forget those who may ask as much as somebody new."""
+        """Drop the credentials that have their full number of requests left, as a new one has."""
         self._left = {
             name: (left, at)
             for name, (left, at) in self._left.items()
@@ -622,12 +626,13 @@ class RateLimit:
 
 
 class Gate:
-    """Lets a request in, or refuses it.
+    """Admits or refuses requests.
 
-    Without `keyring` and `issuer` no request needs a token, with `issuer` every one does. Without
-    `hosts` any host name will do; with them a request must name one of them, or this machine as
-    localhost or a loopback address. That keeps out web pages whose own host name was made to point
-    here. With `limit` each token may send so many requests a minute.
+    Without `keyring` and `issuer` no request needs a token; with `issuer` every request does. With
+    `hosts`, even an empty collection, the `Host` header must name one of them, or this machine as
+    localhost or a loopback address. That refuses web pages whose host name was made to resolve to
+    this machine. Without `hosts` every host name is accepted. `limit` limits the requests of each
+    token.
     """
 
     def __init__(
@@ -643,22 +648,25 @@ class Gate:
         self._hosts = None if hosts is None else {"localhost", *map(_bare, hosts)}
 
     async def prepare(self, headers: Mapping[bytes, bytes]) -> None:
-        """Have what `admit` needs to know of an issuer for a request."""
+        """Fetch from the issuer what `admit` needs for a request."""
         if self._issuer is not None:
             shown = _bearer(headers)
             if shown and not shown.startswith(f"{_PREFIX}_"):
                 await self._issuer.prepare(shown)
 
     def admit(self, headers: Mapping[bytes, bytes], path: str) -> Access:
-        """Return who sent a request, and what they may do: everything where no token is needed.
+        """Return the actor and role of a request.
 
-        Raises `RequestRefusal`: 403 for a host that is not served, 401 without a valid token; and
-        `Busy` where that cannot be told at the moment.
+        If no token is needed at all, everybody has the role admin; on paths that never need one,
+        such as `/health`, everybody has the role reader.
+
+        Raises `RequestRefusal`, with 403 if the `Host` header names another host and 401 without a
+        valid token, and `Busy` if the token cannot be checked at the moment.
         """
         if self._hosts is not None and not path.startswith("/health"):
             self._check_host(headers.get(b"host", b"").decode("latin-1"))
         keyring, issuer = self._keyring, self._issuer
-        # Asked first, because a keyring keeps up with its file when it is asked.
+        # First, because this is where a keyring checks its file for changes.
         is_closed = keyring is not None and keyring.is_closed
         if not is_closed and issuer is None:
             return _EVERYBODY
@@ -682,13 +690,12 @@ class Gate:
         )
 
     def count(self, access: Access) -> None:
-        """Count a request of somebody who was let in; raises `RequestRefusal` (429) where they sent
-        too many."""
+        """Count an admitted request. Raises `RequestRefusal` (429) if it exceeds the limit."""
         if self._limit is not None and access.credential:
             self._limit.take(access.credential)
 
     def admits(self, headers: Mapping[bytes, bytes], path: str) -> bool:
-        """Return whether `admit` would let the request in."""
+        """Return whether `admit` would admit the request."""
         try:
             self.admit(headers, path)
         except (RequestRefusal, Busy):
@@ -706,7 +713,7 @@ class Gate:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host is this machine and nothing else."""
+    """Return whether a host is localhost or a loopback address."""
     try:
         return ip_address(host.strip("[]")).is_loopback
     except ValueError:
@@ -720,13 +727,13 @@ def _is_open(path: str) -> bool:
 
 
 def _bearer(headers: Mapping[bytes, bytes]) -> str:
-    """The token that a request shows; empty without one."""
+    """Return the bearer token of a request; empty without one."""
     scheme, _, shown = headers.get(b"authorization", b"").partition(b" ")
     return shown.strip().decode("latin-1") if scheme.lower() == b"bearer" else ""
 
 
 def _bare(host: str) -> str:
-    """A host name without its port, in lower case."""
+    """Return a host name without its port, in lower case."""
     name = host.strip().lower()
     if name.startswith("["):
         return name[1:].partition("]")[0]
@@ -738,7 +745,7 @@ def _look(path: Path) -> _Seen:
         entry = path.stat()
     except OSError:
         return None
-    # The mode too: a file that was open to others is readable once that is put right.
+    # With the mode, so that the file is read again once its permissions are corrected.
     return entry.st_mtime_ns, entry.st_size, entry.st_ino, entry.st_mode
 
 
