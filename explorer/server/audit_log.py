@@ -1,8 +1,9 @@
-"""The audit log: who changed what, and who was refused what; without tokens and without bodies.
+"""The audit log: who changed what, and whose requests were refused. It has no tokens and no bodies.
 
-A record is made once its request was answered and is kept by a thread, a moment later: on an
-orderly stop none is lost, when the process is killed those of the last half second may be. It is
-kept in the database where the catalog is in one, else in files of JSON lines in the data directory.
+Records are made once a request has been answered, and are written by a thread a moment later. None
+are lost when the service is stopped; if the process is killed, those of the last half second may
+be. They are kept in the database if the catalog is in one, else in JSON Lines files in the data
+directory.
 """
 
 import logging
@@ -41,13 +42,14 @@ _log = logging.getLogger("explorer.server")
 
 
 class AuditRecord(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One change, or one attempt that was refused.
+    """One change, or one request that was refused.
 
-    `action` is an endpoint, a mutation, or a path that is none. `credential` is how the caller was
-    known, see `authentication.Access`. `client` is the address that the request came from, which
-    may be a proxy's, and `forwarded_for` what the request says of those before it, which anybody
-    may claim. `urns` are the first 20 entities that it names. Refusals of one kind, from one
-    caller and within a moment, are one record with `times`.
+    `action` is an endpoint, a GraphQL mutation, or the method and path if there is no such
+    endpoint. `credential` identifies the caller's token, see `authentication.Access`. `client` is
+    the address that the request came from, which may be that of a proxy; `forwarded_for` is the
+    header `X-Forwarded-For`, which is not verified. `urns` are the first 20 entities that the
+    request names. Refusals of the same kind and caller that are written together are one record,
+    and `times` is their number.
     """
 
     time_millis: int
@@ -64,24 +66,26 @@ class AuditRecord(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 Line = tuple[int, bytes]
-"""When a record was made, in milliseconds since 1970, and the record as JSON."""
+"""The time of a record, in milliseconds since 1970, and the record as JSON."""
 
 
 class AuditSink(Protocol):
-    """Where records are kept. Every method raises `CatalogError` where that cannot be used."""
+    """A place where records are kept. Every method raises `CatalogError` if it cannot be used."""
 
     def append_audit(self, batch: str, lines: Sequence[Line]) -> None:
-        """Keep records; those of a batch that are there already are not kept twice."""
+        """Store records. A batch can be sent again after a failure: records of it that are stored
+        already are not stored twice."""
 
     def newest_audit(self) -> Iterator[bytes]:
-        """Yield the records, the newest first."""
+        """Yield the records as JSON, newest first."""
 
     def trim_audit(self, before_millis: int) -> None:
-        """Drop records of before that time."""
+        """Drop the records from before that time."""
 
 
 class AuditFile:
-    """Records as lines of a file in a directory, which begins anew at 16 MB. See `AuditSink`."""
+    """An `AuditSink` in a file in a directory, one record per line. At 16 MB the file is renamed
+    and a new one is started. Batches are not recognised when they are sent again."""
 
     def __init__(self, directory: Path, most_bytes: int = _FILE_BYTES) -> None:
         self._path = directory / AUDIT_FILE
@@ -89,7 +93,7 @@ class AuditFile:
 
     @property
     def place(self) -> str:
-        """Where the records are, for people."""
+        """The path of the file, for messages."""
         return str(self._path)
 
     def append_audit(self, batch: str, lines: Sequence[Line]) -> None:
@@ -133,19 +137,19 @@ class AuditFile:
 
 
 def read_records(sink: AuditSink) -> Generator[AuditRecord]:
-    """Yield the records of a log, the newest first; a line that was cut off is left out."""
+    """Yield the records of an audit log, newest first. Lines that cannot be decoded, such as one
+    that a crash cut off, are skipped."""
     for line in sink.newest_audit():
         with suppress(msgspec.DecodeError):
             yield msgspec.json.decode(line, type=AuditRecord)
 
 
 class AuditLog:
-    """Keeps the records of a service, in a thread of its own; none older than `keep_days`.
+    """Writes the records of a service in a thread, and drops those older than `keep_days`.
 
-    Of requests without a token, where one is needed, there is none: the access log has them.
-
-    While the sink cannot be used up to 20,000 records wait; those beyond are counted and told in
-    the log. What the sink did not take until the end goes into `spill`.
+    Requests that lack a required token have no record; they are in the access log. While the sink
+    cannot be used, up to 20,000 records are queued; the number of records lost beyond that is
+    logged. Records that the sink has not accepted when the service stops are written to `spill`.
     """
 
     def __init__(
@@ -163,12 +167,13 @@ class AuditLog:
         self._thread.start()
 
     def note(self, context: RequestContext) -> None:
-        """Queue the records of a request that was answered, if it is one that changes something
-        or was refused."""
+        """Queue the records of a request that has been answered, if it changes something or was
+        refused."""
         endpoint = context.endpoint
         changes = context.changes
         is_one = endpoint is not None and endpoint.role != "reader"
-        # Without a token a client learns that one is asked for: ours sends none before.
+        # The answer to a request without a token tells the client that it needs one; our client
+        # sends none before that.
         is_told = context.status == 401 and b"authorization" not in context.headers
         is_refused = context.status in _REFUSED and not is_told
         if not (changes or is_one or is_refused):
@@ -181,7 +186,8 @@ class AuditLog:
             self._has_records.set()
 
     def close(self) -> None:
-        """Keep what is left, in `spill` where the sink does not take it within five seconds."""
+        """Write the queued records, to `spill` if the sink does not accept them within five
+        seconds, and stop the thread."""
         self._closing.set()
         self._has_records.set()
         self._thread.join()
@@ -193,7 +199,7 @@ class AuditLog:
         while True:
             if batch is None:
                 self._has_records.wait(_TRIM_SECONDS)
-                # Many records, one write.
+                # Wait a moment, to write several records at once.
                 self._closing.wait(_GATHER_SECONDS)
                 self._has_records.clear()
                 batch = self._take()
@@ -220,13 +226,15 @@ class AuditLog:
                 return
 
     def _take(self) -> tuple[str, list[Line]]:
-        """Take what waits, each kind of refusal of a caller once."""
+        """Remove the queued records and return them as a batch, with one record for each kind of
+        refusal of a caller."""
         kept: list[AuditRecord] = []
         refusals: dict[tuple[str | int | None, ...], int] = {}
         while self._waiting:
             record = self._waiting.popleft()
             if record.outcome == "refused":
-                # Of those without a credential the paths are anybody's, and may be any number.
+                # A caller without a credential can request any number of different paths, so these
+                # are one kind.
                 action = record.action if record.credential else None
                 kind = (record.credential, record.client, action, record.status)
                 at = refusals.setdefault(kind, len(kept))
@@ -244,7 +252,7 @@ class AuditLog:
         self._next_trim = time.monotonic() + _TRIM_SECONDS
 
     def _leave(self, lines: list[Line]) -> None:
-        """Put what the sink did not take into the file of this service."""
+        """Write the records that the sink did not accept to `spill`, the file of this service."""
         if self._spill is None or not lines:
             return
         try:
@@ -260,7 +268,7 @@ class AuditLog:
 
 
 def _records(context: RequestContext) -> Iterator[AuditRecord]:
-    """Yield a record for each change of a request, or one for the request."""
+    """Yield a record for each change of a request, or one for the whole request if it has none."""
     endpoint, access = context.endpoint, context.access
     peer = context.scope.get("client")
     forwarded = context.headers.get(b"x-forwarded-for", b"").decode("latin-1")[:_LONGEST]

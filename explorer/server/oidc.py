@@ -1,9 +1,8 @@
-"""Bearer tokens of an OpenID Connect issuer: its keys, what is checked of a token, and whom one
-stands for.
+"""Verification of the bearer tokens of an OpenID Connect issuer.
 
-The issuer's keys are fetched from where its discovery document says, kept, and fetched again after
-an hour or when a token names a key that is not known, at most every 30 seconds whatever callers
-send. While the issuer cannot be reached its keys are good for a day.
+The issuer's keys are fetched from the `jwks_uri` of its discovery document. They are fetched again
+after an hour, or when a token names an unknown key, but at most every 30 seconds. While the issuer
+cannot be reached, its keys remain valid for a day.
 """
 
 import asyncio
@@ -35,10 +34,10 @@ except ImportError as error:
 __all__ = ["DEFAULT_ROLES", "Issuer", "OidcSettings"]
 
 DEFAULT_ROLES: Mapping[str, Role] = MappingProxyType({f"catalog-{role}": role for role in ROLES})
-"""The roles that values of a role claim stand for, where a deployment names no others."""
+"""The default roles by the value of the role claim."""
 
 _DISCOVERY = "/.well-known/openid-configuration"
-# What each kind of key may have signed: never a shared secret, and never nothing.
+# The signature algorithms for each kind of key; never one with a shared secret, and never `none`.
 _ALGORITHMS: Mapping[str, tuple[str, ...]] = {
     "RSA": ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
     "P-256": ("ES256",),
@@ -59,12 +58,12 @@ _log = logging.getLogger("explorer.server")
 
 
 class OidcSettings(Struct, frozen=True):
-    """Whose tokens are taken, and how they are read.
+    """Which issuer's tokens are accepted, and how their claims are read.
 
-    `audiences` are the values of `aud` that mean this service. The user's name is in `actor_claim`;
-    the role is the highest that a value of `role_claim` stands for in `roles`, and reader without
-    any. Claims inside of others are named with dots, `realm_access.roles`. Front ends sign in as
-    the public client `client_id`, where one is named, and ask for `scope`.
+    `audiences` are the values of the claim `aud` that stand for this service. `actor_claim` has the
+    user's name. The role is the highest in `roles` of the values of `role_claim`, or reader if
+    there is none. A claim inside another one is named with dots, `realm_access.roles`. Front ends
+    sign in as the public client `client_id`, if given, and request `scope`.
     """
 
     issuer: str
@@ -76,7 +75,7 @@ class OidcSettings(Struct, frozen=True):
     scope: str = "openid profile offline_access"
 
     def offer(self) -> dict[str, str] | None:
-        """Return what `/config` tells those who want to sign in."""
+        """Return what `/config` says about signing in, `None` if front ends cannot."""
         if self.client_id is None:
             return None
         return {
@@ -88,16 +87,16 @@ class OidcSettings(Struct, frozen=True):
 
 
 class _Key(Struct, frozen=True):
-    """A public key, and the algorithms that it may have signed with."""
+    """A public key, and the algorithms accepted for its signatures."""
 
     key: Any
     algorithms: tuple[str, ...]
 
 
 class Issuer:
-    """Verifies the tokens of an issuer, whose keys it keeps up with.
+    """Verifies the tokens of an issuer, whose keys it keeps up to date.
 
-    Raises `Misconfigured` for an issuer whose address is not https, but for one of this machine.
+    Raises `Misconfigured` if the issuer's address does not use https, unless it is on this machine.
     """
 
     def __init__(
@@ -109,14 +108,14 @@ class Issuer:
         self._fetched_at = -_USABLE_SECONDS
         self._next_fetch = 0.0
         self._refreshing: asyncio.Task[None] | None = None
-        # Whom tokens stand for and when they end, by their hash: to verify one takes 0.1 to 0.2 ms,
-        # and most callers show the same many times. Nothing of it outlives the keys.
+        # The access and expiry of verified tokens, by their hash: verifying one takes 0.1 to 0.2
+        # ms, and most callers send the same one many times. Emptied when the keys are fetched.
         self._verified: dict[bytes, tuple[Access, float]] = {}
         _check_address(settings.issuer, "--oidc-issuer")
 
     def open(self) -> None:
-        """Fetch the keys. An issuer that cannot be reached is told in the log, and asked again
-        later; raises `Misconfigured` for one that says it is another."""
+        """Fetch the keys. If the issuer cannot be reached, log it and fetch them later, when a
+        token arrives. Raises `Misconfigured` if the issuer calls itself something else."""
         try:
             self._fetch_keys()
         except Misconfigured:
@@ -125,7 +124,8 @@ class Issuer:
             _log.warning("%s; asked again when somebody shows a token of it", error)
 
     async def prepare(self, token: str) -> None:
-        """Have the key that a token names, where the issuer has it and may be asked."""
+        """Fetch the keys if the key that a token names is unknown, or in the background if they are
+        an hour old. Does nothing within `interval_seconds` of the last fetch."""
         try:
             key_id = jwt.get_unverified_header(token).get("kid")
         except jwt.InvalidTokenError:
@@ -139,15 +139,15 @@ class Issuer:
                 return
             self._refreshing = asyncio.create_task(asyncio.to_thread(self._refresh))
             self._refreshing.add_done_callback(self._end_refresh)
-        # Many wait for one fetch, and none does whose key is there.
+        # Tokens with an unknown key all wait for the same fetch; the others do not wait.
         if not is_known:
             await asyncio.shield(self._refreshing)
 
     def access_of(self, token: str) -> Access:
-        """Return whom a token stands for, and what they may do.
+        """Return the actor and role of a token.
 
-        Raises `RequestRefusal` (401), which says what is wrong with it, and `Busy` where the keys
-        of the issuer are not known at the moment.
+        Raises `RequestRefusal` (401), which says what is wrong with the token, and `Busy` if the
+        issuer's keys have not been fetched, or not within the last day.
         """
         try:
             header = jwt.get_unverified_header(token)
@@ -214,7 +214,7 @@ class Issuer:
         if self._settings.role_claim is None:
             return "reader"
         values = _claim(claims, self._settings.role_claim)
-        # A scope is one text of several words.
+        # A claim such as `scope` is one text of several words.
         names = values.split() if isinstance(values, str) else values
         found: list[Role] = ["reader"]
         if isinstance(names, list):
@@ -232,8 +232,8 @@ class Issuer:
         self._refreshing = None
 
     def _fetch_keys(self) -> None:
-        """Fetch the discovery document and the keys; raises `Busy` where that fails, and
-        `Misconfigured` where the issuer calls itself something else."""
+        """Fetch the discovery document and the keys. Raises `Busy` if that fails, and
+        `Misconfigured` if the issuer calls itself something else."""
         self._next_fetch = time.monotonic() + self._interval_seconds
         issuer = self._settings.issuer
         document = _fetch(issuer.rstrip("/") + _DISCOVERY)
@@ -254,7 +254,8 @@ class Issuer:
 
 
 def _key(given: Any) -> tuple[str | None, _Key] | None:
-    """Return the id of a key and the key, where it is a public one that signs tokens."""
+    """Parse a key of a JSON Web Key Set; return its id and the key, or `None` if it cannot verify
+    tokens."""
     if not isinstance(given, dict) or given.get("use", "sig") != "sig":
         return None
     kind = "RSA" if given.get("kty") == "RSA" else given.get("crv")
@@ -265,7 +266,7 @@ def _key(given: Any) -> tuple[str | None, _Key] | None:
     if not algorithms or not (key_id is None or isinstance(key_id, str)):
         return None
     try:
-        # A private key that was published by mistake is nobody's to verify with.
+        # Drop the private members, in case a private key was published by mistake.
         public = {name: value for name, value in given.items() if name not in _PRIVATE}
         return key_id, _Key(jwt.PyJWK(public, algorithms[0]).key, algorithms)
     except jwt.PyJWTError:
@@ -276,7 +277,7 @@ _PRIVATE = frozenset({"d", "p", "q", "dp", "dq", "qi", "oth", "k"})
 
 
 def _claim(claims: Mapping[str, Any], name: str) -> Any:
-    """Return a claim by its name, or by the names of the objects that it is inside of."""
+    """Return a claim by its name, or by its path with dots; `None` if there is none."""
     if name in claims:
         return claims[name]
     value: Any = claims
@@ -314,7 +315,8 @@ def _refusal(reason: str) -> RequestRefusal:
 
 
 def _check_address(address: str, what: str) -> None:
-    """Raise `Misconfigured` for an address whose answers others could change on their way."""
+    """Raise `Misconfigured` for an address whose answers could be modified in transit: one that is
+    neither https nor http to this machine."""
     try:
         parts = urlsplit(address)
         host = parts.hostname or ""
@@ -329,18 +331,18 @@ def _check_address(address: str, what: str) -> None:
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """Follows no redirect: it could lead from https to anywhere."""
+    """Does not follow redirects, which could lead away from https."""
 
     def redirect_request(self, *_request: Any, **_named: Any) -> None:
-        """Return nothing, so that the answer counts as an error."""
+        """Return `None`, so that the redirect counts as an error."""
 
 
 def _fetch(address: str) -> dict[str, Any]:
-    """Return the JSON object at an address; raises `Busy` where there is none."""
+    """Fetch the JSON object at an address. Raises `Busy` if that fails."""
     opener = urllib.request.build_opener(_NoRedirects())
     try:
         with opener.open(address, timeout=_TIMEOUT_SECONDS) as answer:
-            # In parts, so that one that trickles in ends as well.
+            # Read in parts, so that the time limit also applies to an answer that arrives slowly.
             data, ends = b"", time.monotonic() + _TIMEOUT_SECONDS
             for part in iter(partial(answer.read1, 65_536), b""):
                 data += part
