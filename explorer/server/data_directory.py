@@ -1,4 +1,4 @@
-"""A data directory: opened as a catalog, filled at first, reindexed, backed up and restored."""
+"""Operations on a data directory: open its catalog, reindex, back up, restore, compact, migrate."""
 
 import logging
 import secrets
@@ -66,7 +66,8 @@ _OWNERSHIP_TYPES = {
 
 
 def bootstrap_proposals() -> Iterator[Proposal]:
-    """Yield what a new server knows, by the system; of no run, so that none takes it back."""
+    """Yield the proposals that fill a new catalog: platforms, ownership types and the user
+    `datahub`. Their actor is the system; they name no run, so that no rollback removes them."""
     known = orjson.loads((files("explorer.server") / "platforms.json").read_bytes())
     for name, platform in known["platforms"].items():
         info = {
@@ -97,15 +98,17 @@ _REPLICA = "replica"
 
 _log = logging.getLogger("explorer.server")
 
-# An index of so many entities is made in about a second, before the first request is taken.
+# An index of at most this many entities is built in about a second, before the first request is
+# accepted.
 _MADE_AT_ONCE = 2_000
-# A service of a database says every 10 seconds that it is there.
+# Every service reports to its database every 10 seconds; one that was silent for longer than this
+# has stopped.
 _SILENT_SECONDS = 30.0
 _LOOK_SECONDS = 0.1
 
 
 class IndexSource(Struct, frozen=True):
-    """The address of a service of the same database, and a token of an admin where it wants one."""
+    """The address of a service of the same database, and an admin's token if it requires one."""
 
     address: str
     token: str | None = None
@@ -114,11 +117,10 @@ class IndexSource(Struct, frozen=True):
 def open_store(
     data_dir: Path, address: str | None = None, *, read_only: bool = False
 ) -> SurveyedStore:
-    """Open the store of a directory, or the one at an address that begins with `postgresql://`:
-    this is where its engine is chosen.
+    """Open the store of a directory, or the one at an address that begins with `postgresql://`.
 
-    With `read_only` nothing can be written, and the directory may lie on read-only media. Raises
-    `Unusable` when what lies there cannot be read.
+    This is where the engine is chosen. With `read_only` nothing can be written, and the directory
+    may be on read-only media. Raises `Unusable` if the store cannot be read.
     """
     if address is None:
         _require_own(data_dir)
@@ -129,8 +131,8 @@ def open_store(
 
 
 def open_access(address: str) -> "PostgresAccess":
-    """The access tokens that all services of a database share. Raises `Unusable` where it cannot be
-    used."""
+    """Open the access tokens and the audit log that all services of a database share. Raises
+    `Unusable` if the database cannot be used."""
     with _needing_postgres():
         from explorer.server.store.postgresql import PostgresAccess
     return PostgresAccess(address)
@@ -147,17 +149,18 @@ def _needing_postgres() -> Iterator[None]:
 
 
 def find_damage(data_dir: Path) -> list[str]:
-    """Return what the engine finds wrong with its file, 10 lines at most; seconds for a large one.
+    """Check the database file of a directory; return the problems, at most 10 lines. Takes seconds
+    for a large file.
 
-    Raises `Unusable` for a file on read-only media whose latest writes are in a log beside it, and
-    for the directory of a service whose catalog is in a database.
+    Raises `Unusable` for a file on read-only media whose latest writes are in a write-ahead log,
+    and for the directory of a service whose catalog is in a database.
     """
     _require_own(data_dir)
     return engine.find_file_damage(data_dir / FILE)
 
 
 def is_read_only(data_dir: Path) -> bool:
-    """Return whether the catalog lies where it cannot be written, as on read-only media."""
+    """Return whether the catalog of a directory cannot be written, as on read-only media."""
     return engine.is_read_only(data_dir / FILE)
 
 
@@ -167,13 +170,13 @@ def open_catalog(
     address: str | None = None,
     index_from: IndexSource | None = None,
 ) -> CatalogEngine:
-    """The catalog kept in a directory, or at the address of a database, its search index, which is
-    in the directory, brought up to date. One that is not there yet is copied from another service,
-    where one is named.
+    """Open the catalog in a directory, or at the address of a database, and bring its search index
+    up to date.
 
-    An index of more than 2,000 entities that has to be made anew is made in the background;
-    searches raise `Busy` until then. The caller holds the directory. Raises `Unusable` when what
-    lies there cannot be read.
+    The index is always in the directory. If there is none yet, it is copied from the service
+    `index_from`, if given. An index of more than 2,000 entities that has to be rebuilt is rebuilt
+    in the background; searches raise `Busy` until then. The caller holds the directory. Raises
+    `Unusable` if the catalog cannot be read.
     """
     if address is not None and (data_dir / FILE).exists():
         raise StorageFault(
@@ -205,7 +208,7 @@ def open_catalog(
         if store.problem is None:
             catalog.close()
             raise
-        # What can be read is served all the same; the search index is not what it should be.
+        # The store is damaged: serve what can still be read, and rebuild the search index from it.
         _log.error("%s", error)
         catalog.rebuild_index()
     except BaseException:
@@ -215,7 +218,7 @@ def open_catalog(
 
 
 def _require_whole(store: Store) -> None:
-    """Raise `StorageFault` for a store that is still being filled."""
+    """Raise `StorageFault` for a store into which a migration is still copying."""
     if store.problem is None and store.note(NOTE) is not None:
         raise StorageFault(
             "a catalog is being copied to where this one is kept; let catalog migrate end, or "
@@ -224,7 +227,7 @@ def _require_whole(store: Store) -> None:
 
 
 def _require_own(data_dir: Path) -> None:
-    """Raise `StorageFault` for a directory of a service whose catalog is in a database."""
+    """Raise `StorageFault` for the directory of a service whose catalog is in a database."""
     if (data_dir / _REPLICA).exists():
         raise StorageFault(
             f"{data_dir} is that of a service whose catalog is in a database, and holds its search "
@@ -235,7 +238,8 @@ def _require_own(data_dir: Path) -> None:
 
 
 def _replica_name(data_dir: Path) -> str:
-    """The name of a directory's search index among those of the same store, made at first."""
+    """Return the name of a directory's search index among those of the same store. The name is
+    created the first time and kept in a file."""
     file = data_dir / _REPLICA
     try:
         if not file.exists():
@@ -251,19 +255,19 @@ _DRAFT = ".catalog-backup"
 
 
 class RestoreResult(Struct, frozen=True):
-    """How many entities the restored catalog holds, and where the one before is kept."""
+    """How many entities the restored catalog has, and where the previous catalog is kept, if there
+    was one."""
 
     entities: int
     kept: Path | None
 
 
 def reindex(data_dir: Path, registry: Registry, begin: Callable[[int], Advance]) -> int:
-    """Make the search index of a directory anew from its change log; how many entities it holds.
+    """Rebuild the search index of a directory from its store; return how many entities it has.
 
-    `begin` is called with the number of entities; what it returns is called with the number of each
-    part of them that is in.
-    Interrupted, it goes on when the catalog is opened next. Raises `Unusable` when there is no
-    catalog or somebody has it open.
+    `begin` is called with the number of entities, and returns a function that is called with the
+    size of each part that was indexed. If this is interrupted, the index is completed when the
+    catalog is opened next. Raises `Unusable` if there is no catalog or another process has it open.
     """
     _require_catalog(data_dir)
     try:
@@ -287,13 +291,13 @@ def reindex(data_dir: Path, registry: Registry, begin: Callable[[int], Advance])
 
 
 def back_up(data_dir: Path, target: Path) -> int:
-    """Copy a catalog as it is at one moment into a new directory; how many bytes it has.
+    """Copy a snapshot of a catalog into a new directory; return the size of the catalog in bytes.
 
-    Whoever serves it goes on meanwhile. The copy is a data directory: it holds the catalog and its
-    tokens; the search index is made when it is opened. It gets its name when it is whole: one that
-    was killed leaves a hidden directory, which the next backup beside it removes. Raises
-    `InvalidInput` when something is there already, `Unusable` when there is no catalog or it
-    cannot be copied.
+    The catalog can be served meanwhile. The copy is a data directory with the catalog and its
+    access tokens; its search index is built when it is opened. The directory is renamed to `target`
+    once it is complete: a backup that was killed leaves a hidden directory, which the next backup
+    in the same place removes. Raises `InvalidInput` if `target` exists, and `Unusable` if there is
+    no catalog or it cannot be copied.
     """
     _require_catalog(data_dir)
     if target.exists() or target.is_symlink():
@@ -311,7 +315,7 @@ def back_up(data_dir: Path, target: Path) -> int:
         with hold(draft):
             engine.back_up_file(data_dir / FILE, draft / FILE)
             if (data_dir / TOKENS_FILE).exists():
-                # Without them the copy, once served, would be open to everybody.
+                # Without the tokens the copy would be open to everybody when it is served.
                 shutil.copy2(data_dir / TOKENS_FILE, draft / TOKENS_FILE)
             draft.rename(target)
             engine.flush_directory(target.parent)
@@ -325,11 +329,12 @@ def back_up(data_dir: Path, target: Path) -> int:
 
 
 def compact(data_dir: Path) -> tuple[int, int]:
-    """Write the catalog of a directory anew without the room that removed rows left; how many bytes
-    it took, and takes now.
+    """Rewrite the catalog file of a directory without the space of removed rows; return its size in
+    bytes before and after.
 
-    It needs as much room again meanwhile; ended at any moment, it leaves the catalog whole. Raises
-    `Unusable` when there is no catalog, somebody has it open, or there is no room.
+    This temporarily needs as much space again. If it is killed at any moment, the catalog stays
+    intact. Raises `Unusable` if there is no catalog, another process has it open, or there is not
+    enough space.
     """
     _require_catalog(data_dir)
     try:
@@ -348,14 +353,16 @@ def migrate(
     switch: Callable[[], object] = lambda: None,
 ) -> list[CopiedTable]:
     """Copy a catalog from one store to another, each a data directory or the address of a database;
-    the tables with their rows, once the two were compared.
+    return the tables with their numbers of rows, after comparing the two stores.
 
-    The source is only read, and others may use it; nobody may write to it for the last part, from
-    which on it is as the target. Where a service is still at work on it then, `switch` is called,
-    which is to begin to use the target, and the source takes no writes until that service has
-    ended. Interrupted, it goes on where it was when it is called again. `begin` is called with the
-    number of changes, and what it returns with that of the rows of each part. Raises as
-    `copy_catalog`, and `Unusable` where one of the two cannot be opened, or the target is in use.
+    The source is only read, and can be used meanwhile. Writes to it are blocked for the last part
+    of the copy, so that the target ends up the same. If a service still uses the source then,
+    `switch` is called, so that people can switch over to the target, and writes to the source stay
+    blocked until that service has stopped. If this is interrupted, a second call continues.
+
+    `begin` is called with the number of changes in the log, and returns a function that is called
+    with the number of rows of each part that was copied. Raises as `copy_catalog`, and `Unusable`
+    if one of the stores cannot be opened or the target is in use.
     """
     with ExitStack() as held:
         is_served = False
@@ -395,14 +402,15 @@ def migrate(
 
 
 def restore(data_dir: Path, source: Path) -> RestoreResult:
-    """Put a backup in the place of the catalog in a directory, which is made if it is not there.
+    """Replace the catalog of a directory by a backup. The directory is created if it does not
+    exist.
 
-    `source` is a directory that `back_up` made, or the catalog file in one. It is checked first,
-    and may lie on read-only media. The present catalog is kept beside it under a dated name. When
-    this is killed the directory holds the present catalog or that of the backup, whole. Access
-    tokens are taken from the backup only where the directory has none. The search index is made
-    anew when the catalog is opened next. Raises `InvalidInput` when there is no backup,
-    `DirectoryInUse` while a service has the directory, `Unusable` when the backup is damaged or
+    `source` is a directory that `back_up` created, or the catalog file in one. It is checked first,
+    and can be on read-only media. The previous catalog stays in the directory under a dated name.
+    If this is killed, the directory has the previous catalog or the one of the backup, intact.
+    Access tokens are copied from the backup only if the directory has none. The search index is
+    rebuilt when the catalog is opened next. Raises `InvalidInput` if there is no backup,
+    `DirectoryInUse` if a service has the directory, and `Unusable` if the backup is damaged or
     cannot be copied.
     """
     _require_own(data_dir)
@@ -442,7 +450,7 @@ def _restore(data_dir: Path, file: Path) -> RestoreResult:
 
 
 class _CountingIndex(SearchIndex):
-    """An index that reports how many documents it was given."""
+    """A search index that reports the number of documents applied to it."""
 
     def __init__(self, directory: Path, registry: Registry, store: Store, advance: Advance) -> None:
         super().__init__(directory, registry, store)
