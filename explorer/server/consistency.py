@@ -1,4 +1,5 @@
-"""Proof that a catalog agrees with itself: its log played again, what is derived made anew."""
+"""A consistency check of a catalog: replays the change log, and derives again what is derived from
+the store, to compare both with what is kept."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -38,7 +39,7 @@ __all__ = ["MOST", "Finding", "check", "check_directory"]
 
 
 class BrowseTreeCheck:
-    """The folders as they are kept, against the entities that should be in them."""
+    """Compares the folders of the browse tree with the entities that should be in them."""
 
     def __init__(self, folders: Iterable[KeptFolder]) -> None:
         self._folders = {folder.id: folder for folder in folders}
@@ -48,7 +49,8 @@ class BrowseTreeCheck:
     def compare(
         self, urn: Urn, name: str, expected: Iterable[Placement], holding: Holding
     ) -> Iterator[str]:
-        """What is wrong with where an entity is listed; it is counted where it should be."""
+        """Yield what is wrong with the places of an entity, and count it in the folders where it
+        should be."""
         due: set[tuple[int, str, str, str]] = set()
         leaves: set[tuple[int, str]] = set()
         for placement in expected:
@@ -71,8 +73,8 @@ class BrowseTreeCheck:
             self._counted[above] += 1
 
     def wrong(self) -> Iterator[tuple[str, str]]:
-        """Folders whose count is not that of the entities compared, with what is wrong; call it
-        when all were."""
+        """Yield the folders that are wrong, such as those with a wrong count, and what is wrong. To
+        be called after `compare` was called for every entity."""
         for folder in self._folders.values():
             counted = self._counted[folder.id]
             if folder.entities != counted:
@@ -111,8 +113,8 @@ _PAGE = 1_000
 
 
 class Finding(Struct, frozen=True):
-    """Something that does not agree: the part of the catalog, what it is about (a URN, a folder,
-    a row of the log), and how."""
+    """An inconsistency: the part of the catalog, what it concerns (a URN, a folder, a row of the
+    log), and the problem."""
 
     part: Part
     subject: str
@@ -120,13 +122,15 @@ class Finding(Struct, frozen=True):
 
 
 def check(store: SurveyedStore, index: SearchEngine | None, registry: Registry) -> list[Finding]:
-    """What does not agree, 1,000 findings at most; nothing when all is well.
+    """Return the inconsistencies of a catalog, at most 1,000; empty if there are none.
 
-    It begins with the database file; when that is damaged nothing else is looked at, for nothing
-    that is read from it proves anything. The search index is left out where it is None. Nobody may
-    write meanwhile. Reads everything once, about 2 ms an entity, and keeps the browse tree's
-    folders and the counts of facets in memory and nothing else that grows; the log is played into
-    a scratch file. Raises `ServerFault` when the index cannot be read.
+    The database file is checked first. If it is damaged, nothing else is checked, because what is
+    read from it is not reliable. Without an `index` the search index is not checked. Nobody may
+    write to the store meanwhile.
+
+    Everything is read once, which takes about 2 ms per entity. In memory, only the folders of the
+    browse tree and the counts of facets grow with the catalog; the log is replayed into a temporary
+    file. Raises `ServerFault` if the index cannot be read.
     """
     with store.survey() as survey:
         if damage := survey.damage():
@@ -137,11 +141,11 @@ def check(store: SurveyedStore, index: SearchEngine | None, registry: Registry) 
 
 
 def check_directory(data_dir: Path, registry_file: Path | None = None) -> list[Finding]:
-    """What does not agree in a data directory that the caller holds, see `check`.
+    """Return the inconsistencies of a data directory that the caller holds, see `check`.
 
-    What the search index only lacks yet is brought in first, as when a service starts; files of it
-    that are damaged are reported, and left as they are. A directory on read-only media is checked
-    without its index. Raises `Unusable` when the directory cannot be read.
+    First, the search index is brought up to date, as when a service starts. Damaged files of the
+    index are reported and not changed. On read-only media the index is not checked. Raises
+    `Unusable` if the directory cannot be read.
     """
     if damage := find_damage(data_dir):
         return [Finding("file", FILE, line) for line in damage]
@@ -156,7 +160,7 @@ def check_directory(data_dir: Path, registry_file: Path | None = None) -> list[F
             raise
         return [Finding("file", FILE, store.problem)]
     except StoreFault as error:
-        # Such as tables or columns that have another name.
+        # For example, tables or columns with other names.
         return [Finding("file", FILE, str(error))]
 
 
@@ -188,7 +192,7 @@ def _check_opened(
 
 
 class _Checker:
-    """One pass over the log, then one over the entities."""
+    """Checks a catalog in one pass over the change log and one over the entities."""
 
     def __init__(
         self,
@@ -254,7 +258,8 @@ class _Checker:
         try:
             parsed = Urn.parse(urn)
         except CatalogError as error:
-            # A value may point at any text that begins as a URN does.
+            # Values can refer to any text that begins like a URN; only an entity must have a valid
+            # one.
             if holding.live:
                 yield Finding("entities", urn, f"its URN cannot be read: {error}")
             return
@@ -299,7 +304,8 @@ class _Checker:
                 problem = f"it has the version {numbers[0]}"
                 yield Finding("versions", f"{aspect.name} of {urn}", problem)
             played = self._replay.aspects(urn).get(aspect.name)
-            # Only a run that was taken back leaves holes; the oldest go where few are kept.
+            # Only the rollback of a run leaves gaps. The oldest versions are missing if retention
+            # dropped some.
             first = min(numbers, default=1) if aspect.name in self._trimmed else 1
             if len(numbers) <= newest - first and played is not None and not played.by_run:
                 problem = f"of its versions {first} to {newest} only {len(numbers)} are there"
@@ -383,8 +389,8 @@ class _Checker:
                 yield Finding("search", urn, "it is held and does not exist")
 
     def _asked(self, index: SearchEngine) -> Iterator[Finding]:
-        """What searches answer, against what is stored: the number of entities of each type, the
-        values of facets, and everything in two orders."""
+        """Compare the results of searches with the store: the number of entities of each type, the
+        counts of facet values, and listings of everything in two orders."""
         for name in sorted(self._registry.entities):
             query = SearchQuery("*", (name,), Filter(), 0, 0, facets=False, include_removed=True)
             total = index.search(query).total
@@ -394,7 +400,7 @@ class _Checker:
         for facet in index.search(SearchQuery("*", None, Filter(), 0, 0)).facets:
             stored = self._facets.get(facet.name, Counter())
             if len(stored) > _EXACT_FACET_VALUES:
-                # Of so many values a search counts only the most frequent exactly.
+                # With more values than this, a search counts only the most frequent exactly.
                 continue
             for value, count in facet.counts.items():
                 if count != stored[value]:
@@ -434,7 +440,7 @@ def _is_object(stored: bytes) -> bool:
 
 
 def _read(value: bytes) -> dict[str, Any]:
-    """A JSON object; an empty one for what is none."""
+    """Parse a JSON object; return an empty one if it is not valid."""
     try:
         found = orjson.loads(value)
     except orjson.JSONDecodeError:
