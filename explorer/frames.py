@@ -1,9 +1,9 @@
-"""What the client gives, as pandas DataFrames.
+"""Conversion of the client's records to pandas DataFrames.
 
-Every function is pure, asks no server, and gives the same columns and dtypes for one row, many or
-none. `string` is pandas' nullable text, `Int64` and `Float64` its nullable numbers: what a server
-does not say is `<NA>`, never an empty text or a zero. Texts are as the catalog holds them, byte
-for byte. Frames over time have an index named `time`, `datetime64[ms, UTC]`, oldest first.
+The functions send no requests. Each returns the same columns and dtypes for any number of rows,
+including none. `string` is pandas' nullable text dtype, `Int64` and `Float64` are its nullable
+number dtypes: a missing value is `<NA>`, never an empty text or zero. Texts are exactly as in the
+catalog. Frames over time have an index named `time` of dtype `datetime64[ms, UTC]`, oldest first.
 """
 
 import json
@@ -113,7 +113,7 @@ _EVENTS: _Dtypes = {"offset": "int64", "time": _MOMENT} | dict.fromkeys(
     ("urn", "name", "type", "aspect", "kind", "who", "actor", "value"), "string"
 )
 _RUNS: _Dtypes = {"run": "string", "time": _MOMENT, "rows": "int64"}
-_NO_MOMENT = -(2**63)  # what NumPy takes for no moment at all
+_NO_MOMENT = -(2**63)  # NumPy's value for NaT
 _COLUMN_PROFILE: _Dtypes = {
     "path": "string",
     "unique_count": "Int64",
@@ -132,7 +132,7 @@ _COLUMN_PROFILE: _Dtypes = {
 
 
 class _Edge(Protocol):
-    """An edge of lineage: anything that says where data comes from and where it goes."""
+    """A lineage edge: any object with these attributes."""
 
     @property
     def upstream(self) -> str | Urn: ...
@@ -145,7 +145,7 @@ class _Edge(Protocol):
 
 
 class _Measures(Protocol):
-    """What is known of the size and use of an entity."""
+    """The size and use of an entity; `None` if unknown."""
 
     @property
     def rows(self) -> int | None: ...
@@ -162,17 +162,18 @@ def search_frame(
     summaries: Mapping[Urn, Entity] | None = None,
     measures: Mapping[Urn, _Measures] | None = None,
 ) -> pd.DataFrame:
-    """A row for each hit, best first; the index counts on from the page's start.
+    """Return a row for each hit, best first. The index `rank` starts at the page's start.
 
     urn, name, type, platform   string
-    description                 string   what people wrote where they wrote any, else ingested
-    edited                      bool     whether people wrote it
+    description                 string   the edited description, else the ingested one
+    edited                      bool     whether there is an edited description
     owners, tags                string   names, joined by ", "
-    rows, queries               Int64    of the newest profile; of the last 30 days
-    changed                     datetime64[ms, UTC]   when it was changed last
-    matched                     string   the fields that made it match, joined by ", "
+    rows, queries               Int64    of the latest profile; of the last 30 days
+    changed                     datetime64[ms, UTC]   when the dataset or its rows last changed
+    matched                     string   the fields that matched, joined by ", "
 
-    What `summaries` does not hold is told from the URN alone; what `measures` does not, is missing.
+    Entities that are not in `summaries` have only what their URN says; those that are not in
+    `measures` have no rows, queries and changed.
     """
     known, measured = summaries or {}, measures or {}
     rows = [
@@ -183,7 +184,7 @@ def search_frame(
 
 
 def search_row(hit: Hit, entity: Entity | None, measures: _Measures | None) -> dict[str, Any]:
-    """A row of `search_frame` by the names of its columns; None is what is missing."""
+    """Return a row of `search_frame` by column name; missing values are `None`."""
     said = _summed_up(entity or Entity(hit.urn, {}))
     matched = _joined(dict.fromkeys(match.field for match in hit.matched))
     numbers = [getattr(measures, name, None) for name in ("rows", "queries", "changed")]
@@ -191,15 +192,15 @@ def search_row(hit: Hit, entity: Entity | None, measures: _Measures | None) -> d
 
 
 def entities_frame(entities: Iterable[Entity]) -> pd.DataFrame:
-    """A row for each entity, in the order given.
+    """Return a row for each entity, in the given order.
 
     urn, name, type, platform     string
-    description                   string   what people wrote where they wrote any, else ingested
-    edited                        bool     whether people wrote it
+    description                   string   the edited description, else the ingested one
+    edited                        bool     whether there is an edited description
     owners, tags, terms, domain   string   names, joined by ", "
     removed, deprecated           bool
 
-    What was not read of an entity is missing, or false.
+    Values of aspects that were not read are missing, or false.
     """
     rows = [
         (
@@ -215,16 +216,16 @@ def entities_frame(entities: Iterable[Entity]) -> pd.DataFrame:
 
 
 def schema_frame(schema: Schema) -> pd.DataFrame:
-    """A row for each column, every parent before its children.
+    """Return a row for each column, each parent before its children.
 
-    path                 string   exact, as a server wants it back
-    name                 string   what is left of it below its parent
-    type, native_type    string   in the catalog's words and in the platform's
+    path                 string   the exact field path, as the server uses it
+    name                 string   the part of the path below the parent
+    type, native_type    string   the catalog's type, and the platform's
     nullable, key        bool
-    depth                int64    how many columns it lies in
-    description          string   what people wrote where they wrote any, else ingested
-    ingested, edited     string   the two apart
-    documented           bool
+    depth                int64    the number of ancestors
+    description          string   the edited description, else the ingested one
+    ingested, edited     string   the ingested and the edited description
+    documented           bool     whether there is a description
     tags, terms          string   names, joined by ", "
     """
     return _frame(
@@ -251,7 +252,7 @@ def schema_frame(schema: Schema) -> pd.DataFrame:
 
 
 def owners_frame(owners: Iterable[Owner], names: _Names | None = None) -> pd.DataFrame:
-    """A row for each owner, as written.
+    """Return a row for each owner, in the given order.
 
     urn    string
     name   string   from `names`, else from the URN
@@ -267,12 +268,12 @@ def owners_frame(owners: Iterable[Owner], names: _Names | None = None) -> pd.Dat
 
 
 def edges_frame(edges: Iterable[Edges], names: _Names | None = None) -> pd.DataFrame:
-    """A row for each edge, in the order given.
+    """Return a row for each edge, in the given order.
 
-    direction        string   OUTGOING: declared by the entity; INCOMING: leads to it
+    direction        string   OUTGOING from the entity, or INCOMING
     relationship     string   DownstreamOf, OwnedBy, …
-    urn, name        string   of the entity on the other side
-    type, platform   string   of the entity on the other side
+    urn, name        string   of the entity at the other end
+    type, platform   string   of the entity at the other end
     """
     return _frame(
         [
@@ -294,12 +295,13 @@ def edges_frame(edges: Iterable[Edges], names: _Names | None = None) -> pd.DataF
 def lineage_frame(
     edges: Iterable[_Edge], summaries: Mapping[Urn, Entity] | None = None
 ) -> pd.DataFrame:
-    """A row for each edge of lineage, in the order given.
+    """Return a row for each lineage edge, in the given order.
 
-    upstream, downstream              string   URNs: data flows from the first to the second
+    upstream, downstream              string   URNs; data flows from upstream to downstream
     relationship                      string   DownstreamOf, Consumes, …
     upstream_name, downstream_name    string   from `summaries`, else from the URN
-    upstream_type, downstream_type    string   what the platform calls it where `summaries` says
+    upstream_type, downstream_type    string   the platform's name for it from `summaries`, such as
+                                               View, else the entity type
     """
     end = cache(partial(_end, known=summaries or {}))
     rows = [
@@ -311,11 +313,11 @@ def lineage_frame(
 
 
 def versions_frame(versions: Versions) -> pd.DataFrame:
-    """A row for each version of an aspect, at the moment it was written, where it says so.
+    """Return a row for each version of an aspect, indexed by when it was written, if known.
 
-    version   int64    as the server numbers it: 0 is the latest, 1 the oldest
-    actor     string   who wrote it, a URN
-    run       string   the run of ingestion that brought it
+    version   int64    the server's number: 0 is the latest, 1 the oldest
+    actor     string   the URN of who wrote it
+    run       string   the ingestion run that wrote it
     value     string   as JSON
     """
     oldest_first = versions.versions[::-1]
@@ -328,21 +330,21 @@ def versions_frame(versions: Versions) -> pd.DataFrame:
 
 
 def changes_frame(diff: AspectDiff) -> pd.DataFrame:
-    """A row for each place where two versions of an aspect differ.
+    """Return a row for each position at which two versions of an aspect differ.
 
-    path            string   as a JSON pointer, elements of arrays by what tells them apart
+    path            string   a JSON pointer, with the identifying values of array elements
     kind            string   added, removed or changed
-    before, after   string   texts as they are, anything else as JSON; missing where there is none
+    before, after   string   texts unchanged, other values as JSON; missing if there is none
     """
     rows = [(one.place, one.kind, _spelled(one.before), _spelled(one.after)) for one in diff]
     return _frame(rows, _CHANGES)
 
 
 def usage_frame(series: Timeseries) -> pd.DataFrame:
-    """A row for each window of `datasetUsageStatistics`, at the moment it starts.
+    """Return a row for each window of `datasetUsageStatistics`, indexed by its start.
 
-    queries   Int64   queries that read the dataset
-    users     Int64   different users who did
+    queries   Int64   the number of queries that read the dataset
+    users     Int64   the number of different users of these queries
     """
     points = [read_aspect(value, DatasetUsageStatistics) for value in series.values]
     rows = [(point.total_sql_queries, point.unique_user_count) for point in points]
@@ -350,7 +352,7 @@ def usage_frame(series: Timeseries) -> pd.DataFrame:
 
 
 def column_usage_frame(series: Timeseries) -> pd.DataFrame:
-    """A row for each window of `datasetUsageStatistics` and column used in it.
+    """Return a row for each window of `datasetUsageStatistics` and each column used in it.
 
     path    string
     count   Int64   how often the column was used
@@ -362,10 +364,11 @@ def column_usage_frame(series: Timeseries) -> pd.DataFrame:
 
 
 def user_usage_frame(series: Timeseries, names: _Names | None = None) -> pd.DataFrame:
-    """A row for each window of `datasetUsageStatistics` and user who queried in it.
+    """Return a row for each window of `datasetUsageStatistics` and each user with queries in it.
 
-    user, name   string   a URN, or an address where the server knows no more; what people say
-    queries      Int64
+    user      string   a URN, or the email address if there is no URN
+    name      string   from `names`, else from the URN, else as `user`
+    queries   Int64
     """
     points = [read_aspect(value, DatasetUsageStatistics) for value in series.values]
     found = [(point.timestamp_millis, used) for point in points for used in point.user_counts]
@@ -378,10 +381,10 @@ def user_usage_frame(series: Timeseries, names: _Names | None = None) -> pd.Data
 
 
 def query_usage_frame(series: Timeseries) -> pd.DataFrame:
-    """A row for each window of `datasetUsageStatistics` and query among the most frequent in it,
-    which are told without numbers.
+    """Return a row for each window of `datasetUsageStatistics` and each of its most frequent
+    queries. How frequent they are is not known.
 
-    query   string   its text
+    query   string   the text of the query
     """
     points = [read_aspect(value, DatasetUsageStatistics) for value in series.values]
     found = [(point.timestamp_millis, text) for point in points for text in point.top_sql_queries]
@@ -389,9 +392,9 @@ def query_usage_frame(series: Timeseries) -> pd.DataFrame:
 
 
 def profile_frame(series: Timeseries) -> pd.DataFrame:
-    """A row for each profile in a series of `datasetProfile`.
+    """Return a row for each profile in a series of `datasetProfile`.
 
-    rows, columns, bytes   Int64   of the whole dataset
+    rows, columns, bytes   Int64   the size of the dataset
     """
     points = [read_aspect(value, DatasetProfile) for value in series.values]
     rows = [(point.row_count, point.column_count, point.size_in_bytes) for point in points]
@@ -399,13 +402,13 @@ def profile_frame(series: Timeseries) -> pd.DataFrame:
 
 
 def column_profile_frame(series: Timeseries) -> pd.DataFrame:
-    """A row for each profile in a series of `datasetProfile` and column profiled in it.
+    """Return a row for each profile in a series of `datasetProfile` and each column profiled in it.
 
     path                                  string
     unique_count, null_count              Int64
     unique_proportion, null_proportion    Float64   from 0 to 1
-    min, max, mean, median, stdev         Float64   missing where they are no numbers
-    min_text, max_text                    string    as profiling wrote them: a date, a text
+    min, max, mean, median, stdev         Float64   missing if they are not finite numbers
+    min_text, max_text                    string    as in the profile, such as dates and texts
     sample_values                         string    joined by ", "
     """
     points = [read_aspect(value, DatasetProfile) for value in series.values]
@@ -438,15 +441,15 @@ def column_profile_frame(series: Timeseries) -> pd.DataFrame:
 def column_changes_frame(
     changes: Iterable[ColumnChange], names: _Names | None = None
 ) -> pd.DataFrame:
-    """A row for each change of a column's description, in the order given.
+    """Return a row for each change of a column's description, in the given order.
 
-    path            string   of the column
+    path            string   the field path of the column
     origin          string   ingested or edited
-    before, after   string   missing where there was no text
-    version         int64    of the aspect, which brought it
-    time            datetime64[ms, UTC]   when it was written, where it says so
+    before, after   string   missing if there was no description
+    version         int64    the version of the aspect that made the change
+    time            datetime64[ms, UTC]   when it was written, if known
     who, actor      string   who wrote it, by name and as a URN
-    run             string   the run of ingestion that brought it
+    run             string   the ingestion run that wrote it
     """
     rows = []
     for one in changes:
@@ -460,14 +463,14 @@ def column_changes_frame(
 
 
 def events_frame(events: Iterable[ChangeEvent], names: _Names | None = None) -> pd.DataFrame:
-    """A row for each change of an aspect, in the order given.
+    """Return a row for each change of an aspect, in the given order.
 
-    offset            int64    its place in the change log
-    time              datetime64[ms, UTC]   when it was stored
-    urn, name, type   string   of what was changed
+    offset            int64    the position in the change log
+    time              datetime64[ms, UTC]   when the change was stored
+    urn, name, type   string   of the entity that changed
     aspect, kind      string   kind is the change type: UPSERT, DELETE, …
-    who, actor        string   who changed it, by name and as a URN
-    value             string   what was written, as JSON
+    who, actor        string   who made the change, by name and as a URN
+    value             string   the new value, as JSON
     """
     rows = []
     for one in events:
@@ -479,17 +482,17 @@ def events_frame(events: Iterable[ChangeEvent], names: _Names | None = None) -> 
 
 
 def runs_frame(runs: Iterable[Run]) -> pd.DataFrame:
-    """A row for each run of ingestion, in the order given.
+    """Return a row for each ingestion run, in the given order.
 
-    run    string   its name
-    time   datetime64[ms, UTC]   when it wrote last
-    rows   int64    versions and points that are left of it
+    run    string   the run id
+    time   datetime64[ms, UTC]   when it last wrote
+    rows   int64    the number of its versions and points that are still stored
     """
     return _frame([(one.run_id, one.at, one.rows) for one in runs], _RUNS)
 
 
 def times(millis: Sequence[int | None]) -> pd.DatetimeIndex:
-    """The index of a frame over time: moments in milliseconds since 1970 UTC."""
+    """Return the index of a frame over time, from milliseconds since 1970 UTC; `None` gives NaT."""
     known = [_NO_MOMENT if stands is None else stands for stands in millis]
     moments = pd.Series(known, dtype="int64").astype("datetime64[ms]")
     return pd.DatetimeIndex(moments, name="time").tz_localize("UTC")
@@ -498,7 +501,10 @@ def times(millis: Sequence[int | None]) -> pd.DatetimeIndex:
 def _frame(
     rows: Sequence[tuple[Any, ...]], dtypes: _Dtypes, index: "pd.Index[Any] | None" = None
 ) -> pd.DataFrame:
-    """Rows under the columns of `dtypes`; made of objects first, so that no value is guessed at."""
+    """Return a frame with the columns and dtypes of `dtypes`.
+
+    It is created with dtype object and then converted, so that pandas does not infer dtypes.
+    """
     frame = pd.DataFrame(rows, columns=list(dtypes), index=index, dtype="object")
     return frame.astype(dict(dtypes))
 
@@ -508,7 +514,7 @@ def _moment(millis: int | None) -> datetime | None:
 
 
 def _summed_up(entity: Entity) -> tuple[Any, ...]:
-    """What every frame of entities begins with."""
+    """Return the values of the columns `_SUMMED_UP`, with which frames of entities begin."""
     owners = Urn.parse_all(owner.owner for owner in entity.owners)
     return (
         str(entity.urn),
@@ -523,7 +529,8 @@ def _summed_up(entity: Entity) -> tuple[Any, ...]:
 
 
 def _end(text: str, known: Mapping[Urn, Entity]) -> tuple[str, str | None]:
-    """What an end of an edge is called, and what it is."""
+    """Return the name and the type of the entity at an end of an edge; text that is not a URN is
+    its own name and has no type."""
     for urn in Urn.parse_all([text]):
         entity = known.get(urn) or Entity(urn, {})
         return entity.name, entity.kind
