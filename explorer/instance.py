@@ -1,8 +1,8 @@
-"""The embedded service of a data directory: found, started, and held by one process at a time.
+"""Lock a data directory, and find or start the service that serves it, one at a time.
 
-service.lock   locked for as long as a service lives, also when it dies by kill -9
-service.json   where it listens, written once it answers
-service.log    what a service started by `ensure` had to say
+service.lock   locked while a service runs; the system unlocks it even after kill -9
+service.json   the address of the service, written once it answers
+service.log    the output of a service that `ensure` started
 """
 
 import atexit
@@ -41,9 +41,9 @@ _LOCK, _FILE, _LOG, _SOCKET = "service.lock", "service.json", "service.log", "se
 _MAX_SOCKET_BYTES = 100
 _MAX_LOG_BYTES = 1 << 20
 _POLL_SECONDS = 0.01
-# Longer than the service waits for its writer before it says that it is not well.
+# Longer than the service waits for its writer before `/health` reports a problem.
 _ANSWER_SECONDS = 7.0
-# A look at the lock takes it for an instant, so one refusal does not mean that it is held.
+# `is_held` takes the lock for an instant, so a single failure does not mean that it is held.
 _PATIENCE_SECONDS = 0.3
 
 _children: "list[subprocess.Popen[bytes]]" = []
@@ -99,7 +99,7 @@ def hold(data_dir: Path) -> Iterator[Hold]:
             if time.monotonic() > deadline:
                 raise _held_by_another(data_dir)
             time.sleep(_POLL_SECONDS)
-        # Whatever a killed service left behind says nothing any more.
+        # A killed service may have left its address behind.
         held.withdraw()
         try:
             yield held
@@ -114,17 +114,17 @@ def find(data_dir: Path) -> Instance | None:
     instance = _read(data_dir)
     if instance is None or not is_held(data_dir):
         return None
-    # One that was killed leaves its file behind, and whoever follows holds the lock for a moment
-    # before it takes that file away.
+    # A service that was killed leaves its address behind, and the next one holds the lock for a
+    # moment before it removes that file.
     return instance if _is_alive(instance.pid) else None
 
 
 def ensure(data_dir: Path, timeout_seconds: float = 20.0) -> Instance:
     """Return the service of a data directory, starting it if needed, once it answers.
 
-    It is a process of its own that outlives this one. Concurrent starters end with one service.
-    Raises `Unusable` with the service's own message if it cannot start, and `Unreachable` if it
-    does not answer in time.
+    The service is a separate process that outlives this one. If several processes start it at the
+    same time, one service remains. Raises `Unusable`, with the service's own message, if it cannot
+    start, and `Unreachable` if it does not answer in time.
     """
     data_dir = data_dir.absolute()
     _children[:] = [child for child in _children if child.poll() is None]
@@ -144,7 +144,7 @@ def ensure(data_dir: Path, timeout_seconds: float = 20.0) -> Instance:
             child, begin = _start(data_dir, log)
         status = child.poll() if child is not None else None
         if status == HELD_STATUS:
-            # Another starter was faster; its service is the one to wait for.
+            # Another process was faster; wait for its service.
             child = None
         elif status is not None:
             raise Unusable(_last_line(log, begin) or f"the catalog service ended; see {log}")
@@ -160,7 +160,7 @@ def socket_path(data_dir: Path) -> Path | None:
     sockets.
 
     It is in the directory itself, or if that path is too long for a socket, in a private directory.
-    Raises `StorageFault` if somebody else created that one.
+    Raises `StorageFault` if that one belongs to another user or is accessible to others.
     """
     if not hasattr(socket, "AF_UNIX"):
         return None
@@ -217,7 +217,7 @@ def _held_by_another(data_dir: Path) -> DirectoryInUse:
 
 def _is_alive(pid: int) -> bool:
     if os.name == "nt":
-        # Asking about a process would end it there.
+        # On Windows os.kill would terminate the process.
         return True
     try:
         os.kill(pid, 0)
@@ -252,7 +252,7 @@ if sys.platform == "win32":
 
     _DETACHED = 0x00000008  # DETACHED_PROCESS
 
-    def _lock(lock: int, *, shared: bool) -> bool:  # noqa: ARG001 - there are no shared ones here
+    def _lock(lock: int, *, shared: bool) -> bool:  # noqa: ARG001 - msvcrt has no shared locks
         try:
             msvcrt.locking(lock, msvcrt.LK_NBLCK, 1)
         except OSError:
@@ -315,7 +315,7 @@ def _start(data_dir: Path, log: Path) -> "tuple[subprocess.Popen[bytes], int]":
         log.unlink()
     with log.open("ab") as words:
         begin = words.tell()
-        child: subprocess.Popen[bytes] = subprocess.Popen(  # noqa: S603 - this very interpreter
+        child: subprocess.Popen[bytes] = subprocess.Popen(  # noqa: S603 - this interpreter
             [sys.executable, "-m", "explorer.cli.service", "--data-dir", str(data_dir)],
             stdin=subprocess.DEVNULL,
             stdout=words,
@@ -324,7 +324,7 @@ def _start(data_dir: Path, log: Path) -> "tuple[subprocess.Popen[bytes], int]":
             start_new_session=True,
             creationflags=_DETACHED,
         )
-    # Kept, so that it is waited for when it has ended.
+    # Kept so that `ensure` polls it later, which reaps the process once it has ended.
     if not _children:
         atexit.register(_leave)
     _children.append(child)
@@ -332,15 +332,15 @@ def _start(data_dir: Path, log: Path) -> "tuple[subprocess.Popen[bytes], int]":
 
 
 def _leave() -> None:
-    """Keep the process object alive, because Python warns of processes that are still running."""
+    """Mark the services as ended, because Python warns of processes that are still running."""
     for child in _children:
         if child.poll() is None:
             child.returncode = 0
 
 
 def _home(data_dir: Path) -> Path:
-    """Return the working directory for the service, in which `-m` finds the package that is running
-    here."""
+    """Return the working directory for the service, in which `-m` finds the package that this
+    process runs."""
     root = Path(__file__).resolve().parents[1]
     return data_dir if root.name.endswith("-packages") else root
 
