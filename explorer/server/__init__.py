@@ -238,7 +238,7 @@ def create_app(
 def _once_there(use: Callable[[], T]) -> T:
     """Call `use` and return its result, retrying for a minute while the database cannot be reached.
 
-    Raises the last error if the database is still away after that.
+    Raises the last error if the database still cannot be reached then.
     """
     from explorer.server.store import StoreAway, StoreUnavailable
 
@@ -264,7 +264,7 @@ def _keyring(
     """Return the tokens of a service: those in `token_file`, else those in the database at `store`,
     else those in the data directory.
 
-    With a database, tokens in the data directory are moved into it.
+    If the tokens are in the database, those in the data directory are moved into it first.
     """
     from explorer.server.authentication import (
         TOKENS_FILE,

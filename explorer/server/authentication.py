@@ -357,7 +357,7 @@ _BLIND_SECONDS = 300.0
 _USE_MILLIS = 60_000
 _MOST_LIMITED = 10_000
 _OPEN = ("/health", "/health/ready", "/health/search", "/config", "/restli/docs")
-# Compared with if there is no token with the given id, so that the time taken does not reveal that.
+# Used as the hash if there is no token with the given id, so that the comparison takes as long.
 _NOBODY = "0" * 64
 _log = logging.getLogger("explorer.server")
 
@@ -367,8 +367,8 @@ _Seen = tuple[int, int, int, int] | None
 class Access(Struct, frozen=True):
     """The actor of a request, `None` without a token, and the role that it has.
 
-    `credential` identifies the token without being secret: `token:` and the name of an access
-    token, or `oidc:` and the subject of a token of an issuer; empty without a token.
+    `credential` identifies the caller, and is not secret: `token:` and the name of an access token,
+    or `oidc:` and the subject that the issuer's token names; empty without a token.
     """
 
     actor: str | None = None
@@ -630,9 +630,9 @@ class Gate:
 
     Without `keyring` and `issuer` no request needs a token; with `issuer` every request does. With
     `hosts`, even an empty collection, the `Host` header must name one of them, or this machine as
-    localhost or a loopback address. That refuses web pages whose host name was made to resolve to
-    this machine. Without `hosts` every host name is accepted. `limit` limits the requests of each
-    token.
+    localhost or a loopback address, except on `/health`. That refuses web pages whose host name was
+    made to resolve to this machine. Without `hosts` every host name is accepted. `limit` limits the
+    requests of each token.
     """
 
     def __init__(

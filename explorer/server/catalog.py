@@ -153,8 +153,8 @@ class CatalogEngine:
         return lacked
 
     def recount_use(self) -> int:
-        """Recount the use of the last 30 days where part of it is older by now; return how many
-        entities changed. See `Projection.recount_use`."""
+        """Recount the use of the last 30 days, as `Projection.recount_use` does; return how many
+        entities changed."""
         return self._projection.recount_use()
 
     def rebuild_index(self) -> None:

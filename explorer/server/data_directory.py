@@ -102,7 +102,7 @@ _log = logging.getLogger("explorer.server")
 # accepted.
 _MADE_AT_ONCE = 2_000
 # Every service reports to its database every 10 seconds; one that was silent for longer than this
-# has stopped.
+# is taken to have stopped.
 _SILENT_SECONDS = 30.0
 _LOOK_SECONDS = 0.1
 

@@ -26,7 +26,7 @@ from explorer.server.authentication import ROLES, Access, Role, is_loopback
 from explorer.server.failures import RequestRefusal
 
 try:
-    import cryptography  # noqa: F401 - without it PyJWT knows no public keys
+    import cryptography  # noqa: F401 - PyJWT needs it for public keys
     import jwt
 except ImportError as error:
     raise MissingExtra("tokens of an OpenID Connect issuer need PyJWT", "oidc") from error
@@ -125,7 +125,7 @@ class Issuer:
 
     async def prepare(self, token: str) -> None:
         """Fetch the keys if the key that a token names is unknown, or in the background if they are
-        an hour old. Does nothing within `interval_seconds` of the last fetch."""
+        an hour old. Starts no fetch within `interval_seconds` of the last one."""
         try:
             key_id = jwt.get_unverified_header(token).get("kid")
         except jwt.InvalidTokenError:

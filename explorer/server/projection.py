@@ -373,8 +373,8 @@ class Projection:
             yield from self._store.urns(prefix=f"urn:li:dataset:({platform},")
 
     def recount_use(self) -> int:
-        """Recount the use of the last 30 days of the entities for which part of it is older by now;
-        return how many changed. Call it from a thread that may block for long."""
+        """Recount the use of the last 30 days for the entities whose counted use includes some that
+        is older by now; return how many changed. Call it from a thread that may block for long."""
         noted, begin = int(self._store.note(self._use_note) or 0), use_from()
         if noted >= begin:
             return 0

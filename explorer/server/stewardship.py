@@ -8,7 +8,7 @@ counted again.
 
 How many entities are downstream of each entity, at any distance, is computed for the whole catalog
 at once, because separate walks would visit most edges many times. Each edge is visited once per
-block of 8,192 entities, and the entities of the block that a node reaches are the bits of a number.
+block of 8,192 entities; which of these a node reaches is kept in the bits of one number.
 """
 
 import logging
@@ -250,8 +250,8 @@ def _in_tree_order(fields: tuple[_Field, ...]) -> Iterator[_Field]:
 
 
 def _newer_path(value: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the path of a `browsePathsV2` as text, whose steps may be containers; empty if it has
-    none."""
+    """Return the path of a `browsePathsV2` as text; empty if it has none. A URN among its steps,
+    such as a container's, is shown by its name."""
     names = _texts(value.get("path"), "id")
     return ("".join(f"/{Urn.label(name)}" for name in names),) if names else ()
 
@@ -479,12 +479,12 @@ class Ledger:
 
     @contextmanager
     def entries(self) -> Iterator[dict[str, WorklistDataset]]:
-        """Return the entry of every dataset by its URN, up to date with the store.
+        """Yield the entry of every dataset by its URN, up to date with the store.
 
-        The entries may be read, not changed, within the `with` block. The first time takes seconds
-        in a large catalog, later times milliseconds. Calls `before_read` first, and raises what
-        that raises. Raises `Busy` if the first time takes longer than 10 seconds; counting then
-        continues.
+        Within the `with` block the entries may be read, but not changed. The first time takes
+        seconds in a large catalog, later times milliseconds. Calls `before_read` first, and raises
+        what that raises. Raises `Busy` if the first time takes longer than 10 seconds; counting
+        then continues.
         """
         self.before_read()
         self._listen()
