@@ -1,4 +1,4 @@
-"""The lineage of a script of SQL statements, between tables that the catalog has."""
+"""Read the lineage of SQL scripts, statement by statement, between tables of the catalog."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -39,17 +39,17 @@ __all__ = [
     "split_statements",
 ]
 
-# sqlglot's dialects that are not called as DataHub's platform is.
+# sqlglot's dialects whose names differ from that of the platform in DataHub.
 _PLATFORMS: Final = {"tsql": "mssql", "postgresql": "postgres", "sqlserver": "mssql"}
 Sources = tuple[tuple[Path, str], ...]
 Resolved = tuple[tuple[Path | None, bool, tuple[str, ...] | None], ...]
 Change = tuple[Path, tuple[str, ...] | None, bool]
 _DEFAULT_SCHEMAS: Final = {"snowflake": "public", "tsql": "dbo", "redshift": "public"}
-# Where a single name after USE is that of a schema.
+# Dialects in which a single name after USE is a schema.
 _USING_SCHEMAS: Final = frozenset(
     ("athena", "databricks", "hive", "presto", "spark", "spark2", "trino")
 )
-# What sqlglot does not parse and what makes no table of another.
+# Statements that sqlglot does not parse and that have no lineage.
 _SILENT: Final = frozenset(
     (
         *("ANALYZE", "CHECKPOINT", "COMMENT", "DEALLOCATE", "DESC", "DESCRIBE", "EXPLAIN", "GET"),
@@ -57,7 +57,7 @@ _SILENT: Final = frozenset(
         *("REMOVE", "RESET", "REVOKE", "RM", "SET", "SHOW", "UNLOCK", "UNSET", "VACUUM"),
     )
 )
-# What may stand in a CREATE that sqlglot does not read for it, and that says nothing of lineage.
+# Phrases in a CREATE that sqlglot cannot parse and that do not affect the lineage.
 _UNREAD: Final = (
     ["ON", "COMMIT", "DROP"],
     ["ON", "COMMIT", "PRESERVE", "ROWS"],
@@ -69,9 +69,12 @@ _MOST_NAMESAKES: Final = 200
 
 @dataclass(slots=True)
 class StatementLineage:
-    """What a statement reads and what it makes: its first line, counted from 1, its beginning
-    without literals, and the table that it writes with its columns, None where it only reads.
-    `is_new` is set where it makes the table, of which nothing is left from before."""
+    """What a statement reads and writes.
+
+    `line` is its first line, counted from 1, and `text` its beginning without literals. `target` is
+    the table that it writes, or `None` if it only reads; `target_columns` are the columns written.
+    `is_new` is set if it creates the table, so that nothing remains of earlier content.
+    """
 
     line: int
     text: str
@@ -84,27 +87,29 @@ class StatementLineage:
 
 @dataclass(frozen=True, slots=True)
 class CatalogTables:
-    """The tables that a script names, as the catalog has them: their columns, their URNs by path,
-    and the paths of columns whose names alone they are not."""
+    """The tables of the catalog that a script may name: their columns, their URNs by path, and the
+    field paths of columns where these differ from the plain name."""
 
     tables: KnownTables
     urns: dict[Path, Urn]
     fields: dict[tuple[Path, str], str] = field(default_factory=dict)
 
     def field(self, path: Path, column: str) -> str:
-        """Return the path of a column as its schema has it."""
+        """Return the field path of a column in the schema of its dataset."""
         return self.fields.get((path, column), column)
 
 
 def platform_of(dialect: str) -> str:
-    """Return the URN of the platform that a dialect is spoken on."""
+    """Return the URN of the platform of an SQL dialect."""
     return f"urn:li:dataPlatform:{_PLATFORMS.get(dialect, dialect)}"
 
 
 def find_tables(catalog: Catalog, sql: str, dialect: str) -> CatalogTables:
-    """Return the datasets of the dialect's platform that have the names of the tables of a script.
-    One request for each name, and one for each 150 datasets. Raises `InvalidInput` for a dialect
-    that is not known, `MissingExtra` without sqlglot."""
+    """Return the datasets of the dialect's platform whose names occur as tables in a script.
+
+    Makes one request per name, and one per 150 datasets. Raises `InvalidInput` for an unknown
+    dialect, and `MissingExtra` without sqlglot.
+    """
     require_sqlglot(dialect)
     narrowed_by = Filter(((Criterion("platform", (platform_of(dialect),)),),))
     found: dict[Urn, None] = {}
@@ -119,8 +124,8 @@ def find_tables(catalog: Catalog, sql: str, dialect: str) -> CatalogTables:
 
 
 def read_tables(catalog: Catalog, urns: Sequence[Urn]) -> CatalogTables:
-    """Return datasets as tables that queries read, with their columns and without fields of
-    structs. One request for each 150."""
+    """Return datasets as tables that queries can read, with their columns but without the fields of
+    structs. Makes one request per 150 datasets."""
     known = CatalogTables(KnownTables(), {})
     for urn, entity in catalog.entities(urns, ["schemaMetadata"]).items():
         path, columns = tuple(urn.name.split(".")), list[str]()
@@ -135,7 +140,8 @@ def read_tables(catalog: Catalog, urns: Sequence[Urn]) -> CatalogTables:
 
 
 def _names(sql: str, dialect: str) -> list[str]:
-    """Return the last names of all tables in a script, in lower case, each once."""
+    """Return the last part of the name of every table in a script, in lower case, without
+    duplicates."""
     from sqlglot import exp
 
     dialect = sql_dialect(dialect)
@@ -148,11 +154,12 @@ def _names(sql: str, dialect: str) -> list[str]:
 
 
 def read_script(sql: str, dialect: str, tables: KnownTables) -> Iterator[StatementLineage]:
-    """Yield the statements of a script that read or write, in their order. Tables that one makes
-    are known to those after it. One that is not understood loses no other; what neither reads nor
-    writes, `SET` or `DROP`, is left out.
+    """Yield the statements of a script that read or write tables, in order.
 
-    Raises `MissingExtra` without sqlglot, `InvalidInput` for a dialect that it does not know.
+    Tables that a statement creates are known to the statements after it. A statement that is not
+    understood does not affect the others. Statements that neither read nor write, such as `SET` or
+    `DROP`, are left out. Raises `MissingExtra` without sqlglot, and `InvalidInput` for a dialect
+    that sqlglot does not know.
     """
     require_sqlglot(dialect)
     session = Session(sql_dialect(dialect), KnownTables(below=tables))
@@ -162,13 +169,15 @@ def read_script(sql: str, dialect: str, tables: KnownTables) -> Iterator[Stateme
 
 @dataclass(slots=True)
 class Session:
-    """What the statements of one session see: its temporary tables, `tables`, before those that
-    statements of any have made, `made`, before those of the catalog; and the container that they
-    `USE`.
+    """The state of one session while its statements are read.
 
-    `seen` says of the statement that was read last which names of tables stand in it, and what
-    they stood for before it, None where more than that counts; `changes` which tables it has made,
-    with their columns, and dropped, with None.
+    `tables` has its temporary tables; names that are not found there are looked up in `made`, the
+    tables that statements of any session have created, and then in the catalog. `near` is the
+    container set by `USE`.
+
+    `seen` describes the last statement: the names of the tables in it, and what they referred to
+    before it ran; it is `None` if its result depends on more than that. `changes` has the tables
+    that the last statement created, with their columns, or dropped, with `None`.
     """
 
     dialect: str
@@ -182,12 +191,12 @@ class Session:
         self.tables = KnownTables(below=self.made)
 
     def is_made(self, path: Path) -> bool:
-        """Return whether a table was made by a statement, and is not the catalog's."""
+        """Return whether a statement created the table, as opposed to a table of the catalog."""
         return path in self.tables or path in self.made
 
     def read(self, text: str, line: int = 1) -> list[StatementLineage]:
-        """Return what a statement reads and makes, one for each table that it writes; none where
-        it does neither."""
+        """Return what a statement reads and writes: one item for each table that it writes, an
+        empty list if it does neither."""
         found = StatementLineage(line, shown_statement(text, self.dialect))
         self.seen, self.changes = ((), ()), []
         with reading(found.lineage):
@@ -235,18 +244,18 @@ class Session:
         from sqlglot import exp
 
         if isinstance(statement, exp.Alter):
-            # It looks for names that do not stand in it.
+            # A rename also looks up names that are not in the statement.
             return None
         paths = [table_path(one) for one in statement.find_all(exp.Table)]
         if self.dialect == "sqlite":
-            # They are looked for without their `main`, too.
+            # Names are also looked up without `main`.
             paths += [path[1:] for path in paths if len(path) > 1]
         names = dict.fromkeys(paths)
         return tuple(names), self.resolved(tuple(names))
 
     def resolved(self, names: Sequence[Path]) -> Resolved:
-        """Return what names of tables stand for: a path, whether it is that of a temporary table,
-        and the columns of one that was made."""
+        """Return what table names refer to: for each name the path, whether it is a temporary
+        table, and the columns if a statement created it."""
         found = []
         for name in names:
             path = self.tables.find(name, self.near)
@@ -256,13 +265,15 @@ class Session:
         return tuple(found)
 
     def repeat(self, near: Path, changes: Sequence[Change]) -> None:
-        """Do what a statement did that was read before, when its names stood for the same."""
+        """Apply the effects of a statement that was read before, when its names referred to the
+        same tables: the container in use after it, and its changes."""
         self.near = near
         for one in changes:
             self._change(one)
 
     def _note(self, change: Change) -> None:
-        """Make or drop a table: its path, its columns, and whether it is the session's alone."""
+        """Record the creation or drop of a table and apply it. A change has the path, the columns,
+        and whether the table is temporary."""
         self.changes.append(change)
         self._change(change)
 
@@ -273,7 +284,7 @@ class Session:
         elif is_own:
             self.tables.add(path, columns)
         elif path in self.made or not self.columns(path):
-            # The catalog knows better what columns its tables have.
+            # For a table of the catalog, the catalog's columns take precedence.
             self.made.add(path, columns)
 
     def _use(self, statement: Any) -> None:
@@ -283,7 +294,7 @@ class Session:
         default = _DEFAULT_SCHEMAS.get(self.dialect)
         is_schema = kind == "SCHEMA" or (kind != "CATALOG" and self.dialect in _USING_SCHEMAS)
         if is_schema and len(path) == 1:
-            # Of a database that may not be known.
+            # The schema is in the current database; an empty name stands for an unknown one.
             self.near = (*(self.near[:1] or ("",)), *path)
         elif default and len(path) == 1:
             self.near = (*path, default)
@@ -305,15 +316,16 @@ class Session:
         return [found]
 
     def trace(self, query: Any, lineage: QueryLineage) -> None:
-        """Put into a lineage what a query reads."""
+        """Add what a query reads to a lineage."""
         trace_query(query, self.dialect, self.tables, self.near, lineage)
 
     def path_of(self, table: Any) -> Path:
-        """Return the path of a table that is written, as the catalog or the script has it."""
+        """Return the path of a written table in the catalog or the script; the path in the
+        statement if neither has it."""
         return self.tables.find(table_path(table), self.near) or table_path(table)
 
     def columns(self, path: Path) -> Sequence[str]:
-        """Return the columns of a table; none where they are not known."""
+        """Return the columns of a table, empty if they are not known."""
         return self.tables.columns(path)
 
     def _create(self, statement: Any, found: StatementLineage) -> list[StatementLineage]:
@@ -355,15 +367,15 @@ class Session:
         *,
         is_own: bool,
     ) -> list[StatementLineage]:
-        """Read a query of which a table is made; one that `is_own` is the session's alone, and
-        none of the catalog."""
+        """Read a query that creates the table `target`. With `is_own`, the table is temporary: it
+        belongs to the session and is not a table of the catalog."""
         names = [select.alias_or_name for select in query_of(query).selects]
         found.target = path = table_path(target) if is_own else self.path_of(target)
         lineage, found.is_new = found.lineage, True
         self.trace(query, lineage)
         if not columns:
             require_names(lineage.names)
-            # In the case of letters in which they are written.
+            # Tracing folds names to lower case; restore the case in the statement.
             folded = {name.casefold(): name for name in names}
             columns = [folded.get(name, name) for name in lineage.names]
         if len(columns) != len(lineage.columns):
@@ -412,14 +424,15 @@ class Session:
     def _written(
         self, target: Any, path: Path, named: Sequence[str], otherwise: Sequence[str]
     ) -> Sequence[str]:
-        """Return the columns that an `INSERT` writes, in the order of its query's."""
+        """Return the columns that an `INSERT` writes, in the order of the columns of its query."""
         from sqlglot import exp
 
         known = self.columns(path)
         columns = self.spelled(path, named) if named else list(known or otherwise)
         partition = target.args.get("partition")
         if partition is not None and not named and known:
-            # The columns of partitions without a value come last, those with one are not read.
+            # Partition columns without a value come last in the query; those with one are not in
+            # it.
             keys = [key.this if isinstance(key, exp.EQ) else key for key in partition.expressions]
             fixed = {
                 key.this.name.casefold()
@@ -433,7 +446,8 @@ class Session:
         return columns
 
     def spelled(self, path: Path, named: Sequence[str]) -> list[str]:
-        """Return columns as the table has them; raises `NotUnderstood` for one that it lacks."""
+        """Return column names in the case that the table has. Raises `NotUnderstood` if the table
+        is known and lacks one."""
         known = {name.casefold(): name for name in self.columns(path)}
         for name in named:
             if known and name.casefold() not in known:
@@ -443,8 +457,8 @@ class Session:
     def _on_conflict(
         self, statement: Any, target: Any, sources: Mapping[str, Sources]
     ) -> Iterator[tuple[str, Sources]]:
-        """Yield the columns that an `INSERT` updates where the row is there already, with what
-        they are made from."""
+        """Yield the columns that an `INSERT` updates if the row already exists, each with its
+        source columns."""
         from sqlglot import exp
 
         conflict = statement.args.get("conflict")
@@ -466,7 +480,7 @@ class Session:
             yield name, tuple(made)
 
     def _insert_all(self, statement: Any, found: StatementLineage) -> list[StatementLineage]:
-        """Read an `INSERT ALL`, or `FROM … INSERT … INSERT …`."""
+        """Read an `INSERT ALL` or a `FROM … INSERT … INSERT …`, one item for each `INSERT`."""
         from sqlglot import exp
 
         source = statement.args["source"]
@@ -490,7 +504,8 @@ class Session:
         return several
 
     def _rename(self, statement: Any, found: StatementLineage) -> list[StatementLineage]:
-        """Read a table that the script has made taking another's name or place."""
+        """Read an `ALTER TABLE` that renames or swaps a table which a statement created: the table
+        of the new name is then made from it, column by column."""
         from sqlglot import exp
 
         if not isinstance(statement.this, exp.Table):
@@ -516,7 +531,8 @@ class Session:
     def _write(
         self, found: StatementLineage, target: Path, reads: Sequence[tuple[Any, Sequence[str]]]
     ) -> list[StatementLineage]:
-        """Put together what queries read whose results are written into columns of a table."""
+        """Set the lineage of a statement that writes the results of several queries to `target`.
+        `reads` has each query with the columns that its result columns are written to."""
         found.target = target
         made: dict[str, dict[tuple[Path, str], None]] = {}
         for query, columns in reads:
@@ -535,7 +551,8 @@ class Session:
 
 
 def _parsed(text: str, dialect: str) -> Any:
-    """Return a statement, without words that sqlglot does not know where it would not read it."""
+    """Return a parsed statement. Where sqlglot does not parse a `CREATE` because of phrases that it
+    does not know, these are removed; `REPLACE` is parsed as `INSERT`."""
     from sqlglot import exp
     from sqlglot.dialects.dialect import Dialect
 
@@ -554,7 +571,7 @@ def _parsed(text: str, dialect: str) -> Any:
 
 
 def _without_itself(found: StatementLineage) -> StatementLineage:
-    """Take out what a table is made from itself: that is no lineage."""
+    """Remove a table from its own sources, and return the statement."""
     lineage = found.lineage
     lineage.tables = [path for path in lineage.tables if path != found.target]
     lineage.columns = [
@@ -564,7 +581,7 @@ def _without_itself(found: StatementLineage) -> StatementLineage:
 
 
 def _named_columns(target: Any) -> tuple[Any, list[str]]:
-    """Return the table that a statement writes, and the columns that it names."""
+    """Return the table that a statement writes, and the columns that it lists, if any."""
     from sqlglot import exp
 
     if not isinstance(target, exp.Schema):
@@ -575,12 +592,14 @@ def _named_columns(target: Any) -> tuple[Any, list[str]]:
 
 @dataclass(frozen=True, slots=True)
 class _Assignments:
-    """Makes a query of expressions that are assigned to columns, whose columns are traced."""
+    """Converts assignments to a query whose result columns are the assigned values, so that they
+    can be traced."""
 
     session: Session
 
     def pairs(self, expressions: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
-        """Yield what stands on both sides of assignments, `(a, b) = (…)` taken apart."""
+        """Yield the column and the value of each assignment; `(a, b) = (…)` yields one pair per
+        column. Raises `NotUnderstood` for other forms."""
         from sqlglot import exp
 
         for one in expressions:
@@ -603,7 +622,8 @@ class _Assignments:
     def query(
         self, values: Sequence[Any], sources: Sequence[Any], conditions: Sequence[Any], ctes: Any
     ) -> Any:
-        """Return a query of values out of tables, with the tables that conditions read."""
+        """Return a query that selects `values` from the cross join of `sources`, filtered by the
+        conditions that are not `None`, so that the tables in these count as read."""
         from sqlglot import exp
 
         names = (exp.alias_(one.copy(), f"v{at}") for at, one in enumerate(values))
@@ -621,10 +641,11 @@ class _Assignments:
 
 @dataclass(frozen=True, slots=True)
 class _Update(_Assignments):
-    """Reads `UPDATE`."""
+    """A reader of `UPDATE`."""
 
     def read(self, statement: Any) -> tuple[Path, list[tuple[Any, Sequence[str]]]]:
-        """Return the table that is updated, and the query of what is assigned to which columns."""
+        """Return the updated table, and the query of the assigned values with the columns they are
+        assigned to."""
         from sqlglot import exp
 
         target, ctes = statement.this, statement.args.get("with_")
@@ -635,7 +656,7 @@ class _Update(_Assignments):
         written = {one.alias_or_name.casefold(): one for one in _listed([target, *sources])}
         named = target.alias_or_name.casefold()
         if any(one.alias_or_name.casefold() == named for one in _listed(sources)):
-            # SQL Server names the table by what it is called below.
+            # In SQL Server, the target may be the alias of a table in `FROM`.
             written[named] = next(
                 one for one in _listed(sources) if one.alias_or_name.casefold() == named
             )
@@ -665,7 +686,7 @@ class _Update(_Assignments):
 
 
 def _listed(sources: Sequence[Any]) -> Iterator[Any]:
-    """Yield what a `FROM` lists, with what is joined to each."""
+    """Yield the sources of a `FROM` clause, each followed by what is joined to it."""
     for one in sources:
         yield one
         for join in one.args.get("joins") or ():
@@ -674,11 +695,12 @@ def _listed(sources: Sequence[Any]) -> Iterator[Any]:
 
 @dataclass(frozen=True, slots=True)
 class _Merge(_Assignments):
-    """Reads `MERGE`."""
+    """A reader of `MERGE`."""
 
     def read(self, statement: Any) -> tuple[Path, list[tuple[Any, Sequence[str]]]]:
-        """Return the table that is merged into, and queries of what is assigned to which columns:
-        updates see both tables, inserts only what is merged in."""
+        """Return the table that is merged into, and queries of assigned values with the columns
+        they are assigned to. An insert reads the merged source alone, an update both tables, and an
+        update of rows that are not in the source the target alone."""
         from sqlglot import exp
 
         target, using, ctes = statement.this, statement.args["using"], statement.args.get("with_")
@@ -715,8 +737,8 @@ class _Merge(_Assignments):
     def _insert_all(
         self, path: Path, then: Any, using: Any, ctes: Any
     ) -> tuple[Any, Sequence[str]]:
-        """Return what an `INSERT` without a list of columns writes: `*` goes by the names of the
-        source's columns, `ROW` and values by the table's order."""
+        """Return the query and the columns of an `INSERT` without a list of columns. `*` matches
+        the source's columns by name; `ROW` and values are matched by the order of the table."""
         from sqlglot import exp
 
         if isinstance(then.this, exp.Star):
@@ -750,8 +772,8 @@ class _Merge(_Assignments):
 
 
 def split_statements(sql: str, dialect: str) -> Iterator[tuple[int, str]]:
-    """Yield the statements of a script as texts, each with its first line. A text that cannot be
-    cut is one statement."""
+    """Yield the first line, counted from 1, and the text of each statement of a script. A script
+    that cannot be tokenised is yielded as one statement."""
     from sqlglot.dialects.dialect import Dialect
     from sqlglot.errors import SqlglotError
 

@@ -1,7 +1,8 @@
-"""What the result of an SQL query is made from, to the column, as sqlglot understands it.
+"""Trace the result columns of SQL queries to the columns of tables, with sqlglot.
 
-Nothing is guessed: a column is traced to columns that are there, or the statement is told as not
-understood, with the reason. Tables that it surely reads are given all the same.
+Nothing is guessed: either every result column is traced to existing columns, or the statement is
+reported as not understood, with the reason. The tables that it certainly reads are returned in both
+cases.
 """
 
 import logging
@@ -46,7 +47,7 @@ __all__ = [
 Path = tuple[str, ...]
 """The names of a table, from the outermost container to its own."""
 
-# What SQLAlchemy and dbt call a database, as sqlglot calls its dialect.
+# sqlglot's dialects by the names that SQLAlchemy and dbt use for databases.
 _DIALECTS: Final = {
     "postgresql": "postgres",
     "cockroachdb": "postgres",
@@ -58,7 +59,7 @@ _DIALECTS: Final = {
     "teradatasql": "teradata",
 }
 _DEFAULT_SCHEMAS: Final = ("public", "main", "dbo")
-# So many answers are held of which table a name stands for.
+# How many results of `KnownTables.find` are cached.
 _MOST_FOUND: Final = 100_000
 _log = logging.getLogger("sqlglot")
 
@@ -68,7 +69,7 @@ LITERALS: Final = frozenset(
         *("BYTE_STRING", "HEREDOC_STRING", "UNICODE_STRING"),
     )
 )
-"""What sqlglot calls the tokens that are values."""
+"""sqlglot's types of tokens that are literals."""
 
 _COMPARISONS: Final = frozenset(
     (
@@ -76,7 +77,7 @@ _COMPARISONS: Final = frozenset(
         *("SIMILAR_TO", "IRLIKE", "BETWEEN"),
     )
 )
-# Statements of which more is shown than two words; in others a password may stand without quotes.
+# Statements that are shown by more than two words; others may contain a password without quotes.
 _OPEN: Final = re.compile(
     r"\s*(?:select|with|insert|update|delete|merge|from|values|\(|(?:create|alter|drop)"
     r"(?:\s+(?:or|replace|temp|temporary|transient|external|volatile|materialized|recursive))*"
@@ -88,8 +89,8 @@ _SHOWN: Final = 60
 
 
 class KnownTables:
-    """The tables that queries may read, by path, with their columns; letters' case does not
-    count. Those of `below` are found where none of these has the name."""
+    """The tables that queries may read, by path, with their columns. Names are matched without
+    regard to case. Tables of `below` are found if none of these has the name."""
 
     def __init__(
         self, tables: Iterable[tuple[Path, Sequence[str]]] = (), below: "KnownTables | None" = None
@@ -102,7 +103,7 @@ class KnownTables:
             self.add(path, columns)
 
     def add(self, path: Path, columns: Sequence[str]) -> None:
-        """Add a table, or replace the columns of one."""
+        """Add a table, or replace its columns if it is already known."""
         if path not in self._columns:
             self._found.clear()
             folded = tuple(part.casefold() for part in path)
@@ -112,13 +113,14 @@ class KnownTables:
             self._columns[path] = columns
 
     def columns(self, path: Path) -> Sequence[str]:
-        """Return the columns of a table; none where it is not there, or they are not known."""
+        """Return the columns of a table, empty if it or its columns are not known. A table that is
+        not among these is looked up in `below`."""
         if path in self._columns or self._below is None:
             return self._columns.get(path, ())
         return self._below.columns(path)
 
     def remove(self, path: Path) -> None:
-        """Take a table out, where it is among these."""
+        """Remove a table, if it is among these; `below` is not changed."""
         if self._columns.pop(path, None) is not None:
             self._found.clear()
             folded = tuple(part.casefold() for part in path)
@@ -129,13 +131,16 @@ class KnownTables:
                     del self._by_end[folded[start:]]
 
     def __contains__(self, path: Path) -> bool:
-        """Whether a table is among these, not those below."""
+        """Return whether a table is among these, without those of `below`."""
         return path in self._columns
 
     def find(self, named: Path, near: Path) -> Path | None:
-        """Return the table that a query names, where the container `near` is known only one in that
-        or in a default schema beside it; None where there is none, or several and none of them
-        nearer. A part of `near` that is empty is not known."""
+        """Return the path of the table that a query names, or `None` if there is no such table or
+        the name is ambiguous.
+
+        `near` is the container in use. If it is given, only tables in it or in a default schema
+        beside it match; an empty part of it is unknown. Of several matches the nearest is returned.
+        """
         if self._columns:
             if len(self._found) > _MOST_FOUND:
                 self._found.clear()
@@ -147,7 +152,8 @@ class KnownTables:
         return self._below.find(named, near) if self._below is not None else None
 
     def _find_here(self, named: Path, near: Path) -> tuple[Path | None, bool]:
-        """Return the table that a query names, and whether one of these, or several, may be it."""
+        """Return the table among these that a query names, and whether any of these matches the
+        name. The table is `None` if several match equally."""
         folded = tuple(part.casefold() for part in named)
         found = self._by_end.get(folded, [])
         if any(near):
@@ -156,7 +162,7 @@ class KnownTables:
             least = min((one for _, one in steps if one is not None), default=None)
             found = [path for path, one in steps if one is not None and one == least]
         if len(found) > 1:
-            # As written, before what differs in case.
+            # A name that matches exactly is preferred to one that differs in case.
             found = [path for path in found if path[-len(named) :] == named] or found
         if len(found) < 2:
             return (found[0], True) if found else (None, False)
@@ -176,15 +182,16 @@ class KnownTables:
 
 
 def _steps(path: Path, given: int, near: Path) -> int | None:
-    """Return how many names stand in a path before those of `near`, as that of an instance does, or
-    a database that was not said; None where the path, of which a query names the last `given`
-    parts, lies elsewhere."""
+    """Return how many names of a path precede those of `near`, such as that of a platform instance
+    or of a database that is not given; `None` if the table is not in `near`. `given` is the number
+    of trailing parts that the query names."""
     container = tuple(part.casefold() for part in path[:-given])
     depth = len(path) - 1
     if not container:
         return 0
     if len(near) > depth:
-        # A table that a script has made may lack the outer names; other platforms have no schemas.
+        # A table that a script created may lack the outer names, and some platforms have no
+        # schemas.
         return 0 if any(_lies_in(container, one) for one in (near[:depth], near[-depth:])) else None
     for step in range(depth - len(near) + 1):
         places = [near]
@@ -201,9 +208,13 @@ def _lies_in(container: Path, near: Path) -> bool:
 
 @dataclass(slots=True)
 class QueryLineage:
-    """What a query reads. `columns` has the columns of other tables that each column of the result
-    is made from, by position; `used` those of each table that stand anywhere in the query.
-    `problem` is why it was not, or not wholly, understood; `columns` is then empty."""
+    """What a query reads.
+
+    `tables` are the tables. `columns` has, for each column of the result by position, the columns
+    of tables that it is made from, and `names` the names of these result columns. `used` has, by
+    table, the columns that occur anywhere in the query. `problem` is the reason if the query was
+    not understood completely; `columns` and `names` are then empty.
+    """
 
     tables: list[Path] = field(default_factory=list)
     columns: list[tuple[tuple[Path, str], ...]] = field(default_factory=list)
@@ -217,9 +228,9 @@ def read_lineage(
 ) -> QueryLineage:
     """Return the lineage of a query, or of the query in a `CREATE VIEW` or `CREATE TABLE`.
 
-    `near` is the container in which tables without a schema are looked for. `width` is how many
-    columns the result has, where that is known. Raises `MissingExtra` without sqlglot,
-    `InvalidInput` for a dialect that it does not know.
+    `near` is the container in which tables without a schema are looked up. `width` is the number of
+    columns of the result, if known; a query with another number is not understood. Raises
+    `MissingExtra` without sqlglot, and `InvalidInput` for a dialect that sqlglot does not know.
     """
     require_sqlglot(dialect)
     lineage = QueryLineage()
@@ -237,11 +248,12 @@ def read_lineage(
 
 @contextmanager
 def reading(lineage: QueryLineage) -> Iterator[None]:
-    """Put what sqlglot raises within into a lineage, as its problem; its columns are then gone."""
+    """Record an error in the block as the problem of a lineage, and clear its columns. Catches
+    `NotUnderstood` and the errors that sqlglot raises."""
     from sqlglot.errors import SqlglotError
 
     level = _log.level
-    # What it logs is told as a problem.
+    # Its log messages are not needed: errors are reported as problems.
     _log.setLevel(logging.CRITICAL)
     try:
         yield
@@ -258,14 +270,14 @@ def reading(lineage: QueryLineage) -> Iterator[None]:
 
 
 def open_statement(sql: str, dialect: str) -> str | None:
-    """Return a statement on one line, without comments and with `?` for its literals, and for what
-    stands in double quotes where a value is looked for; None where it cannot be cut into words."""
+    """Return a statement without comments, with `?` in place of literals, and of text in double
+    quotes where a value is expected; `None` if it cannot be tokenised."""
     found = _without_values(sql, dialect)
     return None if found is None else found[0]
 
 
 def _without_values(sql: str, dialect: str) -> tuple[str, list[str]] | None:
-    """Return a statement as `open_statement` does, and the values that stood in double quotes."""
+    """Return a statement as `open_statement` does, and the values that were in double quotes."""
     from sqlglot.dialects.dialect import Dialect
     from sqlglot.errors import SqlglotError
 
@@ -289,7 +301,7 @@ def _without_values(sql: str, dialect: str) -> tuple[str, list[str]] | None:
                 quoted.append(token.text)
                 text = "?"
         if kind == "L_PAREN":
-            # Rows of VALUES follow each other.
+            # The rows of VALUES are lists separated by commas.
             lists.append(before in ("IN", "VALUES") or (before == "COMMA" and was_list))
         elif kind == "R_PAREN" and lists:
             was_list = lists.pop()
@@ -302,8 +314,11 @@ def _without_values(sql: str, dialect: str) -> tuple[str, list[str]] | None:
 
 
 def open_problem(problem: str, sql: str, dialect: str) -> str:
-    """Return why a statement was not understood, without the values that its dialect takes for
-    names of columns; without any word of one of which two words may be shown."""
+    """Return the problem of a statement without the values in it.
+
+    Values in double quotes, which the dialect takes for names of columns, are replaced with `?`.
+    For a statement of which only two words may be shown, the part that quotes it is removed.
+    """
     if not _OPEN.match(sql):
         return problem.partition(" near ")[0]
     _, values = _without_values(sql, dialect) or ("", [])
@@ -313,8 +328,11 @@ def open_problem(problem: str, sql: str, dialect: str) -> str:
 
 
 def shown_statement(sql: str, dialect: str) -> str:
-    """Return the beginning of a statement without its literals; two words of one that neither
-    queries nor makes a table, or cannot be cut into words."""
+    """Return the first 60 characters of a statement, with `?` in place of its literals.
+
+    Only the first two words are returned if it is not a query, a change of data, or a `CREATE`,
+    `ALTER` or `DROP` of a table or view, or if it cannot be tokenised.
+    """
     if _OPEN.match(sql) and (found := open_statement(sql, dialect)) is not None:
         return found[:_SHOWN]
     words = _TWO_WORDS.match(sql)
@@ -322,7 +340,8 @@ def shown_statement(sql: str, dialect: str) -> str:
 
 
 def open_expression(expression: Any) -> str:
-    """Return the beginning of an expression of sqlglot as SQL, with `?` for its literals."""
+    """Return the first 60 characters of an sqlglot expression as SQL, with placeholders in place of
+    its literals."""
     from sqlglot import exp
 
     kinds = exp.Literal | exp.National | exp.RawString | exp.HexString | exp.ByteString
@@ -337,16 +356,17 @@ def open_expression(expression: Any) -> str:
 
 
 class NotUnderstood(Exception):
-    """A statement whose columns cannot be traced, and why."""
+    """The columns of a statement cannot be traced; the message is the reason."""
 
 
 def sql_dialect(name: str) -> str:
-    """Return what sqlglot calls the dialect of a database."""
+    """Return sqlglot's name for the dialect of a database."""
     return _DIALECTS.get(name, name)
 
 
 def require_sqlglot(dialect: str) -> None:
-    """Raise `MissingExtra` without sqlglot, `InvalidInput` for a dialect that it does not know."""
+    """Raise `MissingExtra` if sqlglot is not installed, `InvalidInput` if it does not know the
+    dialect."""
     try:
         import sqlglot
     except ModuleNotFoundError as error:
@@ -362,12 +382,12 @@ def require_sqlglot(dialect: str) -> None:
 
 
 def _words(error: Exception) -> str:
-    """Return what sqlglot says is wrong, as one line without the escapes that mark the place, and
-    without literals."""
+    """Return the message of an error of sqlglot on one line, without literals and without the
+    escape codes that highlight the position."""
     from sqlglot.errors import TokenError
 
     if isinstance(error, TokenError):
-        # It shows the statement.
+        # Its message contains the statement.
         return "it cannot be cut into words: a quote or a comment in it may have no end"
     listed = getattr(error, "errors", None)
     first = listed[0] if listed and isinstance(listed[0], dict) else {}
@@ -380,12 +400,13 @@ def _words(error: Exception) -> str:
     return text.rstrip(".") or type(error).__name__
 
 
-# Not a quoted name in quotes, of which sqlglot says that it is not there.
+# Does not match a quoted name in quotes, with which sqlglot reports a missing column.
 _LITERAL: Final = re.compile(r"""(?<!Column )'(?!"[^"]*"(?:\."[^"]*")*')(?:[^']|'')*'|\b\d{4,}\b""")
 
 
 def parse_statement(sql: str, dialect: str) -> Any:
-    """Return the only statement of a text, as sqlglot has it; raises `NotUnderstood` for more."""
+    """Parse a text that has one statement. Raises `NotUnderstood` for none or several, and the
+    errors of sqlglot."""
     import sqlglot
     from sqlglot import exp
 
@@ -398,8 +419,9 @@ def parse_statement(sql: str, dialect: str) -> Any:
 
 
 def query_of(statement: Any) -> Any:
-    """Return a query, or the one in a `CREATE` or `INSERT`, with the CTEs that stand before those.
-    Raises `NotUnderstood` where there is none, or where a CTE changes data."""
+    """Return the query that a statement is, or that its `CREATE` or `INSERT` contains, together
+    with the CTEs of the statement. Raises `NotUnderstood` if there is none, or if a CTE changes
+    data."""
     from sqlglot import exp
 
     query = statement
@@ -418,7 +440,7 @@ def query_of(statement: Any) -> Any:
 
 
 def with_ctes(query: Any, outer: Any) -> None:
-    """Put the CTEs of a statement before those of the query in it."""
+    """Add the CTEs of a statement to the query in it, before the query's own."""
     if outer is None:
         return
     inner = query.args.get("with_")
@@ -429,7 +451,7 @@ def with_ctes(query: Any, outer: Any) -> None:
 
 
 def require_names(names: Sequence[str]) -> None:
-    """Raise `NotUnderstood` where two columns of a table that is made have the same name."""
+    """Raise `NotUnderstood` if two columns of a created table have the same name."""
     if len(set(names)) < len(names):
         raise NotUnderstood("two of its columns have the same name")
 
@@ -437,8 +459,8 @@ def require_names(names: Sequence[str]) -> None:
 def trace_query(
     query: Any, dialect: str, tables: KnownTables, near: Path, lineage: QueryLineage
 ) -> None:
-    """Put into a lineage what a query reads; the query is changed on the way. Raises
-    `NotUnderstood`, or what sqlglot raises."""
+    """Add what a query reads to a lineage. The query is modified. Raises `NotUnderstood` and the
+    errors of sqlglot."""
     from sqlglot import exp
     from sqlglot.optimizer.qualify import qualify
     from sqlglot.optimizer.scope import build_scope
@@ -448,7 +470,7 @@ def trace_query(
         raise NotUnderstood("it has COLUMNS(…), which stands for columns by a pattern")
     _inline_windows(query)
     named = {id(one): (one, table_path(one)) for one in physical_tables(query)}
-    # From here on every name is in lower case and quoted, so that no dialect's rules apply to it.
+    # All names are now in lower case and quoted, so that no dialect's rules of case apply to them.
     for identifier in query.find_all(exp.Identifier):
         identifier.set("this", identifier.name.casefold())
         identifier.set("quoted", True)
@@ -463,7 +485,7 @@ def trace_query(
             continue
         if path not in lineage.tables:
             lineage.tables.append(path)
-        # The alias stays what columns call it by, and no name is that of a CTE.
+        # Columns still refer to the table by its alias; a label is never the name of a CTE.
         alias = table.alias or table.name
         label = f"table {len(found)}"
         found[label] = path
@@ -490,8 +512,9 @@ def trace_query(
 
 
 def _join_laterals(query: Any) -> None:
-    """Make plain subqueries of those that are LATERAL or APPLY, of which sqlglot traces no column.
-    Columns in them are qualified by now; one that is made from the tables beside is not traced."""
+    """Replace LATERAL and APPLY subqueries with plain ones, since sqlglot does not trace the
+    columns of the former. Columns in them are already qualified; a column that is computed from a
+    neighbouring table is not traced."""
     from sqlglot import exp
 
     for lateral in list(query.find_all(exp.Lateral)):
@@ -507,7 +530,8 @@ def _join_laterals(query: Any) -> None:
 
 
 def _inline_windows(query: Any) -> None:
-    """Put what a `WINDOW` clause says into the functions that name it, whose columns it adds to."""
+    """Copy the partitions and orders of `WINDOW` clauses into the functions that name them, so that
+    their columns are traced too."""
     from sqlglot import exp
 
     for select in query.find_all(exp.Select):
@@ -523,13 +547,14 @@ def _inline_windows(query: Any) -> None:
 
 
 def physical_tables(query: Any) -> Iterator[Any]:
-    """Yield the tables of a query that are no CTEs, each place where one is named."""
+    """Yield the references to tables in a query, without those to CTEs. Raises `NotUnderstood` for
+    a source that is not a table, such as a table function."""
     from sqlglot import exp
     from sqlglot.optimizer.scope import traverse_scope
 
     seen: set[int] = set()
     for scope in traverse_scope(query):
-        # Its `selected_sources` leave out what is joined with SEMI or ANTI.
+        # `selected_sources` leaves out tables joined with SEMI or ANTI.
         for name, node in scope.references:
             source = scope.sources.get(name)
             if isinstance(source, exp.Table) and id(source) not in seen:
@@ -540,7 +565,8 @@ def physical_tables(query: Any) -> Iterator[Any]:
 
 
 def table_path(table: Any) -> Path:
-    """Return the names of one of sqlglot's tables. A temporary one of SQL Server begins with #."""
+    """Return the path of an sqlglot table. The name of a temporary table of SQL Server begins with
+    `#`."""
     return tuple(
         f"#{part.name}" if part.args.get("temporary") else part.name for part in table.parts
     )
@@ -571,7 +597,7 @@ def _trace(
         raise NotUnderstood("it has a * that cannot be resolved")
     labels = names
     if len(set(names)) < len(names):
-        # Columns are found by their names: each gets one of its own.
+        # sqlglot traces columns by name, so each one gets a unique name.
         labels = [f"column {number}" for number in range(len(names))]
         first = query
         while isinstance(first, exp.SetOperation | exp.Subquery):
@@ -584,7 +610,7 @@ def _trace(
     for name, label in zip(names, labels, strict=True):
         sources: dict[tuple[Path, str], None] = {}
         for leaf in _leaves(nodes[label]):
-            # Both names of a leaf are quoted.
+            # The names of the table and the column in a leaf are both quoted.
             column = leaf.name.rpartition('"."')[2].removesuffix('"').replace('""', '"')
             table = leaf.source.name if isinstance(leaf.source, exp.Table) else ""
             if column not in exact.get(table, {}):
@@ -612,7 +638,8 @@ def _note_used(
 
 
 def _leaves(node: "Node") -> "Iterator[Node]":
-    """Yield the columns of tables below a node, and what could not be resolved."""
+    """Yield the columns of tables below a node, and placeholders, which are unresolved columns.
+    Raises `NotUnderstood` for an unresolved `*`."""
     from sqlglot import exp
 
     for one in node.walk():
@@ -623,8 +650,8 @@ def _leaves(node: "Node") -> "Iterator[Node]":
 
 
 def add_tables(writer: DatasetWriter, tables: Sequence[TableDefinition], dialect: str) -> None:
-    """Add the tables of a database to an inventory; views with what they are made from. A view that
-    is not understood is added without that, and is among the skipped parts."""
+    """Add the tables of a database to an inventory, views with their lineage. A view whose query is
+    not understood completely has no column lineage and is listed as skipped."""
     known = KnownTables((one.path, one.names) for one in tables)
     for table in tables:
         if not table.definition or table.columns is None:
