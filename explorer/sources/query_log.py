@@ -1,8 +1,9 @@
-"""Lineage and usage out of SQL that was run: a script, or an export of a query history.
+"""Lineage and usage from SQL that was run: a script, or an export of a query history.
 
-What the statements read and write are tables of the catalog; tables that they make on the way and
-that the catalog does not have are stepped over. Statements that differ in literals alone are read
-once. About 200 bytes are held for each statement, and one text for each that differs.
+Lineage and usage are those of tables in the catalog. Tables that the statements create and the
+catalog does not have are left out; lineage passes through them. Statements that differ only in
+literals are parsed once. Memory use is about 200 bytes per statement, and one text for each group
+of statements that differ only in literals.
 """
 
 import csv
@@ -58,8 +59,8 @@ _FORMATS: Final[dict[str, Format]] = {
     ".ndjson": "json lines",
     ".parquet": "parquet",
 }
-# The columns of query histories, in lower case, as Snowflake, BigQuery, Redshift, Databricks and
-# PostgreSQL name them; the first that is there counts.
+# The columns of query histories in Snowflake, BigQuery, Redshift, Databricks and PostgreSQL, in
+# lower case; the first that has a value is used.
 _TEXT: Final = ("query_text", "statement_text", "querytxt", "query", "sql_text", "statement", "sql")
 _USER: Final = ("user_name", "user_email", "executed_by", "usename", "username", "user")
 _TIME: Final = ("start_time", "creation_time", "starttime", "log_time", "query_start", "timestamp")
@@ -73,29 +74,30 @@ _DONE: Final = frozenset(
     ("", "success", "succeeded", "finished", "done", "completed", "ok", "log", "info", "cached")
 )
 _NO_ERROR: Final = frozenset(("", "0", "none", "null", "false", "nan"))
-# The columns of PostgreSQL's csvlog, which has no line that names them.
+# The columns of PostgreSQL's csvlog, which has no header.
 _CSVLOG: Final = (
     *("log_time", "user_name", "database_name", "process_id", "connection_from", "session_id"),
     *("session_line_num", "command_tag", "session_start_time", "virtual_transaction_id"),
     *("transaction_id", "error_severity", "sql_state_code", "message"),
 )
 _CSVLOG_WIDTH: Final = range(22, 28)
-# After one of these a string is a name.
+# Types of tokens after which a string is a name.
 _BEFORE_NAMES: Final = frozenset(
     ("VAR", "IDENTIFIER", "R_PAREN", "ALIAS", "FROM", "JOIN", "INTO", "END", "TABLE", "USE")
 )
-# In the parentheses after these what a literal says is what a column or table is called.
+# Types of tokens after which the literals in parentheses name columns or tables.
 _PIVOTS: Final = frozenset(("PIVOT", "UNPIVOT"))
 _MOST_QUERIES: Final = 10
 _MOST_QUERY: Final = 4_000
 _ROWS: Final = 10_000
-# So many texts and readings of statements are held, but no text as long as this.
+# The numbers of texts and of parsed statements that are cached, and the length from which a text
+# is not.
 _MOST_HELD: Final = 10_000
 _LONG: Final = 10_000
 
 
 def is_query_file(path: Path) -> bool:
-    """Return whether a file's ending is one of those that query logs have."""
+    """Return whether a file has a suffix of the supported query logs, before an optional `.gz`."""
     return _format(path) is not None
 
 
@@ -107,9 +109,11 @@ def _format(path: Path) -> Format | None:
 
 
 def statement_key(sql: str, dialect: str) -> str:
-    """Return a statement on one line, without comments and with `?` for its literals, lists of them
-    as one: what statements have in common that are made from the same columns. Literals that name
-    a column or table are left in it."""
+    """Return the key that is the same for all statements which differ only in literals.
+
+    It is the statement on one line, without comments, with `?` in place of each literal and of each
+    list of literals. Literals that name a column or table are kept.
+    """
     from sqlglot.dialects.dialect import Dialect
     from sqlglot.errors import SqlglotError
 
@@ -128,7 +132,7 @@ def statement_key(sql: str, dialect: str) -> str:
             text = "?"
         after = tokens[at + 1].token_type.name if at + 1 < len(tokens) else ""
         if kind in _PIVOTS or (text.upper() == "IDENTIFIER" and after == "L_PAREN"):
-            # One without parentheses goes to the end of the query that it stands in.
+            # Without parentheses it extends to the end of the enclosing query.
             naming.append(depth + 1 if after == "L_PAREN" else depth)
         if kind == "R_PAREN":
             in_list = False
@@ -143,7 +147,7 @@ def statement_key(sql: str, dialect: str) -> str:
         if in_list and text == "?" and parts[-2:] == ["?", ","]:
             parts.pop()
         else:
-            # What stands between the values of a list is the same however it is written.
+            # White space between the values of a list is left out.
             parts += (gap, text) if gap and not (in_list and text in ",?") else (text,)
         before = kind
     return "".join(parts).rstrip("; ")
@@ -151,9 +155,12 @@ def statement_key(sql: str, dialect: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Statement:
-    """A statement that was run, where that is known: by whom, when, in which session, and with
-    which database and schema in use. `place` is its line, or number in the log. Without a session
-    it has one of its own."""
+    """A statement that was run.
+
+    `place` is its line in a script, or its number in a log. `user`, `at` (the time) and `session`
+    are set if they are known, and `near` has the database and schema in use. A statement without a
+    session is read in a session of its own.
+    """
 
     text: str
     place: int
@@ -165,7 +172,7 @@ class _Statement:
 
 @dataclass(frozen=True, slots=True)
 class QueryLog:
-    """A source of the lineage and use of tables that other sources brought."""
+    """A source of the lineage and usage of tables that other sources have added."""
 
     path: Path
     options: SourceOptions
@@ -178,15 +185,16 @@ class QueryLog:
 
     @property
     def default_name(self) -> str:
-        """The file's name without ending, or the folder's."""
+        """The name of the file or folder, up to the first dot."""
         return self.path.resolve().name.partition(".")[0]
 
     def read(self, progress: Progress, catalog: Catalog | None = None) -> Inventory:
-        """Return the lineage and use of the catalog's tables of the dialect's platform.
+        """Return the lineage and usage of the catalog's tables on the dialect's platform.
 
-        One request for each 2,500 datasets of the platform and for each 150 that are named. A
-        statement that is not understood is among the skipped parts. Raises `InvalidInput` where
-        the file is no log of queries, or none of its tables is in the catalog.
+        Makes one request per 2,500 datasets of the platform, and one per 150 of those whose names
+        occur in the log. Statements that are not understood are listed as skipped. Raises
+        `InvalidInput` if the file is not a query log, or if none of its tables is in the catalog,
+        and `MissingExtra` without sqlglot.
         """
         if catalog is None:
             raise InvalidInput("a log of queries is read beside the catalog that has its tables")
@@ -232,7 +240,7 @@ def _last_name(urn: Urn) -> str:
 
 
 def _named_in(texts: Mapping[str, str], dialect: str) -> set[str]:
-    """Return the words of statements that may be names of tables, in lower case."""
+    """Return the words in statements that may be names of tables, in lower case."""
     from sqlglot.dialects.dialect import Dialect
     from sqlglot.errors import SqlglotError
 
@@ -250,8 +258,8 @@ def _named_in(texts: Mapping[str, str], dialect: str) -> set[str]:
 
 @dataclass(slots=True)
 class _Log:
-    """The statements of a log in the order in which they ran, each with its key; the first text of
-    each key, and how often it was run."""
+    """The statements of a log in the order in which they ran, each with its key. `texts` has the
+    first text of each key, and `times` how often it was run."""
 
     statements: list[tuple[_Statement, str]] = field(default_factory=list)
     texts: dict[str, str] = field(default_factory=dict)
@@ -262,7 +270,7 @@ def _read_log(path: Path, dialect: str, inventory: Inventory, progress: Progress
     log = _Log()
 
     def parts_of(text: str) -> list[tuple[int, str, str]]:
-        # Most are one statement, which is not looked through twice.
+        # Most texts are one statement and need not be tokenised twice.
         parts = [(1, text)] if ";" not in text else split_statements(text, dialect)
         return [(line, part, statement_key(part, dialect)) for line, part in parts]
 
@@ -280,18 +288,19 @@ def _read_log(path: Path, dialect: str, inventory: Inventory, progress: Progress
             for line, text, key in (held if len(one.text) < _LONG else parts_of)(one.text):
                 log.texts.setdefault(key, text)
                 log.times[key] += 1
-                # The text is kept once for each key.
+                # The text is stored once per key.
                 place = one.place + line - 1 if _format(file) == "sql" else one.place
                 log.statements.append((replace(one, text="", place=place), key))
     if all(one.at for one, _ in log.statements):
-        # Exports have the newest first as often as the oldest.
+        # Some exports begin with the newest statement.
         log.statements.sort(key=lambda held: held[0].at or datetime.min.replace(tzinfo=UTC))
     return log
 
 
 def _statements(path: Path, inventory: Inventory, dialect: str = "") -> Iterator[_Statement]:
-    """Yield the statements of a file, which a script has in one session. Raises `InvalidInput`
-    where no column has their text."""
+    """Yield the statements of a log that succeeded, or a whole script as one text. The statements
+    of a script share a session. Raises `InvalidInput` if the file cannot be read as its format, or
+    has no column with the text of statements."""
     kind = _format(path)
     if kind == "sql":
         with _opened(path) as file:
@@ -368,7 +377,7 @@ def _parquet_rows(path: Path) -> Iterator[Mapping[str, Any]]:
 
 
 def _folded(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row with its names in lower case, and those of objects in it after a dot."""
+    """Return a row with its names in lower case. Values in objects are added with dotted names."""
     found: dict[str, Any] = {}
     for name, value in row.items():
         found[name.casefold()] = value
@@ -393,7 +402,8 @@ def _has_text(row: Mapping[str, Any], path: Path) -> bool:
 
 
 def _text_of(row: Mapping[str, Any]) -> str | None:
-    """Return the statement of a row, None for a line of PostgreSQL's log that has none."""
+    """Return the statement in a row, or `None` if it has none, as many lines of PostgreSQL's
+    log."""
     found = _first(row, _TEXT)
     if found is None and "message" in row:
         # `duration: 1.2 ms  statement: …`, `execute <unnamed>: …`
@@ -416,12 +426,12 @@ def _statement(row: Mapping[str, Any], text: str, place: int, dialect: str) -> _
     user, at = _first(row, _USER), _moment(_first(row, _TIME))
     session, process = _first(row, _SESSION), _first(row, _PROCESS)
     if session is None or dialect == "redshift":
-        # Numbers of processes, which Redshift's sessions have, come again. Where there is none, a
-        # user is taken to have one session a day.
+        # Process ids, which identify Redshift's sessions, are reused, so the date is added. Without
+        # an id, the statements of a user on one day are taken to be a session.
         whose = session or process or user
         session = None if whose is None else f"{whose} {at.date() if at else ''}"
     database, schema = _first(row, _DATABASE), _first(row, _SCHEMA)
-    # A schema may be that of any database.
+    # An empty name stands for an unknown database.
     near = () if schema is None else (str(schema),)
     near = near if database is None and not near else (str(database or ""), *near)
     return _Statement(
@@ -435,21 +445,22 @@ def _statement(row: Mapping[str, Any], text: str, place: int, dialect: str) -> _
 
 
 def _moment(value: Any) -> datetime | None:
-    """Return when a statement ran, in UTC where no zone is said; None for what is no moment."""
+    """Return a time in UTC from a datetime, a text or a number since 1970, or `None` if the value
+    is not a time. A time without a zone is taken to be in UTC."""
     if isinstance(value, datetime):
         return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
     text = str(value).strip()
     if isinstance(value, int | float) or (text.isdigit() and len(text) >= len("1000000000")):
         number = float(text)
         while number > 1e11:
-            # Milliseconds, microseconds or nanoseconds.
+            # It is in milliseconds, microseconds or nanoseconds.
             number /= 1_000
         try:
             return datetime.fromtimestamp(number, UTC)
         except (ValueError, OverflowError, OSError):
             return None
     day, _, rest = text.replace("T", " ", 1).partition(" ")
-    # `12:00:00.123456789 UTC` or `12:00:00 -0800`: the names of other zones are not known.
+    # `12:00:00.123456789 UTC` or `12:00:00 -0800`: names of zones are ignored.
     clock, _, zone = rest.strip().partition(" ")
     whole, dot, fraction = clock.partition(".")
     digits = fraction[: len(fraction) - len(fraction.lstrip("0123456789"))]
@@ -464,7 +475,7 @@ def _moment(value: Any) -> datetime | None:
 
 @dataclass(slots=True)
 class _Origins:
-    """What a table is made from: tables, and of each column the columns."""
+    """The upstream tables of a table, and the upstream columns of each of its columns."""
 
     tables: dict[TablePath, None] = field(default_factory=dict)
     columns: dict[str, dict[tuple[TablePath, str], None]] = field(default_factory=dict)
@@ -478,7 +489,7 @@ class _Origins:
 
 @dataclass(slots=True)
 class _Day:
-    """The use of a table in a day."""
+    """The usage of a table on one day: how often by user, by column and by statement key."""
 
     users: Counter[str] = field(default_factory=Counter)
     fields: Counter[str] = field(default_factory=Counter)
@@ -487,8 +498,9 @@ class _Day:
 
 @dataclass(slots=True)
 class _Reading:
-    """What reading a statement gave: its parts, the container in use and the tables changed after
-    it, and which parts need not be noted again."""
+    """The result of reading a statement: its parts, the container in use after it, and the tables
+    that it created or dropped. `settled` has the indices of the parts whose lineage need not be
+    recorded again when the statement is repeated."""
 
     parts: list[StatementLineage]
     near: TablePath
@@ -498,7 +510,7 @@ class _Reading:
 
 @dataclass(slots=True)
 class _Reader:
-    """Reads the statements of a log in their order."""
+    """Collects lineage and usage from the statements of a log, which are read in order."""
 
     dialect: str
     known: CatalogTables
@@ -519,8 +531,8 @@ class _Reader:
         self._made = KnownTables(below=self.known.tables)
 
     def read(self, one: _Statement, key: str, text: str) -> None:
-        """Note what a statement reads and makes. It is parsed the first time that one with its key
-        is met whose names stand for the same tables."""
+        """Record what a statement reads and writes. It is parsed only if no earlier statement with
+        the same key, whose names referred to the same tables, is in the cache."""
         name = one.session or ""
         if name not in self._sessions or (not name and one.place != self._alone):
             self._sessions[name] = Session(self.dialect, self._made)
@@ -557,12 +569,12 @@ class _Reader:
         return path in session.tables or path not in self.known.urns
 
     def _owner(self, path: TablePath, session: Session, name: str) -> str | None:
-        """Return whose a table is that was made: the session's where it is temporary."""
+        """Return the session that owns a created table if it is temporary, otherwise `None`."""
         return name if path in session.tables else None
 
     def _note_made(self, part: StatementLineage, session: Session, name: str) -> bool:
-        """Note what a statement makes; return whether it says the same each time, as one that goes
-        from table to table of the catalog does."""
+        """Record the lineage of a statement. Return whether recording it again would add nothing,
+        which is so if it only involves tables of the catalog."""
         if part.target is None:
             return True
         lineage, origins = part.lineage, _Origins(is_view=part.is_view)
@@ -607,7 +619,8 @@ class _Reader:
             use.fields.update(list(part.lineage.used.get(path, ())))
 
     def proposals(self) -> Iterator[Proposal]:
-        """Yield the lineage and the use of the catalog's tables, of each together."""
+        """Yield the lineage and usage of the catalog's tables; the proposals of a table are
+        adjacent."""
         for path in sorted({*self._lineage, *self._use}):
             urn = self.known.urns[path]
             if path in self._lineage:
@@ -634,7 +647,8 @@ class _Reader:
             yield Proposal(urn, "upstreamLineage", lineage_aspect(urn, tables, columns, kind))
 
     def _top_queries(self, queries: Counter[str]) -> list[str]:
-        """Return the queries that were run most often, without their literals."""
+        """Return the ten queries that were run most often, without their literals, each cut after
+        4,000 characters."""
         counted = Counter[str]()
         for key, number in queries.items():
             if key not in self._shown:

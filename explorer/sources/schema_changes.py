@@ -1,7 +1,7 @@
-"""What commits change of tables: columns and tables that are dropped, renamed, retyped or added.
+"""Schema changes between git commits: dropped, renamed, retyped and added tables and columns.
 
-The models, seeds and snapshots of dbt projects are read, and the statements of other SQL files.
-Nothing is run but what dbt's templates say, in a sandbox.
+Reads the models, seeds and snapshots of dbt projects, and the statements of other SQL files.
+Nothing is executed except dbt's templates, which are rendered in a sandbox.
 """
 
 import csv
@@ -57,11 +57,12 @@ _FOLDERS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class SchemaChange:
-    """A change of a table, or of one of its columns.
+    """A change of a table or of one of its columns.
 
-    `table` are its names as the repository has them, from the outermost container to its own: of a
-    dbt model its name alone, and `is_dbt` is true. `column` is None for the table as a whole.
-    `before` and `after` are the types of a column that is retyped, the names of what is renamed.
+    `table` is its path in the repository, from the outermost container to its own name; for dbt
+    (`is_dbt`) it is the name of the model alone. `column` is `None` for a change of the whole
+    table. `before` and `after` are the types of a retyped column, or the names of a renamed column
+    or table.
     """
 
     kind: ChangeKind
@@ -74,14 +75,17 @@ class SchemaChange:
 
     @property
     def is_breaking(self) -> bool:
-        """Return whether what reads the table can break by it."""
+        """Whether the change can break what reads the table: every change but an addition."""
         return self.kind != "added"
 
 
 @dataclass(slots=True)
 class ChangedSchemas:
-    """What lies between two commits: the changes by file, and the files or tables whose columns are
-    not known, each with the reason. `base` is the last commit that both have."""
+    """The schema changes between two commits.
+
+    `base` and `head` are abbreviated hashes; `base` is the merge base. `skipped` has the files or
+    statements whose columns could not be determined, each with the reason.
+    """
 
     base: str
     head: str
@@ -92,14 +96,15 @@ class ChangedSchemas:
 def read_changes(
     folder: Path, revisions: str, datasets: "NamedDatasets", dialect: str | None = None
 ) -> ChangedSchemas:
-    """Return what the commits `BASE..HEAD` of the repository at `folder` change of tables.
+    """Return the schema changes in the commits `BASE..HEAD` of the repository at `folder`.
 
-    BASE is taken back to where HEAD began, so that what others changed since does not count. HEAD
-    may be left out. Of tables that the repository does not define the columns are those of the
-    catalog. Without a dialect that of `target/manifest.json` is taken, or SQL as all have it.
+    The comparison starts at the merge base of BASE and HEAD, so that later changes in BASE do not
+    count. HEAD may be omitted. The columns of tables that the repository does not define are looked
+    up in the catalog. Without `dialect`, dbt projects use the adapter in their `manifest.json`, and
+    everything else generic SQL.
 
-    Raises `InvalidInput` where there is no repository or no such commit, `MissingExtra` without
-    git's program, sqlglot or, for a dbt project, Jinja.
+    Raises `InvalidInput` if there is no repository or no such commit, or git is not installed, and
+    `MissingExtra` without sqlglot or, for a dbt project, Jinja.
     """
     require_sqlglot(dialect or "")
     repository = _Repository(folder)
@@ -124,17 +129,18 @@ def read_changes(
 
 
 class NamedDatasets:
-    """The datasets that tables of a repository are in the catalog. Each name is asked for once, by
-    two requests."""
+    """Looks up the datasets in the catalog that the tables of a repository correspond to. Each name
+    is looked up once; siblings with other names are fetched each time."""
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
         self._entities: dict[str, list[Entity]] = {}
 
     def find(self, path: TablePath, *, is_dbt: bool) -> "list[Entity]":
-        """Return the datasets whose names end with that of a table, whatever the case of letters,
-        and their siblings, each with its columns. A dbt model is found on dbt's platform before
-        others."""
+        """Return the datasets whose names end with that of a table, compared without regard to
+        case, and their siblings, each with its schema. A dbt model matches datasets on dbt's
+        platform, and those of other platforms only if there are none. Removed datasets are left
+        out."""
         found = self._named(path[-1])
         if is_dbt:
             of_dbt = [one for one in found if one.urn.platform == _DBT]
@@ -156,7 +162,7 @@ class NamedDatasets:
         return [one for one in known.values() if not one.removed]
 
     def columns(self, path: TablePath, *, is_dbt: bool) -> list[str] | None:
-        """Return the columns of the first such dataset that has some; None where none has."""
+        """Return the columns of the first of these datasets that has any, or `None`."""
         for one in self.find(path, is_dbt=is_dbt):
             if one.schema:
                 return [column.path.simple for column in one.schema]
@@ -176,15 +182,16 @@ def _last_name(urn: Urn) -> str:
 
 
 class _Repository:
-    """A git repository, read through git's own program."""
+    """A git repository, read with the `git` command."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self.root = Path(self.read("rev-parse", "--show-toplevel").decode().strip())
 
     def read(self, *arguments: str) -> bytes:
-        """Return what git prints; raises `InvalidInput` with its words where it fails."""
-        # Names are printed as they are, whatever the language and settings of who runs this.
+        """Return the output of a git command. Raises `InvalidInput` with git's message if it fails,
+        or if git is not installed."""
+        # File names are printed unquoted, whatever the user's settings.
         command = ("git", "-c", "core.quotePath=false", "-C", str(self._folder), *arguments)
         try:
             done = subprocess.run(command, capture_output=True, check=False)  # noqa: S603 - no shell
@@ -198,7 +205,8 @@ class _Repository:
         return done.stdout
 
     def range(self, revisions: str) -> tuple[str, str]:
-        """Return the commits that `BASE..HEAD` names, the first where both began."""
+        """Return the hashes of the merge base and of HEAD for `BASE..HEAD`. Raises `InvalidInput`
+        if a commit does not exist or both have no commit in common."""
         base, _, head = revisions.replace("...", "..").partition("..")
         commits = []
         for name in (base or "HEAD", head or "HEAD"):
@@ -220,7 +228,8 @@ class _Repository:
         return shared[0], commits[1]
 
     def changed(self, base: str, head: str) -> list[str]:
-        """Return the files that differ between two commits, those that either has, by name."""
+        """Return the SQL, CSV and YAML files that differ between two commits, sorted by name. A
+        renamed file is listed under both names."""
         listed = self.read("diff", "--name-only", "--no-renames", "-z", base, head, "--")
         names = listed.decode(errors="surrogateescape").split("\0")
         return sorted(name for name in names if name.endswith(_SUFFIXES))
@@ -235,15 +244,15 @@ class _Commit:
 
     @cached_property
     def files(self) -> frozenset[str]:
-        """The names of all files, from the root of the repository."""
+        """The paths of all files, relative to the root of the repository."""
         listed = self._repository.read(
             "ls-tree", "-r", "-z", "--name-only", "--full-tree", self._commit
         )
         return frozenset(listed.decode(errors="surrogateescape").split("\0"))
 
     def text(self, name: str) -> str | None:
-        """Return what is in a file; None where the commit has no such file. Raises `NotUnderstood`
-        where it is no UTF-8."""
+        """Return the content of a file, or `None` if the commit has no such file. Raises
+        `NotUnderstood` if it is not UTF-8."""
         if name not in self.files:
             return None
         data = self._repository.read("cat-file", "blob", f"{self._commit}:{name}")
@@ -253,8 +262,8 @@ class _Commit:
             raise NotUnderstood("it is not UTF-8") from None
 
     def project(self, name: str) -> str | None:
-        """Return the folder of the dbt project that a file is in, ended by a stroke; empty for the
-        root, None where it is in none."""
+        """Return the folder of the dbt project that contains a file, with a trailing `/`; empty for
+        the root of the repository, `None` if the file is in no project."""
         for folder in PurePosixPath(name).parents:
             prefix = "" if folder == PurePosixPath(".") else f"{folder}/"
             if f"{prefix}{_SETTINGS}" in self.files:
@@ -266,7 +275,8 @@ class _Commit:
 
 
 class _DbtProject:
-    """A dbt project as a commit has it."""
+    """A dbt project in a commit. `compiled` has the raw and the compiled SQL of models by name,
+    from the manifest."""
 
     def __init__(
         self,
@@ -293,7 +303,8 @@ class _DbtProject:
         return tuple("" if one == "." else f"{one}/" for one in folders)
 
     def files(self, kind: str) -> dict[str, str]:
-        """Return the files of models, seeds, snapshots or macros by name, as dbt names them."""
+        """Return the files of a kind (`model`, `seed`, `snapshot` or `macro`) by their dbt names,
+        which are the file names without suffix."""
         suffix = ".csv" if kind == "seed" else ".sql"
         starts = tuple(f"{self._prefix}{folder}" for folder in self._folders(kind))
         return {
@@ -304,7 +315,7 @@ class _DbtProject:
 
     @cached_property
     def tables(self) -> dict[str, str]:
-        """The file of each model, seed and snapshot, by its name."""
+        """The files of models, seeds and snapshots by name."""
         return {
             name: file
             for kind in ("snapshot", "seed", "model")
@@ -312,16 +323,16 @@ class _DbtProject:
         }
 
     def source(self, name: str) -> str:
-        """Return the text of the file of a model; empty where it has none."""
+        """Return the text of the file of a model, seed or snapshot; empty if there is none."""
         return self._commit.text(self.tables[name]) or "" if name in self.tables else ""
 
     def macros(self) -> dict[str, str]:
-        """Return the texts of the files with macros, by name."""
+        """Return the texts of the macro files by path."""
         return {name: self._commit.text(name) or "" for name in self.files("macro").values()}
 
     def columns(self, name: str) -> list[DefinedColumn] | None:
-        """Return the columns that a model, seed or snapshot gives; None where it is not there or
-        is not enabled. Raises `NotUnderstood`."""
+        """Return the columns of a model, seed or snapshot, or `None` if it does not exist or is not
+        enabled. Raises `NotUnderstood` if they cannot be determined."""
         if name not in self.tables:
             return None
         if name in self._reading:
@@ -361,8 +372,8 @@ class _DbtProject:
         return found
 
     def _names(self, path: TablePath) -> Sequence[str] | None:
-        """Return the columns of a table that a model reads: as the catalog has them, for that is
-        what it will read, else as the model gives them."""
+        """Return the columns of a table that a model reads: those in the catalog, since that is the
+        table it will read, or else those that the project's model of that name gives."""
         known = self._datasets.columns(path, is_dbt=path[-1] in self.tables)
         if known is not None or path[-1] not in self.tables:
             return known
@@ -373,7 +384,8 @@ class _DbtProject:
 
     @cached_property
     def environment(self) -> "SandboxedEnvironment":
-        """What templates are rendered in, with the project's own macros."""
+        """The Jinja environment for templates, with the project's own macros. Raises `MissingExtra`
+        without Jinja."""
         try:
             from jinja2 import StrictUndefined, TemplateError
             from jinja2.sandbox import SandboxedEnvironment
@@ -389,7 +401,8 @@ class _DbtProject:
             try:
                 module = environment.from_string(text).module
             except (TemplateError, RecursionError, TypeError, ValueError):
-                # Tests, materializations and what dbt alone knows: a model that calls it is told.
+                # Tests, materializations and macros that need dbt itself. A model that calls one is
+                # reported as not understood.
                 continue
             environment.globals.update(
                 {key: one for key, one in vars(module).items() if not key.startswith("_")}
@@ -438,14 +451,14 @@ class _DbtProject:
 
 
 class _Template:
-    """The template of a model, and what it sets by `config` while it is rendered."""
+    """The template of a model. `settings` has what it passes to `config` while it is rendered."""
 
     def __init__(self, project: _DbtProject, text: str) -> None:
         self._project, self._text = project, text
         self.settings: dict[str, Any] = {}
 
     def render(self) -> str:
-        """Return the SQL; raises `NotUnderstood` where only dbt can render it."""
+        """Return the SQL. Raises `NotUnderstood` if only dbt can render it."""
         import re
 
         environment = self._project.environment
@@ -519,7 +532,7 @@ def _compare_projects(
 
 
 def _read_manifest(project: Path) -> Mapping[str, Any]:
-    """Return what dbt has written last; empty where it did not, or not wholly."""
+    """Return the manifest that dbt wrote last; empty if there is none or it cannot be read."""
     try:
         settings = load((project / _SETTINGS).read_text(encoding="utf-8"))
         path = artifact_path(
@@ -532,7 +545,8 @@ def _read_manifest(project: Path) -> Mapping[str, Any]:
 
 
 def _users_of_changed_macros(before: _DbtProject, after: _DbtProject) -> set[str]:
-    """Return the models whose templates name a macro that differs between two commits."""
+    """Return the models, seeds and snapshots whose text contains the name of a macro from a file
+    that differs between two commits."""
     import re
 
     old, new = before.macros(), after.macros()
@@ -552,7 +566,8 @@ def _users_of_changed_macros(before: _DbtProject, after: _DbtProject) -> set[str
 def _compare_contracts(
     commits: tuple[_Commit, _Commit], changed: Sequence[str], found: ChangedSchemas
 ) -> None:
-    """Add what properties files say of the types of columns, where the SQL said nothing of it."""
+    """Add changes of the column types that properties files declare, unless a change of the same
+    column was already found in the SQL."""
     told = {(one.table, (one.column or "").casefold()) for one in found.changes}
     gone = {one.table for one in found.changes if one.column is None}
     for file in changed:
@@ -573,7 +588,8 @@ def _compare_contracts(
 
 
 def _types_said(text: str | None) -> dict[tuple[str, str], str]:
-    """Return the type of each column of the models, seeds and snapshots of a properties file."""
+    """Return the declared column types in a properties file by (model, column), also for seeds and
+    snapshots."""
     value = load(text) if text else {}
     if not isinstance(value, dict):
         return {}
@@ -627,18 +643,19 @@ def _compare_scripts(
 
 
 class _Scripts:
-    """The tables that SQL files of a commit define, and what their statements change of others."""
+    """The tables that the SQL files of a commit define, and the changes that their statements make
+    to other tables."""
 
     def __init__(self, datasets: "NamedDatasets", dialect: str) -> None:
         self._datasets, self._dialect = datasets, dialect
-        # The file, the columns, and whether a definition before is replaced.
+        # By path: the file, the columns, and whether an earlier definition is replaced.
         self.tables: dict[TablePath, tuple[str, list[DefinedColumn], bool]] = {}
         self.dropped: set[TablePath] = set()
         self.changes: list[SchemaChange] = []
         self.problems: dict[tuple[str, str], str] = {}
 
     def read(self, file: str, text: str | None) -> None:
-        """Read the statements of a file; those that are not understood are problems."""
+        """Read the statements of a file; those that are not understood are added to `problems`."""
         for _, sql in split_statements(text or "", self._dialect):
             lineage = QueryLineage()
             with reading(lineage):
@@ -718,8 +735,8 @@ def _compare(
     *,
     is_dbt: bool,
 ) -> Iterator[SchemaChange]:
-    """Yield what differs between the columns of a table before and after, in the order of those
-    before; None is a table that is not there."""
+    """Yield the differences between the columns of a table before and after, in the order of the
+    old columns, then the added ones. `None` stands for a table that does not exist."""
     if old is None or new is None:
         if new is not None:
             yield SchemaChange("added", table, None, file, is_dbt=is_dbt)
@@ -753,9 +770,12 @@ def _renamed(
     old: Sequence[DefinedColumn],
     new: Sequence[DefinedColumn],
 ) -> Iterator[tuple[DefinedColumn, DefinedColumn]]:
-    """Yield the columns that have only another name: made by the same expression, which no other
-    of them is made by; or the only one that went, and the only one that came in its place, of the
-    same type."""
+    """Yield the columns that were renamed, as pairs of a dropped and an added column.
+
+    Two columns are a pair if both are computed by the same expression and no other dropped or added
+    column is. They are also a pair if they are the only dropped and the only added column, have the
+    same position and type, and the expression of at least one of them is unknown.
+    """
     for one in dropped:
         same = [other for other in added if one.made_by and other.made_by == one.made_by]
         rivals = [other for other in dropped if other.made_by == one.made_by]

@@ -270,8 +270,8 @@ def reading(lineage: QueryLineage) -> Iterator[None]:
 
 
 def open_statement(sql: str, dialect: str) -> str | None:
-    """Return a statement without comments, with `?` in place of literals, and of text in double
-    quotes where a value is expected; `None` if it cannot be tokenised."""
+    """Return a statement on one line, without comments, and with `?` in place of literals and of
+    text in double quotes where a value is expected; `None` if it cannot be tokenised."""
     found = _without_values(sql, dialect)
     return None if found is None else found[0]
 
