@@ -1,9 +1,8 @@
-"""A recipe of DataHub's ingestion, run by DataHub's own command as a process.
+"""Run an ingestion recipe of DataHub with DataHub's own command, in a subprocess.
 
-What the connector finds is written to a file in the place of the recipe's sink, and read when the
-process has ended well: so it is planned, shown and written as that of any other source, and a run
-that fails changes nothing. DataHub's own memory of what was there before is not needed for that,
-and is left out.
+The recipe's sink is replaced with a file, which is read after the process has succeeded. Its
+content is then planned, shown and written like that of any other source, and a failed run changes
+nothing. Stateful ingestion is not needed for this and is removed from the recipe.
 """
 
 import os
@@ -41,13 +40,13 @@ if TYPE_CHECKING:
 __all__ = ["DATAHUB_VARIABLE", "DataHubRecipe", "read_recipe"]
 
 DATAHUB_VARIABLE: Final = "CATALOG_DATAHUB"
-"""The environment variable that names DataHub's command where it is not on the path."""
+"""The environment variable with DataHub's command, if that is not on the `PATH`."""
 
 _LOG: Final = re.compile(
     r"\[?[\d:., -]{19,}\]? (?:\[[\w.]+\] )?(?P<level>[A-Z]+):?\s+(?:\{[^}]*\}\s+-\s+)?(?P<said>.*)"
 )
 _VARIABLE: Final = re.compile(r"\$\{?(\w+)")
-# Kinds of lines of a traceback that say nothing to a reader.
+# Lines of a traceback that do not explain the error.
 _TRACE: Final = re.compile(
     r"\s|Traceback|During handling|The above exception|\(Background on|.*OUTPUT_SUPPRESSED|$"
 )
@@ -57,13 +56,13 @@ _MOST_BYTES: Final = 1 << 20
 _LONGEST: Final = 400
 _TICK_SECONDS: Final = 0.2
 _GRACE_SECONDS: Final = 10
-# What DataHub keeps of its own work, which is not of the source.
+# Entities in which DataHub records its own runs; they are not part of the source.
 _OWN: Final = frozenset(("dataHubIngestionSource", "dataHubExecutionRequest", "dataHubStepState"))
 
 
 def read_recipe(path: Path) -> dict[str, Any] | None:
-    """Return the recipe in a YAML or JSON file, None where it holds another thing. Raises
-    `InvalidFile` where it is neither, and `OSError` where it cannot be read."""
+    """Return the recipe in a YAML or JSON file, or `None` if the file is not a recipe or larger
+    than 1 MiB. Raises `InvalidFile` if it is not valid YAML, and `OSError` if it cannot be read."""
     import yaml
 
     if path.stat().st_size > _MOST_BYTES:
@@ -81,8 +80,8 @@ def read_recipe(path: Path) -> dict[str, Any] | None:
 
 @dataclass(frozen=True, slots=True)
 class DataHubRecipe:
-    """A source of what DataHub's connector finds for a recipe. Relative paths in it begin in its
-    own folder."""
+    """A source that runs a recipe of DataHub. Relative paths in the recipe are resolved against its
+    folder."""
 
     path: Path
     options: SourceOptions
@@ -90,12 +89,12 @@ class DataHubRecipe:
 
     @property
     def location(self) -> str:
-        """The file of the recipe."""
+        """The absolute path of the recipe."""
         return str(self.path.resolve())
 
     @property
     def default_name(self) -> str:
-        """The recipe's own name, `pipeline_name`, or that of the file without its ending."""
+        """The recipe's `pipeline_name`, or the name of the file up to the first dot."""
         return str(self._recipe().get("pipeline_name") or self.path.name.partition(".")[0])
 
     def _recipe(self) -> dict[str, Any]:
@@ -109,8 +108,9 @@ class DataHubRecipe:
     def read(self, progress: Progress) -> Inventory:
         """Run the recipe and return what the connector found.
 
-        Raises `Misconfigured` where DataHub's command is not found, and `InvalidInput` where the
-        run fails, with the last lines of its output, and for options that the recipe has itself.
+        Raises `Misconfigured` if DataHub's command is not found, `InvalidFile` if the file is not a
+        recipe, and `InvalidInput` if it does not exist, if options are given (the recipe has its
+        own), or if the run fails; the message then has the last lines of its output.
         """
         if self.options != SourceOptions():
             raise InvalidInput(
@@ -136,15 +136,15 @@ class DataHubRecipe:
             return _inventory(output)
 
     def _run(self, command: list[str], progress: Progress) -> tuple[int, list[str]]:
-        """Run a command to its end, with what it says as progress; return its exit code and the
-        last lines that say why it failed."""
+        """Run a command, reporting its log messages as progress. Return its exit code and its last
+        warnings, errors and other lines, which may explain a failure."""
         lines: Queue[str | None] = Queue()
         last: deque[str] = deque(maxlen=_LAST_LINES)
         with _process(command, self.path.resolve().parent) as process:
             Thread(target=_follow, args=(process, lines), daemon=True).start()
             said, ended = "starting datahub", False
             while not ended:
-                # Also where nothing is said, so that a reader who stops is heard.
+                # Called also without output, because the callback may raise to stop the run.
                 progress(said, 0, None)
                 with suppress(Empty):
                     line = lines.get(timeout=_TICK_SECONDS)
@@ -175,8 +175,8 @@ def _command(source: object) -> str:
 
 
 def _redirected(recipe: Mapping[str, Any], output: Path) -> str:
-    """Return a recipe as YAML that writes to a file and asks no server. Variables in it stay
-    variables."""
+    """Return a recipe as YAML, with a file as its sink and without the parts that contact a DataHub
+    server. References to environment variables are kept."""
     import yaml
 
     source = dict(recipe["source"])
@@ -190,7 +190,8 @@ def _redirected(recipe: Mapping[str, Any], output: Path) -> str:
 
 @contextmanager
 def _process(command: list[str], folder: Path) -> "Iterator[subprocess.Popen[bytes]]":
-    """Run a command within the context; it is ended with what it started when that is left."""
+    """Run a command until the block ends. If it is still running then, its process group is
+    terminated, and killed after ten seconds."""
     environment = {**os.environ, "DATAHUB_TELEMETRY_ENABLED": "false", "NO_COLOR": "1"}
     process = subprocess.Popen(  # noqa: S603 - DataHub's command, with a file of our own
         command,
@@ -223,8 +224,8 @@ def _follow(process: "subprocess.Popen[bytes]", lines: "Queue[str | None]") -> N
 
 
 def _without_secrets(text: str, recipe: Mapping[str, Any]) -> str:
-    """Return what DataHub said without the values of the recipe's variables, and without what
-    stands in it as a password."""
+    """Return a message of DataHub without the values of the environment variables that the recipe
+    refers to, and without the passwords and other secrets in the recipe."""
     for secret in sorted(_secrets(recipe, ""), key=len, reverse=True):
         text = text.replace(secret, "…")
     return redacted(text)
@@ -239,15 +240,15 @@ def _secrets(value: Any, name: str) -> Iterator[str]:
             yield from _secrets(one, name)
     elif isinstance(value, str) and value:
         held = (os.environ.get(one, "") for one in _VARIABLE.findall(value))
-        # One of a letter or two would take the sense from every sentence.
+        # Replacing values of one or two characters would make messages unreadable.
         yield from (one for one in held if len(one) > 2)
         if SECRET_NAME.search(name) and not _VARIABLE.match(value) and len(value) > 2:
             yield value
 
 
 def _inventory(output: Path) -> Inventory:
-    """Return what DataHub's file sink holds: of each entity the last that was said of an aspect,
-    and all patches and measurements in order."""
+    """Return the content of DataHub's file sink: for each entity the last value of each aspect, and
+    all patches and time-series values in order. Records that cannot be read are skipped."""
     inventory, registry = Inventory(), load_registry()
     found: dict[Urn, dict[tuple[str, int], Proposal]] = {}
     if output.is_file():

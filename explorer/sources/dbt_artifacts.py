@@ -1,8 +1,9 @@
-"""A dbt project, read from the artifacts in its target folder.
+"""Read a dbt project from the artifacts in its target folder.
 
-`manifest.json` has the models, sources, seeds, snapshots and tests; `catalog.json` the types of
-their columns and their sizes; `run_results.json` and `sources.json` the last results of tests and
-of freshness. Only the first is needed. URNs are those of DataHub's connector for dbt.
+`manifest.json` has the models, sources, seeds, snapshots and tests, `catalog.json` the types of
+columns and the sizes of tables, `run_results.json` and `sources.json` the last results of tests and
+of freshness checks. Only `manifest.json` is required. The URNs are those of DataHub's dbt
+connector.
 """
 
 import json
@@ -36,11 +37,11 @@ __all__ = ["DbtArtifacts"]
 _PLATFORM: Final = "urn:li:dataPlatform:dbt"
 _SCHEMA: Final = "com.linkedin.schema."
 _KINDS: Final = ("model", "seed", "snapshot", "source")
-# Adapters that are not called as DataHub's platform is.
+# Adapters whose names differ from that of the platform in DataHub.
 _WAREHOUSES: Final = {"sqlserver": "mssql"}
 _PASSED: Final = frozenset({"pass", "success"})
 _FAILED: Final = frozenset({"fail", "error", "runtime error", "warn"})
-# How tests of dbt itself are told in the model: the operator, and what is compared.
+# The operators and aggregations of assertions for dbt's built-in tests.
 _TESTS: Final[dict[str, tuple[str, str]]] = {
     "not_null": ("NOT_NULL", "IDENTITY"),
     "unique": ("EQUAL_TO", "UNIQUE_PROPOTION"),
@@ -75,7 +76,7 @@ class DbtArtifacts:
 
     @property
     def location(self) -> str:
-        """The folder of the project."""
+        """The absolute path of the project."""
         return str(self.root.resolve())
 
     @property
@@ -84,11 +85,11 @@ class DbtArtifacts:
         return str(read_settings(self.root)["name"])
 
     def read(self, progress: Progress) -> Inventory:
-        """Return what the manifest has of every package that is used.
+        """Return the tables and tests in the manifest, including those of installed packages.
 
-        Raises `InvalidInput` where there is no manifest, `InvalidFile` where one of the artifacts
-        is no JSON. A model whose SQL is not understood has no column lineage and is among the
-        skipped parts.
+        A model whose SQL is not understood has no column lineage and is listed as skipped. Raises
+        `InvalidInput` if there is no manifest, and `InvalidFile` if an artifact is not a JSON
+        object.
         """
         settings = read_settings(self.root)
         path = artifact_path(self.root, settings, "manifest.json")
@@ -125,7 +126,7 @@ class _Node:
         self.kind = str(value.get("resource_type"))
         name = value.get("alias") or value.get("name")
         self.path = _path(value, name)
-        # A source's table may be called otherwise in the warehouse.
+        # The table of a source may have another name in the warehouse.
         self.relation = _path(value, value.get("identifier") or name)
         self.name = str(value.get("name"))
         self.catalog = catalog
@@ -136,36 +137,36 @@ class _Node:
 
     @property
     def upstreams(self) -> tuple[str, ...]:
-        """The ids of what it is made from."""
+        """The ids of the nodes that it depends on."""
         return strings_in((self.value.get("depends_on") or {}).get("nodes"))
 
     @property
     def sql(self) -> str | None:
-        """Its SQL as dbt compiled it."""
+        """The compiled SQL, if any."""
         return read_text(self.value.get("compiled_code") or self.value.get("compiled_sql"))
 
     @property
     def code(self) -> str | None:
-        """Its SQL or Python as it was written."""
+        """The SQL or Python as written in the project, if any."""
         return read_text(self.value.get("raw_code") or self.value.get("raw_sql"))
 
     @property
     def types(self) -> dict[str, tuple[str, str | None]]:
-        """Its columns in the warehouse, in their order, with types and comments."""
+        """The types and comments of its columns in the warehouse, by name and in their order."""
         held = (self.catalog.get("columns") or {}).values()
         listed = sorted(held, key=lambda one: one.get("index") or 0)
         return {one["name"]: (str(one.get("type") or ""), one.get("comment")) for one in listed}
 
     @property
     def documented(self) -> dict[str, Mapping[str, Any]]:
-        """What the project says of its columns, by their names in lower case."""
+        """The columns in the project's properties files, by name in lower case."""
         held = (self.value.get("columns") or {}).values()
         return {str(one.get("name")).casefold(): one for one in held if isinstance(one, dict)}
 
     @property
     def columns(self) -> list[str]:
-        """The names of its columns: those of the warehouse, else those that its SQL gives, else
-        those that are documented."""
+        """The names of its columns: those in the warehouse or, if they are not known, those of its
+        SQL, followed by documented columns that are not among these."""
         if self.types:
             return list(self.types)
         known = {name.casefold() for name in self.inferred}
@@ -181,7 +182,7 @@ def _path(value: Mapping[str, Any], name: Any) -> tuple[str, ...]:
 
 @dataclass(slots=True)
 class _Reader:
-    """Makes the inventory of a project out of its artifacts."""
+    """Creates the inventory of a project from its artifacts."""
 
     options: SourceOptions
     artifacts: Mapping[str, Mapping[str, Any]]
@@ -221,7 +222,8 @@ class _Reader:
         return Urn.dataset("dbt", ".".join((*above, *node.path)), self.options.env)
 
     def _warehouse_urn(self, node: _Node) -> Urn | None:
-        """Return the dataset of the warehouse that a node is; None where it makes none."""
+        """Return the dataset of a node in the warehouse, or `None` if the node is ephemeral or the
+        adapter is not known."""
         if not self._dialect or node.materialized == "ephemeral":
             return None
         platform = _WAREHOUSES.get(self._dialect, self._dialect)
@@ -231,8 +233,8 @@ class _Reader:
         self.inventory.skipped.append(SkippedPart(subject, reason))
 
     def _lineages(self, nodes: Mapping[str, _Node]) -> dict[str, QueryLineage]:
-        """Return the lineage of every model whose SQL is understood, what is upstream first, so
-        that columns which no catalog has are known from the SQL that makes them."""
+        """Return the lineage of every model whose SQL is understood. Models are read in upstream
+        order, so that columns which are not in `catalog.json` are known from the upstream SQL."""
         found: dict[str, QueryLineage] = {}
         tables = KnownTables((node.relation, node.columns) for node in nodes.values())
         graph = {
@@ -396,7 +398,7 @@ class _Reader:
         attached = nodes.get(str(test.get("attached_node")))
         metadata = test.get("test_metadata") or {}
         if attached is None and about:
-            # Of a test of references the last one is the table that was tested.
+            # The last dependency of a `relationships` test is the tested table.
             attached = about[-1] if metadata.get("name") == "relationships" else about[0]
         if attached is None:
             self._skip(str(test.get("unique_id")), "the table that it tests is not in the manifest")
@@ -423,7 +425,8 @@ class _Reader:
         if logic := read_text(test.get("compiled_code") or test.get("compiled_sql")):
             custom["logic"] = logic
         name = str(test.get("unique_id"))
-        # As DataHub's connector has it: a test of several tables is an assertion about each.
+        # DataHub's connector creates an assertion per table for a test of several tables, with the
+        # table in its key.
         part = {"on_dbt_upstream": attached.id} if len(about) > 1 else {}
         self._add_assertion(name, part, entity, custom, read_text(test.get("description")), result)
         self.inventory.count("test")
@@ -479,7 +482,8 @@ class _Reader:
 
 @dataclass(frozen=True, slots=True)
 class _Result:
-    """The last result of a test: when, in which run of dbt, and what dbt told of it."""
+    """The last result of a test: its status, its time, the id of the dbt run, and the details that
+    dbt reported."""
 
     status: str
     at_millis: int
@@ -488,8 +492,8 @@ class _Result:
 
 
 def _results(artifact: Mapping[str, Any]) -> dict[str, _Result]:
-    """Return the results of a run by the ids of what they are of; those that were skipped are left
-    out."""
+    """Return the results in an artifact by the ids of the nodes. Results that neither passed nor
+    failed, such as skipped tests, are left out."""
     metadata = artifact.get("metadata") or {}
     run = str(metadata.get("invocation_id") or "")
     found: dict[str, _Result] = {}
@@ -528,8 +532,8 @@ def _meta(value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _labels(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the tags, terms and owners that the project says: its tags, and in `meta` `owner`,
-    `owners`, `term` and `terms`."""
+    """Return the tags, terms and owners of a node or column, as aspects. Terms and owners are read
+    from `term`, `terms`, `owner` and `owners` in `meta`."""
     meta, aspects = _meta(value), dict[str, Any]()
     tags = strings_in(value.get("tags") or (value.get("config") or {}).get("tags"))
     if tags:
@@ -551,7 +555,7 @@ def _named(name: str, entity_type: str) -> str:
 
 
 def _profile(node: _Node) -> dict[str, int]:
-    """Return the rows and bytes that the warehouse told dbt; empty where it did not."""
+    """Return the number of rows and bytes in `catalog.json`, as far as it has them."""
     statistics = node.catalog.get("stats") or {}
     found: dict[str, int] = {}
     for name, keys in _STATISTICS.items():
@@ -564,7 +568,7 @@ def _profile(node: _Node) -> dict[str, int]:
 
 
 def _model_type(native: str) -> str:
-    """Return the type in the catalog's model of a type of any warehouse."""
+    """Return the catalog's type for a type of any warehouse; `Null` if it is not known."""
     word = native.strip().casefold()
     if word.endswith("[]"):
         return "Array"

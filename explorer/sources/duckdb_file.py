@@ -1,7 +1,7 @@
-"""A DuckDB file, read from DuckDB's own description of itself.
+"""Read DuckDB files through DuckDB's own metadata functions, and tables in memory.
 
-SQLAlchemy's dialect for DuckDB does not read it: it asks for tables of PostgreSQL that DuckDB
-lacks, and knows neither its nested types nor its comments.
+SQLAlchemy's dialect for DuckDB is not used, because it queries tables of PostgreSQL that DuckDB
+lacks, and supports neither nested types nor comments.
 """
 
 from collections import defaultdict
@@ -52,7 +52,8 @@ _DEEPEST: Final = 20
 
 
 def import_duckdb(what: str) -> Any:
-    """Return the module; raises `MissingExtra` saying what needs it."""
+    """Return the `duckdb` module. Raises `MissingExtra` if it is not installed; the message says
+    that `what` needs it."""
     try:
         import duckdb
     except ModuleNotFoundError as error:
@@ -65,7 +66,7 @@ def import_duckdb(what: str) -> Any:
 def columns_of(
     name: str, kind: "DuckDBPyType", *, is_nullable: bool = True, description: str | None = None
 ) -> Iterator[ColumnDefinition]:
-    """Yield a column, and below it the fields of a struct with dotted paths."""
+    """Yield a column, followed by the fields of its structs with dotted paths."""
     yield ColumnDefinition(name, str(kind), _model_type(kind), is_nullable, description)
     yield from _nested(name, kind, 0)
 
@@ -74,7 +75,7 @@ def _nested(path: str, kind: "DuckDBPyType", depth: int) -> Iterator[ColumnDefin
     if depth >= _DEEPEST:
         return
     if kind.id in ("list", "array"):
-        # What is in the elements is found below the list itself.
+        # The fields of elements are listed below the list itself.
         yield from _nested(path, _children(kind)[0][1], depth + 1)
     elif kind.id == "struct":
         for field, inner in _children(kind):
@@ -97,7 +98,7 @@ def _model_type(kind: "DuckDBPyType") -> str:
 
 @dataclass(frozen=True, slots=True)
 class DuckDbFile:
-    """A source of the tables and views in a DuckDB file, which is opened for reading only."""
+    """A source of the tables and views in a DuckDB file, which is opened read-only."""
 
     path: Path
     options: SourceOptions
@@ -105,20 +106,19 @@ class DuckDbFile:
 
     @property
     def location(self) -> str:
-        """The file."""
+        """The absolute path of the file."""
         return str(self.path.resolve())
 
     @property
     def default_name(self) -> str:
-        """The file's name without its ending."""
+        """The file's name without its suffix."""
         return self.path.stem
 
     def read(self, progress: Progress) -> Inventory:
-        """Return the schemas, tables and views with their columns, comments, keys and numbers of
-        rows.
+        """Return the schemas, tables and views with their columns, comments, keys and row counts.
 
-        Raises `InvalidInput` for a file that is damaged or of another version, `InUse` where
-        another process writes to it.
+        Raises `InvalidInput` if the file is missing, damaged or of another version, `InUse` if
+        another process has locked it, and `MissingExtra` without duckdb.
         """
         writer = DatasetWriter("duckdb", self.options)
         with self._connected() as connection:
@@ -183,7 +183,7 @@ def _sample(connection: "DuckDBPyConnection", table: TableDefinition) -> Sample:
 
 
 def quoted(name: str) -> str:
-    """Return a name as DuckDB's SQL has it."""
+    """Return a name in double quotes, as an identifier in DuckDB's SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 
@@ -194,8 +194,8 @@ def sample_rows(
     row_count: int | None,
     values: Sequence[Any] = (),
 ) -> Iterator[Sequence[Any]]:
-    """Yield rows of a relation: all, or of one that has many more about as many as are profiled,
-    the same each time."""
+    """Yield rows of a relation, at most one more than are profiled. If `row_count` is more than
+    twice that many, the rows are a random sample, which is the same each time."""
     part = ""
     if row_count is not None and row_count > 2 * MOST_ROWS:
         share = 120 * MOST_ROWS / row_count
@@ -212,8 +212,8 @@ _FETCHED: Final = 5_000
 
 @dataclass(frozen=True, slots=True)
 class InMemoryTable:
-    """A source of one table that lies in a program's memory: a relation of DuckDB, or what DuckDB
-    makes of a data frame. `kind` is its platform."""
+    """A source of one table in the memory of a program: a relation of DuckDB, or one that DuckDB
+    creates from a data frame. `kind` is its platform."""
 
     name: str
     relation: "DuckDBPyRelation"
@@ -223,7 +223,7 @@ class InMemoryTable:
 
     @property
     def location(self) -> str:
-        """A name for where it is, at which nothing can be opened again."""
+        """`memory:` and the table's name. The source cannot be opened again from it."""
         return f"{IN_MEMORY}{self.name}"
 
     @property
@@ -232,7 +232,7 @@ class InMemoryTable:
         return self.name
 
     def read(self, progress: Progress) -> Inventory:
-        """Return the table with its columns; of its rows only what is asked to be measured."""
+        """Return the table with its columns. Its rows are read only for column profiles."""
         writer = DatasetWriter(self.kind, self.options, ())
         listed = zip(self.relation.columns, self.relation.types, strict=True)
         columns = [one for name, kind in listed for one in columns_of(name, kind)]
@@ -249,7 +249,7 @@ class InMemoryTable:
 
 
 IN_MEMORY: Final = "memory:"
-"""What the locations of sources begin with that lie in a program's memory."""
+"""The prefix of the locations of tables in memory."""
 
 _Key = tuple[str, str]
 
@@ -257,7 +257,8 @@ _Key = tuple[str, str]
 def _tables(
     connection: "DuckDBPyConnection", database: str, skipped: list[SkippedPart]
 ) -> list[TableDefinition]:
-    """Return the tables and views by schema and name. Five queries, whatever their number."""
+    """Return the tables and views, ordered by schema and name. Makes four queries, whatever the
+    number of tables."""
     duckdb = import_duckdb("reading DuckDB files")
 
     def rows(query: str) -> list[Any]:
@@ -291,7 +292,7 @@ def _tables(
         try:
             kind = duckdb.sqltype(written)
         except duckdb.Error:
-            # An enum that has a name.
+            # The type is a named enum.
             columns[schema, table].append(
                 ColumnDefinition(name, written, "Enum", bool(is_nullable), read_text(comment))
             )
@@ -302,7 +303,7 @@ def _tables(
     for key, table in found.items():
         table.columns = columns[key]
         if table.definition and not columns[key]:
-            # DuckDB lists no columns of a view whose tables are gone.
+            # DuckDB lists no columns for a view whose tables no longer exist.
             table.columns = None
             skipped.append(SkippedPart(".".join(table.path), "its columns cannot be read"))
     _add_keys(found, rows, here)
@@ -321,7 +322,7 @@ def _add_keys(found: Mapping[_Key, TableDefinition], rows: Any, here: str) -> No
         if kind == "PRIMARY KEY":
             table.primary_key = tuple(own)
         elif kind == "FOREIGN KEY":
-            # DuckDB has none across schemas.
+            # DuckDB has no foreign keys across schemas.
             other = (*table.path[:-1], referenced)
             key = ForeignKeyDefinition(label, tuple(own), other, tuple(others))
             table.foreign_keys = (*table.foreign_keys, key)

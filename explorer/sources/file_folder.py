@@ -1,8 +1,8 @@
-"""A folder of Parquet, CSV and JSON lines files, or one such file, described by DuckDB; and the
-Delta and Iceberg tables in it, described by themselves. It may lie in a bucket.
+"""Read the tables in a folder or bucket: Parquet, CSV and JSON lines files, Delta and Iceberg.
 
-Of Parquet files the footers are read, of the others the first rows, from which the types of their
-columns follow.
+Files are described by DuckDB, which reads the footers of Parquet files, and infers the types of
+columns in the others from their first rows. Delta and Iceberg tables are described by their own
+metadata.
 """
 
 import re
@@ -51,7 +51,7 @@ _FORMATS: Final[dict[str, Format]] = {
 }
 _COMPRESSED: Final = (".gz", ".zst")
 _PARTITION: Final = re.compile(r"([^=/]+)=([^/]*)")
-# Names that writers give to the parts of one table.
+# Names that writers give to the files of one table.
 _PART: Final = re.compile(
     r"(?:part|data|chunk|batch)[-_.]?\d[\w.-]*|\d+(?:[-_.]\d+)*|[0-9a-f]{8}-[0-9a-f-]{20,}[\w.-]*",
     re.IGNORECASE,
@@ -63,19 +63,20 @@ _READERS: Final[dict[Format | LakeFormat, str]] = {
         "read_json($1, format = 'newline_delimited', hive_partitioning = $2, union_by_name = true)"
     ),
 }
-# The lines below the first of an error of DuckDB that say what is wrong with a CSV file.
+# The lines after the first of a DuckDB error that say what is wrong with a CSV file.
 _CSV_WORDS: Final = (
     *("Error when converting column", "Expected Number of Columns", "It was not possible"),
     "Value with unterminated quote",
 )
 _TRACEBACK: Final = re.compile(r"\A.*?Traceback \(.*?\n\w*Error: ", re.DOTALL)
 _GLOB: Final = re.compile(r"[*?\[]")
-# So many files of a CSV or JSON table are looked into; of Parquet tables all are.
+# The number of files read to describe a CSV or JSON table; of Parquet tables all files are read.
 _MOST_SNIFFED: Final = 20
 
 
 def file_format(name: str) -> Format | None:
-    """Return what a file holds by its ending, also of one that is compressed; None for others."""
+    """Return the format of a file by its suffix, or `None` if it is not supported. CSV and JSON
+    lines files may be compressed."""
     suffixes = [one.lower() for one in PurePosixPath(name).suffixes[-2:]]
     if suffixes and suffixes[-1] in _COMPRESSED:
         suffixes.pop()
@@ -86,8 +87,12 @@ def file_format(name: str) -> Format | None:
 
 @dataclass(slots=True)
 class _Table:
-    """Files that are one table: its path, its files with their sizes, and the keys of its
-    partitions in order. Of a Delta table the file is its folder, of Iceberg's the metadata."""
+    """The files of one table.
+
+    `files` has their sizes in bytes by address; for a Delta table it has the folder, for an Iceberg
+    table the metadata file. `keys` are the partition keys in order. `is_folder` is set if the table
+    is a folder instead of a single file.
+    """
 
     path: tuple[str, ...]
     format: Format | LakeFormat
@@ -98,11 +103,13 @@ class _Table:
 
 @dataclass(frozen=True, slots=True)
 class FileFolder:
-    """A source of the tables in a folder. Folders `key=value` are partitions of the table in the
-    folder above; files that are named as parts are one table; a folder with the log of a Delta
-    table or the metadata of an Iceberg table is that; any other file is one of its own.
+    """A source of the tables in a folder.
 
-    `path` is that of a folder, of a file, or of a file of Iceberg's metadata, in the storage.
+    Folders named `key=value` are partitions of the table that is the folder above. A folder with
+    the log of a Delta table or the metadata of an Iceberg table is that table. A folder whose files
+    are named like the parts of a data set is one table. Any other file is a table of its own.
+
+    `path` is the path in `storage` of a folder, of a file, or of an Iceberg metadata file.
     """
 
     storage: Storage
@@ -111,29 +118,30 @@ class FileFolder:
 
     @classmethod
     def of(cls, path: Path, options: SourceOptions) -> "FileFolder":
-        """Return the source at a path of this machine."""
+        """Return the source at a local path."""
         return cls(LocalFiles(), path.resolve().as_posix(), options)
 
     @classmethod
     def in_bucket(cls, location: str, options: SourceOptions) -> "FileFolder":
-        """Return the source at the address of a bucket, or of a folder or file in it. Raises
-        `InvalidInput` and `MissingExtra` as `Bucket.parse` does."""
+        """Return the source at the URL of a bucket, or of a folder or file in it. Raises
+        `InvalidInput` and `MissingExtra` like `Bucket.parse`."""
         bucket, path = Bucket.parse(location)
         return cls(bucket, path, options)
 
     @property
     def kind(self) -> str:
-        """The platform, as DataHub calls it: `file`, `s3`, `gcs` or `abs`."""
+        """DataHub's name for the platform: `file`, `s3`, `gcs` or `abs`."""
         return self.storage.platform
 
     @property
     def location(self) -> str:
-        """The folder or file."""
+        """The path or URL of the folder or file."""
         return self.storage.address(self.path)
 
     @property
     def default_name(self) -> str:
-        """The folder's name, of a file its name without ending."""
+        """The folder's name, or the file's name up to the first dot; for an Iceberg metadata file
+        the name of the table's folder."""
         if METADATA.fullmatch(self._name):
             return _iceberg_folder(self.path).rpartition("/")[2]
         return self._name.partition(".")[0] if file_format(self._name) else self._name
@@ -143,10 +151,11 @@ class FileFolder:
         return self.path.rpartition("/")[2]
 
     def read(self, progress: Progress) -> Inventory:
-        """Return the tables with their columns, sizes, and where it is known the number of rows.
+        """Return the tables with their columns, sizes and, where known, row counts.
 
-        Raises `InvalidInput` where the folder is gone, `Unreachable` where a bucket does not
-        answer. A file that cannot be read is among the skipped parts.
+        A table that cannot be read is listed as skipped. Raises `InvalidInput` if the folder or
+        file does not exist, or is a file of another format, `Unreachable` if a bucket cannot be
+        reached, and `MissingExtra` without duckdb.
         """
         duckdb = import_duckdb("reading files")
         is_bucket = isinstance(self.storage, Bucket)
@@ -179,7 +188,7 @@ class FileFolder:
         return writer.inventory
 
     def _tables(self, writer: DatasetWriter) -> list[_Table]:
-        """Return what is at the path, and is not read yet."""
+        """Return the tables at the path. Finds them by name, without reading data."""
         size: int | None = None
         if isinstance(self.storage, Bucket):
             size = self.storage.size(self.path)
@@ -212,13 +221,13 @@ class FileFolder:
 
 
 def _iceberg_folder(metadata: str) -> str:
-    """Return the folder of the table that a file of metadata is of: the one above its own."""
+    """Return the folder of the table of an Iceberg metadata file: the parent of the file's own."""
     return metadata.rpartition("/")[0].rpartition("/")[0]
 
 
 @dataclass(slots=True)
 class _Finder:
-    """Finds the tables below a folder, by name."""
+    """Finds the tables below a folder by the names of files and folders."""
 
     storage: Storage
     writer: DatasetWriter
@@ -300,9 +309,9 @@ class _Finder:
 
 
 def _reason(error: Exception) -> str:
-    """Return DuckDB's own words without the query, which it shows below; of a CSV file neither the
-    row nor how DuckDB reads such files."""
-    # What pyarrow raises below DuckDB comes with a traceback before it.
+    """Return the message of an error on one line, without the query that DuckDB appends; for a CSV
+    file also without the row in question and DuckDB's settings."""
+    # An error that pyarrow raises inside DuckDB is preceded by a traceback.
     told = _TRACEBACK.sub("", str(error).partition("\nLINE ")[0])
     first, *rest = told.splitlines() or [type(error).__name__]
     if "CSV" in first or "sniffing" in first:

@@ -1,8 +1,8 @@
-"""Delta and Iceberg tables, described by their own log and metadata; no data is read.
+"""Describe Delta and Iceberg tables from their log and metadata, without reading data.
 
-Numbers of rows and nulls, smallest and largest values are those that the writers of the files noted
-there. Values are told where the columns are measured at all, and of text and of what looks personal
-only where that is allowed.
+Row counts, null counts, smallest and largest values are the statistics that the writers of the
+files recorded. Values are included only if profiling is turned on, and those of text columns and of
+columns that look personal only if the options allow values.
 """
 
 import io
@@ -34,10 +34,10 @@ __all__ = [
 LakeFormat = Literal["delta", "iceberg"]
 
 METADATA: Final = re.compile(r"v?(\d+)(-[^/]*)?(\.gz)?\.metadata\.json(\.gz)?")
-"""The names of files of Iceberg's metadata, with their version."""
+"""The names of Iceberg metadata files; the first group is the version."""
 
 METADATA_HINT: Final = "version-hint.text"
-"""The file beside them that names the version that counts."""
+"""The file beside them that names the current version."""
 
 _PYDANTIC: Final = re.compile(
     r"\d+ validation errors? for \w+\s*|\[type=.*|For further information visit \S+"
@@ -59,8 +59,9 @@ _KINDS: Final = {
 
 
 def lake_format(names: Iterable[str], metadata: Callable[[], Iterable[str]]) -> LakeFormat | None:
-    """Return what a folder with files and folders of these names is, None where it is no table;
-    `metadata` gives the names in the folder `metadata`."""
+    """Return the format of the table in a folder with these names in it, or `None` if it is not a
+    table. `metadata` returns the names in its folder `metadata`; it is called only if there is one.
+    """
     there = set(names)
     if "_delta_log" in there:
         return "delta"
@@ -70,8 +71,8 @@ def lake_format(names: Iterable[str], metadata: Callable[[], Iterable[str]]) -> 
 
 
 def newest_metadata(names: Iterable[str], hint: str | None) -> str:
-    """Return which of the files in a folder `metadata` is the table's present one: that of the
-    highest version, or the one that the file of the hint names."""
+    """Return the current metadata file among the names in a folder `metadata`: the one that the
+    hint names by version or file name, otherwise the one of the highest version."""
     found = {(int(match[1]), name): name for name in names if (match := METADATA.fullmatch(name))}
     wanted = (hint or "").strip()
     for (version, _), name in found.items():
@@ -83,9 +84,9 @@ def newest_metadata(names: Iterable[str], hint: str | None) -> str:
 def describe_delta(
     storage: Storage, folder: str, path: tuple[str, ...], options: SourceOptions
 ) -> TableDefinition:
-    """Return the table in a folder as its log describes it.
+    """Return the Delta table in a folder as its log describes it.
 
-    Raises `MissingExtra` without deltalake, `InvalidFile` where the log cannot be read.
+    Raises `MissingExtra` without deltalake, and `InvalidFile` if the log cannot be read.
     """
     try:
         from deltalake import DeltaTable
@@ -140,8 +141,8 @@ def describe_delta(
 
 @dataclass(slots=True)
 class _Statistics:
-    """What the files of a table say of its columns, made one for each column. `rows` are the
-    numbers of rows of the files, None where a file does not say."""
+    """Combines the statistics of the files of a table into a profile per column. `rows` has the row
+    count of each file, `None` if it is not recorded."""
 
     options: SourceOptions
     rows: Sequence[int | None]
@@ -154,8 +155,9 @@ class _Statistics:
         lowest: Sequence[Any],
         highest: Sequence[Any],
     ) -> None:
-        """Add a column, of which the files have these numbers of nulls, and smallest and largest
-        values. What one of them does not say is not known of the column."""
+        """Add the profile of a column from the null counts, smallest and largest values of each
+        file. A statistic that a file lacks is left out of the profile; files that have only nulls
+        need no smallest and largest value."""
         profile: dict[str, Any] = {"fieldPath": column.path}
         known = [one for one in nulls if one is not None]
         total = sum(one or 0 for one in self.rows)
@@ -163,7 +165,7 @@ class _Statistics:
             profile["nullCount"] = sum(known)
             if None not in self.rows and total:
                 profile["nullProportion"] = round(sum(known) / total, 6)
-        # A file of which all values are null has neither.
+        # A file in which all values are null has no smallest and largest value.
         empty = [
             one is not None and one == rows for one, rows in zip(nulls, self.rows, strict=False)
         ]
@@ -178,7 +180,7 @@ class _Statistics:
     def _may_be_shown(self, column: ColumnDefinition, values: Sequence[Any]) -> bool:
         if column.kind not in ("Number", "Date", "Time", "String"):
             return False
-        # Of a text two values are too few to tell whether they are a person's.
+        # Two values of a text column are too few to tell whether it is personal.
         return self.options.values or (column.kind != "String" and not is_personal(column, values))
 
 
@@ -221,7 +223,8 @@ def _keyed(column: ColumnDefinition, keys: Sequence[str]) -> ColumnDefinition:
 def _columns(
     fields: Iterable[Mapping[str, Any]], above: str = "", depth: int = 0
 ) -> Iterator[ColumnDefinition]:
-    """Yield the columns of a schema, of Delta or Iceberg as JSON, and the fields of structs."""
+    """Yield the columns of a Delta or Iceberg schema in JSON, each followed by the fields of its
+    structs."""
     if depth > _DEEPEST:
         return
     for one in fields:
@@ -240,7 +243,7 @@ def _columns(
 
 
 def _fields(kind: Any) -> Sequence[Mapping[str, Any]]:
-    """Return the fields of a struct, also of one that is in a list."""
+    """Return the fields of a struct or of a list of structs; empty for other types."""
     while isinstance(kind, Mapping) and kind.get("type") in ("list", "array"):
         kind = kind.get("element", kind.get("elementType"))
     found = kind.get("fields") if isinstance(kind, Mapping) else None
@@ -248,7 +251,7 @@ def _fields(kind: Any) -> Sequence[Mapping[str, Any]]:
 
 
 def _written(kind: Any) -> str:
-    """Return a type as its engine writes it: `array<struct<x: int>>`."""
+    """Return a type as SQL text, such as `array<struct<x: int>>`."""
     if not isinstance(kind, Mapping):
         return str(kind)
     match kind.get("type"):
@@ -278,7 +281,8 @@ def _text(value: Any) -> str:
 
 
 def _said(error: Exception) -> str:
-    """Return what a library says, as one line, without where its own pages are."""
+    """Return the message of a library's error on one line, at most 300 characters, without links to
+    its documentation."""
     said = " ".join(_PYDANTIC.sub("", str(error)).split())
     return said[:300] or type(error).__name__
 
@@ -286,11 +290,12 @@ def _said(error: Exception) -> str:
 def describe_iceberg(
     storage: Storage, file: str, path: tuple[str, ...], options: SourceOptions
 ) -> tuple[TableDefinition, str | None]:
-    """Return the table that a file of metadata describes, and why its statistics cannot be read.
+    """Return the Iceberg table that a metadata file describes, and the reason if its statistics
+    cannot be read.
 
-    What the file says of rows and bytes is enough for them; the rest is in the manifests, which are
-    read from below the table's folder alone, wherever that has been moved to. Raises
-    `MissingExtra` without pyiceberg, `InvalidFile` where the metadata cannot be read.
+    The row count and the size come from the metadata file itself. The other statistics come from
+    the manifests, which are read only from below the table's folder, even if the table was moved.
+    Raises `MissingExtra` without pyiceberg, and `InvalidFile` if the metadata cannot be read.
     """
     try:
         from pyiceberg.exceptions import ValidationError
@@ -313,7 +318,7 @@ def describe_iceberg(
     if snapshot is None:
         rows = 0
     elif rows is not None:
-        # How many rows an equality takes away is not known.
+        # The number of rows that an equality delete removes is not known.
         is_exact = not _number(summary, "total-equality-deletes")
         rows = rows - (_number(summary, "total-position-deletes") or 0) if is_exact else None
     keys = {one.source_id: str(one.transform) for one in spec.fields}
@@ -363,7 +368,7 @@ def _add_bounds(
     try:
         found = schema.find_field(column.path)
     except ValueError:
-        # A field of a struct in a list has `element` in its path there.
+        # A field of a struct in a list: pyiceberg has `element` in its path.
         return
     if not isinstance(found.field_type, PrimitiveType):
         return
@@ -385,7 +390,8 @@ def _add_bounds(
 
 
 def _readable(value: Any, column: ColumnDefinition) -> Any:
-    """Return a bound of a date or time, which are numbers since 1970, as what they mean."""
+    """Return a bound of a date or timestamp column, which is a number since 1970, as a date or
+    datetime; other values are returned unchanged."""
     from pyiceberg.utils.datetime import days_to_date, micros_to_timestamp, micros_to_timestamptz
 
     if not isinstance(value, int) or isinstance(value, Decimal):
@@ -398,13 +404,14 @@ def _readable(value: Any, column: ColumnDefinition) -> Any:
 
 
 def _data_files(storage: Storage, metadata: Any, folder: str) -> list[Any]:
-    """Return the files with data of the present snapshot."""
+    """Return the data files of the current snapshot. Raises `OSError` for a manifest that is
+    outside the table's folder."""
     from pyiceberg.manifest import DataFileContent
 
     base = metadata.location.rstrip("/")
 
     class Below:
-        """A file below the table's folder, as pyiceberg opens one."""
+        """An input file of pyiceberg below the table's folder."""
 
         def __init__(self, location: str) -> None:
             self.location = location
@@ -416,7 +423,7 @@ def _data_files(storage: Storage, metadata: Any, folder: str) -> list[Any]:
             return io.BytesIO(storage.read(f"{folder}/{below}"))
 
     class Files:
-        """Gives files below the table's folder, and no others."""
+        """A file system of pyiceberg with only the files below the table's folder."""
 
         def new_input(self, location: str) -> Below:
             return Below(location)

@@ -1,4 +1,4 @@
-"""The columns that a statement or a query gives a table, as far as its SQL says them."""
+"""Determine the columns of a table from the SQL statement or query that defines it."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DefinedColumn", "defined_columns"]
 
-# What an expression may grow to when the names of subqueries are replaced by what they stand for.
+# The maximal size of an expression after the columns of subqueries in it have been replaced.
 _MOST_NODES: Final = 2_000
 _DEEPEST: Final = 40
 
@@ -20,8 +20,8 @@ _DEEPEST: Final = 40
 class DefinedColumn:
     """A column of a definition.
 
-    `type` is the type that the SQL gives it, None where it depends on tables. `made_by` is the
-    expression over columns of tables that it is made by, None where that is not known.
+    `type` is the type that the SQL gives it, or `None` if it depends on tables. `made_by` is the
+    expression over columns of tables that computes it, or `None` if that is not known.
     """
 
     name: str
@@ -32,10 +32,10 @@ class DefinedColumn:
 def defined_columns(
     statement: Any, dialect: str, columns_of: Callable[[Path], Sequence[str] | None]
 ) -> list[DefinedColumn]:
-    """Return the columns of a query, or of the table or view that a `CREATE` makes.
+    """Return the columns of a query, or of the table or view that a `CREATE` creates.
 
-    `columns_of` returns the columns of a table that is read, which are needed where a `*` stands
-    for them. Raises `NotUnderstood`, or what sqlglot raises. The statement is changed on the way.
+    `columns_of` returns the columns of a table that the query reads; it is called only if the query
+    contains a `*`. The statement is modified. Raises `NotUnderstood` and the errors of sqlglot.
     """
     from sqlglot import exp
 
@@ -124,11 +124,12 @@ def _defined(
 
 
 class _TooLarge(Exception):
-    """An expression over tables alone would be too large."""
+    """The expression over columns of tables would be too large or too deep."""
 
 
 def _resolved(scope: "Scope", at: int, labels: dict[str, Path], deepest: int) -> Any:
-    """Return the expression of a column of a query, over columns of tables."""
+    """Return the expression that computes a column of a query from columns of tables. `at` is the
+    column's position. Raises `_TooLarge`."""
     from sqlglot import exp
     from sqlglot.optimizer.scope import Scope
 
@@ -166,7 +167,7 @@ def _selects(scope: "Scope") -> list[Any]:
 
 
 def _type_text(kind: Any, dialect: str) -> str | None:
-    """Return a type as people write it; None where it is not known."""
+    """Return a type as SQL in lower case, or `None` if it is not known."""
     from sqlglot import exp
 
     if not isinstance(kind, exp.DataType) or kind.is_type("unknown", "null"):
