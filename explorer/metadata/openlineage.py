@@ -3,10 +3,11 @@
 A job is a `dataJob` in a `dataFlow`, a run a `dataProcessInstance`, a dataset a `dataset` whose
 platform and name are derived from its namespace (`dataset_urn`). Data without an aspect in the
 model is kept in custom properties: the fields of the specification's own facets as
-`<facet>.<field>`, any other facet whole, as JSON. Anything that looks like a secret is removed.
+`<facet>.<field>`, any other facet whole, as JSON. Anything that looks like a secret is replaced
+with `***`.
 
 Events are partial: one event of a run names its inputs, a later one its outputs. A change therefore
-says what is added, and `merged` adds it to the stored value.
+contains additions, and `merged` adds them to the stored value.
 """
 
 import re
@@ -38,12 +39,12 @@ __all__ = [
 ]
 
 PIPELINE: Final = "openlineage"
-"""The pipeline name in the system metadata of what events wrote."""
+"""The pipeline name in the system metadata of aspects that events wrote."""
 TIMESERIES: Final = frozenset(
     {"assertionRunEvent", "dataProcessInstanceRunEvent", "datasetProfile", "operation"}
 )
 GIVEN: Final = frozenset({"editableSchemaMetadata", "globalTags", "ownership"})
-"""The aspects with owners and tags, that people take off again."""
+"""The aspects with owners and tags. People may remove these, and events do not add them again."""
 
 Json = dict[str, Any]
 
@@ -61,7 +62,7 @@ _MOST_NAME: Final = 1_000
 _MOST_PATH: Final = 4_000
 _MOST_PATHS: Final = 4_000_000
 _MOST_EDGES: Final = 20_000
-# So many changes of one aspect are left apart: each may be known to add nothing.
+# Up to this many changes of one aspect are not combined: each may be known to add nothing.
 _MOST_APART: Final = 4
 _DAY_MILLIS: Final = 86_400_000
 _MOST_REMEMBERED: Final = 1 << 16
@@ -72,9 +73,10 @@ _MEMORY_BYTES: Final = 32 << 20
 class AspectChange:
     """What an event adds to an aspect.
 
-    `drops` are the custom properties that it removes, each with all properties whose names begin
-    with it and a dot, and "description"; for a schema, "columns" says that it is complete. A change
-    that `recurs` is the same object in every event with the same content.
+    `drops` has the custom properties to remove, each together with all properties whose names begin
+    with it and a dot, and may have `description`. For a schema, `columns` in it means that the
+    schema is complete. A change that `recurs` is the same object for every event with the same
+    content, as long as the memory has it.
     """
 
     urn: Urn
@@ -87,39 +89,40 @@ class AspectChange:
 class Memory:
     """A cache of parsed parts of events, datasets and jobs, which recur with every run.
 
-    Thread-safe. It holds 32 MB of parts and is cleared when full.
+    Thread-safe. It is cleared when it holds about 32 MB.
     """
 
     def __init__(self) -> None:
         self._known: dict[bytes, Any] = {}
         self._bytes = 0
         self.began = 0
-        """How many times it began anew: what was made before does not recur."""
+        """How often it was cleared. A change that was parsed before does not recur after that."""
 
     def get(self, part: bytes | None) -> Any:
         """Return the cached result for a part, or `None`."""
         return None if part is None else self._known.get(part)
 
     def put(self, part: bytes | None, made: Any, more: int = 0) -> None:
-        """Cache the result for a part; `more` is the number of characters to count beyond the
-        part's."""
+        """Cache the result for a part, unless that is `None`. The size of the result is estimated
+        as eight times that of the part, plus `more`."""
         if part is None:
             return
         if self._bytes > _MEMORY_BYTES:
             self._known, self._bytes = {}, 0
             self.began += 1
         self._known[part] = made
-        # The result is several times as large as the part.
+        # The result is several times larger than the part.
         self._bytes += 8 * len(part) + more
 
 
 @dataclass(slots=True)
 class Event:
-    """The changes of an event, in order, and the run named in the system metadata.
+    """The changes of an event, and the run named in the system metadata.
 
-    `path_characters` is the total length of its column paths. `parent_run` is the run that started
-    this one, and `parent_job` the job that it probably belongs to; the stored aspects of the run
-    are authoritative. `renamed` has the renamed datasets, as (old, new).
+    Changes of the same aspect are in the order of the event. `path_characters` is the total length
+    of the column paths in its schemas, without those of datasets that were cached. `parent_run` is
+    the run that started this one, and `parent_job` the job that it probably belongs to; the stored
+    aspects of the run are authoritative. `renamed` has the renamed datasets, as (old, new).
     """
 
     run: str
@@ -132,17 +135,19 @@ class Event:
     path_characters: int = 0
 
     def is_beside(self, other: Urn) -> bool:
-        """Return whether another job is in the same flow, which already relates the two."""
+        """Return whether another job is in the same flow as the event's job, and so already related
+        to it."""
         return self.job is not None and other.parts[0] == self.job.parts[0]
 
     def edge_from(self, other: Urn) -> AspectChange:
-        """Return the edge from the job of the parent run to the event's job."""
+        """Return the change that adds an edge from the job of the parent run to the event's job."""
         edge = _edge(other) | {"properties": {"relationship": "parent"}}
         value = _input_output() | {"inputDatajobEdges": [edge]}
         return AspectChange(self.job or other, "dataJobInputOutput", value)
 
 
-# --- Reading, with the place of what is wrong -----------------------------------------------------
+# --- Reading fields; errors name the field
+# ---------------------------------------------------------
 
 
 def _kind(value: Any) -> str:
@@ -170,13 +175,14 @@ def _object(value: Any, at: str) -> Json:
 
 
 def _part(holder: Json, name: str, at: str) -> Json:
-    """Return the object under a name; an empty one where there is none."""
+    """Return the object under a name, empty if absent."""
     value = holder.get(name)
     return {} if value is None else _object(value, f"{at}.{name}")
 
 
 def _list(holder: Json, name: str, at: str, most: int = _MOST_COLUMNS) -> list[Json]:
-    """Return the objects of the list under a name; none where there is no list."""
+    """Return the list of objects under a name, empty if absent. Raises `InvalidInput` if it has
+    more than `most`."""
     value = holder.get(name)
     if value is None:
         return []
@@ -219,7 +225,7 @@ def _name(holder: Json, name: str, at: str) -> str:
 
 
 def _path(path: str, at: str) -> str:
-    """Return the path of a column, if it is not too long."""
+    """Return the path of a column. Raises `InvalidInput` if it is too long."""
     if len(path) > _MOST_PATH:
         raise InvalidInput(
             f"{at}: {len(path)} characters are more than the {_MOST_PATH} of a column's path"
@@ -247,7 +253,8 @@ _ZONE: Final = re.compile(r"\[[\w/+-]+\]$")
 
 
 def _millis(holder: Json, name: str, at: str) -> int | None:
-    """Return a time in milliseconds since 1970; one without a zone is UTC."""
+    """Return a time in milliseconds since 1970, or `None` if absent. A time without a zone is in
+    UTC."""
     text = _text(holder, name, at)
     if text is None:
         return None
@@ -289,11 +296,14 @@ _TABLE: Final = "table/"
 
 @lru_cache(maxsize=8192)
 def dataset_urn(namespace: str, name: str) -> Urn:
-    """Return the URN of a dataset by OpenLineage's naming rules: the platform comes from the
-    namespace, `postgres://host:5432`, `s3://bucket` or `bigquery`, and the name is the dataset's,
-    prefixed by the bucket for a file. As in DataHub, hosts, ports and accounts are left out.
+    """Return the URN of a dataset by OpenLineage's naming rules.
 
-    Raises `InvalidUrn` if the URN is too long.
+    The platform comes from the namespace, such as `postgres://host:5432`, `s3://bucket` or
+    `bigquery`. The name is that of the dataset; for files, it is prefixed with what follows `://`
+    in the namespace, such as the bucket. For other platforms that part, such as the host and port,
+    is left out, as in DataHub.
+
+    Raises `InvalidUrn` if the URN is not valid.
     """
     if "://" not in namespace and "://" in name:
         namespace, _, name = name.partition("://")
@@ -311,7 +321,7 @@ def dataset_urn(namespace: str, name: str) -> Urn:
         if name.startswith(_TABLE):
             name = name.removeprefix(_TABLE).replace("/", ".")
     elif namespace.startswith("file:"):
-        # The warehouse folder of a Spark without a catalog.
+        # The warehouse folder of Spark without a catalog.
         platform, name = "file", f"{namespace.removeprefix('file:').rstrip('/')}/{name.lstrip('/')}"
     platform = _FILES.get(platform) or _PLATFORMS.get(platform) or platform or "unknown"
     if platform in _FILES.values():
@@ -332,7 +342,8 @@ def _dataset(holder: Json, at: str) -> Urn:
 
 
 def _linked(dataset: Json, at: str) -> Urn:
-    """Return the URN of a dataset or, for files, of the table that its `symlinks` name."""
+    """Return the URN of a dataset, or of the last table in its `symlinks` facet, if there is
+    one."""
     facet = _facet(_part(dataset, "facets", at), "symlinks", f"{at}.facets")
     found = None
     for index, one in enumerate(_list(facet, "identifiers", f"{at}.facets.symlinks")):
@@ -341,7 +352,7 @@ def _linked(dataset: Json, at: str) -> Urn:
             continue
         namespace, name = _name(one, "namespace", place), _name(one, "name", place)
         if namespace.partition(":")[0].lower() in (*_FILES, "hdfs"):
-            # Where the tables of a warehouse lie, for Spark without a metastore.
+            # Spark without a metastore gives the location of the warehouse as the namespace.
             namespace = "hive"
         found = _dataset({"namespace": namespace, "name": name}, place)
     return found or _dataset(dataset, at)
@@ -355,7 +366,8 @@ _INTEGRATION: Final = re.compile(
 
 
 def _orchestrator(*told: str | None, producer: str | None) -> str:
-    """Return the tool that runs a job: what facets say, else what the producer's address says."""
+    """Return the tool that runs a job: the first name in `told`, which come from facets, or else
+    the integration in the URL of the producer, or else `unknown`."""
     for one in told:
         if one and one.strip():
             return _PLATFORMS.get(one.strip().lower(), one.strip().lower())
@@ -364,7 +376,7 @@ def _orchestrator(*told: str | None, producer: str | None) -> str:
 
 
 def _job_urn(job: Json, orchestrator: str, at: str) -> Urn:
-    """Return the URN of a job; its flow is named by what stands before the first dot."""
+    """Return the URN of a job. The name of its flow is the part of its own before the first dot."""
     namespace, name = _name(job, "namespace", at), _name(job, "name", at)
     parts = (orchestrator, name.partition(".")[0] or name, namespace)
     flow = Urn.of("dataFlow", *(_CONTROL.sub("", one).translate(_RESERVED) for one in parts))
@@ -382,7 +394,7 @@ def _instance(run: str) -> Urn:
     return Urn("dataProcessInstance", (run,))
 
 
-# --- What is kept as custom properties ------------------------------------------------------------
+# --- Custom properties, and secrets in them -------------------------------------------------------
 
 _SECRET_NAME: Final = re.compile(
     r"pass(?:w|phrase|$)|pwd|secret|token|credential|api_?-?key|(?:access|private|account|shared|"
@@ -393,10 +405,10 @@ _SECRET_VARIABLE: Final = re.compile(
     rf"{_SECRET_NAME.pattern}|key(?:_|$)|auth|cert|salt", re.IGNORECASE
 )
 _SECRET_VALUE: Final = re.compile(
-    # user:password of a URL, to the last @; what looks like a port is one.
+    # user:password in a URL, up to the last @; digits that look like a port are one.
     r"(?<=://)[^\s/@:]*:(?!\d+[/?#])[^\s\"'<>,;]{1,200}(?=@)|(?<=://)[^\s/@:]*:[^\s/@]+(?=@)"
-    # A name and a value: secret.key=x, "password": "x", PASSWORD 'x'; escaped quotes are of a text
-    # in JSON.
+    # A name and a value: secret.key=x, "password": "x", PASSWORD 'x'. Quotes are escaped in a text
+    # inside JSON.
     r"|(?P<name>(?i:pass(?:w|phrase)|pwd|secret|token|credential|api_?-?key|cookie|authorization|"
     r"(?:access|private|account|shared|encryption|signing)[_.-]?key|connection_?string)"
     r"[\w.-]{0,40}(?:(?:\\?[\"'\]]){0,2}\s{0,5}(?:=>|[=:])\s{0,5}|\s{1,5}(?=\\?[\"'])))"
@@ -409,13 +421,13 @@ _SECRET_VALUE: Final = re.compile(
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
 )
 _HIDDEN: Final = "***"
-# What of a statement is kept: comments and quoted names; and its literals.
+# The parts of a statement: comments, quoted names and words, which are kept, and literals.
 _SQL_PART: Final = re.compile(
     r"(?P<kept>--[^\n]*|/\*(?s:.*?)(?:\*/|\Z)|\"[^\"]*\"|`[^`]*`|[^\W\d][\w$]*)"
     r"|'(?:[^'\\]|''|\\(?s:.))*+(?:'|\Z)|\$(?P<tag>\w{0,20})\$(?s:.*?)(?:\$(?P=tag)\$|\Z)"
     r"|\d[\w.]*"
 )
-# The facets of the specification; any other is kept whole.
+# The facets of the specification, and `airflow`; any other is kept whole.
 _KNOWN: Final = frozenset(
     {
         "airflow",
@@ -454,7 +466,7 @@ _KNOWN: Final = frozenset(
         "version",
     }
 )
-# Those that aspects hold.
+# Those that are stored in aspects of their own.
 _MAPPED: Final = frozenset(
     {
         "columnLineage",
@@ -468,7 +480,7 @@ _MAPPED: Final = frozenset(
         "schema",
     }
 )
-# As DataHub names them.
+# DataHub's names for custom properties.
 _NAMED: Final = {
     "processing_engine.name": "processingEngine",
     "processing_engine.version": "processingEngineVersion",
@@ -477,7 +489,7 @@ _NAMED: Final = {
     "storage.fileFormat": "fileFormat",
     "version.datasetVersion": "datasetVersion",
 }
-# The aspect `dataTransformLogic` holds it.
+# It is stored in the aspect `dataTransformLogic`.
 _QUERY: Final = ("sql", "query")
 _OWN_FIELDS: Final = frozenset({"_producer", "_schemaURL", "_deleted"})
 
@@ -487,14 +499,14 @@ def _hidden(found: re.Match[str]) -> str:
 
 
 def _statement(text: str) -> str:
-    """Return a statement without secrets and with `?` for its literals."""
+    """Return a statement without secrets, with `?` in place of its literals, cut like `_open`."""
     shown = _SQL_PART.sub(lambda found: found["kept"] or "?", _open(text[: 2 * _MOST_CHARACTERS]))
     return shown if len(text) <= 2 * _MOST_CHARACTERS else _open(shown)
 
 
 def _open(text: str) -> str:
-    """Return a text without secrets, cut where it is long."""
-    # Nothing that is cut away has to be looked at, but for what reaches over the end.
+    """Return a text without secrets, cut after 20,000 characters."""
+    # Secrets are searched for in twice as much, since one may extend beyond the cut.
     shown = _SECRET_VALUE.sub(_hidden, text[: 2 * _MOST_CHARACTERS])
     if len(text) <= _MOST_CHARACTERS and len(shown) <= _MOST_CHARACTERS:
         return shown
@@ -506,13 +518,13 @@ def _redacted(value: Any, at: str, level: int = 0) -> Any:
     if level > _MOST_LEVELS:
         raise InvalidInput(f"{at}: is nested more than {_MOST_LEVELS} levels deep")
     if isinstance(value, str):
-        # What is longer is cut later.
+        # A longer text is cut later.
         return _SECRET_VALUE.sub(_hidden, value[: 2 * _MOST_CHARACTERS])
     if isinstance(value, list):
         return [_redacted(one, at, level + 1) for one in value]
     if not isinstance(value, dict):
         return value
-    # A name and a value beside it, as lists of variables and parameters have them.
+    # An object with a name and a value, as in lists of variables and parameters.
     named = value.get("name", value.get("key"))
     hides = isinstance(named, str) and _SECRET_VARIABLE.search(named)
     return {
@@ -530,7 +542,7 @@ def _json(value: Any, at: str) -> str:
 
 
 def _facets(holder: Json, name: str, at: str) -> Json:
-    """Return the facets under a name, each an object."""
+    """Return the facets under a name, each an object or null."""
     facets = _part(holder, name, at)
     for key, one in facets.items():
         if one is not None:
@@ -539,7 +551,7 @@ def _facets(holder: Json, name: str, at: str) -> Json:
 
 
 def _facet(facets: Json, name: str, at: str) -> Json:
-    """Return a facet; an empty object for one that is absent or says that it is deleted."""
+    """Return a facet; an empty object if it is absent or marked as deleted."""
     facet = facets.get(name)
     if facet is None:
         return {}
@@ -548,8 +560,9 @@ def _facet(facets: Json, name: str, at: str) -> Json:
 
 
 def _properties(facets: Json, at: str, *mapped: str) -> tuple[dict[str, str], list[str]]:
-    """Return the custom properties that facets become, and the names of those that are deleted.
-    What is `mapped`, aspects hold."""
+    """Return the custom properties for facets, and the names of the properties of facets that are
+    marked as deleted. Facets in `mapped` are stored in aspects and left out. At most 200 facets are
+    read."""
     kept: dict[str, str] = {}
     gone: list[str] = []
     for key, facet in list(facets.items())[:_MOST_FACETS]:
@@ -566,7 +579,8 @@ def _properties(facets: Json, at: str, *mapped: str) -> tuple[dict[str, str], li
 
 
 def _flat(key: str, facet: Json, at: str) -> dict[str, str]:
-    """Return the fields of one of the specification's facets as properties."""
+    """Return the fields of a known facet as properties; for environment variables and execution
+    parameters one property each, with secret values hidden."""
     if key in ("environmentVariables", "executionParameters"):
         listed = "environmentVariables" if key == "environmentVariables" else "parameters"
         found = {}
@@ -593,7 +607,7 @@ def _stamp(at_millis: int) -> Json:
 
 
 def _edge(urn: Urn) -> Json:
-    """Return an edge without its moment, which `merged` sets."""
+    """Return an edge without its time, which `merged` sets."""
     return {"destinationUrn": str(urn)}
 
 
@@ -602,7 +616,8 @@ def _input_output() -> Json:
 
 
 def _documentation(facets: Json, at: str) -> tuple[dict[str, str], list[str]]:
-    """Return the description that facets hold, and that it is deleted."""
+    """Return the description in facets as the fields of an aspect, and `["description"]` if it is
+    marked as deleted; each is empty otherwise."""
     facet = _facet(facets, "documentation", at)
     description = _text(facet, "description", f"{at}.documentation")
     gone = (facets.get("documentation") or {}).get("_deleted") is True
@@ -636,7 +651,8 @@ def _ownership(urn: Urn, facets: Json, at: str) -> Iterator[AspectChange]:
 
 
 def _owner(name: str, at: str) -> Urn:
-    """Return the URN of an owner: a group for `team:x` and `group:x`, else a person."""
+    """Return the URN of an owner: a group for `team:x` and `group:x`, otherwise a user. A URN of a
+    user or group is returned as it is."""
     scheme, colon, rest = name.partition(":")
     kind, identifier = "corpuser", name
     if colon and rest.strip():
@@ -660,7 +676,8 @@ def _tag(name: str, at: str) -> Json:
 
 
 def _tags(urn: Urn, facets: Json, at: str) -> Iterator[AspectChange]:
-    """Yield the tags of an entity, `key` or `key:value`, and those of columns."""
+    """Yield the changes that add the tags of an entity, `key` or `key:value`, and those of its
+    columns."""
     facet, at = _facet(facets, "tags", at), f"{at}.tags"
     own, columns = [], []
     for index, one in enumerate(_list(facet, "tags", at, 1_000)):
@@ -717,8 +734,8 @@ def _field_type(native: str, *, has_fields: bool) -> Json:
 
 
 def _fields(holder: Json, at: str, above: str = "", level: int = 0) -> Iterator[Json]:
-    """Yield the columns of a schema, those in a column after it, with their paths joined by
-    dots."""
+    """Yield the columns of a schema, each followed by its nested columns, with dotted paths. They
+    are ordered by `ordinal_position` if all on a level have one."""
     if level > _MOST_LEVELS:
         raise InvalidInput(f"{at}: is nested more than {_MOST_LEVELS} levels deep")
     listed = _list(holder, "fields", at)
@@ -733,7 +750,7 @@ def _fields(holder: Json, at: str, above: str = "", level: int = 0) -> Iterator[
         column: Json = {
             "fieldPath": path,
             "nullable": True,
-            # What tells a type stands at its ends.
+            # The beginning and the last two characters are enough to tell the type.
             "type": _field_type(native[:98] + native[98:][-2:], has_fields=bool(one.get("fields"))),
             "nativeDataType": native,
             "recursive": False,
@@ -769,7 +786,7 @@ def _schema(
             "platformSchema": {f"{_SCHEMA}OtherSchema": {"rawSchema": ""}},
             "fields": list(columns.values()),
         }
-        # Whoever reads, or has types of no column, may know some of them only.
+        # An event that reads the dataset, or has no types, may have only some of the columns.
         is_whole = is_written and any(one["nativeDataType"] for one in columns.values())
         yield AspectChange(urn, "schemaMetadata", value, ("columns",) if is_whole else ())
 
@@ -787,7 +804,8 @@ class _Sources:
     pairs: int = 0
 
     def add(self, columns: Sequence[str], inputs: Iterable["_Input"]) -> None:
-        """Add what some columns are made from: datasets, with a column where one is named."""
+        """Add the inputs of some columns. An input without a column adds only its dataset, and so
+        do all inputs if `columns` is empty. Raises `InvalidInput` for too many pairs of columns."""
         upstreams: dict[str, None] = {}
         labels: dict[str, None] = {}
         described: dict[str, None] = {}
@@ -818,7 +836,7 @@ class _Sources:
         self.fine.append(element)
 
     def change(self) -> Iterator[AspectChange]:
-        """Yield the aspect `upstreamLineage` of it."""
+        """Yield the change of the dataset's `upstreamLineage`, if it has upstreams."""
         if not self.upstreams:
             return
         value: Json = {
@@ -831,8 +849,8 @@ class _Sources:
 
 @dataclass(frozen=True, slots=True)
 class _Input:
-    """A dataset, or a column of one, that something is made from: `labels` say how, each as
-    `DIRECT:IDENTITY`."""
+    """An upstream dataset, or a column of it. `labels` are the transformations, such as
+    `DIRECT:IDENTITY`, and `described` their descriptions."""
 
     dataset: Urn
     column: str | None
@@ -868,7 +886,7 @@ def _column_lineage(sources: _Sources, facets: Json, at: str, aliases: Aliases) 
         if told is None:
             continue
         place = f"{at}.fields.{_path(column, f'{at}.fields')}"
-        # Said of the column as a whole, in the facet's first versions.
+        # The first versions of the facet have this per column instead of per input.
         old = _text(_object(told, place), "transformationType", place)
         described = _text(told, "transformationDescription", place)
         found = [
@@ -893,7 +911,7 @@ def _column_lineage(sources: _Sources, facets: Json, at: str, aliases: Aliases) 
 # --- Datasets, jobs and runs ----------------------------------------------------------------------
 
 
-# The facets of a dataset that say the same whenever they are sent.
+# The facets of a dataset whose changes do not depend on the time of the event.
 _LASTING: Final = frozenset(
     {
         "catalog",
@@ -912,8 +930,8 @@ _LASTING: Final = frozenset(
 
 
 def _lasting(dataset: Json, *, is_written: bool) -> bytes | None:
-    """Return the cache key of a dataset, or `None` if its facets depend on the time of the
-    event."""
+    """Return the cache key of a dataset, or `None` if its changes depend on the time of the event,
+    or it is too large."""
     if dataset.get("inputFacets") or dataset.get("outputFacets"):
         return None
     facets = dataset.get("facets") or {}
@@ -923,7 +941,8 @@ def _lasting(dataset: Json, *, is_written: bool) -> bytes | None:
 
 
 def _remembered(*parts: Any) -> bytes | None:
-    """Return the cache key of parts of an event, or `None` if they are too large."""
+    """Return the cache key of parts of an event, or `None` if they have more than 64 KiB as JSON or
+    cannot be encoded."""
     try:
         part = orjson.dumps(parts)
     except orjson.JSONEncodeError:
@@ -933,7 +952,8 @@ def _remembered(*parts: Any) -> bytes | None:
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """A dataset of an event with its changes, and the part of the event that they come from."""
+    """A dataset of an event with its changes. `fine` is its column lineage, and `part` its cache
+    key, or `None` if it is not cached."""
 
     dataset: Urn
     changes: tuple[AspectChange, ...]
@@ -956,15 +976,16 @@ class _Reader:
         self.event.changes.append(AspectChange(urn, aspect, value, tuple(drops)))
 
     def alias(self, dataset: Json, at: str) -> None:
-        """Record the entity of a dataset, for references to it elsewhere in the event."""
+        """Record the URN of a dataset, for references to it elsewhere in the event. `links` is set
+        if one of the URNs comes from a `symlinks` facet."""
         named = (_name(dataset, "namespace", at), _name(dataset, "name", at))
         self.aliases[named] = urn = _linked(dataset, at)
         self.links = self.links or urn is not dataset_urn(*named)
 
     def dataset(self, dataset: Json, at: str, *, is_written: bool) -> "_Told":
-        """Add the changes of a dataset and its lineage; return the dataset.
+        """Add the changes of a dataset, with its lineage, and return them.
 
-        `is_written` says that the event is of a run that writes it, or of the dataset itself.
+        `is_written` is true if the dataset is an output or the event is about the dataset itself.
         """
         part = None if self.links else _lasting(dataset, is_written=is_written)
         known: _Told | None = self.memory.get(part)
@@ -1029,7 +1050,8 @@ class _Reader:
         return sources
 
     def _lifecycle(self, urn: Urn, facets: Json, at: str, *, is_written: bool) -> str:
-        """Add whether the dataset is there; return its change of state."""
+        """Add the `status` of a dataset that is written, dropped or renamed; return its change of
+        state in upper case, empty if there is none."""
         facet, at = _facet(facets, "lifecycleStateChange", at), f"{at}.lifecycleStateChange"
         change = (_text(facet, "lifecycleStateChange", at) or "").upper()
         before = _part(facet, "previousIdentifier", at)
@@ -1146,7 +1168,8 @@ class _Reader:
             self.add(assertion, "assertionRunEvent", ran)
 
     def _operation(self, urn: Urn, facet: Json, change: str, at: str, *, is_profiled: bool) -> None:
-        """Add what was written, where it is told how much or how."""
+        """Add the `operation` of a dataset if the event has output statistics or a change of state.
+        After `CREATE` or `OVERWRITE`, the statistics are also a profile, unless there is one."""
         at = f"{at}.outputStatistics"
         rows, size = _count(facet, "rowCount", at), _count(facet, "size", at)
         files = _count(facet, "fileCount", at)
@@ -1200,7 +1223,7 @@ class _Reader:
         tool = _properties({"processing_engine": engine} if engine else {}, "run.facets")[0]
         source = "airflow" if more.get("airflow") else "airflowDagRun"
         airflow, where = _facet(more, source, "run.facets"), f"run.facets.{source}"
-        # No facet of the specification, so of any shape.
+        # The facet is not in the specification and may have any shape.
         told_of = [airflow.get(key) for key in ("dag", "task")]
         dag, task = (one if isinstance(one, dict) else {} for one in told_of)
         described, undescribed = _documentation(facets, place)
@@ -1246,8 +1269,8 @@ class _Reader:
         self.lineage(_facet(facets, "lineage", place), f"{place}.lineage")
 
     def inputs_and_outputs(self, event: Json) -> dict[str, list[tuple[Urn, Json]]]:
-        """Add the datasets of an event and the lineage of its job; return the datasets, with the
-        facets of their use, by `inputs` and `outputs`."""
+        """Add the datasets of an event and the lineage of its job. Return, for `inputs` and
+        `outputs`, the datasets with their input or output facets."""
         urn = self.event.job
         for side in ("inputs", "outputs"):
             for index, one in enumerate(_list(event, side, "event", _MOST_DATASETS)):
@@ -1271,7 +1294,7 @@ class _Reader:
     def _inputs_and_outputs(
         self, job: Urn, inputs: Sequence[_Told], outputs: Sequence[_Told]
     ) -> None:
-        """Add the lineage of the job that its datasets tell."""
+        """Add the inputs, outputs and column lineage of the job."""
         parts = [[one.part and one.part.decode() for one in side] for side in (inputs, outputs)]
         is_lasting = all(one is not None for side in parts for one in side)
         part = _remembered(str(job), *parts) if is_lasting else None
@@ -1288,7 +1311,7 @@ class _Reader:
         self.event.changes.append(known)
 
     def lineage(self, facet: Json, at: str) -> None:
-        """Add lineage that a job states by itself."""
+        """Add the lineage in the `lineage` facet of a job or run."""
         for index, entry in enumerate(_list(facet, "entries", at, _MOST_DATASETS)):
             place = f"{at}.entries[{index}]"
             if (_text(entry, "type", place) or "DATASET").upper() == "DATASET":
@@ -1303,13 +1326,13 @@ class _Reader:
         return self.aliases.get(named) or _dataset(entry, at)
 
     def _job(self, told: Json, at: str) -> Urn:
-        """Return a job that lineage names; the event's own where it names none."""
+        """Return a job that a lineage facet refers to, or the event's job if it has no name."""
         if told.get("name") is None and self.event.job is not None:
             return self.event.job
         return _job_urn(told, self.orchestrator, at)
 
     def _feed(self, job: Urn, source: Json, at: str) -> None:
-        """Add that a job reads a dataset, or follows another job."""
+        """Add a dataset or another job as an input of a job; the job itself is ignored."""
         is_job = (_text(source, "type", at) or "DATASET").upper() == "JOB"
         urn = self._job(source, at) if is_job else self._target(source, at)
         if urn == job:
@@ -1319,7 +1342,8 @@ class _Reader:
         self.add(job, "dataJobInputOutput", _input_output() | {key: edges})
 
     def entry(self, dataset: Urn, entry: Json, at: str) -> None:
-        """Add what a dataset, and each of its columns, is made from."""
+        """Add the lineage of a dataset and its columns. An input that is a job has the dataset as
+        an output."""
         sources = _Sources(dataset)
         for path, given in (None, entry), *_part(entry, "fields", at).items():
             if given is None:
@@ -1397,7 +1421,8 @@ class _Reader:
             self.add(urn, "dataProcessInstanceRunEvent", ran)
 
     def _dependencies(self, facets: Json, run: Urn) -> list[str]:
-        """Add the jobs before and after this one; return the runs before this one."""
+        """Add the edges to the jobs that precede and follow this one, and to the runs that follow
+        it. Return the URNs of the runs that precede it."""
         at, before = "run.facets.jobDependencies", []
         facet = _facet(facets, "jobDependencies", "run.facets")
         for side in ("upstream", "downstream"):
@@ -1423,7 +1448,7 @@ class _Reader:
 
 
 _UNPLANNED: Final = "BATCH_AD_HOC"
-# What a run's end is called; None where it goes on.
+# The result of a run by type of event, `None` while it continues.
 _RESULTS: Final = {
     "START": None,
     "RUNNING": None,
@@ -1447,8 +1472,8 @@ def _shown(number: float | None) -> str | None:
 
 
 def _assertion(dataset: Urn, kind: str, column: str | None) -> Json:
-    """Return the part of `assertionInfo` about a dataset, with the operator as far as the kind of
-    the test tells it."""
+    """Return the `datasetAssertion` of an `assertionInfo`. The operator and aggregation are those
+    of known kinds of tests, otherwise `_NATIVE_`."""
     value: Json = {
         "dataset": str(dataset),
         "scope": "DATASET_COLUMN" if column else "DATASET_ROWS",
@@ -1470,7 +1495,8 @@ def _assertion(dataset: Urn, kind: str, column: str | None) -> Json:
 
 
 def _scalars(holder: Json, at: str) -> dict[str, str]:
-    """Return the single values of an object as properties, as DataHub has those of Airflow."""
+    """Return the scalar values of an object as properties, without `tags` and `description`, as
+    DataHub does for Airflow."""
     return {
         key[:200]: _json(value, f"{at}.{key}")
         for key, value in _redacted(holder, at).items()
@@ -1479,7 +1505,7 @@ def _scalars(holder: Json, at: str) -> dict[str, str]:
 
 
 def _airflow_tags(dag: Json) -> list[str]:
-    """Return the tags of a DAG, which is a list, or a text that looks like one of Python's."""
+    """Return the tags of a DAG, given as a list or as the text of a Python list."""
     tags = dag.get("tags")
     if isinstance(tags, str):
         tags = re.findall(r"'([^']+)'|\"([^\"]+)\"", tags)
@@ -1584,8 +1610,11 @@ _LISTS: Final = frozenset(
 
 
 def _combined(changes: Iterable[AspectChange]) -> list[AspectChange]:
-    """Return the changes with those of each list combined where there are many, because every
-    single addition would scan the list again. Raises `InvalidInput` for too many edges."""
+    """Return the changes with those of list aspects at the end, grouped by aspect.
+
+    More than four changes of a list aspect are combined into one, because each addition scans the
+    stored list again. Raises `InvalidInput` for too many edges.
+    """
     apart: list[AspectChange] = []
     parts: dict[tuple[Urn, str], list[AspectChange]] = {}
     edges = 0
@@ -1618,20 +1647,20 @@ def _combined(changes: Iterable[AspectChange]) -> list[AspectChange]:
         drops = ("columns",) if whole else ()
         change = replace(found[0], value=value, drops=drops, recurs=False)
         if not change.value.keys() & (_EDGES | {"inputDatasets"}):
-            # Each owner, tag and column once.
+            # Remove duplicate owners, tags and columns.
             change = replace(change, value=merged(change, None, 0, is_own=True))
         apart.append(change)
     return apart
 
 
-# --- Adding to what is stored ---------------------------------------------------------------------
+# --- Adding to stored values ----------------------------------------------------------------------
 
 
 def merged(change: AspectChange, stored: Json | None, at_millis: int, *, is_own: bool) -> Json:
-    """Return the value of an aspect with a change of that time added; equal to the stored value if
-    nothing is new.
+    """Return the stored value of an aspect with a change added; equal to it if nothing is new.
 
-    `stored` is `None` if the aspect does not exist; `is_own` says that events wrote it.
+    `stored` is `None` if the aspect does not exist. `at_millis` is the time of the change. `is_own`
+    is true if events wrote the stored value.
     """
     given = change.value
     if stored is None:
@@ -1656,7 +1685,8 @@ def merged(change: AspectChange, stored: Json | None, at_millis: int, *, is_own:
             # A schema read by another source may have columns that events do not have.
             return _merged_schema(stored, given, is_whole=bool(change.drops) and is_own)
         case "status":
-            # A dataset hidden by somebody else stays hidden; one dropped by an event is restored.
+            # A dataset that was not hidden by an event stays hidden; one dropped by an event is
+            # restored.
             return stored if stored and not is_own and not given["removed"] else given
         case "subTypes" | "dataPlatformInstance":
             return stored or given
@@ -1725,8 +1755,8 @@ def _identity(one: Any, name: str) -> Any:
 
 
 def _added(stored: Any, given: list[Any], name: str, at_millis: int = 0) -> list[Any]:
-    """Return a list with the elements that it lacks; edges that were last seen a day before are
-    seen again."""
+    """Return a stored list with the given elements that it lacks. The time of a stored edge is
+    updated if it is at least a day old or the given edge has more properties."""
     listed = list(stored) if isinstance(stored, list) else []
     known = {_identity(one, name): index for index, one in enumerate(listed)}
     for one in given:
@@ -1760,8 +1790,8 @@ def _merged_lineage(stored: Json, given: Json, at_millis: int) -> Json:
 
 
 def _merged_fine(stored: list[Json], given: list[Json]) -> list[Json]:
-    """Return lineage of columns with the columns that it lacks, each beside those that feed the
-    same column in the same way."""
+    """Return stored column lineage with the given lineage added. Upstream columns are added to the
+    entry with the same downstream columns and the same operation, if there is one."""
     value = list(stored)
     known = {_fine_key(one): index for index, one in enumerate(value)}
     columns: dict[int, dict[str, None]] = {}
@@ -1796,15 +1826,16 @@ def _merged_info(change: AspectChange, stored: Json, at_millis: int, *, is_own: 
     value = {**stored, **given, "customProperties": kept}
     if "description" in change.drops and is_own:
         value.pop("description", None)
-    # Another source knows them better, and a run began when it was first seen.
+    # Stored names are kept: another source may have written them.
     first = ["name", "qualifiedName"] if change.aspect == "datasetProperties" else []
     for name in first:
         if stored.get(name):
             value[name] = stored[name]
     if given.get("type") == _UNPLANNED and stored.get("type"):
-        # An event before told that it was planned, or goes on.
+        # An earlier event said that the run is scheduled or streaming.
         value["type"] = stored["type"]
     if change.aspect in ("dataJobInfo", "dataProcessInstanceProperties"):
+        # The earliest event says when a job or run was created.
         before = stored.get("created")
         if before and before.get("time", 0) <= at_millis:
             value["created"] = before
@@ -1814,7 +1845,7 @@ def _merged_info(change: AspectChange, stored: Json, at_millis: int, *, is_own: 
 
 
 def _beginnings(name: str) -> Iterator[str]:
-    """Yield a name, and what stands before each dot in it."""
+    """Yield a name, then each part of it that ends before a dot, the longest first."""
     yield name
     at = name.rfind(".")
     while at > 0:
@@ -1842,15 +1873,16 @@ _SAID: Final = ("fieldPath", "type", "nativeDataType", "description")
 
 
 def _has_few_brackets(path: Any) -> bool:
-    """Return whether the names along a path are found in little time."""
+    """Return whether a path has few enough brackets to be parsed quickly."""
     return isinstance(path, str) and path.count("[") <= _MOST_LEVELS
 
 
 def _merged_schema(stored: Json, given: Json, *, is_whole: bool) -> Json:
-    """Return a schema with the columns of an event; `is_whole` says that it has no others. What
-    the event does not tell, such as keys, labels and whether a column may be empty, stays.
+    """Return the stored schema with the columns of an event; with `is_whole`, other columns are
+    removed. What events do not contain, such as keys, labels and nullability, is kept.
 
-    A column that is stored with types in its path, or in other case, is the same one.
+    Unless `is_whole`, a stored column with types in its path, or in another case, is treated as the
+    same column.
     """
     before = {one.get("fieldPath"): one for one in stored.get("fields") or ()}
     named = {one["fieldPath"] for one in given["fields"]}
@@ -1862,12 +1894,12 @@ def _merged_schema(stored: Json, given: Json, *, is_whole: bool) -> Json:
         path = one["fieldPath"]
         if path not in before and paths.paths and _has_few_brackets(path):
             alike = paths.exact(path)
-            # Unless that is another column of the event.
+            # The stored path is not used if it is that of another column of the event.
             path = path if alike in named else alike
         known = columns.get(path) or before.get(path)
         said = {key: one[key] for key in _SAID if key in one} | {"fieldPath": path}
         if known is not None and one["type"] == _UNTYPED:
-            # Whoever wrote it knew the type.
+            # The event has no known type, so the stored one is kept.
             said.pop("type")
             if not said["nativeDataType"]:
                 said.pop("nativeDataType")
