@@ -146,8 +146,7 @@ class Event:
         return AspectChange(self.job or other, "dataJobInputOutput", value)
 
 
-# --- Reading fields; errors name the field
-# ---------------------------------------------------------
+# --- Reading fields; errors name the field --------------------------------------------------------
 
 
 def _kind(value: Any) -> str:
