@@ -45,7 +45,7 @@ class WrongPassword(Unreachable):
     """The database refused the user or the password."""
 
 
-# What SQLAlchemy calls a database, as DataHub's platforms are called.
+# DataHub's platforms by SQLAlchemy's names of databases.
 _PLATFORMS: Final = {
     "postgresql": "postgres",
     "awsathena": "athena",
@@ -54,7 +54,7 @@ _PLATFORMS: Final = {
     "ibm_db_sa": "db2",
     "teradatasql": "teradata",
 }
-# Databases in which a schema is a database.
+# Databases whose schemas are databases, which have one level of containers.
 _TWO_LEVELS: Final = frozenset({"mysql", "mariadb", "clickhouse", "hive", "sqlite", "teradatasql"})
 _SYSTEM_SCHEMAS: Final = {
     "postgresql": ("information_schema", "pg_*"),
@@ -70,8 +70,8 @@ _CURRENT_DATABASE: Final = {
     "snowflake": "select current_database()",
     "redshift": "select current_database()",
 }
-# The types as the database shows them, by schema, table and column. What SQLAlchemy makes of them
-# has lost names that it does not know.
+# Queries for the native types by schema, table and column. SQLAlchemy's reflection loses the names
+# of types that it does not know.
 _NATIVE_TYPES: Final = {
     "sqlite": (
         "select 'main', m.name, c.name, c.type from sqlite_master m, pragma_table_xinfo(m.name) c"
@@ -85,7 +85,7 @@ _NATIVE_TYPES: Final = {
         " and n.nspname not like 'pg\\_%' and n.nspname <> 'information_schema'"
     ),
 }
-# Rows and bytes by schema and table, as the database's own statistics have them.
+# Queries for the number of rows and bytes by schema and table, from the database's statistics.
 _STATISTICS: Final = {
     "postgresql": (
         "select n.nspname, t.relname, case when t.reltuples >= 0 then t.reltuples::bigint end,"
@@ -98,7 +98,7 @@ _STATISTICS: Final = {
         " from information_schema.tables where table_type = 'BASE TABLE'"
     ),
 }
-# In a file of this size or less, the rows of all tables are counted.
+# The rows of all tables are counted in an SQLite file of at most this size.
 _COUNTED_BYTES: Final = 256 << 20
 _REFUSED: Final = re.compile(
     r"password|authentication|access denied|login failed|not authorized|invalid credentials",
@@ -119,7 +119,7 @@ def open_engine(engine: "Engine", options: SourceOptions) -> "Database":
 
 
 def sqlite_file(path: Path, options: SourceOptions) -> "Database":
-    """Return the source of an SQLite file, which is opened for reading only."""
+    """Return the source of an SQLite file, which is opened read-only."""
     return Database("sqlite://", options, file=path.resolve())
 
 
@@ -247,8 +247,8 @@ class Database:
     def read(self, progress: Progress) -> Inventory:
         """Return the schemas, tables and views with their columns and keys.
 
-        Raises `WrongPassword`, `Unreachable`, `MissingExtra` if the driver is not installed, and
-        `InvalidInput` if the database cannot be read.
+        Raises `WrongPassword`, `Unreachable`, `MissingExtra` without SQLAlchemy, and `InvalidInput`
+        if the driver is not installed or the database cannot be read.
         """
         with self._connected() as connection:
             return _Reader(connection, self.kind, self._options, self._file).read(progress)
@@ -259,7 +259,7 @@ class Database:
         engine = self._engine()
         try:
             with warnings.catch_warnings():
-                # Of types that SQLAlchemy does not know; they are shown as the database has them.
+                # The warnings are about types that SQLAlchemy does not know.
                 warnings.simplefilter("ignore", errors.SAWarning)
                 with engine.connect() as connection:
                     yield connection
@@ -302,7 +302,8 @@ class Database:
         return engine
 
     def _other_driver(self, wanted: str) -> str:
-        """Return how the URL names the recommended driver where it is not SQLAlchemy's default."""
+        """Return advice to name the recommended driver in the URL; empty if the URL names it or it
+        is SQLAlchemy's default."""
         named = {"psycopg[binary]": "postgresql+psycopg", "pymysql": "mysql+pymysql"}.get(wanted)
         default = self._sqlalchemy.make_url(f"{self._dialect}://").get_dialect()
         if named is None or self._url.drivername == named or default.driver in named:
@@ -370,8 +371,8 @@ def _quoted(path: Path) -> str:
 
 
 def _reason(error: Exception) -> str:
-    """Return the driver's own words, as one line."""
-    # Below it stands the statement, with a mark at the place.
+    """Return the message of the driver on one line."""
+    # It is followed by the statement, with a mark at the position of the error.
     own = str(getattr(error, "orig", None) or error).partition("\nLINE ")[0]
     return " ".join(own.split()).rstrip(".?") or type(error).__name__
 
@@ -421,7 +422,7 @@ class _Reader:
                 done += 1
                 progress("tables", done, done + len(names))
         if failures and not tables:
-            # It is not a schema that cannot be read but the database.
+            # No schema can be read, so the error concerns the database.
             raise failures[0]
         self._profile(tables, writer.inventory, progress)
         add_tables(writer, tables, self.dialect)
@@ -449,8 +450,8 @@ class _Reader:
             progress("profiles", done, len(tables))
 
     def _sample(self, table: TableDefinition) -> Sample:
-        """Return what reads rows of a table: all, the first, or where the database can, some of
-        all over."""
+        """Return a function that yields rows of a table. Of a large table it yields the first rows,
+        in PostgreSQL a random sample."""
         from sqlalchemy import Column as Selected
         from sqlalchemy import MetaData, Table, case, func, literal_column, select
 
@@ -466,7 +467,7 @@ class _Reader:
                 source = source.tablesample(
                     func.system(min(100, 120 * MOST_ROWS / rows)), seed=literal_column("42")
                 )
-            # Of documents, lists and bytes only whether they are there: they can be large.
+            # Documents, lists and bytes can be large, so only whether they are null is read.
             selected = (
                 one if one.name in scalars else case((one.is_not(None), 1)).label(one.name)
                 for one in source.c
@@ -480,14 +481,14 @@ class _Reader:
         return read
 
     def _errors(self) -> tuple[type[Exception], ...]:
-        """Return what is raised where a part of the database cannot be read."""
+        """Return the types of the errors raised if a part of the database cannot be read."""
         from sqlalchemy import exc
 
         return exc.SQLAlchemyError, NotImplementedError
 
     def _undo(self, error: Exception) -> None:
-        """End a transaction that a failure has made unusable; raises it where it has ended the
-        connection."""
+        """Roll back the transaction, which an error has made unusable. Raises the error if it has
+        closed the connection."""
         if getattr(error, "connection_invalidated", False):
             raise error
         self.connection.rollback()
@@ -504,7 +505,8 @@ class _Reader:
     def _schemas(
         self, inspector: "Inspector", above: tuple[str, ...]
     ) -> Iterator[tuple[str | None, tuple[str, ...]]]:
-        """Yield the schemas that are read, each with the path of its container."""
+        """Yield the schemas to read, each with the path of its container. System schemas, and those
+        that the options do not select, are left out."""
         if self.dialect == "sqlite":
             yield None, (self.file.stem,)
             return
@@ -519,8 +521,7 @@ class _Reader:
             yield name, (*above, name)
 
     def _names(self, inspector: "Inspector", schema: str | None) -> dict[str, str]:
-        """Return the tables and views of a schema, in the order of their names, each with what it
-        is."""
+        """Return the subtypes of the tables and views of a schema, sorted by name."""
         hidden = self._hidden()
         found = {name: "Table" for name in inspector.get_table_names(schema) if name not in hidden}
         found |= dict.fromkeys(inspector.get_view_names(schema), "View")
@@ -530,7 +531,7 @@ class _Reader:
         return dict(sorted(found.items()))
 
     def _hidden(self) -> frozenset[str]:
-        """Return the tables in which SQLite keeps what virtual tables hold."""
+        """Return SQLite's shadow tables, which store the content of virtual tables."""
         if self.dialect != "sqlite":
             return frozenset()
         query = "select name from pragma_table_list where type = 'shadow'"
@@ -549,7 +550,7 @@ class _Reader:
         try:
             details.read_all()
         except self._errors() as error:
-            # One of them cannot be read; which one is found out by reading each.
+            # A table cannot be read, so each one is read on its own.
             self._undo(error)
             details.clear()
         for name, subtype in names.items():
@@ -608,14 +609,14 @@ class _Reader:
 
     @property
     def _percent(self) -> str:
-        """How the driver takes a percent sign in a statement."""
+        """A percent sign as the driver expects it in a statement."""
         return "%%" if self.connection.dialect.paramstyle in ("format", "pyformat") else "%"
 
     def _statistics(
         self,
     ) -> "Callable[[str | None, TableDefinition], tuple[int | None, int | None]]":
-        """Return what tells the rows and bytes of a table, None for what would cost more than a
-        look."""
+        """Return a function that returns the number of rows and bytes of a table, each `None` if it
+        is not known or too expensive to determine."""
         query = _STATISTICS.get("mysql" if self.dialect == "mariadb" else self.dialect)
         if query is not None:
             found: dict[tuple[str, str], tuple[int | None, int | None]] = {}
@@ -731,7 +732,7 @@ def _model_type(kind: "TypeEngine[Any]") -> str:
 
     inner = getattr(kind, "data_type", None)
     if isinstance(inner, types.TypeEngine):
-        # A domain of PostgreSQL.
+        # The type is a domain of PostgreSQL.
         return _model_type(inner)
     for known, name in (
         (types.Enum, "Enum"),
@@ -753,7 +754,7 @@ def _model_type(kind: "TypeEngine[Any]") -> str:
     return _NAMED_TYPES.get(type(kind).__name__.upper(), "Null")
 
 
-# Types of single databases, which are of none of SQLAlchemy's general ones.
+# Types of individual databases that are not subclasses of SQLAlchemy's generic ones.
 _NAMED_TYPES: Final = {
     **dict.fromkeys(("MONEY", "SMALLMONEY", "YEAR", "NUMBER"), "Number"),
     **dict.fromkeys(("INET", "CIDR", "MACADDR", "MACADDR8", "OID", "UUID", "XML"), "String"),

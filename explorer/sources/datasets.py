@@ -182,12 +182,12 @@ class DatasetWriter:
         instance = self.options.instance or self.options.env
         names = dict(zip((level.key for level in self.levels), path, strict=False))
         if self.levels[-1] is FOLDER and len(path) >= len(self.levels):
-            # Folders are as deep as they are.
+            # Folders can be nested to any depth, so the key has the whole path.
             names[self.levels[-1].key] = self.delimiter.join(path)
         return {"platform": self.platform, "instance": instance, **names}
 
     def _placed(self, above: tuple[str, ...]) -> dict[str, Any]:
-        """Return the aspects that say what an entity is in."""
+        """Return the aspects with the platform and the containers of an entity."""
         platform: dict[str, Any] = {"platform": f"urn:li:dataPlatform:{self.platform}"}
         steps = []
         if self.options.instance:
@@ -262,7 +262,7 @@ class DatasetWriter:
 
 
 def _profile(table: TableDefinition) -> dict[str, Any]:
-    """Return a profile without its moment, which the run sets."""
+    """Return a profile without its time, which the run sets."""
     known = {
         "rowCount": table.row_count,
         "columnCount": None if table.columns is None else len(table.columns),
@@ -272,7 +272,7 @@ def _profile(table: TableDefinition) -> dict[str, Any]:
     if table.field_profiles:
         profile["fieldProfiles"] = list(table.field_profiles)
     if table.sampled_rows is not None:
-        # The whole table, told by a part of its rows.
+        # The profile is of the whole table, computed from a sample of its rows.
         part = f"SAMPLE ({table.sampled_rows:,} rows)"
         profile["partitionSpec"] = {"type": "FULL_TABLE", "partition": part}
     return profile
@@ -287,6 +287,6 @@ def _in_urn(part: str) -> str:
 
 
 def datahub_guid(key: Mapping[str, str]) -> str:
-    """Return the id that DataHub makes of a key, of containers and assertions."""
+    """Return the id that DataHub computes from the key of a container or assertion."""
     text = json.dumps(key, separators=(",", ":"), sort_keys=True)
     return md5(text.encode(), usedforsecurity=False).hexdigest()

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 __all__ = ["LocalSource", "find_local_sources", "open_object", "open_source"]
 
 _SCHEME: Final = re.compile(r"[a-z][a-z0-9+_.-]*://", re.IGNORECASE)
-# The host, port and database before the parameters of an address that names no user.
+# The host, port and database of a URL without a user, up to its first parameter.
 _PLACE: Final = re.compile(r"[^?:@]*(:\d+)?(/[^?]*)?\?[\w.-]+=")
 _SQLITE: Final = b"SQLite format 3\0"
-# After a checksum of eight bytes.
+# A DuckDB file has this after a checksum of eight bytes.
 _DUCKDB: Final = b"DUCK"
 _MOST_FILES: Final = 2_000
 _RECIPES: Final = (".dhub.yml", ".dhub.yaml")

@@ -28,11 +28,12 @@ from explorer.sources.source import (
 __all__ = ["MOST_ROWS", "SCALARS", "Profiler", "Sample", "interrupted_after", "is_personal"]
 
 MOST_ROWS: Final = 50_000
-"""So many rows of a table are read; one that has more is profiled on a sample."""
+"""The number of rows read per table; a table with more is profiled on a sample."""
 
 Sample = Callable[[Sequence[str]], Iterator[Sequence[Any]]]
-"""Yields rows of a table, at most `MOST_ROWS` and one, of the columns with these names; of others
-than its own kinds something that is not null where they are not."""
+"""A function that yields rows of a table with the columns of the given names, at most one row more
+than `MOST_ROWS`. For columns of types that are not in `SCALARS`, it may yield any value that is not
+null in place of one that is not null."""
 
 _MOST_BYTES: Final = 64 << 20
 _SECONDS: Final = 600
@@ -44,7 +45,7 @@ _BINS: Final = 10
 _LONGEST_VALUE: Final = 200
 _QUANTILES: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
 SCALARS: Final = frozenset(("Number", "String", "Boolean", "Date", "Time", "Enum", "Null"))
-"""The types of columns whose values are looked at; of others it is counted how many there are."""
+"""The types of columns whose values are profiled; of other columns only nulls are counted."""
 
 # Words in the names of columns that hold personal data or credentials.
 _PERSONAL_WORDS: Final = frozenset(
@@ -64,7 +65,7 @@ _PERSONAL_WORDS: Final = frozenset(
 )
 # The longer words are also searched within other words, as in `dateofbirth`.
 _LONG_WORDS: Final = tuple(one for one in _PERSONAL_WORDS if len(one) > 4 and one[1:] != "name")
-# Dates in columns with one of these words are of rows; others may be of persons.
+# Dates in columns whose names have one of these words are those of events; others may be personal.
 _EVENTS: Final = frozenset(
     (
         *("archived", "begin", "begins", "billing", "changed", "closed", "completed", "created"),

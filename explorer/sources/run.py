@@ -515,10 +515,12 @@ def run_source(
         plan.check_removals()
     started = _now_millis()
     run = SourceRun(_run_id(plan.source.name, started), "RUNNING", started)
-    # Before anything is written it is noted as this source's, also where the run is broken off.
-    # What was measured is not noted yet, so that the next run writes it where this one did not.
+    # The entities are recorded before anything is written, so that they belong to this source even
+    # if the run is interrupted. Checksums of measured values are not recorded yet, so that the next
+    # run writes the values that this one did not.
     last = plan.before.state if plan.before else SeenState()
-    # The same of owners, tags and terms: what was not written was not taken off by a person.
+    # Neither are new owners, tags and terms, so that one that was not written does not look as if a
+    # person had removed it.
     begun = {
         urn: replace(one, measured=None, given=_before(last, urn))
         for urn, one in plan.state.seen.items()

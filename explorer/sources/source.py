@@ -1,5 +1,5 @@
-"""What every source returns: the tables that it found or its own proposals, and the parts that
-could not be read."""
+"""The interface of sources, and what they return: tables or proposals, and the parts that could not
+be read."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 _SECRETS: Final = (
-    # The user's part of an address.
+    # The user and password in a URL.
     (re.compile(r"(?<=://)([^\s/@:]*):(?!\$\{\w+\}@)\S*@"), r"\1:…@"),
     # `PWD=…`, `password '…'`, `"token": "…"`, `identified by …`
     (
@@ -37,7 +37,7 @@ _SECRETS: Final = (
         ),
         r"\1…",
     ),
-    # Rows and values that databases show of what they could not read.
+    # Rows and values in the messages of databases about data that they could not read.
     (
         re.compile(
             r"Original Line:.*?(?=Error when converting column|Expected Number of Columns|\Z)",
@@ -64,11 +64,11 @@ def redacted(text: str) -> str:
 
 
 Progress = Callable[[str, int, int | None], None]
-"""Is told what is read, how many of it are done, and of how many; None where that is not known."""
+"""A callback with what is being read, the number done, and the total, or `None` if unknown."""
 
 
 SECRET_NAME: Final = re.compile(r"pass|pwd|secret|token|key|credential", re.IGNORECASE)
-"""What the names of settings have in them that are secrets."""
+"""Matches the names of settings that are secrets."""
 
 _VARIABLE: Final = re.compile(r"\{?\$\{\w+\}\}?")
 # Settings within a parameter of a URL, as in ODBC's `DRIVER={…};UID=…;PWD={…}`.

@@ -1,7 +1,7 @@
-"""Where files lie: a folder of this machine, or a bucket of S3, of Google or of Azure.
+"""Access to files in a local folder, or in a bucket of S3, Google Cloud Storage or Azure.
 
-A bucket is reached through pyarrow, which takes keys from the environment, from the files of the
-provider's own tools, or from the machine's role; none is taken from an address, and none is kept.
+Buckets are accessed through pyarrow, which takes keys from the environment, from the files of the
+provider's own tools, or from the machine's role. Keys in a URL are refused, and none are stored.
 """
 
 import os
@@ -24,7 +24,7 @@ __all__ = ["BUCKET", "Bucket", "LocalFiles", "Storage", "StoredFile"]
 BUCKET: Final = re.compile(r"(s3|gs|az)://([^/?#]+)(?:/([^?#]*))?", re.IGNORECASE)
 """The address of a bucket, or of a folder or file in one."""
 
-# By scheme DataHub's platform, and where keys are looked for.
+# By scheme: DataHub's platform, and where keys are taken from.
 _PLATFORMS: Final = {
     "s3": ("s3", "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION, or AWS_PROFILE"),
     "gs": ("gcs", "GOOGLE_APPLICATION_CREDENTIALS"),
@@ -143,7 +143,7 @@ class Bucket:
         return list(self._listed(folder, is_deep=False))
 
     def walk(self, folder: str) -> Iterator[StoredFile]:
-        """Yield the files below a folder by name, each with its path from there."""
+        """Yield the files below a folder, sorted by name, each with its path relative to it."""
         return (one for one in self._listed(folder, is_deep=True) if not one.is_folder)
 
     def read(self, path: str) -> bytes:
@@ -219,7 +219,7 @@ def _amazon(fs: Any, bucket: str) -> Any:
     endpoint = environment.get("AWS_ENDPOINT_URL_S3") or environment.get("AWS_ENDPOINT_URL") or ""
     region = environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION")
     if not region and not endpoint:
-        # The bucket's own, which one need not know. Where it cannot be told the profile says it.
+        # Use the bucket's own region. If it cannot be determined, that of the AWS profile is used.
         with suppress(OSError):
             region = fs.resolve_s3_region(bucket)
     scheme, mark, host = endpoint.rstrip("/").rpartition("://")
@@ -247,7 +247,7 @@ def _azure(fs: Any) -> Any:
 
 
 def _for_duckdb(system: Any, scheme: str) -> Any:
-    """Return a file system of pyarrow as DuckDB takes one, for addresses of a scheme."""
+    """Return a file system of pyarrow in the form that DuckDB accepts, for URLs with a scheme."""
     from fsspec.implementations.arrow import ArrowFSWrapper
 
     class Wrapped(ArrowFSWrapper):  # type: ignore[misc]

@@ -66,7 +66,7 @@ _NOTE: Final = "changesetNote"
 _KEY: Final = "changesetKey"
 _STATUS: Final = "status"
 _ID: Final = re.compile(r"[0-9A-Za-z_-]{1,64}")
-# All lines with the same time have to fit in one page, and there are never as many.
+# A page has to have room for all lines with the same time; there are always fewer than this.
 _PAGE: Final = 2_500
 _GROUP: Final = 20
 _GROUP_SECONDS: Final = 1.0

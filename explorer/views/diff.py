@@ -169,7 +169,7 @@ def _brief(change: ValueChange) -> str:
 
 
 def _short(value: object) -> str:
-    """Return a short value as people write it, nothing for a long or structured one."""
+    """Return a short value as text, and an empty string for a long or structured one."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return ""
     text = line(Urn.label(str(value)), _SUMMARY_VALUES + 1)

@@ -214,7 +214,7 @@ class TreeLine:
 @dataclass(slots=True)
 class _Branch:
     urn: str
-    """Empty for a line that only refers or counts."""
+    """Empty for a line that is only a reference or a count."""
 
     entity: LineageEntity | None
     note: str = ""

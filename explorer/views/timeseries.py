@@ -51,7 +51,7 @@ __all__ = [
 
 
 class _UserCount(Camel, frozen=True):
-    """How often one user used it; charts and dashboards count views."""
+    """The number of uses by one user, for charts and dashboards the number of views."""
 
     user: str = ""
     user_email: str | None = None
@@ -202,52 +202,52 @@ class Quantile(Camel, frozen=True):
 
 
 class Histogram(Camel, frozen=True):
-    """How many values, or which part of them, lie between two boundaries next to each other."""
+    """The number or share of values between each two adjacent boundaries."""
 
     boundaries: tuple[str, ...] = ()
     heights: tuple[float, ...] = ()
 
 
 class ColumnMeasures(FieldProfile, frozen=True):
-    """What was measured of a column."""
+    """The profile of a column."""
 
     quantiles: tuple[Quantile, ...] | None = None
     histogram: Histogram | None = None
 
     @property
     def name(self) -> str:
-        """The path as people write it."""
+        """The path without types."""
         return FieldPath(self.field_path).simple
 
 
 class _Partition(Camel, frozen=True):
-    """Which part of a table was profiled."""
+    """The part of a table that was profiled."""
 
     partition: str = _WHOLE
     type: str = ""
 
 
 class TableMeasures(DatasetProfile, frozen=True):
-    """What was measured of a table, or of a part of it."""
+    """The profile of a table or of a part of it."""
 
     partition_spec: _Partition | None = None
     field_profiles: tuple[ColumnMeasures, ...] | None = None
 
     @property
     def partial(self) -> bool:
-        """Whether it is of a part of the table."""
+        """Whether it is the profile of a part of the table."""
         spec = self.partition_spec
         return spec is not None and spec.type != "FULL_TABLE" and spec.partition != _WHOLE
 
     @property
     def partition(self) -> str:
-        """The part of the table that it is of, empty for the whole."""
+        """The part of the table that was profiled, empty for the whole."""
         spec = self.partition_spec
         return spec.partition if spec is not None and spec.partition != _WHOLE else ""
 
     @property
     def columns(self) -> dict[str, ColumnMeasures]:
-        """The columns measured, by path, in order."""
+        """The profiled columns by path, in order."""
         return {one.field_path: one for one in self.field_profiles or ()}
 
 
@@ -291,7 +291,7 @@ class ColumnHistory:
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """The measures that can be drawn for it."""
+        """The measures of the column that can be drawn."""
         return tuple(one for one in MEASURES if any(True for _ in self.values(one)))
 
 
