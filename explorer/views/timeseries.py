@@ -195,7 +195,7 @@ _WHOLE = "FULL_TABLE_SNAPSHOT"
 
 
 class Quantile(Camel, frozen=True):
-    """The value below which that part of the values lies; both as profiling wrote them."""
+    """A quantile of a column and its value, both as text in the form that profiling wrote."""
 
     quantile: str = ""
     value: str = ""
