@@ -39,6 +39,7 @@ from explorer.server.search.analysis import (
 )
 from explorer.server.search.document import Document, FolderListing, FolderQuery, listed
 from explorer.server.search.engine import EngineFailed
+from explorer.server.search.entries import make_entry
 from explorer.server.search.evidence import Evidence, called, has_word, is_called
 from explorer.server.search.fields import Vocabulary
 from explorer.server.search.index_result import IndexResult, SortedIndexResult
@@ -49,7 +50,6 @@ from explorer.server.search.layers import (
     IndexSnapshot,
     Layers,
     MemoryIndex,
-    make_entry,
 )
 from explorer.server.search.plan import FoundDocument, Plan
 from explorer.server.search.query import (

@@ -18,7 +18,7 @@ import threading
 import time
 import zlib
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count, islice
 from pathlib import Path
@@ -29,7 +29,6 @@ import tantivy
 
 from explorer.errors import InUse, StorageFault, Unusable
 from explorer.files import replace_file
-from explorer.server.search.analysis import analyse
 from explorer.server.search.document import Document
 from explorer.server.search.engine import (
     EngineFailed,
@@ -39,6 +38,7 @@ from explorer.server.search.engine import (
     find_index_damage,
     link_index,
 )
+from explorer.server.search.entries import EntryWorker, make_entry
 from explorer.server.search.fields import REMOVED, Vocabulary
 from explorer.server.search.terms import FORMAT, Terms, is_term, read_document
 from explorer.server.store import Store, log_mark
@@ -50,7 +50,6 @@ __all__ = [
     "Layers",
     "MemoryIndex",
     "is_index_file",
-    "make_entry",
     "note_problem",
     "read_problems",
 ]
@@ -285,15 +284,6 @@ def _clear(directory: Path) -> None:
             path.unlink()
 
 
-def make_entry(terms: Terms, vocabulary: Vocabulary, document: Document) -> tantivy.Document | None:
-    """Convert a document to an entry of the index; `None`, and a log message, if that fails."""
-    try:
-        return terms.make(analyse(vocabulary, document))
-    except (ValueError, TypeError):
-        _log.exception("%s cannot be indexed and will not be found", document.urn)
-        return None
-
-
 class MemoryIndex:
     """The changed documents that the index on disk lacks, and an in-memory index of them.
 
@@ -396,6 +386,14 @@ _MOST_MISSING = 200
 # For this long after a search, changes are added to the in-memory index as they arrive, before the
 # next search needs them.
 _SEARCHED_SECONDS = 5.0
+# After so many changes without a pause or a search between them, entries are made in another
+# process; so many changes may be queued for it. It gets them in chunks, or what there is after a
+# pause; a few entries are made here.
+_BULK_AFTER = 500
+_MOST_QUEUED = 400
+_CHUNK = 100
+_CHUNK_SECONDS = 0.2
+_FEW_ENTRIES = 10
 _numbers = count(1)
 
 
@@ -468,6 +466,10 @@ class Layers:
         self._changed_at = 0.0
         self._retry_at = 0.0
         self._is_closing = False
+        # How many changes came without a pause, and whether the drainer is to write those queued.
+        self._streak = 0
+        self._is_deferred = False
+        self._worker = EntryWorker(self._base.terms, vocabulary)
         # `_lock` is held for moments only. `_writing` is held while the writer of the index on disk
         # is used, and `_viewing` while the in-memory indexes are, both also during commits.
         self._lock = threading.Lock()
@@ -493,7 +495,10 @@ class Layers:
         """Add changes. They can be found when this returns; it does not wait for a commit."""
         left = iter(documents)
         while part := list(islice(left, _AT_ONCE)):
-            self._queue([self._prepared(document) for document in part])
+            if self._is_bulk(len(part)):
+                self._defer([_Change(document.urn, document) for document in part])
+            else:
+                self._queue([self._prepared(document) for document in part])
         self._queue([_Change(urn) for urn in gone], offset)
 
     def link_to(self, target: Path) -> bool:
@@ -622,40 +627,78 @@ class Layers:
         """Stop the drainer and release the directory. Pending changes are not committed."""
         with self._changed:
             self._is_closing = True
-            self._changed.notify()
+            self._changed.notify_all()
         self._drainer.join()
         with self._writing:
+            self._worker.close()
             self._base.close()
 
     def _prepared(self, document: Document) -> _Change:
         entry = make_entry(self._base.terms, self._vocabulary, document)
         return _Change(document.urn, None if entry is None else document, entry)
 
+    def _is_bulk(self, count: int) -> bool:
+        """Count changes that are about to be applied; return whether they are of a bulk load during
+        which nobody searches."""
+        with self._lock:
+            now = time.monotonic()
+            if now - self._changed_at > _DRAIN_FEW_SECONDS:
+                self._streak = 0
+            self._streak += count
+            is_searched = now - self._viewed_at < _SEARCHED_SECONDS
+            if self._streak <= _BULK_AFTER or is_searched or now < self._retry_at:
+                return False
+            return self._worker.is_useful
+
+    def _defer(self, changes: list[_Change]) -> None:
+        """Queue changes whose entries the drainer has made; wait while too many are queued."""
+        with self._changed:
+            self._add_queued(changes)
+            self._is_deferred = True
+            self._changed.notify_all()
+            self._changed.wait_for(
+                lambda: (
+                    len(self._queued) < _MOST_QUEUED or not self._is_deferred or self._is_closing
+                )
+            )
+
     def _queue(self, changes: list[_Change], offset: int | None = None) -> None:
         with self._changed:
-            for change in changes:
-                if self._is_older(change.urn):
-                    self._pending.replacing.add(change.urn)
-                self._pending.put(*change)
-                self._note_change()
-            self._queued += changes
+            self._add_queued(changes)
             if offset is not None:
                 self._queued.append(offset)
-            self._changed_at = time.monotonic()
-            self._note_waiting()
+            if self._is_deferred:
+                # Behind those that the drainer writes.
+                return
         if time.monotonic() - self._viewed_at < _SEARCHED_SECONDS:
             self._prepare()
         # The thread that applies changes also writes them, unless a commit is running: if another
         # thread wrote them, both would wait for the interpreter lock at every entry.
         if time.monotonic() >= self._retry_at and self._writing.acquire(blocking=False):
             try:
-                self._write_queued()
-            except Unusable:
-                _log.exception("the search index cannot be written; trying again")
-                self._requeue()
-                self._on_failure()
+                self._write_or_requeue()
             finally:
                 self._writing.release()
+
+    def _add_queued(self, changes: list[_Change]) -> None:
+        """Add changes to those pending and to those to be written. `_lock` is held."""
+        for change in changes:
+            if self._is_older(change.urn):
+                self._pending.replacing.add(change.urn)
+            self._pending.put(*change)
+            self._note_change()
+        self._queued += changes
+        self._changed_at = time.monotonic()
+        self._note_waiting()
+
+    def _write_or_requeue(self) -> None:
+        """Write what is queued; if that fails, later. `_writing` is held."""
+        try:
+            self._write_queued()
+        except Unusable:
+            _log.exception("the search index cannot be written; trying again")
+            self._requeue()
+            self._on_failure()
 
     def _is_older(self, urn: str) -> bool:
         """Return whether an index older than the pending changes may have a document of a URN.
@@ -693,19 +736,39 @@ class Layers:
     def _write_queued(self) -> None:
         """Pass the queued changes to the writer, in order. `_writing` is held."""
         while True:
-            with self._lock:
-                if not self._queued:
-                    return
-                step = self._queued.popleft()
-            if isinstance(step, int):
-                self._written.append(step)
-                self._written_offset = max(self._written_offset, step)
-                continue
-            urn, document, entry = step
-            self._written.append(_Change(urn, document))
-            if entry is None and document is not None:
-                entry = make_entry(self._base.terms, self._vocabulary, document)
-            self._base.put(urn, entry)
+            with self._changed:
+                steps = [self._queued.popleft() for _ in range(min(len(self._queued), _CHUNK))]
+                self._written += [
+                    step if isinstance(step, int) else _Change(step.urn, step.document)
+                    for step in steps
+                ]
+                self._is_deferred = self._is_deferred and bool(self._queued)
+                self._changed.notify_all()
+            if not steps:
+                return
+            for step, entry in zip(steps, self._entries(steps), strict=True):
+                if isinstance(step, int):
+                    self._written_offset = max(self._written_offset, step)
+                else:
+                    self._base.put(step.urn, entry)
+
+    def _entries(self, steps: Sequence[_Step]) -> list[tantivy.Document | None]:
+        """Return the entry of each step; `None` for an offset and for a URN that is removed."""
+        found: list[tantivy.Document | None] = []
+        missing: list[tuple[int, Document]] = []
+        for at, step in enumerate(steps):
+            entry = None if isinstance(step, int) else step.entry
+            found.append(entry)
+            if entry is None and not isinstance(step, int) and step.document is not None:
+                missing.append((at, step.document))
+        documents = [document for _, document in missing]
+        if len(documents) > _FEW_ENTRIES:
+            made = self._worker.make(documents)
+        else:
+            made = [make_entry(self.terms, self._vocabulary, one) for one in documents]
+        for (at, _), entry in zip(missing, made, strict=True):
+            found[at] = entry
+        return found
 
     def _requeue(self) -> None:
         """Queue again, after a failure, everything that was written since the last commit."""
@@ -714,31 +777,43 @@ class Layers:
             self._written.clear()
             self._written_offset = self._base.offset
             self._retry_at = time.monotonic() + _RETRY_SECONDS
+            self._is_deferred = False
+            self._changed.notify_all()
 
     def _note_waiting(self) -> None:
         if self._waiting_since is None and len(self._pending):
             self._waiting_since = time.monotonic()
-            self._changed.notify()
+            self._changed.notify_all()
         elif len(self._pending) >= _DRAIN_DOCUMENTS:
-            self._changed.notify()
+            self._changed.notify_all()
 
     def _drain_when_due(self) -> None:
-        while self._wait_until_due():
+        while (work := self._next_work()) is not None:
             try:
-                self.drain()
+                work()
             except Exception:  # noqa: BLE001 - the thread goes on; what is pending stays in memory
                 _log.exception("the search index cannot be written; trying again")
                 self._on_failure()
 
-    def _wait_until_due(self) -> bool:
-        """Wait until a drain is due and return true; return false when the index is closing."""
+    def _next_work(self) -> Callable[[], None] | None:
+        """Wait until a drain is due or changes are to be written, and return what does it; return
+        `None` when the index is closing."""
         with self._changed:
             while not self._is_closing:
                 due_in = self._due_in_seconds()
                 if due_in is not None and due_in <= 0:
-                    return True
+                    return self.drain
+                if self._is_deferred:
+                    chunk_in = self._changed_at + _CHUNK_SECONDS - time.monotonic()
+                    if len(self._queued) >= _CHUNK or chunk_in <= 0:
+                        return self._write_deferred
+                    due_in = chunk_in if due_in is None else min(due_in, chunk_in)
                 self._changed.wait(due_in)
-            return False
+            return None
+
+    def _write_deferred(self) -> None:
+        with self._writing:
+            self._write_or_requeue()
 
     def _due_in_seconds(self) -> float | None:
         if self._waiting_since is None:

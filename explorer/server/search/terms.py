@@ -516,7 +516,18 @@ class Terms:
         return index
 
     def make(self, analysed: AnalysedDocument) -> tantivy.Document:
-        """Return a document as an entry of the index; about 0.1 ms."""
+        """Return a document as an entry of the index; about 0.5 ms for a table of 15 columns."""
+        return self.entry(self.values(analysed))
+
+    def entry(self, values: dict[str, Any]) -> tantivy.Document:
+        """Return the entry with the given values, as `values` makes them; about 0.03 ms."""
+        return tantivy.Document.from_dict(values, self.schema)
+
+    def values(self, analysed: AnalysedDocument) -> dict[str, Any]:
+        """Return the values of an entry for a document, by the name of the index's field.
+
+        They are what msgpack can encode, and depend on nothing but the document and the registry.
+        """
         document = analysed.document
         values = {**document.fields, **{name: values_of(document, name) for name in VIRTUAL}}
         names = self._kept_names(document)
@@ -565,7 +576,7 @@ class Terms:
         kept["used"] = document.usage
         kept["numbers"] = {name: codes for name, codes in numbers.items() if codes}
         kept["sorts"] = sorts
-        return tantivy.Document.from_dict(kept, self.schema)
+        return kept
 
     def kept(self, document: Document) -> Document:
         """Return a document as it is read back.

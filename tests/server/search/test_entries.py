@@ -1,0 +1,218 @@
+"""A bulk load whose index entries are made in another process."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from explorer.metadata import Registry
+from explorer.query import Filter
+from explorer.server.search import entries, layers
+from explorer.server.search.document import Document
+from explorer.server.search.entries import EntryWorker
+from explorer.server.search.index import SearchIndex
+from explorer.server.search.query import SearchQuery
+
+Make = Callable[..., Document]
+COUNT = 400
+
+
+@pytest.fixture
+def index(
+    tmp_path: Path, registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[SearchIndex]:
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(layers, "_BULK_AFTER", 100)
+    index = SearchIndex(tmp_path / "index", registry)
+    yield index
+    index.close()
+
+
+@pytest.fixture(scope="module")
+def documents(dataset: Make) -> list[Document]:
+    def columns(number: int) -> list[dict[str, object]]:
+        return [
+            {"fieldPath": f"customer_id_{number}", "type": {}, "description": "Größe – ½ °C"},
+            {"fieldPath": "struct.inner", "type": {}},
+        ]
+
+    return [
+        dataset(
+            f"shop.orders_{number}",
+            schemaMetadata={"fields": columns(number)},
+            datasetProperties={
+                "description": f"All orders of day {number}.",
+                "customProperties": {"team": "sales"},
+            },
+            globalTags={"tags": [{"tag": "urn:li:tag:PII"}]},
+            browsePathsV2={"path": [{"id": "shop"}, {"id": f"part {number % 7}"}]},
+            usage=float(number),
+        )
+        for number in range(COUNT)
+    ]
+
+
+def worker(index: SearchIndex) -> EntryWorker:
+    return index._layers._worker
+
+
+def load(index: SearchIndex, documents: list[Document], first: int = 1) -> None:
+    for begin in range(0, len(documents), 40):
+        index.apply(first + begin, documents[begin : begin + 40])
+
+
+def found(index: SearchIndex, text: str) -> list[str]:
+    page = index.search(SearchQuery(text, ("dataset",), Filter(), 0, 3))
+    return [hit.urn for hit in page.hits]
+
+
+def test_a_bulk_load_is_indexed_as_if_every_entry_was_made_here(
+    index: SearchIndex, documents: list[Document], registry: Registry
+) -> None:
+    load(index, documents)
+    index.flush()
+    assert worker(index)._process is not None
+    here = SearchIndex(None, registry)
+    for document in documents:
+        here.apply(1, [document])
+    try:
+        for text in ("customer_id_210", "day 399", "Größe", "PII", "team:sales", "orders_35*"):
+            one, other = (
+                each.search(SearchQuery(text, ("dataset",), Filter(), 0, 50))
+                for each in (index, here)
+            )
+            assert one == other
+            assert one.total > 0
+    finally:
+        here.close()
+    assert all(index.holds(document) for document in documents)
+    assert index.committed_offset > 1
+
+
+def test_what_is_loaded_is_found_at_once(index: SearchIndex, documents: list[Document]) -> None:
+    load(index, documents)
+    assert found(index, "customer_id_399") == [documents[399].urn]
+    assert found(index, "customer_id_278") == [documents[278].urn]
+
+
+def test_a_process_that_is_killed_is_started_again(
+    index: SearchIndex, documents: list[Document], caplog: pytest.LogCaptureFixture
+) -> None:
+    load(index, documents[:200])
+    index.flush()
+    process = worker(index)._process
+    assert process is not None
+    process.kill()
+    load(index, documents[200:], 201)
+    index.flush()
+    again = worker(index)._process
+    assert again is not None
+    assert again.pid != process.pid
+    assert all(index.holds(document) for document in documents)
+    assert caplog.messages == []
+
+
+def test_where_no_process_can_be_started_entries_are_made_here(
+    index: SearchIndex,
+    documents: list[Document],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(entries, "_COMMAND", (sys.executable, "-c", "print('not a message')"))
+    load(index, documents)
+    index.flush()
+    assert all(index.holds(document) for document in documents)
+    assert [message.partition(" (")[0] for message in caplog.messages] == [
+        "index entries cannot be made in another process"
+    ]
+
+
+def test_a_process_that_does_not_answer_is_ended(
+    index: SearchIndex, documents: list[Document], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(entries, "_COMMAND", (sys.executable, "-c", "import time; time.sleep(600)"))
+    monkeypatch.setattr(entries, "_ANSWER_SECONDS", 0.2)
+    load(index, documents)
+    index.flush()
+    assert all(index.holds(document) for document in documents)
+    assert worker(index)._process is None
+
+
+def test_text_that_cannot_be_encoded_keeps_only_its_own_document_out(
+    index: SearchIndex, documents: list[Document], dataset: Make
+) -> None:
+    bad = dataset("shop.bad", datasetProperties={"description": "half a \ud83d pair"})
+    load(index, [*documents[:160], bad, *documents[160:200]])
+    index.flush()
+    assert all(index.holds(document) for document in documents[:200])
+    assert worker(index).is_useful
+
+
+def test_the_process_ends_when_there_is_no_work(
+    index: SearchIndex, documents: list[Document], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short = (
+        "from explorer.server.search import entries; entries._IDLE_SECONDS = 0.2; entries.main()"
+    )
+    monkeypatch.setattr(entries, "_COMMAND", (sys.executable, "-c", short))
+    load(index, documents[:200])
+    index.flush()
+    process = worker(index)._process
+    assert process is not None
+    assert process.wait(30) == 0
+    load(index, documents[200:], 201)
+    index.flush()
+    assert all(index.holds(document) for document in documents)
+
+
+def test_the_process_ends_with_a_service_that_is_killed() -> None:
+    program = """
+import sys, time
+from explorer.metadata import Urn, load_registry
+from explorer.server.search.document import build_document
+from explorer.server.search.entries import EntryWorker
+from explorer.server.search.fields import Vocabulary
+from explorer.server.search.terms import Terms
+registry = load_registry()
+vocabulary = Vocabulary(registry)
+worker = EntryWorker(Terms(vocabulary), vocabulary)
+worker._off_until = 0.0
+made = worker.make([build_document(registry, Urn.dataset("hive", "a", "PROD"), {})])
+print(worker._process.pid, len(made), flush=True)
+time.sleep(600)
+"""
+    with subprocess.Popen(
+        (sys.executable, "-c", program), stdout=subprocess.PIPE, text=True
+    ) as service:
+        assert service.stdout is not None
+        pid, made = map(int, service.stdout.readline().split())
+        assert made == 1
+        os.kill(pid, 0)
+        service.kill()
+    deadline = time.monotonic() + 60
+    while is_running(pid):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_an_interrupt_at_the_terminal_does_not_reach_the_process(
+    index: SearchIndex, documents: list[Document]
+) -> None:
+    load(index, documents[:200])
+    index.flush()
+    process = worker(index)._process
+    assert process is not None
+    assert os.getpgid(process.pid) != os.getpgrp()
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process runs, and is not only waiting for its parent to look at its end."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
