@@ -46,7 +46,7 @@ _DBT: Final = "dbt"
 _ASPECTS: Final = ("schemaMetadata", "siblings", "status")
 _MOST_NAMESAKES: Final = 200
 _SETTINGS: Final = "dbt_project.yml"
-_SUFFIXES: Final = (".sql", ".csv", ".yml", ".yaml")
+_SUFFIXES: Final = (".sql", ".csv", ".yml", ".yaml", ".py")
 _FOLDERS: Final = {
     "model": ("model-paths", "source-paths", "models"),
     "seed": ("seed-paths", "data-paths", "seeds"),
@@ -305,12 +305,12 @@ class _DbtProject:
     def files(self, kind: str) -> dict[str, str]:
         """Return the files of a kind (`model`, `seed`, `snapshot` or `macro`) by their dbt names,
         which are the file names without suffix."""
-        suffix = ".csv" if kind == "seed" else ".sql"
+        suffixes = {"seed": (".csv",), "model": (".sql", ".py")}.get(kind, (".sql",))
         starts = tuple(f"{self._prefix}{folder}" for folder in self._folders(kind))
         return {
             PurePosixPath(name).stem: name
             for name in self._commit.files
-            if name.startswith(starts) and name.endswith(suffix)
+            if name.startswith(starts) and name.endswith(suffixes)
         }
 
     @cached_property
@@ -356,7 +356,9 @@ class _DbtProject:
             header = next(csv.reader(text.splitlines()), [])
             return [DefinedColumn(one.strip()) for one in header]
         if file.endswith(".py"):
-            raise NotUnderstood("it is Python")
+            raise NotUnderstood(
+                "it is a Python model, and its columns cannot be read from its text"
+            )
         raw, compiled = self._compiled.get(name, ("", ""))
         template = _Template(self, text)
         sql = compiled if compiled and raw.strip() == text.strip() else template.render()

@@ -217,6 +217,19 @@ def test_a_model_that_only_dbt_can_render_is_told_or_taken_from_the_manifest(
     assert (changes(found), found.skipped) == (["orders paid dropped"], [])
 
 
+def test_a_python_model_is_told_and_its_removal_found(
+    repository: Repository, cat: Catalog, warehouse: str
+) -> None:
+    path = "dbt/models/orders.py"
+    repository.commit({"dbt/models/orders.sql": None, path: "def model(dbt, session): ..."})
+    (skipped,) = read(repository, cat).skipped
+    assert skipped.subject == path
+    assert "Python model" in skipped.reason
+    repository.commit({path: None})
+    found = read(repository, cat)
+    assert (changes(found), found.skipped) == (["orders dropped"], [])
+
+
 def test_only_what_the_branch_itself_changes_counts(
     repository: Repository, cat: Catalog, warehouse: str
 ) -> None:
