@@ -503,7 +503,7 @@ def read_filters(texts: Sequence[str], catalog: "Catalog") -> "Filter":
 
     found = Filter()
     for text in texts:
-        found = found.narrowed_by(read_filter(text, catalog.registry))
+        found = found.and_(read_filter(text, catalog.registry))
     return found
 
 
@@ -512,7 +512,7 @@ class DatasetArguments(TypedDict):
 
     urns: Sequence[str]
     text: str
-    narrowed_by: "Filter"
+    filter: "Filter"
     folder: str | None
 
 
@@ -547,16 +547,16 @@ class DatasetChoice:
         from explorer.errors import InvalidInput
         from explorer.query.filters import all_of
 
-        narrowed_by = read_filters(self.filters, catalog)
+        filter = read_filters(self.filters, catalog)
         if owners:
-            narrowed_by = narrowed_by.narrowed_by(all_of(_owned_by(owners)))
+            filter = filter.and_(all_of(_owned_by(owners)))
         urns = read_urns(self.urns)
         if self.urns and not urns:
             raise InvalidInput("no URN on standard input; give one per line")
         return {
             "urns": urns,
             "text": self.text or "*",
-            "narrowed_by": narrowed_by,
+            "filter": filter,
             "folder": self.folder,
         }
 

@@ -243,7 +243,7 @@ def _urns_from(catalog: "Catalog", begun: str) -> _Items:
         return [offer for offer in offers if offer.value.startswith(begun)]
     page = catalog.search(
         entity=entity,
-        narrowed_by=all_of(Criterion("urn", (begun,), "START_WITH")),
+        filter=all_of(Criterion("urn", (begun,), "START_WITH")),
         count=_MAX_ITEMS,
     )
     found = sorted(str(hit.urn) for hit in page if str(hit.urn).startswith(begun))

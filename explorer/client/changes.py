@@ -37,13 +37,13 @@ def change_query(
     return "".join(parts) + ("" if values else "&values=false")
 
 
-def changes_request(after: int | None, limit: int, narrowed: ChangeQuery) -> Request:
+def changes_request(after: int | None, limit: int, query: ChangeQuery) -> Request:
     """Return a request for the changes after an offset, or from the first in the log."""
     begin = "" if after is None else f"after={after}&"
-    return Request("GET", f"/changes?{begin}limit={limit}{narrowed}")
+    return Request("GET", f"/changes?{begin}limit={limit}{query}")
 
 
-def stream_request(after: int, narrowed: ChangeQuery, *, resumed: bool) -> Request:
+def stream_request(after: int, query: ChangeQuery, *, resumed: bool) -> Request:
     """Return a request for the stream of changes after an offset.
 
     `resumed` is true if it continues an earlier stream.
@@ -51,7 +51,7 @@ def stream_request(after: int, narrowed: ChangeQuery, *, resumed: bool) -> Reque
     headers = [("Accept", "text/event-stream")]
     if resumed:
         headers.append(("Last-Event-ID", str(after)))
-    return Request("GET", f"/changes/stream?after={after}{narrowed}", headers=tuple(headers))
+    return Request("GET", f"/changes/stream?after={after}{query}", headers=tuple(headers))
 
 
 @read_as("changes")
@@ -174,8 +174,8 @@ class ChangeLogMethods(CatalogMethods):
 
         Example: `cat.changes(limit=10)`
         """
-        narrowed = change_query(urns, aspects, entities, values=values)
-        return await self._log_page(after, limit, narrowed)
+        query = change_query(urns, aspects, entities, values=values)
+        return await self._log_page(after, limit, query)
 
     async def every_change(
         self,
@@ -192,10 +192,10 @@ class ChangeLogMethods(CatalogMethods):
 
         Example: `sum(1 for change in cat.every_change(urns=[urn]))`
         """
-        narrowed = change_query(urns, aspects, entities, values=values)
+        query = change_query(urns, aspects, entities, values=values)
         at = after
         while True:
-            page = await self._log_page(at, _PAGE, narrowed)
+            page = await self._log_page(at, _PAGE, query)
             for change in page:
                 yield change
             if not page.truncated:
@@ -219,14 +219,14 @@ class ChangeLogMethods(CatalogMethods):
 
         Example: `next(cat.follow(0))`
         """
-        narrowed = change_query(urns, aspects, entities, values=True)
-        at = (await self._log_page(0, 0, narrowed)).head if after is None else after
+        query = change_query(urns, aspects, entities, values=True)
+        at = (await self._log_page(0, 0, query)).head if after is None else after
         await self._check_log()
         clock = asyncio.get_running_loop().time
         pause, heard, resumed = _FIRST_PAUSE_SECONDS, clock(), False
         while True:
             try:
-                source = self._streamed(at, narrowed, resumed=resumed)
+                source = self._streamed(at, query, resumed=resumed)
                 async with aclosing(source) as pieces:
                     async for offset, change in pieces:
                         at, heard, pause = offset, clock(), _FIRST_PAUSE_SECONDS
@@ -242,16 +242,16 @@ class ChangeLogMethods(CatalogMethods):
             resumed = True
             await asyncio.sleep(pause)
             pause = min(2 * pause, _LAST_PAUSE_SECONDS)
-        async with aclosing(self._polled(at, narrowed)) as changes:
+        async with aclosing(self._polled(at, query)) as changes:
             async for change in changes:
                 yield change
 
     async def _streamed(
-        self, after: int, narrowed: ChangeQuery, *, resumed: bool
+        self, after: int, query: ChangeQuery, *, resumed: bool
     ) -> AsyncGenerator[tuple[int, ChangeEvent | None], None]:
         """Yield the offset reached with each change, and with `None` when there was no change."""
         at, reader = after, EventReader()
-        request = stream_request(after, narrowed, resumed=resumed)
+        request = stream_request(after, query, resumed=resumed)
         async with aclosing(self._connection.stream(request)) as lines:
             async for line in lines:
                 piece = reader.read(line)
@@ -262,10 +262,10 @@ class ChangeLogMethods(CatalogMethods):
                     # No change, but a sign that the server is alive.
                     yield at, None
 
-    async def _polled(self, after: int, narrowed: ChangeQuery) -> AsyncGenerator[ChangeEvent, None]:
+    async def _polled(self, after: int, query: ChangeQuery) -> AsyncGenerator[ChangeEvent, None]:
         at = after
         while True:
-            page = await self._log_page(at, _PAGE, narrowed)
+            page = await self._log_page(at, _PAGE, query)
             for change in page:
                 yield change
             if page.truncated:
@@ -274,9 +274,9 @@ class ChangeLogMethods(CatalogMethods):
                 at = page.next
                 await asyncio.sleep(_POLL_SECONDS)
 
-    async def _log_page(self, after: int | None, limit: int, narrowed: ChangeQuery) -> ChangePage:
+    async def _log_page(self, after: int | None, limit: int, query: ChangeQuery) -> ChangePage:
         await self._check_log()
-        request = changes_request(after, limit, narrowed)
+        request = changes_request(after, limit, query)
         return parse_changes((await self._connection.ask(request, fresh=True)).body)
 
     async def _check_log(self) -> None:

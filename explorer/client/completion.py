@@ -93,10 +93,10 @@ query autoCompleteForMultiple($input: AutoCompleteMultipleInput!) {
 """
 
 
-def autocomplete_request(text: str, entity: str, limit: int, narrowed_by: Filter) -> Request:
+def autocomplete_request(text: str, entity: str, limit: int, filter: Filter) -> Request:
     """Return a request for the names of one entity type that complete a text."""
     body: dict[str, Any] = {"query": text, "entity": entity, "limit": limit}
-    return action("/entities", "autocomplete", body | filter_of(narrowed_by))
+    return action("/entities", "autocomplete", body | filter_of(filter))
 
 
 def suggest_request(text: str, entities: Sequence[str], limit: int) -> Request:
@@ -288,7 +288,7 @@ class CompletionMethods(SearchMethods):
         text: str,
         *,
         entity: str = "dataset",
-        narrowed_by: Filter | str | None = None,
+        filter: Filter | str | None = None,
         limit: int = 10,
         superseding: str | None = None,
     ) -> tuple[str, ...]:
@@ -297,10 +297,10 @@ class CompletionMethods(SearchMethods):
 
         `superseding` is as in `search`.
 
-        Example: `cat.autocomplete("ord", narrowed_by="platform:snowflake")`
+        Example: `cat.autocomplete("ord", filter="platform:snowflake")`
         """
-        narrowing = await self._adapted(filter_from(narrowed_by, self.registry))
-        request = autocomplete_request(text, entity, limit, narrowing)
+        adapted = await self._adapted(filter_from(filter, self.registry))
+        request = autocomplete_request(text, entity, limit, adapted)
         body = await self._latest.run(superseding, self._connection.send(request))
         return parse_autocomplete(body)[0]
 

@@ -319,8 +319,8 @@ class ListSource:
         page = await catalog.search(
             "*",
             entity=self.types[0] if len(self.types) == 1 else self.types,
-            narrowed_by=self.among,
-            sorted_by="name" if self._sortable(catalog.registry) else None,
+            filter=self.among,
+            sort="name" if self._sortable(catalog.registry) else None,
             start=start,
             count=min(count, max(1, WINDOW - start)),
         )

@@ -663,16 +663,16 @@ class SearchMethods(FilterMethods):
         text: str = "*",
         *,
         entity: str | Sequence[str] | None = None,
-        narrowed_by: Filter | str | None = None,
-        sorted_by: "str | Sequence[Order] | None" = None,
+        filter: Filter | str | None = None,
+        sort: "str | Sequence[Order] | None" = None,
         start: int = 0,
         count: int = 20,
         superseding: str | None = None,
     ) -> SearchPage:
         """Return a page of the entities that match `text`, with the facets of the whole result.
 
-        Hits come best match first, or in the order of `sorted_by`. All entity types are searched
-        unless `entity` names some. `narrowed_by` and `sorted_by` accept text in the query language
+        Hits come best match first, or in the order of `sort`. All entity types are searched
+        unless `entity` names some. `filter` and `sort` accept text in the query language
         (`explorer.query`). Soft-deleted entities are left out unless the filter has a condition on
         `removed`. One request; a second if nothing matches and the server suggests another
         spelling.
@@ -681,8 +681,8 @@ class SearchMethods(FilterMethods):
         `Superseded`.
         """
         types = entity if isinstance(entity, str) and entity else entity_types_from(entity or ())
-        adapted = await self._adapted(filter_from(narrowed_by, self.registry))
-        query = SearchParameters(text, types, adapted, sort_from(sorted_by, self.registry))
+        adapted = await self._adapted(filter_from(filter, self.registry))
+        query = SearchParameters(text, types, adapted, sort_from(sort, self.registry))
         page = await self._search_page(query, start, count, superseding)
         if page.total or page.suggested in (None, text):
             return page
@@ -695,7 +695,7 @@ class SearchMethods(FilterMethods):
         text: str = "*",
         *,
         entity: str | Sequence[str] | None = None,
-        narrowed_by: Filter | str | None = None,
+        filter: Filter | str | None = None,
         names: Sequence[str] | None = None,
     ) -> tuple[Facet, ...]:
         """Return the facets of a search: the values of each field with the number of entities.
@@ -705,7 +705,7 @@ class SearchMethods(FilterMethods):
 
         Example: `cat.facets("orders", entity="dataset")`
         """
-        page = await self.search(text, entity=entity, narrowed_by=narrowed_by, count=0)
+        page = await self.search(text, entity=entity, filter=filter, count=0)
         if names is None:
             return page.facets
         found = {facet.name: facet for facet in page.facets}
@@ -761,8 +761,8 @@ class SearchMethods(FilterMethods):
         text: str = "*",
         *,
         entity: str | Sequence[str] | None = None,
-        narrowed_by: Filter | str | None = None,
-        sorted_by: "str | Sequence[Order] | None" = None,
+        filter: Filter | str | None = None,
+        sort: "str | Sequence[Order] | None" = None,
         page_size: int = _HITS,
         limit: int | None = None,
     ) -> Pager[Hit]:
@@ -777,8 +777,8 @@ class SearchMethods(FilterMethods):
         query = SearchParameters(
             text,
             entity_types_from(entity),
-            filter_from(narrowed_by, self.registry),
-            sort_from(sorted_by, self.registry),
+            filter_from(filter, self.registry),
+            sort_from(sort, self.registry),
         )
         walk = self._walk_hits(query, _size(page_size, limit))
         return Pager(walk, key=_urn_of, limit=limit)
@@ -787,7 +787,7 @@ class SearchMethods(FilterMethods):
         self,
         entity: str | Sequence[str] | None = None,
         *,
-        narrowed_by: Filter | str | None = None,
+        filter: Filter | str | None = None,
         include_removed: bool = False,
         page_size: int = _URNS,
         limit: int | None = None,
@@ -797,9 +797,9 @@ class SearchMethods(FilterMethods):
         Only those that match the filter, in the server's order; `include_removed` adds soft-deleted
         ones. One request for each page.
 
-        Example: `list(cat.urns("dataset", narrowed_by="NOT owners:*"))`
+        Example: `list(cat.urns("dataset", filter="NOT owners:*"))`
         """
-        types, given = entity_types_from(entity), filter_from(narrowed_by, self.registry)
+        types, given = entity_types_from(entity), filter_from(filter, self.registry)
         query = SearchParameters(
             types=types, filter=with_removed(given) if include_removed else given
         )
@@ -833,7 +833,7 @@ class SearchMethods(FilterMethods):
         urns: Sequence[Urn] = (),
         *,
         text: str = "*",
-        narrowed_by: Filter | str | None = None,
+        filter: Filter | str | None = None,
         folder: str | None = None,
         start: int = 0,
         count: int = 1_000,
@@ -847,9 +847,9 @@ class SearchMethods(FilterMethods):
         The datasets are those in `urns`, those in and below `folder`, or those that a search for
         `text` finds. Needs a server with `Abilities.stewardship`.
 
-        Example: `cat.undescribed(narrowed_by="platform:snowflake", count=20)`
+        Example: `cat.undescribed(filter="platform:snowflake", count=20)`
         """
-        body = await self._datasets_meant(urns, text, narrowed_by, folder)
+        body = await self._datasets_meant(urns, text, filter, folder)
         body |= {"start": start, "count": count, "days": days}
         answer = await self._connection.send(action("/stewardship", "worklist", body))
         return _read_described(answer, "worklist", UndescribedPage)
@@ -859,7 +859,7 @@ class SearchMethods(FilterMethods):
         urns: Sequence[Urn] = (),
         *,
         text: str = "*",
-        narrowed_by: Filter | str | None = None,
+        filter: Filter | str | None = None,
         folder: str | None = None,
         by: str | None = None,
     ) -> DescribedCounts:
@@ -870,7 +870,7 @@ class SearchMethods(FilterMethods):
 
         Example: `cat.described(by="platform")`
         """
-        body = await self._datasets_meant(urns, text, narrowed_by, folder)
+        body = await self._datasets_meant(urns, text, filter, folder)
         answer = await self._connection.send(action("/stewardship", "coverage", body | {"by": by}))
         return _read_described(answer, "coverage", DescribedCounts)
 
@@ -879,7 +879,7 @@ class SearchMethods(FilterMethods):
         urns: Sequence[Urn] = (),
         *,
         text: str = "*",
-        narrowed_by: Filter | str | None = None,
+        filter: Filter | str | None = None,
         folder: str | None = None,
         by: str | None = None,
         days: int = 90,
@@ -893,7 +893,7 @@ class SearchMethods(FilterMethods):
 
         Example: `cat.described_trend(days=30)`
         """
-        body = await self._datasets_meant(urns, text, narrowed_by, folder)
+        body = await self._datasets_meant(urns, text, filter, folder)
         body |= {"by": by, "days": days, "every": every}
         answer = await self._connection.send(action("/stewardship", "trend", body))
         return _read_described(answer, "trend", DescribedTrend)
@@ -902,7 +902,7 @@ class SearchMethods(FilterMethods):
         self,
         urns: Sequence[Urn],
         text: str,
-        narrowed_by: Filter | str | None,
+        filter: Filter | str | None,
         folder: str | None,
     ) -> dict[str, Any]:
         body: dict[str, Any] = {}
@@ -912,7 +912,7 @@ class SearchMethods(FilterMethods):
             body["input"] = text
         if folder is not None:
             body["folder"] = folder
-        return body | filter_of(await self._adapted(filter_from(narrowed_by, self.registry)))
+        return body | filter_of(await self._adapted(filter_from(filter, self.registry)))
 
     async def _search_page(
         self, query: SearchParameters, start: int, count: int, superseding: str | None

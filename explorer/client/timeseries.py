@@ -25,7 +25,7 @@ def timeseries_request(
     limit: int | None,
     *,
     latest: bool = False,
-    narrowed_by: Filter | None = None,
+    filter: Filter | None = None,
 ) -> Request:
     """Return a request for points of a timeseries aspect between two times, both inclusive."""
     body: dict[str, Any] = {"urn": str(urn), "entity": urn.entity_type, "aspect": name}
@@ -37,8 +37,8 @@ def timeseries_request(
         body["limit"] = limit
     if latest:
         body["latestValue"] = True
-    if narrowed_by:
-        body["filter"] = narrowed_by.to_wire()
+    if filter:
+        body["filter"] = filter.to_wire()
     return action("/aspects", "getTimeseriesAspectValues", body)
 
 
@@ -133,19 +133,19 @@ class TimeseriesMethods(CatalogMethods):
         end: datetime | None = None,
         limit: int | None = None,
         latest: bool = False,
-        narrowed_by: Filter | None = None,
+        filter: Filter | None = None,
     ) -> Timeseries:
         """Return points of a timeseries aspect, oldest first, between two times, both inclusive.
 
         `start` and `end` need a time zone. The server returns the newest points, at most `limit` or
-        10,000; with `latest` only the newest. `narrowed_by` filters by the points' own fields, such
-        as `partitionSpec.partition`, for equality. One request. Raises `InvalidInput` for a time
-        without a time zone.
+        10,000; with `latest` only the newest. `filter` has conditions on the points' own fields,
+        such as `partitionSpec.partition`, for equality. One request. Raises `InvalidInput` for a
+        time without a time zone.
 
         Example: `cat.timeseries(urn, "datasetProfile", limit=1)`
         """
         request = timeseries_request(
-            Urn.parse(urn), aspect, start, end, limit, latest=latest, narrowed_by=narrowed_by
+            Urn.parse(urn), aspect, start, end, limit, latest=latest, filter=filter
         )
         reply = await self._connection.ask(request)
         return parse_timeseries(reply.body, aspect, reply.as_of)
@@ -158,7 +158,7 @@ class TimeseriesMethods(CatalogMethods):
         start: datetime | None = None,
         end: datetime | None = None,
         page_size: int = _MAX_POINTS,
-        narrowed_by: Filter | None = None,
+        filter: Filter | None = None,
     ) -> AsyncGenerator[dict[str, Any], None]:
         """Yield all points between two times, as JSON, newest first.
 
@@ -169,7 +169,7 @@ class TimeseriesMethods(CatalogMethods):
         """
         while True:
             series = await self.timeseries(
-                urn, aspect, start=start, end=end, limit=page_size, narrowed_by=narrowed_by
+                urn, aspect, start=start, end=end, limit=page_size, filter=filter
             )
             newest_first = series.values[::-1]
             if not series.truncated or not newest_first:

@@ -194,7 +194,7 @@ FIELDS: dict[str, str] = {
 """The fields that a filter of a graph can have, and the node's attribute for each."""
 
 
-def select(graph: "nx.DiGraph", narrowed_by: Filter, *, bridged: bool = False) -> "nx.DiGraph":
+def select(graph: "nx.DiGraph", filter: Filter, *, bridged: bool = False) -> "nx.DiGraph":
     """Return a copy with the nodes that match a filter, and the edges between them. No requests.
 
     Owners, tags, terms and domains require that details were read into the graph. With `bridged`, a
@@ -202,9 +202,7 @@ def select(graph: "nx.DiGraph", narrowed_by: Filter, *, bridged: bool = False) -
     shortest such path. Raises `UnknownName` for a field that nodes do not have.
     """
     kept = {
-        node
-        for node, attributes in graph.nodes(data=True)
-        if matches(node, attributes, narrowed_by)
+        node for node, attributes in graph.nodes(data=True) if matches(node, attributes, filter)
     }
     return contracted(graph, kept) if bridged else graph.subgraph(kept).copy()
 
@@ -240,13 +238,13 @@ def contracted(graph: "nx.DiGraph", kept: Collection[str]) -> "nx.DiGraph":
     return found
 
 
-def matches(urn: str, attributes: dict[str, Any], narrowed_by: Filter) -> bool:
+def matches(urn: str, attributes: dict[str, Any], filter: Filter) -> bool:
     """Return whether a node matches a filter; every node matches an empty one."""
-    if not narrowed_by:
+    if not filter:
         return True
     return any(
         all(_meets(urn, attributes, criterion) != criterion.negated for criterion in group)
-        for group in narrowed_by.any_of
+        for group in filter.any_of
     )
 
 

@@ -299,8 +299,8 @@ class CatalogReader:
         text: str = "*",
         *,
         entity: str | Sequence[str] | None = None,
-        narrowed_by: Filter | str | None = None,
-        sorted_by: "str | Sequence[Order] | None" = None,
+        filter: Filter | str | None = None,
+        sort: "str | Sequence[Order] | None" = None,
         start: int = 0,
         count: int = 20,
         superseding: str | None = None,
@@ -318,8 +318,8 @@ class CatalogReader:
         page = await self._plain.search(
             text,
             entity=entity,
-            narrowed_by=narrowed_by,
-            sorted_by=sorted_by,
+            filter=filter,
+            sort=sort,
             start=start,
             count=count,
             superseding=superseding,
@@ -327,7 +327,7 @@ class CatalogReader:
         urns = [hit.urn for hit in page]
         summaries = await self.summed_up(urns)
         measured = await self._plain.measures(urns) if measures else {}
-        question = Question(self._blocking(), entity, narrowed_by, sorted_by, count, measures)
+        question = Question(self._blocking(), entity, filter, sort, count, measures)
         return answered(page, summaries, question, measured)
 
     async def entity(self, urn: str | Urn, aspects: Sequence[str] | None = None) -> EntityPage:
@@ -506,27 +506,25 @@ class AsyncNotebookCatalog(CatalogReader, client.AsyncCatalog):
         text: str = "*",
         *,
         entity: str | Sequence[str] | None = None,
-        narrowed_by: Filter | str | None = None,
+        filter: Filter | str | None = None,
         limit: int = 10_000,
     ) -> Names:
         """As `Catalog.names`."""
         return await asyncio.to_thread(
-            self.blocking.names, text, entity=entity, narrowed_by=narrowed_by, limit=limit
+            self.blocking.names, text, entity=entity, filter=filter, limit=limit
         )
 
     async def columns(
-        self, name: str, *, narrowed_by: Filter | str | None = None, limit: int = 1_000
+        self, name: str, *, filter: Filter | str | None = None, limit: int = 1_000
     ) -> ColumnsTable:
         """As `Catalog.columns`."""
-        return await asyncio.to_thread(
-            self.blocking.columns, name, narrowed_by=narrowed_by, limit=limit
-        )
+        return await asyncio.to_thread(self.blocking.columns, name, filter=filter, limit=limit)
 
     def explore(
-        self, text: str = "", *, narrowed_by: str = "", urn: str | Urn | None = None
+        self, text: str = "", *, filter: str = "", urn: str | Urn | None = None
     ) -> "Explorer":
         """As `Catalog.explore`; returns at once and is not awaited."""
-        return self.blocking.explore(text, narrowed_by=narrowed_by, urn=urn)
+        return self.blocking.explore(text, filter=filter, urn=urn)
 
     @property
     def stewardship(self) -> "NotebookStewardship":
@@ -537,13 +535,11 @@ class AsyncNotebookCatalog(CatalogReader, client.AsyncCatalog):
         self,
         text: str = "*",
         *,
-        narrowed_by: Filter | str | None = None,
+        filter: Filter | str | None = None,
         folder: str | None = None,
     ) -> "Documentation":
         """As `Catalog.docs`; its `diff()` and `apply()` block."""
-        return await asyncio.to_thread(
-            self.blocking.docs, text, narrowed_by=narrowed_by, folder=folder
-        )
+        return await asyncio.to_thread(self.blocking.docs, text, filter=filter, folder=folder)
 
     async def add(
         self,
@@ -680,7 +676,7 @@ class NotebookCatalog(client.Catalog):
             raise Misuse("this client is closed; create a new one") from None
 
     def explore(
-        self, text: str = "", *, narrowed_by: str = "", urn: str | Urn | None = None
+        self, text: str = "", *, filter: str = "", urn: str | Urn | None = None
     ) -> "Explorer":
         """Return a widget to browse, search, read and document this catalog in the page, starting
         with a search for `text`, a filter, and an open entity.
@@ -689,18 +685,18 @@ class NotebookCatalog(client.Catalog):
         is run again goes on with its drafts and, where nothing else is asked for, its search. Given
         at once: it reads by itself, about six requests to begin with.
 
-        Example: `explorer = cat.explore("orders", narrowed_by="platform:snowflake")`
+        Example: `explorer = cat.explore("orders", filter="platform:snowflake")`
         """
         from explorer.notebook.widgets.explorer import explore
 
-        return explore(self, text, narrowed_by=narrowed_by, urn=urn)
+        return explore(self, text, filter=filter, urn=urn)
 
     def names(
         self,
         text: str = "*",
         *,
         entity: str | Sequence[str] | None = None,
-        narrowed_by: Filter | str | None = None,
+        filter: Filter | str | None = None,
         limit: int = 10_000,
     ) -> Names:
         """Return names and URNs of at most `limit` search results, and remember them for
@@ -711,7 +707,7 @@ class NotebookCatalog(client.Catalog):
 
         Example: `cat.names("revenue", limit=500)`
         """
-        pages = self.hits(text, entity=entity, narrowed_by=narrowed_by, limit=limit)
+        pages = self.hits(text, entity=entity, filter=filter, limit=limit)
 
         def total() -> int | None:
             return None if pages.total is None else min(limit, pages.total)
@@ -734,7 +730,7 @@ class NotebookCatalog(client.Catalog):
         return Names(tuple(entries), pages.total, len(self.reader.known))
 
     def columns(
-        self, name: str, *, narrowed_by: Filter | str | None = None, limit: int = 1_000
+        self, name: str, *, filter: Filter | str | None = None, limit: int = 1_000
     ) -> ColumnsTable:
         """Return the columns with a name in all tables or in those that match a filter, for at most
         `limit` tables: their types and descriptions side by side.
@@ -743,9 +739,9 @@ class NotebookCatalog(client.Catalog):
         letters: `*_id`. One request for 200 tables and one for the columns of a hundred; shows how
         far it is, and may be interrupted.
 
-        Example: `cat.columns("customer_id", narrowed_by="platform:snowflake").df`
+        Example: `cat.columns("customer_id", filter="platform:snowflake").df`
         """
-        return read_columns_named(self, name, narrowed_by, limit)
+        return read_columns_named(self, name, filter, limit)
 
     @property
     def stewardship(self) -> "NotebookStewardship":
@@ -758,7 +754,7 @@ class NotebookCatalog(client.Catalog):
         self,
         text: str = "*",
         *,
-        narrowed_by: Filter | str | None = None,
+        filter: Filter | str | None = None,
         folder: str | None = None,
     ) -> "Documentation":
         """Return the documentation of the datasets that a search finds, or of those in and below a
@@ -769,7 +765,7 @@ class NotebookCatalog(client.Catalog):
 
         Example: `cat.docs("orders").df`
         """
-        return self.stewardship.documentation(text=text, narrowed_by=narrowed_by, folder=folder)
+        return self.stewardship.documentation(text=text, filter=filter, folder=folder)
 
     def add(
         self,

@@ -256,8 +256,8 @@ class CatalogMagics:
         return self._asked().search(
             " ".join(asked.text) or "*",
             entity=asked.type or None,
-            narrowed_by=" AND ".join(terms) or None,
-            sorted_by=asked.sort,
+            filter=" AND ".join(terms) or None,
+            sort=asked.sort,
             count=asked.count,
         )
 

@@ -281,24 +281,21 @@ def _found_row(found: tuple[Entity, read.Column]) -> tuple[Cell, ...]:
 
 
 def read_columns_named(
-    catalog: "NotebookCatalog", name: str, narrowed_by: "Filter | str | None", limit: int
+    catalog: "NotebookCatalog", name: str, filter: "Filter | str | None", limit: int
 ) -> ColumnsTable:
     """Read the columns with a name in all datasets; see `Catalog.columns`."""
-    from explorer.query import read_filter
-    from explorer.query.filters import Criterion, Filter, all_of
+    from explorer.client.search import filter_from
+    from explorer.query.filters import Criterion, all_of
 
     wanted = name.strip().casefold()
     if not wanted:
         raise InvalidInput("give the name of a column, or a part of it with *")
     # What every path that fits holds; the server looks for that, and the rest is looked at here.
     literal = max(re.split(r"[*?\[\]]+", wanted), key=len)
-    narrowing = narrowed_by if isinstance(narrowed_by, Filter) else Filter()
-    if isinstance(narrowed_by, str) and narrowed_by.strip():
-        narrowing = read_filter(narrowed_by, catalog.registry)
+    combined = filter_from(filter, catalog.registry)
     if literal:
-        having = all_of(Criterion("fieldPaths", (literal,), "CONTAIN"))
-        narrowing = narrowing.narrowed_by(having)
-    pages = catalog.hits("*", entity="dataset", narrowed_by=narrowing, limit=limit)
+        combined = combined.and_(all_of(Criterion("fieldPaths", (literal,), "CONTAIN")))
+    pages = catalog.hits("*", entity="dataset", filter=combined, limit=limit)
     with pages:
         urns = [hit.urn for hit in each(pages, f"reading tables with {line(name, 40)}")]
     held = with_progress(

@@ -111,8 +111,8 @@ class Question:
 
     catalog: "NotebookCatalog"
     entity: str | Sequence[str] | None = None
-    narrowed_by: "Filter | str | None" = None
-    sorted_by: "str | Sequence[Order] | None" = None
+    filter: "Filter | str | None" = None
+    sort: "str | Sequence[Order] | None" = None
     count: int = 20
     measures: bool = True
 
@@ -120,8 +120,8 @@ class Question:
     def words(self) -> str:
         """Return the types and the filter of the search, as typed; empty for none."""
         types = (self.entity,) if isinstance(self.entity, str) else tuple(self.entity or ())
-        typed = self.narrowed_by if isinstance(self.narrowed_by, str) else ""
-        said = typed or ("a filter" if self.narrowed_by else "")
+        typed = self.filter if isinstance(self.filter, str) else ""
+        said = typed or ("a filter" if self.filter else "")
         return " · ".join(one for one in (", ".join(types), said) if one)
 
 
@@ -216,8 +216,8 @@ class SearchResults(ShownTable, SearchPage):
             page = asked.catalog.search(
                 self.text,
                 entity=asked.entity,
-                narrowed_by=asked.narrowed_by,
-                sorted_by=asked.sorted_by,
+                filter=asked.filter,
+                sort=asked.sort,
                 start=page.end,
                 count=asked.count,
                 measures=asked.measures,
@@ -238,8 +238,8 @@ class SearchResults(ShownTable, SearchPage):
         pages = asked.catalog.hits(
             self.text,
             entity=asked.entity,
-            narrowed_by=asked.narrowed_by,
-            sorted_by=asked.sorted_by,
+            filter=asked.filter,
+            sort=asked.sort,
             limit=limit,
         )
 

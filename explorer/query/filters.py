@@ -135,7 +135,7 @@ class Filter:
                 return _from_groups([_group(group) for group in groups])
         raise InvalidInput('orFilters are [{"and": [{"field", "values", "condition"}]}]')
 
-    def narrowed_by(self, other: "Filter") -> "Filter":
+    def and_(self, other: "Filter") -> "Filter":
         """Return the conjunction of the two filters.
 
         Raises `InvalidInput` if it has more than 1,000 criteria and more than the two filters

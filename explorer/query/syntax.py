@@ -876,7 +876,7 @@ _STARS: Final[dict[Condition, tuple[str, str]]] = {
 }
 
 
-def write_filter(narrowed_by: Filter, registry: Registry | None = None) -> str:
+def write_filter(filter: Filter, registry: Registry | None = None) -> str:
     """Return the text that `read_filter` parses as the filter; empty if the filter matches
     everything.
 
@@ -885,12 +885,12 @@ def write_filter(narrowed_by: Filter, registry: Registry | None = None) -> str:
     a criterion with too few or too many values, and for a condition that the language cannot
     express.
     """
-    if not all(narrowed_by.any_of):
+    if not all(filter.any_of):
         return ""
     guide = guide_to(registry)
-    alone = len(narrowed_by.any_of) == 1
+    alone = len(filter.any_of) == 1
     groups = []
-    for group in narrowed_by.any_of:
+    for group in filter.any_of:
         written = " AND ".join(_criterion(guide, criterion) for criterion in group)
         groups.append(written if alone or len(group) == 1 else f"({written})")
     return " OR ".join(groups)

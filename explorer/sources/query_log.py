@@ -232,7 +232,7 @@ class QueryLog:
 
 def _platform_urns(catalog: Catalog, platform: str, env: str) -> list[Urn]:
     here = (Criterion("platform", (platform,)), Criterion("origin", (env,)))
-    return list(catalog.urns("dataset", narrowed_by=Filter((here,))))
+    return list(catalog.urns("dataset", filter=Filter((here,))))
 
 
 def _last_name(urn: Urn) -> str:

@@ -111,12 +111,10 @@ def find_tables(catalog: Catalog, sql: str, dialect: str) -> CatalogTables:
     dialect, and `MissingExtra` without sqlglot.
     """
     require_sqlglot(dialect)
-    narrowed_by = Filter(((Criterion("platform", (platform_of(dialect),)),),))
+    filter = Filter(((Criterion("platform", (platform_of(dialect),)),),))
     found: dict[Urn, None] = {}
     for name in _names(sql, dialect):
-        hits = catalog.search(
-            name, entity="dataset", narrowed_by=narrowed_by, count=_MOST_NAMESAKES
-        )
+        hits = catalog.search(name, entity="dataset", filter=filter, count=_MOST_NAMESAKES)
         for hit in hits:
             if hit.urn.name.rpartition(".")[2].casefold() == name:
                 found[hit.urn] = None

@@ -79,7 +79,7 @@ class AsyncStewardship:
     """Operations that measure and change the documentation of a catalog.
 
     The datasets are those in `urns`, or those in and below `folder`, or those that a search with
-    `text` and `narrowed_by` finds. `progress` is called with the numbers of datasets done and in
+    `text` and `filter` finds. `progress` is called with the numbers of datasets done and in
     total.
     """
 
@@ -138,14 +138,12 @@ class AsyncStewardship:
         urns: Iterable[str | Urn] = (),
         *,
         text: str = "*",
-        narrowed_by: Filter | str | None = None,
+        filter: Filter | str | None = None,
         folder: str | None = None,
         progress: Progress | None = None,
     ) -> tuple[Row, ...]:
         """Return the documentation of the datasets as rows; see `read_documentation`."""
-        chosen = await select_datasets(
-            self._catalog, urns, text=text, narrowed_by=narrowed_by, folder=folder
-        )
+        chosen = await select_datasets(self._catalog, urns, text=text, filter=filter, folder=folder)
         return await read_documentation(self._catalog, chosen, progress)
 
     async def coverage(
@@ -153,7 +151,7 @@ class AsyncStewardship:
         urns: Iterable[str | Urn] = (),
         *,
         text: str = "*",
-        narrowed_by: Filter | str | None = None,
+        filter: Filter | str | None = None,
         folder: str | None = None,
         by: Grouping | None = None,
         progress: Progress | None = None,
@@ -164,14 +162,14 @@ class AsyncStewardship:
         """
         named = tuple(urns)
         if await _is_counted(self._catalog, named):
-            meant = named_datasets(named, text=text, narrowed_by=narrowed_by, folder=folder)
+            meant = named_datasets(named, text=text, filter=filter, folder=folder)
             question = partial(ask_coverage, self._catalog, meant, text=text, by=by)
-            coverage = await _counted(partial(question, narrowed_by=narrowed_by, folder=folder))
+            coverage = await _counted(partial(question, filter=filter, folder=folder))
             if progress is not None:
                 progress(coverage.tables.total, coverage.tables.total)
             return coverage
         chosen = await select_datasets(
-            self._catalog, named, text=text, narrowed_by=narrowed_by, folder=folder
+            self._catalog, named, text=text, filter=filter, folder=folder
         )
         return await read_coverage(self._catalog, chosen, by, progress)
 
@@ -180,7 +178,7 @@ class AsyncStewardship:
         urns: Iterable[str | Urn] = (),
         *,
         text: str = "*",
-        narrowed_by: Filter | str | None = None,
+        filter: Filter | str | None = None,
         folder: str | None = None,
         by: Grouping | None = None,
         days: int = 90,
@@ -195,9 +193,9 @@ class AsyncStewardship:
 
         Example: `steward.coverage_trend(by="platform", days=30)`
         """
-        meant = named_datasets(urns, text=text, narrowed_by=narrowed_by, folder=folder)
+        meant = named_datasets(urns, text=text, filter=filter, folder=folder)
         question = partial(ask_trend, self._catalog, meant, text=text, by=by)
-        question = partial(question, narrowed_by=narrowed_by, folder=folder)
+        question = partial(question, filter=filter, folder=folder)
         trend = await _counted(partial(question, days=days, every=every))
         if progress is not None:
             progress(trend.datasets, trend.datasets)
@@ -208,7 +206,7 @@ class AsyncStewardship:
         urns: Iterable[str | Urn] = (),
         *,
         text: str = "*",
-        narrowed_by: Filter | str | None = None,
+        filter: Filter | str | None = None,
         folder: str | None = None,
         top: int | None = None,
         days: int = 30,
@@ -221,14 +219,14 @@ class AsyncStewardship:
         """
         named = tuple(urns)
         if await _is_counted(self._catalog, named):
-            meant = named_datasets(named, text=text, narrowed_by=narrowed_by, folder=folder)
+            meant = named_datasets(named, text=text, filter=filter, folder=folder)
             question = partial(ask_worklist, self._catalog, meant, text=text, top=top, days=days)
-            worklist = await _counted(partial(question, narrowed_by=narrowed_by, folder=folder))
+            worklist = await _counted(partial(question, filter=filter, folder=folder))
             if progress is not None:
                 progress(worklist.datasets, worklist.datasets)
             return worklist
         chosen = await select_datasets(
-            self._catalog, named, text=text, narrowed_by=narrowed_by, folder=folder
+            self._catalog, named, text=text, filter=filter, folder=folder
         )
         return await read_worklist(self._catalog, chosen, top=top, days=days, progress=progress)
 
@@ -237,7 +235,7 @@ class AsyncStewardship:
         urns: Iterable[str | Urn] = (),
         *,
         text: str = "*",
-        narrowed_by: Filter | str | None = None,
+        filter: Filter | str | None = None,
         folder: str | None = None,
         most_hops: int = 5,
         progress: Progress | None = None,
@@ -249,9 +247,7 @@ class AsyncStewardship:
 
         Example: `steward.propose_descriptions([urn], most_hops=2)`
         """
-        chosen = await select_datasets(
-            self._catalog, urns, text=text, narrowed_by=narrowed_by, folder=folder
-        )
+        chosen = await select_datasets(self._catalog, urns, text=text, filter=filter, folder=folder)
         return await propose_descriptions(
             self._catalog, chosen, most_hops=most_hops, progress=progress
         )
@@ -261,7 +257,7 @@ class AsyncStewardship:
         urns: Iterable[str | Urn] = (),
         *,
         text: str = "*",
-        narrowed_by: Filter | str | None = None,
+        filter: Filter | str | None = None,
         folder: str | None = None,
         command: str | None = None,
         timeout_seconds: float | None = None,
@@ -285,7 +281,7 @@ class AsyncStewardship:
         if path is not None and path.exists():
             raise InvalidInput(f"{path} already exists; give another file")
         datasets = await select_datasets(
-            self._catalog, urns, text=text, narrowed_by=narrowed_by, folder=folder
+            self._catalog, urns, text=text, filter=filter, folder=folder
         )
         found = await draft_descriptions(
             self._catalog,
@@ -306,7 +302,7 @@ class AsyncStewardship:
         urns: Iterable[str | Urn] = (),
         *,
         text: str = "*",
-        narrowed_by: Filter | str | None = None,
+        filter: Filter | str | None = None,
         folder: str | None = None,
         parts: Iterable[Part] = ("columns", "tables"),
         limit: int | None = None,
@@ -317,7 +313,7 @@ class AsyncStewardship:
         Costs the requests of `explorer.stewardship.drafting.drafting_requests`.
         """
         datasets = await select_datasets(
-            self._catalog, urns, text=text, narrowed_by=narrowed_by, folder=folder
+            self._catalog, urns, text=text, filter=filter, folder=folder
         )
         return await undocumented_requests(self._catalog, datasets, parts=parts, limit=limit)
 

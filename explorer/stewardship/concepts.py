@@ -176,7 +176,7 @@ async def read_term_concept(
     catalog: "AsyncCatalog",
     term: str | Urn,
     *,
-    narrowed_by: Filter | str | None = None,
+    filter: Filter | str | None = None,
     limit: int | None = _MOST_DATASETS,
     progress: "Progress | None" = None,
 ) -> Concept:
@@ -197,8 +197,8 @@ async def read_term_concept(
             for field in ("fieldGlossaryTerms", "editedFieldGlossaryTerms")
         )
     )
-    given = filter_from(narrowed_by, catalog.registry)
-    pages = catalog.urns("dataset", narrowed_by=given.narrowed_by(carrying), limit=limit)
+    given = filter_from(filter, catalog.registry)
+    pages = catalog.urns("dataset", filter=given.and_(carrying), limit=limit)
     urns = [one async for one in pages]
     entities = [entity async for entity in read_datasets(catalog, urns, TEXT_ASPECTS, progress)]
     found = term_concept_of(urn, known.name, entities)
@@ -209,7 +209,7 @@ async def read_concept(
     catalog: "AsyncCatalog",
     name: str,
     *,
-    narrowed_by: Filter | str | None = None,
+    filter: Filter | str | None = None,
     limit: int | None = _MOST_DATASETS,
     progress: "Progress | None" = None,
 ) -> Concept:
@@ -223,9 +223,9 @@ async def read_concept(
     """
     if not name.strip():
         raise InvalidInput("give the name of a column")
-    given = filter_from(narrowed_by, catalog.registry)
-    combined = given.narrowed_by(columns_filter([FieldPath(name.strip()).name]))
-    pages = catalog.urns("dataset", narrowed_by=combined, limit=limit)
+    given = filter_from(filter, catalog.registry)
+    combined = given.and_(columns_filter([FieldPath(name.strip()).name]))
+    pages = catalog.urns("dataset", filter=combined, limit=limit)
     urns = [urn async for urn in pages]
     entities = [entity async for entity in read_datasets(catalog, urns, TEXT_ASPECTS, progress)]
     found = concept_of(name, entities)

@@ -182,7 +182,7 @@ async def ask_coverage(
     urns: "Sequence[Urn]",
     *,
     text: str = "*",
-    narrowed_by: Filter | str | None = None,
+    filter: Filter | str | None = None,
     folder: str | None = None,
     by: Grouping | None = None,
 ) -> Coverage:
@@ -190,7 +190,7 @@ async def ask_coverage(
 
     The datasets are chosen as in `AsyncCatalog.described`.
     """
-    found = await catalog.described(urns, text=text, narrowed_by=narrowed_by, folder=folder, by=by)
+    found = await catalog.described(urns, text=text, filter=filter, folder=folder, by=by)
     groups = [
         Group(one.key, one.name, _count_of(one.tables), _count_of(one.columns))
         for one in found.groups
@@ -264,7 +264,7 @@ async def ask_trend(
     urns: "Sequence[Urn]",
     *,
     text: str = "*",
-    narrowed_by: Filter | str | None = None,
+    filter: Filter | str | None = None,
     folder: str | None = None,
     by: Grouping | None = None,
     days: int = 90,
@@ -278,7 +278,7 @@ async def ask_trend(
     if not (await catalog.abilities()).coverage_trend:
         raise InvalidInput(_NO_TREND)
     found = await catalog.described_trend(
-        urns, text=text, narrowed_by=narrowed_by, folder=folder, by=by, days=days, every=every
+        urns, text=text, filter=filter, folder=folder, by=by, days=days, every=every
     )
     groups = [
         GroupTrend(one.key, one.name, _days_of(one.tables), _days_of(one.columns))

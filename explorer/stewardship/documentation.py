@@ -46,7 +46,7 @@ async def select_datasets(
     urns: Iterable[str | Urn] = (),
     *,
     text: str = "*",
-    narrowed_by: Filter | str | None = None,
+    filter: Filter | str | None = None,
     folder: str | None = None,
 ) -> tuple[Urn, ...]:
     """Return the datasets given, or those in and below a folder, or those that a search finds.
@@ -56,27 +56,27 @@ async def select_datasets(
     page; for a folder one for each page of it and of every folder below it. Raises `InvalidInput`
     for a URN that is not a dataset's, and if more than one of the three is given.
     """
-    named = named_datasets(urns, text=text, narrowed_by=narrowed_by, folder=folder)
+    named = named_datasets(urns, text=text, filter=filter, folder=folder)
     if named:
         return named
     if folder is not None:
         return await _below(catalog, folder)
     if text != "*":
-        hits = catalog.hits(text, entity=_DATASET, narrowed_by=narrowed_by)
+        hits = catalog.hits(text, entity=_DATASET, filter=filter)
         return tuple([hit.urn async for hit in hits])
-    return tuple([urn async for urn in catalog.urns(_DATASET, narrowed_by=narrowed_by)])
+    return tuple([urn async for urn in catalog.urns(_DATASET, filter=filter)])
 
 
 def named_datasets(
     urns: Iterable[str | Urn],
     *,
     text: str = "*",
-    narrowed_by: Filter | str | None = None,
+    filter: Filter | str | None = None,
     folder: str | None = None,
 ) -> tuple[Urn, ...]:
     """Return the datasets given, without duplicates, in order. Raises as `select_datasets`."""
     named = tuple(dict.fromkeys(Urn.parse(urn) for urn in urns))
-    searched = text != "*" or bool(narrowed_by)
+    searched = text != "*" or bool(filter)
     if sum((bool(named), searched, folder is not None)) > 1:
         raise InvalidInput("give datasets, a search or a folder, not several of them")
     for urn in named:

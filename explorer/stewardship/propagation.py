@@ -498,7 +498,7 @@ class TableReader:
 
     async def _having_columns(self, names: Sequence[str]) -> list[str]:
         having = columns_filter(names, documented=True)
-        pages = self._catalog.urns("dataset", narrowed_by=having, limit=_DATASETS_A_SEARCH)
+        pages = self._catalog.urns("dataset", filter=having, limit=_DATASETS_A_SEARCH)
         try:
             return [str(urn) async for urn in pages]
         except REFUSALS:
@@ -520,7 +520,7 @@ class TableReader:
         fields = ("outputs", "outputDatasetEdges")
         writing = Filter(tuple((Criterion(name, tuple(urns)),) for name in fields))
         try:
-            return [urn async for urn in self._catalog.urns("dataJob", narrowed_by=writing)]
+            return [urn async for urn in self._catalog.urns("dataJob", filter=writing)]
         except REFUSALS:
             return []
 

@@ -182,7 +182,7 @@ async def read_propagated(
     requests of `AsyncCatalog.entities` for the columns, their datasets and their sources.
     """
     ours = Filter(((Criterion("documentationAttributionSources", (ACTION,)),),))
-    found = [urn async for urn in catalog.urns("schemaField", narrowed_by=ours)]
+    found = [urn async for urn in catalog.urns("schemaField", filter=ours)]
     columns = await catalog.entities(found, (_ASPECT,))
     named = frozenset(map(str, urns))
     entries: list[tuple[ColumnKey, ColumnKey, Mapping[str, Any]]] = []

@@ -289,7 +289,7 @@ async def ask_worklist(
     urns: Sequence[Urn],
     *,
     text: str = "*",
-    narrowed_by: Filter | str | None = None,
+    filter: Filter | str | None = None,
     folder: str | None = None,
     top: int | None = None,
     days: int = 30,
@@ -304,7 +304,7 @@ async def ask_worklist(
         page = await catalog.undescribed(
             urns,
             text=text,
-            narrowed_by=narrowed_by,
+            filter=filter,
             folder=folder,
             start=len(items),
             count=left,

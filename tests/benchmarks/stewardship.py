@@ -138,7 +138,7 @@ def measure(directory: Path, datasets: int, measured: int) -> None:
                 "worklist --top 3": seconds(lambda: steward.worklist(top=3), 5),
                 "worklist --top 1000": seconds(lambda: steward.worklist(top=1000), 5),
                 "worklist of a search": seconds(
-                    lambda: steward.worklist(narrowed_by="owner:u7", top=3), 5
+                    lambda: steward.worklist(filter="owner:u7", top=3), 5
                 ),
                 "coverage": seconds(steward.coverage, 5),
                 "coverage by owner": seconds(lambda: steward.coverage(by="owner"), 5),

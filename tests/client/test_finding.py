@@ -99,15 +99,15 @@ def test_several_types_are_searched_at_once(client: Any) -> None:
 
 def test_a_filter_narrows_as_a_record_and_as_text(client: Any) -> None:
     tagged = all_of(Criterion("tags", (str(TAGS[0]),)))
-    assert client.search("volume", entity="dataset", narrowed_by=tagged).total == 30
-    assert client.search("volume", entity="dataset", narrowed_by="tags:finding000").total == 30
+    assert client.search("volume", entity="dataset", filter=tagged).total == 30
+    assert client.search("volume", entity="dataset", filter="tags:finding000").total == 30
     with pytest.raises(InvalidInput):
-        client.search(narrowed_by="tags:(")
+        client.search(filter="tags:(")
 
 
 def test_a_result_is_sorted_as_asked(client: Any) -> None:
     def first(order: Any) -> Any:
-        page = client.search("volume", entity="dataset", sorted_by=order, count=2)
+        page = client.search("volume", entity="dataset", sort=order, count=2)
         return [hit.urn for hit in page]
 
     assert first("name") == DATASETS[:2]
@@ -179,7 +179,7 @@ def test_entities_are_counted_by_type(client: Any) -> None:
 
 
 def test_everything_found_comes_one_after_another(client: Any) -> None:
-    hits = client.hits(entity="tag", narrowed_by=NAMED_FINDING, page_size=50)
+    hits = client.hits(entity="tag", filter=NAMED_FINDING, page_size=50)
     assert {hit.urn for hit in hits} == set(TAGS)
     assert (hits.total, hits.shown, hits.truncated, hits.shifted) == (230, 230, False, False)
     assert hits.why is None
@@ -193,28 +193,26 @@ def test_a_text_is_answered_best_first_to_the_end(client: Any) -> None:
 
 
 def test_what_is_found_may_be_sorted_to_the_end(client: Any) -> None:
-    hits = client.hits(
-        entity="tag", narrowed_by=NAMED_FINDING, sorted_by="-name", page_size=100, limit=110
-    )
+    hits = client.hits(entity="tag", filter=NAMED_FINDING, sort="-name", page_size=100, limit=110)
     assert [hit.urn for hit in hits] == TAGS[:119:-1]
     assert (hits.shown, hits.truncated) == (110, True)
     assert hits.why == "only the first 110 were asked for"
 
 
 def test_a_limit_that_is_just_enough_cuts_nothing(client: Any) -> None:
-    hits = client.hits(entity="tag", narrowed_by=NAMED_FINDING, page_size=50, limit=230)
+    hits = client.hits(entity="tag", filter=NAMED_FINDING, page_size=50, limit=230)
     assert (len(list(hits)), hits.truncated, hits.why) == (230, False, None)
 
 
 def test_pages_are_given_whole(client: Any) -> None:
-    hits = client.hits(entity="tag", narrowed_by=NAMED_FINDING, page_size=100)
+    hits = client.hits(entity="tag", filter=NAMED_FINDING, page_size=100)
     assert [len(hits.page()) for _ in range(4)] == [100, 100, 30, 0]
     assert hits.shown == 230
 
 
 def test_urns_are_listed_with_the_removed_when_asked(client: Any) -> None:
-    assert set(client.urns("tag", narrowed_by=NAMED_FINDING)) == set(TAGS)
-    every = client.urns("tag", narrowed_by=NAMED_FINDING, include_removed=True, page_size=100)
+    assert set(client.urns("tag", filter=NAMED_FINDING)) == set(TAGS)
+    every = client.urns("tag", filter=NAMED_FINDING, include_removed=True, page_size=100)
     assert set(every) == {*TAGS, HIDDEN}
     listed = client.urns("tag", include_removed=True, page_size=100)
     assert set(listed) >= {*TAGS, HIDDEN}

@@ -54,9 +54,9 @@ def found(page: Any) -> Any:
 def test_people_are_found_by_name_whichever_way_a_result_is_read(
     people: Any, asked: str, names: Any
 ) -> None:
-    assert found(people.search("*", narrowed_by=asked, count=100)) == names
-    assert found(people.hits("*", narrowed_by=asked)) == names
-    assert sorted(urn.name for urn in people.urns("dataset", narrowed_by=asked)) == names
+    assert found(people.search("*", filter=asked, count=100)) == names
+    assert found(people.hits("*", filter=asked)) == names
+    assert sorted(urn.name for urn in people.urns("dataset", filter=asked)) == names
 
 
 def test_values_are_completed_by_the_names_of_people(people: Any) -> None:
@@ -95,18 +95,18 @@ async def test_a_server_without_names_is_asked_for_what_is_called_so(elsewhere: 
         ("owner:ninette", ["named.one"]),
         ("owner:bergson", ["named.one", "named.two"]),
     ):
-        page = await catalog.search("*", narrowed_by=asked)
+        page = await catalog.search("*", filter=asked)
         assert found(page) == names
         ((criterion,),) = [group["and"] for group in bodies[-1]["filter"]["or"]]
         assert all(value.startswith("urn:li:corp") for value in criterion["values"])
     before = len(bodies)
-    await catalog.search("*", narrowed_by="owner:bergson")
+    await catalog.search("*", filter="owner:bergson")
     assert len(bodies) == before + 1
 
 
 async def test_a_server_without_the_field_is_asked_for_descriptions(elsewhere: Any) -> None:
     catalog, bodies = elsewhere
-    page = await catalog.search("*", narrowed_by="owner:bergson is:undocumented")
+    page = await catalog.search("*", filter="owner:bergson is:undocumented")
     assert found(page) == ["named.two"]
     asked = [one["field"] for group in bodies[-1]["filter"]["or"] for one in group["and"]]
     assert asked == ["owners", "description"]

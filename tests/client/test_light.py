@@ -34,7 +34,7 @@ def loaded(url: Any, call: Any, names: Any) -> Any:
 @pytest.mark.parametrize(
     "call",
     [
-        "catalog.search('orders', narrowed_by='platform:hive', sorted_by='name')",
+        "catalog.search('orders', filter='platform:hive', sort='name')",
         "catalog.entity('urn:li:tag:x')",
         "list(catalog.hits())",
         "catalog.describe('urn:li:tag:x', 'text')",

@@ -237,7 +237,7 @@ def test_values_of_a_property_that_is_defined_later_go_in(site: Site) -> None:
             report = await catalog.ingest_batch(
                 [*early, missing, Proposal(prop, "propertyDefinition", definition)]
             )
-            found = await catalog.search("*", narrowed_by="structuredProperties.io.loaded:v")
+            found = await catalog.search("*", filter="structuredProperties.io.loaded:v")
             return report, found
 
     report, found = asyncio.run(run())

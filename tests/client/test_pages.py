@@ -400,7 +400,7 @@ def test_what_changes_in_the_catalog_meanwhile_is_said(site: Site) -> None:
             for urn in tags
         )
         for text, extra in (("shifty", "shifting"), ("*", "shifting-a")):
-            hits = catalog.hits(text, entity="tag", narrowed_by="description:shifty", page_size=10)
+            hits = catalog.hits(text, entity="tag", filter="description:shifty", page_size=10)
             before = [hit.urn for hit in hits.page()]
             new = Urn.of("tag", extra)
             catalog.ingest(

@@ -118,7 +118,7 @@ def test_the_latest_point_alone_and_those_of_a_partition(client: Any) -> None:
     latest = client.timeseries(ORDERS, "datasetUsageStatistics", latest=True)
     assert [point.total_sql_queries for point in latest.usage()] == [2]
     of_one = all_of(Criterion("partitionSpec.partition", ("p1",)))
-    found = client.timeseries(ORDERS, "datasetUsageStatistics", narrowed_by=of_one)
+    found = client.timeseries(ORDERS, "datasetUsageStatistics", filter=of_one)
     assert [point.total_sql_queries for point in found.usage()] == [1]
 
 

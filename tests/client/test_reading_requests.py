@@ -62,15 +62,15 @@ def test_points_are_asked_for_in_milliseconds_and_only_what_was_said() -> None:
         "startTimeMillis": 1704067200000,
         "endTimeMillis": -1000,
     }
-    narrowed_by = all_of(Criterion("partitionSpec.partition", ("p",)))
-    more = timeseries_request(TAG, "x", None, None, 5, latest=True, narrowed_by=narrowed_by)
+    filter = all_of(Criterion("partitionSpec.partition", ("p",)))
+    more = timeseries_request(TAG, "x", None, None, 5, latest=True, filter=filter)
     assert more.body == {
         "urn": str(TAG),
         "entity": "tag",
         "aspect": "x",
         "limit": 5,
         "latestValue": True,
-        "filter": narrowed_by.to_wire(),
+        "filter": filter.to_wire(),
     }
 
 

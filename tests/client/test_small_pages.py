@@ -79,10 +79,10 @@ def _written(site: Site) -> None:
 
 
 READS = {
-    "all hits": lambda c: c.hits("*", entity="dataset", narrowed_by="tags:smallpages"),
+    "all hits": lambda c: c.hits("*", entity="dataset", filter="tags:smallpages"),
     "hits of a text": lambda c: c.hits("smallpages", entity="dataset"),
-    "sorted hits": lambda c: c.hits("smallpages", entity="dataset", sorted_by="-name"),
-    "urns": lambda c: c.urns("dataset", narrowed_by="tags:smallpages"),
+    "sorted hits": lambda c: c.hits("smallpages", entity="dataset", sort="-name"),
+    "urns": lambda c: c.urns("dataset", filter="tags:smallpages"),
     "all urns": lambda c: c.urns("dataset", include_removed=True),
     "a folder": lambda c: c.folder("/smallpages"),
     "edges": lambda c: c.related(TAG, "INCOMING", ["TaggedWith"]),

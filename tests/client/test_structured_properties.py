@@ -69,14 +69,14 @@ def _defined(site: Site) -> None:
     ],
 )
 def test_a_filters_text_names_properties(client: Any, text: str, found: Any) -> None:
-    page = client.search("*", entity="dataset", narrowed_by=text)
+    page = client.search("*", entity="dataset", filter=text)
     assert sorted(hit.urn.name for hit in page) == found
 
 
 def test_a_property_that_is_not_defined_is_an_unknown_field(site: Site) -> None:
     async def ask() -> None:
         async with AsyncCatalog(url=site.address) as catalog:
-            await catalog.search("*", narrowed_by="structuredProperties.io.words.teir:Gold")
+            await catalog.search("*", filter="structuredProperties.io.words.teir:Gold")
 
     with pytest.raises(InvalidInput, match=r"structuredProperties\.io\.words\.tier"):
         asyncio.run(ask())

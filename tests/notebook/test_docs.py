@@ -61,7 +61,7 @@ def kinds(changes: Any) -> dict[str, str]:
 def test_what_a_search_finds_is_edited_compared_written_and_undone(
     cat: Catalog, table: str, read: Any
 ) -> None:
-    docs = cat.docs(narrowed_by=f'name:"{table.split(",")[1]}"')
+    docs = cat.docs(filter=f'name:"{table.split(",")[1]}"')
     assert {row.urn for row in docs} == {table}
     assert docs.df is docs.df
     write(docs, id="The key.", kept="Another.\nTwo lines.")

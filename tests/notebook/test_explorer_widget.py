@@ -41,9 +41,9 @@ def names(explorer: Any) -> Any:
 
 
 def test_it_begins_with_what_is_asked_for_and_says_so_in_python(cat: Any, explore: Any) -> None:
-    explorer = explore("fct_orders", narrowed_by="platform:snowflake", urn=ORDERS)
+    explorer = explore("fct_orders", filter="platform:snowflake", urn=ORDERS)
     assert names(explorer)[0] == "fct_orders"
-    found = cat.search("fct_orders", narrowed_by="platform:snowflake")
+    found = cat.search("fct_orders", filter="platform:snowflake")
     assert explorer.results == found.urns
     assert list(explorer.df["urn"]) == [str(urn) for urn in found.urns]
     assert explorer.selected == ORDERS
@@ -71,7 +71,7 @@ def test_typing_searches_completes_and_takes_the_latest(explore: Any) -> None:
 
 
 def test_a_result_tells_the_field_and_value_that_its_name_does_not_show(explore: Any) -> None:
-    explorer = explore("customer email", narrowed_by="platform:snowflake")
+    explorer = explore("customer email", filter="platform:snowflake")
     hits = {hit["name"]: hit["why"] for hit in explorer.find["hits"]}
     assert hits["dim_customers"]["field"] == "column"
     assert "email" in hits["dim_customers"]["value"]

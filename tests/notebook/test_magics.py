@@ -61,7 +61,7 @@ def test_a_search_takes_text_types_platforms_and_a_filter(shell: Any, cat: Catal
     narrowed = shell.run_line_magic(
         "catalog", "search --platform snowflake --filter 'tags:Tier1 OR tags:Tier2'"
     )
-    asked = cat.search(narrowed_by="platform:snowflake AND (tags:Tier1 OR tags:Tier2)")
+    asked = cat.search(filter="platform:snowflake AND (tags:Tier1 OR tags:Tier2)")
     assert narrowed.total == asked.total > 0
 
 

@@ -14,8 +14,8 @@ from explorer.errors import InvalidInput
     [
         ("cat['no such table']", "NotFound: nothing here is named 'no such table'"),
         ("cat.dataset('urn:li:tag:x')", "InvalidInput: urn:li:tag:x is a tag"),
-        ("cat.search('', sorted_by='nonsense')", "FilterSyntax: "),
-        ("cat.search('', narrowed_by='nonsense:1')", "FilterSyntax: unknown field “nonsense”"),
+        ("cat.search('', sort='nonsense')", "FilterSyntax: "),
+        ("cat.search('', filter='nonsense:1')", "FilterSyntax: unknown field “nonsense”"),
         ("cat.search(None)", "InvalidInput: search takes a text, not None; '*' or '' finds"),
         ("cat.entity('urn:nonsense')", "InvalidUrn: "),
         ("cat['fct_orders'].schema['nope']", "UnknownName: "),

@@ -161,14 +161,14 @@ def test_names_known_are_bounded_and_the_newest_come_first() -> None:
 
 
 def test_pages_follow_each_other_to_the_end(cat: Any) -> None:
-    page = cat.search("orders", entity="dataset", narrowed_by="platform:snowflake", count=10)
+    page = cat.search("orders", entity="dataset", filter="platform:snowflake", count=10)
     urns = []
     while page:
         urns += page.urns
         page = page.next()
     assert len(urns) == len(set(urns)) == page.total
     assert len(page.next()) == 0
-    whole = cat.search("orders", entity="dataset", narrowed_by="platform:snowflake", count=1).all()
+    whole = cat.search("orders", entity="dataset", filter="platform:snowflake", count=1).all()
     assert set(whole.urns) == set(urns)
     assert all(urn in whole.summaries for urn in urns)
     assert "«orders» · dataset · platform:snowflake" in repr(whole)

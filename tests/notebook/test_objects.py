@@ -442,12 +442,12 @@ def test_the_lineage_of_a_column_is_a_table_and_a_frame(cat: Any, orders: Any, r
 def test_columns_of_a_name_are_found_in_all_tables(cat: Any, read: Any) -> None:
     found = cat.columns("customer_id")
     frame = found.df
-    tables = cat.search("*", entity="dataset", narrowed_by="column:customer_id", count=1).total
+    tables = cat.search("*", entity="dataset", filter="column:customer_id", count=1).total
     assert len(frame) == frame["urn"].nunique() == tables > 40
     assert set(frame["column"]) == {"customer_id"}
     assert "fct_orders" in read(found).text
     assert f"{len(found)} in {tables} tables" in repr(found)
-    assert set(cat.columns("cust*_ID", narrowed_by="platform:kafka").df["platform"]) == {"kafka"}
+    assert set(cat.columns("cust*_ID", filter="platform:kafka").df["platform"]) == {"kafka"}
     assert "postal_code" in set(cat.columns("*code").df["column"])
     # The end of a nested path is a name too.
     assert "shipping.address.city" in set(cat.columns("city").df["column"])

@@ -27,20 +27,20 @@ FILTERS = st.lists(st.lists(CRITERIA, min_size=1, max_size=3).map(tuple), max_si
 
 @settings(deadline=None)
 @given(FILTERS)
-def test_a_filter_is_read_back_from_both_of_its_wire_forms(narrowed_by: Any) -> None:
-    assert Filter.from_wire(narrowed_by.to_wire()) == narrowed_by
-    assert Filter.from_graphql(narrowed_by.to_graphql()) == narrowed_by
+def test_a_filter_is_read_back_from_both_of_its_wire_forms(filter: Any) -> None:
+    assert Filter.from_wire(filter.to_wire()) == filter
+    assert Filter.from_graphql(filter.to_graphql()) == filter
 
 
 def test_graphql_is_told_the_values_the_condition_and_whether_it_is_negated() -> None:
-    narrowed_by = all_of(Criterion("tags", ("urn:li:tag:PII",), "EQUAL", negated=True))
+    filter = all_of(Criterion("tags", ("urn:li:tag:PII",), "EQUAL", negated=True))
     criterion = {
         "field": "tags",
         "values": ["urn:li:tag:PII"],
         "condition": "EQUAL",
         "negated": True,
     }
-    assert narrowed_by.to_graphql() == [{"and": [criterion]}]
+    assert filter.to_graphql() == [{"and": [criterion]}]
 
 
 def test_the_oldest_forms_are_read() -> None:
@@ -87,14 +87,14 @@ def test_another_form_is_refused_with_a_word_on_what_would_do(wire: Any, words: 
 
 def test_two_filters_together_ask_for_what_both_ask_for() -> None:
     a, b, c = (Criterion(name, ("x",)) for name in "abc")
-    assert all_of(a).narrowed_by(all_of(b, c)) == all_of(a, b, c)
-    assert Filter(((a,), (b,))).narrowed_by(all_of(c)) == Filter(((a, c), (b, c)))
-    assert Filter().narrowed_by(all_of(c)) == all_of(c) == all_of(c).narrowed_by(Filter())
+    assert all_of(a).and_(all_of(b, c)) == all_of(a, b, c)
+    assert Filter(((a,), (b,))).and_(all_of(c)) == Filter(((a, c), (b, c)))
+    assert Filter().and_(all_of(c)) == all_of(c) == all_of(c).and_(Filter())
 
 
 def test_two_filters_together_have_their_bounds() -> None:
     many = Filter(tuple((Criterion("a", (str(at),)),) for at in range(40)))
     with pytest.raises(InvalidInput, match="3,200 criteria"):
-        many.narrowed_by(many)
+        many.and_(many)
     long = all_of(*(Criterion("a", (str(at),)) for at in range(2_000)))
-    assert len(long.narrowed_by(all_of(Criterion("b", ("x",)))).any_of[0]) == 2_001
+    assert len(long.and_(all_of(Criterion("b", ("x",)))).any_of[0]) == 2_001

@@ -60,17 +60,17 @@ FILTERS = st.lists(st.lists(CRITERIA, min_size=1, max_size=3).map(tuple), max_si
 
 @settings(deadline=None)
 @given(FILTERS)
-def test_every_filter_is_read_back_from_its_text(narrowed_by: Any) -> None:
-    text = write_filter(narrowed_by, REGISTRY)
-    assert read(text) == narrowed_by
-    assert read_filter(text, REGISTRY, strict=False) == narrowed_by
+def test_every_filter_is_read_back_from_its_text(filter: Any) -> None:
+    text = write_filter(filter, REGISTRY)
+    assert read(text) == filter
+    assert read_filter(text, REGISTRY, strict=False) == filter
     assert text.replace("\u200c", "").replace("\u200d", "").isprintable()
 
 
 @settings(deadline=None)
 @given(FILTERS)
-def test_a_filter_written_without_a_registry_means_the_same_under_one(narrowed_by: Any) -> None:
-    assert read(write_filter(narrowed_by)) == narrowed_by
+def test_a_filter_written_without_a_registry_means_the_same_under_one(filter: Any) -> None:
+    assert read(write_filter(filter)) == filter
 
 
 WORDS = st.sampled_from([
@@ -91,11 +91,11 @@ def outcome(text: Any) -> Any:
 @settings(deadline=None)
 @given(TYPED)
 def test_any_text_is_read_or_refused_with_a_place_in_it(text: Any) -> None:
-    narrowed_by, error = outcome(text)
+    filter, error = outcome(text)
     if error is not None:
         assert 0 <= error.position <= len(text)
         assert len(error.pointer().split("\n")) == 2
         return
-    written = write_filter(narrowed_by, REGISTRY)
-    assert read(written) == narrowed_by
+    written = write_filter(filter, REGISTRY)
+    assert read(written) == filter
     assert write_filter(read(written), REGISTRY) == written

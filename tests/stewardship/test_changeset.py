@@ -248,9 +248,7 @@ def test_datasets_are_named_searched_or_those_below_a_folder(steward: Any, named
         row for row in steward.datasets([named("side"), named("raw")])
     )
     assert {urn.name for urn in steward.datasets(folder="/in")} == {"raw"}
-    assert {urn.name for urn in steward.datasets(narrowed_by="owners:urn:li:corpuser:bob")} == {
-        "orders"
-    }
+    assert {urn.name for urn in steward.datasets(filter="owners:urn:li:corpuser:bob")} == {"orders"}
     assert {urn.name for urn in steward.datasets(text="mart")} >= {"mart"}
     assert len(steward.datasets()) == 5
     with pytest.raises(InvalidInput, match="not a dataset"):

@@ -75,7 +75,7 @@ def test_columns_in_records_have_the_name_of_the_end_of_their_path(
 
 
 def test_a_concept_can_be_narrowed_and_cut_short(steward: Any) -> None:
-    assert names(steward.concept("id", narrowed_by="name:mart").columns) == ["mart.id"]
+    assert names(steward.concept("id", filter="name:mart").columns) == ["mart.id"]
     short = steward.concept("id", limit=2)
     assert (len(short), short.datasets, short.truncated) == (2, 2, True)
 

@@ -80,7 +80,7 @@ def test_groups_are_called_by_the_names_that_people_gave(steward: Any) -> None:
 
 def test_a_part_of_the_catalog_can_be_counted_alone(steward: Any, named: Any) -> None:
     assert steward.coverage([named("orders")]).columns == Count(4, 3, 2, 2)
-    assert steward.coverage(narrowed_by="tags:PII").tables.total == 1
+    assert steward.coverage(filter="tags:PII").tables.total == 1
     assert steward.coverage([named("nowhere")]).tables == Count()
 
 
@@ -131,8 +131,8 @@ def test_a_group_counts_what_a_filter_for_it_finds(sample: Catalog, by: Any) -> 
     coverage = steward.coverage(by=by)
     for group in coverage.groups:
         field = FIELDS[by]
-        narrowed_by = f'{field}:"{group.key}"' if group.key else f"NOT {field}:*"
-        found = steward.coverage(narrowed_by=narrowed_by)
+        filter = f'{field}:"{group.key}"' if group.key else f"NOT {field}:*"
+        found = steward.coverage(filter=filter)
         assert (found.tables, found.columns) == (group.tables, group.columns), group.key
 
 

@@ -346,7 +346,7 @@ def test_datasets_are_chosen_as_for_everything_else(empty: Catalog, put: Put) ->
     put("side", {"id": ""}, made_from={"id": "raw.id"})
     steward = Stewardship(empty)
     assert [edit.name for edit in steward.propose_descriptions()] == ["mart", "side"]
-    assert [edit.name for edit in steward.propose_descriptions(narrowed_by="name:side")] == ["side"]
+    assert [edit.name for edit in steward.propose_descriptions(filter="name:side")] == ["side"]
     assert steward.propose_descriptions([urn_of("nothing")]) == ()
 
 

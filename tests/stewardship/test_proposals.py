@@ -455,7 +455,7 @@ def test_it_is_found_only_by_who_asks_for_changesets(site: Site, meet: Meet, ord
     assert catalog.counts(["changeset"])["changeset"] > 0
     assert urn in list(catalog.urns("changeset"))
     assert urn not in list(catalog.urns())
-    assert urn in [hit.urn for hit in catalog.search("*", narrowed_by="type:changeset")]
+    assert urn in [hit.urn for hit in catalog.search("*", filter="type:changeset")]
     assert urn not in [one.urn for one in catalog.suggest("Neverf")]
     found = catalog.graphql(
         '{ search: searchAcrossEntities(input: {types: [], query: "*", start: 0, count: 500}) '

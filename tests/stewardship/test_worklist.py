@@ -98,7 +98,7 @@ def test_the_server_and_the_client_count_the_same_over_the_whole_sample(
         steward = Stewardship(sample)
         yield steward.worklist()
         yield steward.worklist(top=7, days=3)
-        yield steward.worklist(text="orders", narrowed_by="platform:snowflake")
+        yield steward.worklist(text="orders", filter="platform:snowflake")
         yield steward.worklist(folder="/prod/snowflake/analytics", top=50)
         yield from (steward.coverage(by=by) for by in GROUPINGS)
 

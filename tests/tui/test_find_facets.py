@@ -74,11 +74,11 @@ async def test_people_are_found_and_completed_by_their_names(
     sample: Path, at: OpenTerminal
 ) -> None:
     with Catalog(data_dir=sample) as catalog:
-        page = catalog.search("*", entity="corpuser", sorted_by="name", count=100)
+        page = catalog.search("*", entity="corpuser", sort="name", count=100)
         names = {urn: entity.name for urn, entity in catalog.summaries(h.urn for h in page).items()}
         owners = {one.value for one in catalog.facets(entity="dataset", names=["owners"])[0].values}
         urn, name = next((u, n) for u, n in names.items() if str(u) in owners and " " in n)
-        owned = catalog.search("*", narrowed_by=f"owners:'{urn}'", count=0).total
+        owned = catalog.search("*", filter=f"owners:'{urn}'", count=0).total
     async with at(sample) as reader:
         await reader.ask(f'owner:"{name.lower()}"')
         shown = await reader.sees("result")

@@ -215,9 +215,7 @@ async def test_a_group_of_a_filtered_coverage_and_what_one_owns_there_are_narrow
 ) -> None:
     with Catalog(data_dir=sample) as catalog:
         steward = Stewardship(catalog)
-        (group, *_) = steward.coverage(
-            narrowed_by="platform:kafka OR platform:s3", by="folder"
-        ).groups
+        (group, *_) = steward.coverage(filter="platform:kafka OR platform:s3", by="folder").groups
     async with at(sample) as reader:
         await reader.press("C", "f")
         await reader.type("platform:kafka OR platform:s3")

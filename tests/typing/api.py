@@ -153,19 +153,19 @@ def made() -> None:
 async def found(catalog: AsyncCatalog) -> None:
     """Search, browsing, and everything there is."""
     page = await catalog.search(
-        "orders", entity="dataset", narrowed_by="platform:hive", sorted_by="-name", start=20
+        "orders", entity="dataset", filter="platform:hive", sort="-name", start=20
     )
     assert_type(page, SearchPage)
     assert_type([hit.urn for hit in page], list[Urn])
     assert_type((page.total, page.shown, page.truncated), tuple[int, int, bool])
-    await catalog.search(entity=["dataset", "chart"], narrowed_by=FILTER, sorted_by=SORTED, count=5)
+    await catalog.search(entity=["dataset", "chart"], filter=FILTER, sort=SORTED, count=5)
     await catalog.search("o", superseding="typing")
-    facets = await catalog.facets("o", entity=("dataset",), narrowed_by=FILTER, names=["platform"])
+    facets = await catalog.facets("o", entity=("dataset",), filter=FILTER, names=["platform"])
     assert_type(facets, tuple[Facet, ...])
     lacking = await catalog.undescribed(
         (Urn.parse("urn:li:tag:a"),),
         text="o",
-        narrowed_by=FILTER,
+        filter=FILTER,
         folder="/prod",
         start=0,
         count=5,
@@ -173,13 +173,13 @@ async def found(catalog: AsyncCatalog) -> None:
     )
     assert_type(lacking, UndescribedPage)
     counts = await catalog.described(
-        (Urn.parse("urn:li:tag:a"),), text="o", narrowed_by="owner:nina", folder="/prod", by="owner"
+        (Urn.parse("urn:li:tag:a"),), text="o", filter="owner:nina", folder="/prod", by="owner"
     )
     assert_type(counts, DescribedCounts)
     trend = await catalog.described_trend(
         (Urn.parse("urn:li:tag:a"),),
         text="o",
-        narrowed_by=FILTER,
+        filter=FILTER,
         folder="/prod",
         by="platform",
         days=30,
@@ -188,7 +188,7 @@ async def found(catalog: AsyncCatalog) -> None:
     assert_type(trend, DescribedTrend)
     assert_type(await catalog.counts(["dataset"]), dict[str, int])
     names = await catalog.autocomplete(
-        "ord", entity="chart", narrowed_by="tool:x", limit=3, superseding="k"
+        "ord", entity="chart", filter="tool:x", limit=3, superseding="k"
     )
     assert_type(names, tuple[str, ...])
     suggested = await catalog.suggest("ord", entities=["chart"], limit=3, superseding="k")
@@ -202,8 +202,8 @@ async def found(catalog: AsyncCatalog) -> None:
     hits = catalog.hits(
         "orders",
         entity="dataset",
-        narrowed_by=FILTER,
-        sorted_by="name",
+        filter=FILTER,
+        sort="name",
         page_size=10,
         limit=100,
     )
@@ -212,7 +212,7 @@ async def found(catalog: AsyncCatalog) -> None:
         assert_type(hit.score, float | None)
     assert_type((hits.total, hits.shown, hits.why), tuple[int | None, int, str | None])
     async with catalog.urns(
-        ["tag"], narrowed_by="removed:true", include_removed=True, page_size=10, limit=20
+        ["tag"], filter="removed:true", include_removed=True, page_size=10, limit=20
     ) as urns:
         assert_type(await urns.page(), tuple[Urn, ...])
         assert_type(await anext(urns), Urn)
@@ -266,12 +266,12 @@ async def read(catalog: AsyncCatalog) -> None:
         end=NOW,
         limit=10,
         latest=False,
-        narrowed_by=all_of(Criterion("partitionSpec.partition", ("p",))),
+        filter=all_of(Criterion("partitionSpec.partition", ("p",))),
     )
     assert_type(series, Timeseries)
     assert_type(series.operations(), tuple[Operation, ...])
     async for point in catalog.every_point(
-        TABLE, "operation", start=THEN, end=NOW, page_size=100, narrowed_by=None
+        TABLE, "operation", start=THEN, end=NOW, page_size=100, filter=None
     ):
         assert_type(point, dict[str, Any])
     used = await catalog.usage(TEXT, start=THEN, end=NOW)
@@ -406,22 +406,20 @@ async def all_of_it() -> None:
 
 def found_waiting(catalog: Catalog) -> None:
     """The same without `await`."""
-    page = catalog.search(
-        "orders", entity="dataset", narrowed_by=FILTER, sorted_by=SORTED, start=0, count=5
-    )
+    page = catalog.search("orders", entity="dataset", filter=FILTER, sort=SORTED, start=0, count=5)
     assert_type(page, SearchPage)
-    catalog.search("o", entity=["chart"], narrowed_by="tool:x", sorted_by="name", superseding="k")
-    assert_type(catalog.facets("o", narrowed_by="platform:hive"), tuple[Facet, ...])
-    assert_type(catalog.undescribed(narrowed_by="platform:hive", count=5), UndescribedPage)
+    catalog.search("o", entity=["chart"], filter="tool:x", sort="name", superseding="k")
+    assert_type(catalog.facets("o", filter="platform:hive"), tuple[Facet, ...])
+    assert_type(catalog.undescribed(filter="platform:hive", count=5), UndescribedPage)
     assert_type(catalog.described(by="platform"), DescribedCounts)
     assert_type(catalog.described_trend(days=30), DescribedTrend)
     assert_type(catalog.counts(), dict[str, int])
-    assert_type(catalog.autocomplete("ord", narrowed_by=FILTER), tuple[str, ...])
+    assert_type(catalog.autocomplete("ord", filter=FILTER), tuple[str, ...])
     assert_type(catalog.suggest("ord"), tuple[Suggestion, ...])
     assert_type(catalog.complete_filter("pl", 2, entity="dataset"), tuple[Completion, ...])
     assert_type(catalog.browse(), BrowsePage)
     assert_type(catalog.browse_paths(TABLE), tuple[str, ...])
-    with catalog.hits("orders", narrowed_by="platform:hive", limit=3) as hits:
+    with catalog.hits("orders", filter="platform:hive", limit=3) as hits:
         assert_type(hits, Pages[Hit])
         assert_type(next(iter(hits)), Hit)
         assert_type(hits.page(), tuple[Hit, ...])
@@ -609,9 +607,9 @@ def failed(catalog: Catalog) -> str | None:
 
 def filtered(registry: Registry) -> str:
     """Filters go both ways between text and records."""
-    narrowed_by = read_filter("platform:hive AND rows>10", registry)
-    assert_type(narrowed_by, Filter)
-    return write_filter(narrowed_by, registry)
+    filter = read_filter("platform:hive AND rows>10", registry)
+    assert_type(filter, Filter)
+    return write_filter(filter, registry)
 
 
 def added_in_a_notebook(catalog: NotebookCatalog) -> None:

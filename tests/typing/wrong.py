@@ -46,7 +46,7 @@ def waited(catalog: Catalog) -> None:
     print(catalog.search("orders").totl)  # error: attr-defined
     catalog.search(1)  # error: arg-type
     catalog.search("orders", "dataset")  # error: call-arg
-    catalog.search("orders", narrowed_by={"platform": "hive"})  # error: arg-type
+    catalog.search("orders", filter={"platform": "hive"})  # error: arg-type
     catalog.search("orders", count="20")  # error: arg-type
     catalog.entity(7)  # error: arg-type
     print(catalog.entity(TABLE).owner)  # error: attr-defined

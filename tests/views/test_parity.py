@@ -124,7 +124,7 @@ def test_every_front_end_shows_every_aspect(catalog: Catalog, data_dir: Path) ->
 def test_every_front_end_shows_the_same_of_a_search_result(
     catalog: Catalog, data_dir: Path
 ) -> None:
-    page = catalog.search("parity", narrowed_by="platform:hive")
+    page = catalog.search("parity", filter="platform:hive")
     (row,) = result_rows(page, page.summaries, page.measures)
     assert (row.name, row.kind, row.states) == ("parity", "View", ("deprecated",))
     assert row.first_line == "All of it."
@@ -143,7 +143,7 @@ def test_every_front_end_shows_the_same_of_a_search_result(
 
 
 def test_every_front_end_counts_the_same_of_a_facet(catalog: Catalog, data_dir: Path) -> None:
-    page = catalog.search("parity", narrowed_by="platform:hive")
+    page = catalog.search("parity", filter="platform:hive")
     groups = facet_groups(page.facets)
     values = {(one.field, row.value): row for one in groups for row in one.rows}
     platform = values["_entityType", "dataset"]

@@ -137,7 +137,7 @@ def impact(
                 catalog,
                 diff,
                 dialect,
-                narrowed_by=read_choice(filters, catalog.registry),
+                filter=read_choice(filters, catalog.registry),
                 with_usage=not no_usage,
             )
         if markdown:
@@ -155,10 +155,8 @@ def impact(
     if shown_as is None and top is None:
         top = _IMPACT_SHOWN
     with target.open() as catalog:
-        narrowed_by = read_choice(filters, catalog.registry)
-        found = lineage.read_impact(
-            catalog, entity, path, narrowed_by=narrowed_by, with_usage=not no_usage
-        )
+        filter = read_choice(filters, catalog.registry)
+        found = lineage.read_impact(catalog, entity, path, filter=filter, with_usage=not no_usage)
     lineage.print_impact(found, grouping, top, shown_as)
     # Each group prints how many of its entities it leaves out.
     lineage.say_how_many_affected(found, None if grouping and not shown_as else top)
@@ -411,7 +409,7 @@ def lineage(
     for_people = form in ("tree", "table")
     entity, path = column_asked(urn, column)
     with target.open() as catalog:
-        narrowed_by = read_choice(filters, catalog.registry)
+        filter = read_choice(filters, catalog.registry)
         found = read_lineage(
             catalog,
             entity,
@@ -420,7 +418,7 @@ def lineage(
             hops=hops,
             # The tree shows how many entities lie one hop further.
             with_next_hop=form == "tree" and not filters,
-            narrowed_by=narrowed_by,
+            filter=filter,
             limit=limit or (_LINEAGE_SHOWN if for_people else None),
         )
     _print(found, form)

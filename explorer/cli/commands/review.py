@@ -280,7 +280,7 @@ With --propose, --json prints the same object as catalog docs propose.
 @click.command(epilog=_CONCEPT)
 @click.argument("name", type=WORDS)
 @click.option("--term", "is_term", is_flag=True, help="NAME is the ID or URN of a glossary term.")
-@click.option("--filter", "narrowed_by", type=WORDS, help="Only datasets that match this filter.")
+@click.option("--filter", type=WORDS, help="Only datasets that match this filter.")
 @click.option(
     "--variant", type=click.IntRange(1), metavar="N", help="Propose description number N."
 )
@@ -306,7 +306,7 @@ With --propose, --json prints the same object as catalog docs propose.
 def concept(
     target: Target,
     name: str,
-    narrowed_by: str | None,
+    filter: str | None,
     variant: int | None,
     text: str | None,
     replaced: tuple[int, ...],
@@ -343,7 +343,7 @@ def concept(
         steward = Stewardship(catalog)
         with progress_bar("reading columns") as progress:
             read = steward.term_concept if is_term else steward.concept
-            found = read(name, narrowed_by=narrowed_by, progress=progress)
+            found = read(name, filter=filter, progress=progress)
         if not gives_text:
             rendering.print_concept(found, shown_as)
             return

@@ -139,7 +139,6 @@ domains, typeNames, name and many more.
 )
 @click.option(
     "--sort",
-    "sorted_by",
     type=WORDS,
     metavar="FIELDS",
     default="",
@@ -167,7 +166,7 @@ def search(
     text: tuple[str, ...],
     entities: tuple[str, ...],
     filters: tuple[str, ...],
-    sorted_by: str,
+    sort: str,
     count: int,
     start: int,
     shown_as: OutputFormat | None,
@@ -187,8 +186,8 @@ def search(
         page = catalog.search(
             " ".join(text) or "*",
             entity=entities,
-            narrowed_by=read_filters(filters, catalog),
-            sorted_by=read_sort(sorted_by, catalog.registry),
+            filter=read_filters(filters, catalog),
+            sort=read_sort(sort, catalog.registry),
             start=start,
             count=count,
         )

@@ -185,12 +185,12 @@ def read_choice(texts: Iterable[str], registry: Registry) -> Filter:
     chosen = Filter()
     for text in texts:
         # Not strict, because hops, queries and users are not fields of the metadata model.
-        narrower = read_filter(text, registry, strict=False)
-        for criterion in (one for group in narrower.any_of for one in group):
+        parsed = read_filter(text, registry, strict=False)
+        for criterion in (one for group in parsed.any_of for one in group):
             name = criterion.field.removesuffix(".keyword")
             if name not in FIELDS:
                 raise UnknownName("field of entities in lineage", name, _FIELDS)
-        chosen = chosen.narrowed_by(narrower)
+        chosen = chosen.and_(parsed)
     return chosen
 
 
@@ -202,7 +202,7 @@ def read_lineage(
     *,
     hops: int,
     with_next_hop: bool,
-    narrowed_by: Filter,
+    filter: Filter,
     limit: int | None,
 ) -> LineageReport:
     """Return lineage up to `hops` away, of the column if one is given.
@@ -222,16 +222,16 @@ def read_lineage(
     if column is not None:
         guesses = sum(1 for *_, guess in whole.edges.data("guess") if guess)
         whole.graph["guesses"] = guesses
-    if narrowed_by:
+    if filter:
         _add_details(catalog, whole, whole)
-        kept = {node for node, said in whole.nodes(data=True) if matches(node, said, narrowed_by)}
+        kept = {node for node, said in whole.nodes(data=True) if matches(node, said, filter)}
         kept.add(root)
         whole = contracted(whole, kept)
         read = {flow: contracted(side, kept & set(side)) for flow, side in read.items()}
     far = dict(whole.nodes.data("hops"))
     nearest = sorted(_within(whole, root, hops), key=lambda node: (abs(far[node]), node))
     shown = tuple(nearest[:limit])
-    if not narrowed_by:
+    if not filter:
         _add_details(catalog, whole, (root, *shown))
     if len(whole) == 1:
         check_there(catalog, urn)
@@ -395,7 +395,7 @@ _WIDEST: Final = 140
 
 
 def read_impact(
-    catalog: Catalog, urn: str, column: str | None, *, narrowed_by: Filter, with_usage: bool
+    catalog: Catalog, urn: str, column: str | None, *, filter: Filter, with_usage: bool
 ) -> ImpactView:
     """Return the affected entities that match the filter. Raises `NotFound` if there is no such
     entity, and whatever `find_impact` raises."""
@@ -404,19 +404,17 @@ def read_impact(
     if not found.affected:
         check_there(catalog, urn)
     affected = found.affected
-    if narrowed_by:
-        affected = tuple(
-            one for one in affected if _matches(found.nodes[one.urn], one, narrowed_by)
-        )
+    if filter:
+        affected = tuple(one for one in affected if _matches(found.nodes[one.urn], one, filter))
     labels = {label for one in affected for label in (*one.owners, one.domain) if label}
     known = catalog.summaries(Urn.parse_all(sorted(labels)))
     names = {str(other): entity.name for other, entity in known.items()}
     return ImpactView.of(replace(found, affected=affected), names)
 
 
-def _matches(attributes: Mapping[str, Any], one: Affected, narrowed_by: Filter) -> bool:
+def _matches(attributes: Mapping[str, Any], one: Affected, filter: Filter) -> bool:
     used = {"queries": one.queries, "users": one.users}
-    return matches(one.urn, {**attributes, **used}, narrowed_by)
+    return matches(one.urn, {**attributes, **used}, filter)
 
 
 def print_impact(
@@ -515,7 +513,7 @@ WORKFLOW: Final = Path(__file__).with_name("impact-workflow.yml")
 
 
 def read_schema_changes(
-    catalog: Catalog, revisions: str, dialect: str | None, *, narrowed_by: Filter, with_usage: bool
+    catalog: Catalog, revisions: str, dialect: str | None, *, filter: Filter, with_usage: bool
 ) -> SchemaChangesView:
     """Return the schema changes in commits of the current repository, with their impact.
 
@@ -545,7 +543,7 @@ def read_schema_changes(
                     catalog,
                     str(entity.urn),
                     column,
-                    narrowed_by=narrowed_by,
+                    filter=filter,
                     with_usage=with_usage,
                 )
             )

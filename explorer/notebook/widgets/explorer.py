@@ -621,7 +621,7 @@ class Explorer(EditorWidget):
         catalog: "NotebookCatalog",
         text: str = "",
         *,
-        narrowed_by: str = "",
+        filter: str = "",
         urn: str | Urn | None = None,
         instead_of: "Explorer | None" = None,
     ) -> None:
@@ -632,7 +632,7 @@ class Explorer(EditorWidget):
         """
         super().__init__(orders=[[order, words] for order, words in SORT_ORDERS.items()])
         self._session = ExplorerSession(catalog, self._show, self._opened)
-        search, opened = Search(text, narrowed_by), str(urn) if urn is not None else ""
+        search, opened = Search(text, filter), str(urn) if urn is not None else ""
         tab: Tab = "overview"
         if instead_of is not None:
             search, opened, tab = self._take_over(instead_of, search, opened)
@@ -677,9 +677,9 @@ class Explorer(EditorWidget):
         measures = self._session.measures
         return frames.search_frame(SearchPage(words, 0, len(hits), hits), known, measures)
 
-    def search(self, text: str = "", *, narrowed_by: str = "") -> None:
+    def search(self, text: str = "", *, filter: str = "") -> None:
         """Run another search, and show it in the inputs of the page."""
-        self._session.find(Search(text, narrowed_by))
+        self._session.find(Search(text, filter))
 
     def open_entity(self, urn: str | Urn) -> None:
         """Open an entity on the page."""
@@ -760,8 +760,8 @@ class Explorer(EditorWidget):
         match content:
             case {"kind": "drawing", "told": told}:
                 session.hear_drawing(told)
-            case {"kind": "search", "text": str(text), "filter": str(narrowing)}:
-                search = replace(session.search, words=text, filter=narrowing, start=0)
+            case {"kind": "search", "text": str(text), "filter": str(filter)}:
+                search = replace(session.search, words=text, filter=filter, start=0)
                 session.find(search, put=False, offering=text != session.search.words)
             case {"kind": "toggle", "field": str(field), "value": str(value)}:
                 session.find(session.search.toggled(field, value))
@@ -823,7 +823,7 @@ def explore(
     catalog: "NotebookCatalog",
     text: str = "",
     *,
-    narrowed_by: str = "",
+    filter: str = "",
     urn: "str | Urn | None" = None,
 ) -> Explorer:
     """Return an explorer of a catalog.
@@ -833,7 +833,7 @@ def explore(
     """
     cell = running_cell()
     before = _by_cell.get(cell) if cell else None
-    made = Explorer(catalog, text, narrowed_by=narrowed_by, urn=urn, instead_of=before)
+    made = Explorer(catalog, text, filter=filter, urn=urn, instead_of=before)
     if cell:
         _by_cell[cell] = made
     return made

@@ -203,7 +203,7 @@ class Search:
         chosen = {**self.chosen, name: after}
         return replace(self, chosen={key: held for key, held in chosen.items() if held}, start=0)
 
-    def narrowing(self, catalog: "NotebookCatalog", beyond: str = "") -> Filter:
+    def whole_filter(self, catalog: "NotebookCatalog", beyond: str = "") -> Filter:
         """Return the whole filter; the taken values of the facet `beyond` are excluded instead.
         Raises `FilterSyntax` for a filter that cannot be read."""
         from explorer.query import read_filter
@@ -212,7 +212,7 @@ class Search:
         criteria = (
             Criterion(name, values, negated=name == beyond) for name, values in self.chosen.items()
         )
-        return typed.narrowed_by(all_of(*criteria))
+        return typed.and_(all_of(*criteria))
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,8 +319,8 @@ def read_answer(catalog: "NotebookCatalog", search: Search) -> SearchAnswer:
     words = search.words.strip() or "*"
     page = catalog.search(
         words,
-        narrowed_by=search.narrowing(catalog),
-        sorted_by=search.order or None,
+        filter=search.whole_filter(catalog),
+        sort=search.order or None,
         start=search.start,
         count=PAGE,
         measures=False,
@@ -328,9 +328,7 @@ def read_answer(catalog: "NotebookCatalog", search: Search) -> SearchAnswer:
     adding = {
         facet.name: facet
         for name in search.chosen
-        for facet in catalog.facets(
-            words, narrowed_by=search.narrowing(catalog, name), names=[name]
-        )
+        for facet in catalog.facets(words, filter=search.whole_filter(catalog, name), names=[name])
     }
     counted = (*page.facets, *adding.values())
     named = catalog.summaries(facet_urns(counted, _NAMED_VALUES))

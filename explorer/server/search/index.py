@@ -342,7 +342,7 @@ class SearchIndex:
         self,
         text: str,
         entity_types: Sequence[str],
-        filter: Filter,  # noqa: A002, its name on the wire
+        filter: Filter,
         start: int,
         limit: int,
     ) -> list[NameCompletion]:

@@ -129,7 +129,7 @@ class SearchEngine(Protocol):
         self,
         text: str,
         entity_types: Sequence[str],
-        filter: Filter,  # noqa: A002, its name on the wire
+        filter: Filter,
         start: int,
         limit: int,
     ) -> list[NameCompletion]:

@@ -72,7 +72,7 @@ class SearchAsked:
     """A search as it was sent."""
 
     words: str
-    narrowed_by: "Filter"
+    filter: "Filter"
     order: str
 
 
@@ -92,8 +92,8 @@ def results_table(
         while True:
             page = await catalog.search(
                 asked.words,
-                narrowed_by=asked.narrowed_by,
-                sorted_by=asked.order,
+                filter=asked.filter,
+                sort=asked.order,
                 start=start,
                 count=_PAGE,
             )

@@ -97,15 +97,15 @@ async def read_question(catalog: "AsyncCatalog", question: DatasetQuestion) -> "
     """Return the words and the filter of a question. Raises `FilterSyntax` for an invalid filter,
     and `InvalidInput` if the server does not report who the user is."""
     query = Query.split(question.text, guide_to(catalog.registry))
-    narrowed_by = query.filter(catalog.registry)
+    filter = query.filter(catalog.registry)
     if question.is_mine:
         user = await catalog.me()
         if user is None:
             raise InvalidInput(
                 "the server does not report who you are; filter by owner:NAME instead"
             )
-        narrowed_by = narrowed_by.narrowed_by(all_of(Criterion("owners", (str(user),))))
-    return query.words or "*", narrowed_by
+        filter = filter.and_(all_of(Criterion("owners", (str(user),))))
+    return query.words or "*", filter
 
 
 class DatasetScreen(OverlayScreen[Urn]):
@@ -180,13 +180,13 @@ class DatasetScreen(OverlayScreen[Urn]):
         with self._session.reporting("reading the documentation", self.show_state, self._read):
             catalog = await self._session.catalog()
             try:
-                text, narrowed_by = await read_question(catalog, self._question)
+                text, filter = await read_question(catalog, self._question)
             except FilterSyntax as error:
                 self.show_state(f"The filter cannot be read: {error}")
             else:
-                await self.read(catalog, text, narrowed_by)
+                await self.read(catalog, text, filter)
 
-    async def read(self, catalog: "AsyncCatalog", text: str, narrowed_by: Filter) -> None:
+    async def read(self, catalog: "AsyncCatalog", text: str, filter: Filter) -> None:
         """Read and show the data for the datasets that match a search."""
         raise NotImplementedError
 
@@ -273,9 +273,9 @@ class WorklistScreen(DatasetScreen):
         with self._session.reporting("searching for texts"):
             catalog = await self._session.catalog()
             steward = AsyncStewardship(catalog)
-            text, narrowed_by = await read_question(catalog, self._question)
+            text, filter = await read_question(catalog, self._question)
             edits = await steward.propose_descriptions(
-                text=text, narrowed_by=narrowed_by, progress=self._tell_progress
+                text=text, filter=filter, progress=self._tell_progress
             )
             if edits:
                 title = f"Proposed texts: {self._question.words() or 'the whole catalog'}"
@@ -327,7 +327,7 @@ class WorklistScreen(DatasetScreen):
         self._queue = WorkQueue(Worklist((), 0, _DAYS))
         self.show_state(_READING)
 
-    async def read(self, catalog: "AsyncCatalog", text: str, narrowed_by: Filter) -> None:
+    async def read(self, catalog: "AsyncCatalog", text: str, filter: Filter) -> None:
         """Read the top of the list first, then up to the limit."""
         from explorer.stewardship import AsyncStewardship
 
@@ -336,7 +336,7 @@ class WorklistScreen(DatasetScreen):
         for most in (_FIRST, _MOST) if is_counted else (_MOST,):
             worklist = await AsyncStewardship(catalog).worklist(
                 text=text,
-                narrowed_by=narrowed_by,
+                filter=filter,
                 top=most,
                 days=_DAYS,
                 progress=self._show_progress,
@@ -472,9 +472,9 @@ class CoverageScreen(DatasetScreen):
 
         with self._session.reporting("reading the documentation trend", self._show_trend):
             catalog = await self._session.catalog()
-            text, narrowed_by = await read_question(catalog, question)
+            text, filter = await read_question(catalog, question)
             trend = await AsyncStewardship(catalog).coverage_trend(
-                text=text, narrowed_by=narrowed_by, by=by, days=_TREND_DAYS
+                text=text, filter=filter, by=by, days=_TREND_DAYS
             )
             if (question, by) == (self._question, self._by):
                 self._trend = trend
@@ -557,13 +557,13 @@ class CoverageScreen(DatasetScreen):
         self._trend = None
         self.show_state(_COUNTING)
 
-    async def read(self, catalog: "AsyncCatalog", text: str, narrowed_by: Filter) -> None:
+    async def read(self, catalog: "AsyncCatalog", text: str, filter: Filter) -> None:
         """Count what is documented, and show it."""
         from explorer.stewardship import AsyncStewardship
 
         self._registry = catalog.registry
         coverage = await AsyncStewardship(catalog).coverage(
-            text=text, narrowed_by=narrowed_by, by=self._by, progress=self._show_progress
+            text=text, filter=filter, by=self._by, progress=self._show_progress
         )
         self._show(coverage, _NOTHING)
         self._trend = None

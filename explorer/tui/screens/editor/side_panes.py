@@ -118,7 +118,7 @@ async def suggestions(
     name = FieldPath(path).name
     sources = dict(_sources(entity, path))
     called_so = Filter(((Criterion("fieldPaths", (name,), "CONTAIN"),),))
-    page = await catalog.search("*", entity="dataset", narrowed_by=called_so, count=_LOOKED_AT)
+    page = await catalog.search("*", entity="dataset", filter=called_so, count=_LOOKED_AT)
     others = [hit.urn for hit in page.hits if hit.urn != entity.urn]
     read = await catalog.entities([*sources, *others], _ASPECTS)
     found: dict[tuple[Origin, str], list[str]] = {}

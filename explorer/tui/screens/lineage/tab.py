@@ -208,7 +208,7 @@ class LineageView:
     of their nodes, and the window's size."""
 
     expanded: Mapping[str, int]
-    narrowed_by: "Filter | None"
+    filter: "Filter | None"
     ways: frozenset[Edge]
     names: Mapping[str, str]
     size: tuple[int, int]
@@ -233,12 +233,10 @@ async def make_picture(
     """Draw the answer of a query, `known` or read now; see `read_answer` for the requests. Nodes
     drawn before keep their order."""
     answer = known or await read_answer(catalog, question)
-    if sight.narrowed_by is not None:
+    if sight.filter is not None:
         # A filter asks for owners, tags and texts of everything.
         await read_missing_details(catalog, answer, answer.graph)
-    graph = await asyncio.to_thread(
-        filtered_graph, answer, sight.narrowed_by, sight.ways, sight.names
-    )
+    graph = await asyncio.to_thread(filtered_graph, answer, sight.filter, sight.ways, sight.names)
     wanted = {node for edge in sight.ways for node in edge}
 
     def pick() -> Neighbourhood:
@@ -307,7 +305,7 @@ def tell_extent(
     name: str,
     question: LineageQuery,
     hood: Neighbourhood | None,
-    narrowed: str,
+    filter: str,
     cut: str | None,
     further: int = 0,
 ) -> Text:
@@ -326,8 +324,8 @@ def tell_extent(
         parts.append(Text(f"all {hood.total:,} shown" if whole else _part(hood)))
     if further:
         parts.append(Text.assemble(("+", "bold"), f" for {further:,}"))
-    if narrowed:
-        parts.append(Text.assemble("only ", said(_shortened(narrowed), "bold")))
+    if filter:
+        parts.append(Text.assemble("only ", said(_shortened(filter), "bold")))
     if cut:
         parts.append(said(f"cut: {cut}", "italic"))
     return join(parts)

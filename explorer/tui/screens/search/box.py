@@ -131,7 +131,7 @@ class Query:
             raise self.fault
         found = Filter()
         for start, end in self.runs:
-            found = found.narrowed_by(self._read(start, end, registry))
+            found = found.and_(self._read(start, end, registry))
         return found
 
     def chosen(self, registry: Registry) -> dict[str, tuple[str, ...]]:
@@ -147,7 +147,7 @@ class Query:
         for part, criterion in self._plain(registry):
             if criterion.field == field:
                 rest = Query.split(self._without(part), guide_to(registry)).filter(registry)
-                return rest.narrowed_by(all_of(replace(criterion, negated=True)))
+                return rest.and_(all_of(replace(criterion, negated=True)))
         return self.filter(registry)
 
     def toggled(self, field: str, value: str, registry: Registry) -> str:

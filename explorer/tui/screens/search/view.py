@@ -171,7 +171,7 @@ class _Search:
     """A search as it is sent to the server."""
 
     question: Query
-    narrowed_by: Filter
+    filter: Filter
     order: str
 
     @property
@@ -205,7 +205,7 @@ async def _adding(
 
     async def counted(field: str) -> "tuple[Facet, ...]":
         beyond = search.question.beyond(field, registry)
-        return await catalog.facets(search.words, narrowed_by=beyond, names=(field,))
+        return await catalog.facets(search.words, filter=beyond, names=(field,))
 
     found = await asyncio.gather(*(counted(field) for field in fields))
     return {facet.name: facet for facets in found for facet in facets}
@@ -335,7 +335,7 @@ class SearchView(Vertical, SizeAware):
 
         if self._shown is None or self._is_pending:
             return None
-        asked = SearchAsked(self._shown.words, self._shown.narrowed_by, self._shown.order)
+        asked = SearchAsked(self._shown.words, self._shown.filter, self._shown.order)
         hits = [self.results.hits[at] for at in sorted(self.results.hits)]
         return results_table(self._session, asked, hits, self.results.known, self.results.total)
 
@@ -394,7 +394,7 @@ class SearchView(Vertical, SizeAware):
             waiting = loop.call_later(_PATIENCE_SECONDS, self._tell_waiting)
             try:
                 page = await catalog.search(
-                    search.words, narrowed_by=search.narrowed_by, sorted_by=order, count=PAGE
+                    search.words, filter=search.filter, sort=order, count=PAGE
                 )
                 adding = await _adding(catalog, search, registry)
                 counted = (*page.facets, *adding.values())
@@ -467,8 +467,8 @@ class SearchView(Vertical, SizeAware):
             catalog = await self._session.catalog()
             page = await catalog.search(
                 search.words,
-                narrowed_by=search.narrowed_by,
-                sorted_by=search.order,
+                filter=search.filter,
+                sort=search.order,
                 start=start,
                 count=PAGE,
             )
