@@ -497,7 +497,7 @@ class CatalogEngine:
         start: int,
         count: int,
         query: str = "*",
-        narrowed_by: Filter | None = None,
+        filter: Filter | None = None,
     ) -> FolderPage:
         """Return a page of the folders directly below a path of folder ids.
 
@@ -505,7 +505,7 @@ class CatalogEngine:
         the filter are listed. Takes milliseconds. Raises as `SearchEngine.search`.
         """
         folders = FolderQuery(
-            tuple(entity_types) if entity_types else None, path, query, narrowed_by or Filter()
+            tuple(entity_types) if entity_types else None, path, query, filter or Filter()
         )
         return read_folders(self.store, self.index, folders, start, count)
 

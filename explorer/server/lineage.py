@@ -261,7 +261,7 @@ class LineageFilter:
         *,
         types: Sequence[str] = (),
         text: str = "",
-        narrowed_by: Filter | None = None,
+        filter: Filter | None = None,
     ) -> None:
         self._registry = registry
         self._index = index
@@ -269,7 +269,7 @@ class LineageFilter:
         self._types = frozenset(types)
         for entity_type in types:
             registry.entity(entity_type)
-        groups = (narrowed_by or Filter()).any_of or ((),)
+        groups = (filter or Filter()).any_of or ((),)
         self._alternatives = [self._alternative(group, text) for group in groups]
         named = {one.field for group in groups for one in group if one.field != DEGREE}
         self._told = not text and named <= _TOLD
@@ -447,7 +447,7 @@ _LIMITS = LineageLimits()
 @dataclass(frozen=True, slots=True)
 class LineageQuestion:
     """A lineage query: everything upstream or downstream of `urn` within `limits`, filtered by
-    `narrowing`, as a page of `count` entries from `start` on.
+    `filter`, as a page of `count` entries from `start` on.
 
     Entities that are only referenced are left out unless `include_missing`, soft-deleted ones
     unless `include_removed`; the walk continues through them. A column is treated like its dataset.
@@ -460,7 +460,7 @@ class LineageQuestion:
     start: int = 0
     count: int = 100
     limits: LineageLimits = _LIMITS
-    narrowing: LineageFilter | None = None
+    filter: LineageFilter | None = None
     edges: bool = False
     candidates: bool = False
     include_missing: bool = True
@@ -565,7 +565,7 @@ class LineageService:
             return self._list(question, urn, columns, find)
         handle = self._store.handles([urn]).get(urn)
         if handle is None:
-            wanted: list[int] | None = None if question.narrowing is None else []
+            wanted: list[int] | None = None if question.filter is None else []
             return LineageLists([urn], [0], [], [], [], [], [0], [], wanted)
         return self._list(question, handle, Tables(self._store, upstream=question.upstream), find)
 
@@ -579,7 +579,7 @@ class LineageService:
         walked, limits = _walk(question, start, graph)
         named = _named(graph, list(walked.degrees))
         wanted, looked_at_all = None, True
-        if question.narrowing is not None:
+        if question.filter is not None:
             candidates = _candidates(walked, named)
             chosen, looked_at_all = self._choose(question, candidates, limits)
             wanted = list(compress(walked.reached(), chosen))
@@ -595,15 +595,15 @@ class LineageService:
     def _answer(
         self, question: LineageQuestion, start: N, graph: "_NamedGraph[N]"
     ) -> LineageResults:
-        narrowing = question.narrowing
+        filter = question.filter
         walked, limits = _walk(question, start, graph)
         nodes = walked.reached()
         candidates: list[Candidate] = []
         looked_at_all = True
         hides = not (question.include_missing and question.include_removed)
-        if narrowing is not None or question.candidates or hides:
+        if filter is not None or question.candidates or hides:
             candidates = _candidates(walked, _named(graph, nodes))
-        if narrowing is not None:
+        if filter is not None:
             wanted, looked_at_all = self._choose(question, candidates, limits)
             nodes, candidates = list(compress(nodes, wanted)), list(compress(candidates, wanted))
         taken = len(nodes)
@@ -705,9 +705,9 @@ class LineageService:
         self, question: LineageQuestion, candidates: Sequence[Candidate], limits: LineageLimits
     ) -> tuple[list[bool], bool]:
         """Return which candidates the filter accepts, and whether it checked all of them."""
-        if question.narrowing is None:
+        if question.filter is None:
             return [True] * len(candidates), True
-        return question.narrowing.choose(self._store, candidates, limits.seconds)
+        return question.filter.choose(self._store, candidates, limits.seconds)
 
     def _shown(self, question: LineageQuestion, candidates: Sequence[Candidate]) -> list[bool]:
         """Return which entities the answer shows: missing and removed ones only if the query
@@ -821,9 +821,9 @@ def _walk(
     question: LineageQuestion, start: N, graph: Graph[N]
 ) -> tuple[WalkResult[N], LineageLimits]:
     """Return the walk that answers a query, and the limits that it was given."""
-    limits, narrowing = question.limits, question.narrowing
-    if narrowing is not None and narrowing.furthest < limits.hops:
-        limits = LineageLimits(narrowing.furthest, limits.nodes, limits.edges, limits.seconds)
+    limits, filter = question.limits, question.filter
+    if filter is not None and filter.furthest < limits.hops:
+        limits = LineageLimits(filter.furthest, limits.nodes, limits.edges, limits.seconds)
     return walk(start, graph, limits), limits
 
 

@@ -375,9 +375,9 @@ def ask(index: SearchIndex, fts: Fts | None, queries: int) -> None:
     few = max(queries // 5, 5)
 
     def search(
-        text: str, narrowed_by: Filter | None = None, start: int = 0, facets: bool = False
+        text: str, filter: Filter | None = None, start: int = 0, facets: bool = False
     ) -> None:
-        index.search(SearchQuery(text, ("dataset",), narrowed_by or Filter(), start, 10, facets))
+        index.search(SearchQuery(text, ("dataset",), filter or Filter(), start, 10, facets))
 
     def row(
         name: str, ours: Iterable[Callable[[], object]], theirs: Iterable[Callable[[], object]] = ()

@@ -15,13 +15,13 @@ def flat(*criteria: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_what_a_filter_writes_is_what_is_read() -> None:
-    narrowed_by = Filter(
+    filter = Filter(
         (
             (Criterion("a", ("x", "y")), Criterion("b", ("z",), "CONTAIN", negated=True)),
             (Criterion("c", (), "EXISTS"),),
         )
     )
-    assert read_filter(narrowed_by.to_wire()) == narrowed_by
+    assert read_filter(filter.to_wire()) == filter
 
 
 @pytest.mark.parametrize("condition", CONDITIONS)

@@ -86,8 +86,8 @@ def test_search_across_entities_takes_some_types_or_all(caller: Caller) -> None:
 
 def test_a_filter_narrows_a_search_in_either_wire_form(caller: Caller) -> None:
     criterion = {"field": "name", "value": "eiger", "condition": "EQUAL"}
-    for narrowed_by in ({"or": [{"and": [criterion]}]}, {"criteria": [criterion]}):
-        assert caller.search("swissalpine", filter=narrowed_by)["entities"] == [hive("alps.eiger")]
+    for filter in ({"or": [{"and": [criterion]}]}, {"criteria": [criterion]}):
+        assert caller.search("swissalpine", filter=filter)["entities"] == [hive("alps.eiger")]
 
 
 def test_what_was_written_is_found_at_once_under_its_new_words_only(

@@ -81,7 +81,7 @@ def test_a_query_and_a_filter_narrow_the_counts(caller: Caller) -> None:
         caller.ingest(urn, "datasetProperties", {"description": "even" if at % 2 == 0 else "odd"})
     assert folders(caller, "narrow", query="even") == [("f0", 2, False)]
     only = all_of(Criterion("urn", ("narrow.3",), "CONTAIN"))
-    assert folders(caller, "narrow", narrowed_by=only) == [("f1", 1, False)]
+    assert folders(caller, "narrow", filter=only) == [("f1", 1, False)]
 
 
 def test_folders_sort_naturally_and_come_in_pages(caller: Caller) -> None:

@@ -137,9 +137,9 @@ class TestRegistryOfOnesOwn:
         assert facets["aisle"]["aggregations"] == {"A3": 1}
 
     def test_is_filtered_completed_and_browsed(self, own: httpx.Client) -> None:
-        narrowed_by = one_criterion(field="aisle", value="A4", condition="EQUAL")
+        filter = one_criterion(field="aisle", value="A4", condition="EQUAL")
         asked = {"entity": "warehouseShelf", "start": 0}
-        assert not self.ask(own, "search", input="*", filter=narrowed_by, **asked)["entities"]
+        assert not self.ask(own, "search", input="*", filter=filter, **asked)["entities"]
         suggested = self.ask(own, "autocomplete", query="boxr", limit=5, **asked)
         assert suggested["suggestions"] == ["Boxroom North"]
         hall = self.ask(own, "browse", path="/hall", limit=5, **asked)

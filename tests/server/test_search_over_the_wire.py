@@ -73,8 +73,8 @@ class TestFilters:
     def test_let_pass_what_the_condition_says(
         self, caller: Caller, criterion: Any, found: str
     ) -> None:
-        narrowed_by = one_criterion(**({"field": "name"} | criterion))
-        value = caller.search("zentralpeak", filter=narrowed_by)
+        filter = one_criterion(**({"field": "name"} | criterion))
+        value = caller.search("zentralpeak", filter=filter)
         names = sorted(urn.split(",")[1].removeprefix("peaks.") for urn in value["entities"])
         assert " ".join(names) == found
         assert value["numEntities"] == len(names)

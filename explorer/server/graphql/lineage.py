@@ -169,12 +169,12 @@ async def _across(
         upstream=arguments["direction"] == "UPSTREAM",
         start=start,
         count=count,
-        narrowing=LineageFilter(
+        filter=LineageFilter(
             catalog.registry,
             catalog.index,
             types=types,
             text="" if text == "*" else text,
-            narrowed_by=wanted,
+            filter=wanted,
         ),
         candidates=not flags.get("skipAggregates"),
         include_missing=arguments.get("includeGhostEntities") is True,

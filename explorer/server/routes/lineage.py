@@ -322,11 +322,11 @@ class LineageRoutes(Routes):
         types = parameters.texts("entities") or []
         platforms = parameters.texts("platforms") or []
         criteria = [Criterion("platform", tuple(platforms))] if platforms else []
-        narrowing = LineageFilter(
+        filter = LineageFilter(
             self._catalog.registry,
             self._catalog.index,
             types=types,
-            narrowed_by=all_of(*criteria),
+            filter=all_of(*criteria),
         )
         return LineageQuestion(
             urn=urn,
@@ -334,7 +334,7 @@ class LineageRoutes(Routes):
             start=parameters.start(),
             count=parameters.count("count", _DEFAULT_COUNT, MAX_PAGE),
             limits=_limits(parameters, hops),
-            narrowing=narrowing if types or platforms else None,
+            filter=filter if types or platforms else None,
             edges=parameters.flag("includeEdges", default=False),
             include_missing=parameters.flag("includeGhostEntities", default=not leaves_out),
             include_removed=parameters.flag("includeSoftDelete", default=not leaves_out),

@@ -97,7 +97,7 @@ def _matching(
 
     If `among` is given, only these URNs are searched.
     """
-    unranked = replace(search, steps=(), sorted_by=())
+    unranked = replace(search, steps=(), sort=())
     results = (
         IndexResult(part.searcher, terms, vocabulary, unranked, part.hidden, among)
         for part in parts
@@ -272,7 +272,7 @@ class SearchIndex:
     def search(self, query: SearchQuery) -> FoundPage:
         resolved = self._resolved(query)
         if query.after is not None:
-            check_key(resolved.sorted_by, query.after)
+            check_key(resolved.sort, query.after)
         with self._reading() as layers:
             page = self._searched(query, resolved, layers)
             corrected = None if page.total else self._corrected(query, resolved, layers)
@@ -312,7 +312,7 @@ class SearchIndex:
         in_order = resolve_sort((SortBy("urn"),), self._vocabulary, frozenset({"urn"}))
         asked = Present(field)
         return self._urns(
-            ResolvedSearch(asked, asked, (), None, include_removed=True, sorted_by=in_order)
+            ResolvedSearch(asked, asked, (), None, include_removed=True, sort=in_order)
         )
 
     def _urns(self, resolved: ResolvedSearch) -> set[str]:
@@ -321,7 +321,7 @@ class SearchIndex:
             found: set[str] = set()
             after = ""
             while page := merged.following(after, _URNS_AT_ONCE):
-                found.update(urn_of(resolved.sorted_by, one.key) for one in page)
+                found.update(urn_of(resolved.sort, one.key) for one in page)
                 after = page[-1].key
         return found
 
@@ -329,7 +329,7 @@ class SearchIndex:
         kept = tuple(sorted(one for one in types if one in self._vocabulary.registry.entities))
         node = called(kept, how, text)
         resolved = ResolvedSearch(
-            node, node, (), kept, include_removed=True, sorted_by=(SortField("urn"),)
+            node, node, (), kept, include_removed=True, sort=(SortField("urn"),)
         )
         with self._reading() as layers:
             plan = self._plan(resolved, layers.view(), layers)
@@ -542,7 +542,7 @@ class SearchIndex:
         facets = plan.facets() if query.facets else {}
         if query.facets:
             self._keep(plan, view)
-        last = found[-1].key if found and resolved.sorted_by else None
+        last = found[-1].key if found and resolved.sort else None
         return FoundPage(merged.total(), hits, self._labelled(facets, resolved), last)
 
     def _suggested(
@@ -577,7 +577,7 @@ class SearchIndex:
             plan = self._plans.get(resolved)
         if plan is not None:
             return plan
-        kind = SortedIndexResult if resolved.sorted_by else IndexResult
+        kind = SortedIndexResult if resolved.sort else IndexResult
         results = [
             kind(part.searcher, layers.terms, self._vocabulary, resolved, part.hidden)
             for part in view.parts

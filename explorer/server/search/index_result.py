@@ -505,7 +505,7 @@ class SortedIndexResult(IndexResult):
     def read(self, step: int, after: Key | None, limit: int) -> list[_Hit]:
         if limit <= 0:
             return []
-        fields = self._resolved.sorted_by
+        fields = self._resolved.sort
         return self._run(lambda: self._ordered(self._after(step, after), fields, "", limit))
 
     def sample(self, step: int, after: Key | None, before: Key | None, size: int) -> list[Key]:
@@ -519,7 +519,7 @@ class SortedIndexResult(IndexResult):
         return sorted(keys - {before})
 
     def _key(self, address: tantivy.DocAddress) -> Key:
-        return sort_key(self._resolved.sorted_by, self.document(address), self._vocabulary)
+        return sort_key(self._resolved.sort, self.document(address), self._vocabulary)
 
     def _after(self, step: int, after: Key | None) -> tantivy.Query:
         query = self._step(step)
@@ -637,7 +637,7 @@ class SortedIndexResult(IndexResult):
 
     def _beyond(self, key: Key) -> tantivy.Query:
         """Return the query for the documents that come after a key."""
-        fields = self._resolved.sorted_by
+        fields = self._resolved.sort
         return self._past(fields, sort_codes(fields, key))
 
     def _past(self, fields: Sequence[SortField], codes: Sequence[str | None]) -> tantivy.Query:

@@ -218,7 +218,7 @@ def derived(trait: Trait, test: Callable[[str], bool]) -> Node:
 
 
 def filter_query(
-    narrowed_by: Filter,
+    filter: Filter,
     vocabulary: Vocabulary,
     known: frozenset[str],
     names: Names | None = None,
@@ -233,16 +233,16 @@ def filter_query(
     """
     groups = [
         all_of(tuple(_criterion(criterion, vocabulary, known, names) for criterion in group))
-        for group in narrowed_by.any_of
+        for group in filter.any_of
     ]
     return any_of(tuple(groups)) if groups and EVERYTHING not in groups else EVERYTHING
 
 
-def names_field(narrowed_by: Filter, field: str) -> bool:
+def names_field(filter: Filter, field: str) -> bool:
     """Return whether any criterion of a filter is on a field."""
     return any(
         criterion.field.removesuffix(".keyword") == field
-        for group in narrowed_by.any_of
+        for group in filter.any_of
         for criterion in group
     )
 

@@ -223,7 +223,7 @@ class Plan:
 
     def urns(self, found: Sequence[FoundDocument]) -> list[str]:
         """Return the URNs of the documents found, which their keys contain."""
-        fields = self.resolved.sorted_by
+        fields = self.resolved.sort
         return [urn_of(fields, one.key) if fields else urn_in_order(one.key) for one in found]
 
     def uses(self, found: Sequence[FoundDocument]) -> list[float]:

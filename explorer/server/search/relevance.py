@@ -170,7 +170,7 @@ class ResolvedSearch:
     """A parsed and validated search.
 
     `asked` is the query of the text, `node` everything that must match. `types` is `None` for all
-    types. With `sorted_by`, results are not ranked and there is a single step. `also_counted` are
+    types. With `sort`, results are not ranked and there is a single step. `also_counted` are
     structured-property fields to count in addition to the facets.
     """
 
@@ -179,7 +179,7 @@ class ResolvedSearch:
     steps: tuple[Step, ...]
     types: tuple[str, ...] | None
     include_removed: bool
-    sorted_by: tuple[SortField, ...] = ()
+    sort: tuple[SortField, ...] = ()
     also_counted: tuple[str, ...] = ()
 
     @property
@@ -191,7 +191,7 @@ class ResolvedSearch:
 def read_text(
     text: str,
     types: Sequence[str] | None,
-    narrowed_by: Filter,
+    filter: Filter,
     vocabulary: Vocabulary,
     *,
     include_removed: bool,
@@ -211,10 +211,10 @@ def read_text(
     place = Below(folder_key(below)) if below else EVERYTHING
     return ResolvedSearch(
         words,
-        all_of((words, filter_query(narrowed_by, vocabulary, known, names), place)),
+        all_of((words, filter_query(filter, vocabulary, known, names), place)),
         () if sort else steps(words, vocabulary),
         kept,
-        include_removed or names_field(narrowed_by, REMOVED),
+        include_removed or names_field(filter, REMOVED),
         resolve_sort(sort, vocabulary, known) if sort else (),
         tuple(one for name in also_counted for one in vocabulary.meant_by(name, known)),
     )
@@ -223,7 +223,7 @@ def read_text(
 def read_typed(
     text: str,
     types: Sequence[str] | None,
-    narrowed_by: Filter,
+    filter: Filter,
     vocabulary: Vocabulary,
     names: Names | None = None,
 ) -> ResolvedSearch:
@@ -232,7 +232,7 @@ def read_typed(
     words = typed_words(text, named=True)
     return ResolvedSearch(
         words,
-        all_of((words, filter_query(narrowed_by, vocabulary, known, names))),
+        all_of((words, filter_query(filter, vocabulary, known, names))),
         steps(words, vocabulary, named=True),
         kept,
         include_removed=False,

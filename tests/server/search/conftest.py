@@ -87,14 +87,14 @@ def search() -> Callable[..., FoundPage]:
     def ask(
         index: SearchEngine,
         text: str = "*",
-        narrowed_by: Filter | None = None,
+        filter: Filter | None = None,
         *,
         types: tuple[str, ...] | None = None,
         start: int = 0,
         count: int = 100,
         **more: Any,
     ) -> FoundPage:
-        query = SearchQuery(text, types, narrowed_by or Filter(), start, count, **more)
+        query = SearchQuery(text, types, filter or Filter(), start, count, **more)
         return index.search(query)
 
     return ask

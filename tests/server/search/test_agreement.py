@@ -129,17 +129,15 @@ def told(page: FoundPage) -> tuple[object, ...]:
     return page.total, page.hits, facets
 
 
-def ask(
-    index: SearchIndex, text: str, narrowed_by: Filter, types: tuple[str, ...] | None
-) -> object:
+def ask(index: SearchIndex, text: str, filter: Filter, types: tuple[str, ...] | None) -> object:
     def page(start: int, count: int) -> FoundPage:
-        return index.search(SearchQuery(text, types, narrowed_by, start, count))
+        return index.search(SearchQuery(text, types, filter, start, count))
 
     try:
         whole = page(0, 50)
         parts = [hit for start in range(0, whole.total, 2) for hit in page(start, 2).hits]
         assert parts == list(whole.hits)
-        return told(whole), index.autocomplete(text, types or (), narrowed_by, 0, 20)
+        return told(whole), index.autocomplete(text, types or (), filter, 0, 20)
     except InvalidInput as error:
         return str(error)
 

@@ -11,11 +11,11 @@ Fill = Callable[..., SearchEngine]
 def suggest(
     index: SearchEngine,
     text: str,
-    narrowed_by: Filter | None = None,
+    filter: Filter | None = None,
     start: int = 0,
     limit: int = 10,
 ) -> list[str]:
-    found = index.autocomplete(text, ("dataset",), narrowed_by or Filter(), start, limit)
+    found = index.autocomplete(text, ("dataset",), filter or Filter(), start, limit)
     return [suggestion.text for suggestion in found]
 
 
