@@ -242,6 +242,10 @@ async def _failure(request: Request, error: Exception) -> Response:
     elif not isinstance(error, CatalogError):
         _log.error("%s %s failed", request.method, request.scope["path"], exc_info=error)
         error = RequestRefusal(500, "the server failed; its log says why")
+    elif isinstance(error, Busy):
+        # The access log has its status. While a database is unreachable every request ends so, and
+        # the store logs that once.
+        _log.info("%s", error)
     elif status_of(error) >= 500:
         _log.error("%s", error)
     if isinstance(error, Busy) and error.retry_after_seconds is not None:

@@ -59,6 +59,7 @@ _POLL_SECONDS = 2.0
 _AGAIN_SECONDS = 0.5
 _CLOCK_SECONDS = 10.0
 _REPORT_SECONDS = 10.0
+_SILENT_SECONDS = 10.0
 _FORGOTTEN_DAYS = 7
 _MOST_ATTEMPTS = 8
 # To follow more log entries than this, a writer releases the lock, so that others can write.
@@ -139,6 +140,25 @@ WHERE at >= now() - interval '{_FORGOTTEN_DAYS} days'
 """
 _KEPT = "the change could not be kept"
 _UNREAD = "the catalog cannot be read"
+
+
+class _FailureLog:
+    """Logs the database's own words for failures, which callers are not shown.
+
+    While the database is unreachable every request fails; that is logged once every 10 seconds.
+    """
+
+    def __init__(self) -> None:
+        self._silent_until = -math.inf
+
+    def log(self, what: str, error: psycopg.Error) -> None:
+        """Log a failure, unless it is one of many of an outage."""
+        now = time.monotonic()
+        if isinstance(as_fault(error, what), Busy) and not _is_conflict(error):
+            if now < self._silent_until:
+                return
+            self._silent_until = now + _SILENT_SECONDS
+        _log.warning("%s: %s", what, words_of(error))
 
 
 class _Follower:
@@ -250,8 +270,9 @@ class _Follower:
 class _WritingConnection:
     """See `writer.WritingConnection`. The next transaction replaces a lost connection."""
 
-    def __init__(self, address: str, raw: Raw, follower: _Follower) -> None:
+    def __init__(self, address: str, raw: Raw, follower: _Follower, failures: _FailureLog) -> None:
         self._address = address
+        self._failures = failures
         self._raw: Raw | None = raw
         self._follower = follower
         self._cache = WriterCache()
@@ -344,7 +365,7 @@ class _WritingConnection:
     def as_fault(self, error: Exception) -> Exception:
         if not isinstance(error, psycopg.Error):
             return error
-        _log.warning("%s: %s", _KEPT, words_of(error))
+        self._failures.log(_KEPT, error)
         self._is_aborted = self._is_aborted or _is_conflict(error)
         return as_fault(error, _KEPT)
 
@@ -427,7 +448,8 @@ class PostgresStore(SqlReads):
         self._failure: PoolTimeout | None = None
         self._failed_until = 0.0
         self._follower = _Follower(address, lambda: self.log_bounds().head)
-        self._writing = _WritingConnection(address, raw, self._follower)
+        self._failures = _FailureLog()
+        self._writing = _WritingConnection(address, raw, self._follower, self._failures)
         self._writer = Writer(self._writing)
 
     @property
@@ -528,11 +550,11 @@ class PostgresStore(SqlReads):
                 self._failure = None
                 yield PostgresConnection(raw)
         except PoolTimeout as error:
-            _log.warning("%s: %s", _UNREAD, words_of(error))
+            self._failures.log(_UNREAD, error)
             self._failure, self._failed_until = error, time.monotonic() + _AGAIN_SECONDS
             raise as_fault(error, _UNREAD) from error
         except psycopg.Error as error:
-            _log.warning("%s: %s", _UNREAD, words_of(error))
+            self._failures.log(_UNREAD, error)
             raise as_fault(error, _UNREAD) from error
 
     def _connected(self) -> AbstractContextManager[Raw]:
