@@ -123,7 +123,7 @@ class Served:
 
     def __init__(self, address: str) -> None:
         self.address = address
-        self.http = httpx.Client(base_url=address, timeout=30)
+        self.http = httpx.Client(base_url=address, timeout=120)
 
     def aspects(self, urn: str) -> dict[str, Any]:
         """The values of an entity's aspects, by name."""
@@ -181,7 +181,7 @@ def served(
         found.http.close()
     finally:
         process.send_signal(signal.SIGTERM)
-        assert process.wait(20) == 0
+        assert process.wait(120) == 0
         if process.stdout is not None:
             process.stdout.close()
         log.close()
@@ -211,7 +211,7 @@ def datahub_of(datahub_folder: Path, served: Served, tmp_path: Path) -> Callable
 
 
 def _wait_for(served: Served) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     while served.http.get("/health").status_code != 200:
         assert time.monotonic() < deadline
         time.sleep(0.05)

@@ -40,7 +40,7 @@ POSITIVE = "urn:li:assertion:amounts-are-positive"
 def sample(served: Served) -> Any:
     """The served catalog with the sample in it."""
     command = [sys.executable, "-m", "explorer.cli", "sample", "load", "--url", served.address]
-    subprocess.run(command, check=True, capture_output=True, timeout=60)
+    subprocess.run(command, check=True, capture_output=True, timeout=300)
     return served
 
 
