@@ -651,7 +651,8 @@ class Layers:
             return self._worker.is_useful
 
     def _defer(self, changes: list[_Change]) -> None:
-        """Queue changes whose entries the drainer has made; wait while too many are queued."""
+        """Queue changes whose entries the drainer has made; wait, 5 seconds at most, while too many
+        are queued."""
         with self._changed:
             self._add_queued(changes)
             self._is_deferred = True
@@ -659,7 +660,8 @@ class Layers:
             self._changed.wait_for(
                 lambda: (
                     len(self._queued) < _MOST_QUEUED or not self._is_deferred or self._is_closing
-                )
+                ),
+                _RETRY_SECONDS,
             )
 
     def _queue(self, changes: list[_Change], offset: int | None = None) -> None:
