@@ -521,11 +521,11 @@ class Layers:
         """
         with self._viewing:
             with self._lock:
+                self._viewed_at = time.monotonic()
                 is_late = self._missing > _MOST_MISSING
             if is_late:
                 self._catch_up()
             with self._lock:
-                self._viewed_at = time.monotonic()
                 if self._snapshot is not None:
                     return self._snapshot
                 changes, disk = self._changes, self._disk
@@ -736,18 +736,22 @@ class Layers:
             self._viewing.release()
 
     def _write_queued(self) -> None:
-        """Pass the queued changes to the writer, in order. `_writing` is held."""
-        while True:
+        """Pass the changes that are queued now to the writer, in order. `_writing` is held.
+
+        Those that are queued meanwhile are left: during a load there would be no end of them.
+        """
+        with self._lock:
+            left = len(self._queued)
+        while left > 0:
             with self._changed:
-                steps = [self._queued.popleft() for _ in range(min(len(self._queued), _CHUNK))]
+                steps = [self._queued.popleft() for _ in range(min(left, _CHUNK))]
                 self._written += [
                     step if isinstance(step, int) else _Change(step.urn, step.document)
                     for step in steps
                 ]
                 self._is_deferred = self._is_deferred and bool(self._queued)
                 self._changed.notify_all()
-            if not steps:
-                return
+            left -= len(steps)
             for step, entry in zip(steps, self._entries(steps), strict=True):
                 if isinstance(step, int):
                     self._written_offset = max(self._written_offset, step)

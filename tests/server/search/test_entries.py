@@ -3,9 +3,11 @@
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +17,7 @@ from explorer.server.search import entries, layers
 from explorer.server.search.document import Document
 from explorer.server.search.entries import EntryWorker
 from explorer.server.search.index import SearchIndex
+from explorer.server.search.layers import DiskIndex
 from explorer.server.search.query import SearchQuery
 
 Make = Callable[..., Document]
@@ -97,6 +100,35 @@ def test_what_is_loaded_is_found_at_once(index: SearchIndex, documents: list[Doc
     load(index, documents)
     assert found(index, "customer_id_399") == [documents[399].urn]
     assert found(index, "customer_id_278") == [documents[278].urn]
+
+
+def test_a_search_has_an_end_while_more_is_loaded_than_can_be_written(
+    index: SearchIndex, documents: list[Document], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put, is_found = DiskIndex.put, threading.Event()
+
+    def put_slowly(self: DiskIndex, *given: Any) -> None:
+        # Slower than changes come in.
+        is_found.wait(0.005)
+        put(self, *given)
+
+    monkeypatch.setattr(DiskIndex, "put", put_slowly)
+
+    def load_on() -> None:
+        offset = 1_000
+        while not is_found.is_set():
+            for document in documents[300:]:
+                offset += 1
+                index.apply(offset, [document])
+
+    load(index, documents[:300])
+    loading = threading.Thread(target=load_on)
+    loading.start()
+    try:
+        assert found(index, "customer_id_278") == [documents[278].urn]
+    finally:
+        is_found.set()
+        loading.join()
 
 
 def test_a_process_that_is_killed_is_started_again(
