@@ -31,7 +31,9 @@ _AT_ONCE = 500
 # A URN takes about 300 bytes.
 _MOST_URNS = 50_000
 _MOST_READ = 1_000
-_LARGEST_READ_BYTES = 1_024
+# Sizes of the cache of aspects, and of the largest aspect in it.
+_ASPECTS_BYTES = 32 << 20
+_LARGEST_ASPECT_BYTES = 64 << 10
 
 _URNS = """
 SELECT u.urn, u.id, u.live, NOT u.live AND (
@@ -63,8 +65,7 @@ _ADD_LOG = (
 class WriterCache:
     """Rows that the writer remembers between transactions, valid while nobody else writes.
 
-    Cleared when a transaction or one of its jobs is rolled back. Only small aspects are kept, and
-    only those of a limited number of entities.
+    Cleared when a transaction or one of its jobs is rolled back.
     """
 
     def __init__(self) -> None:
@@ -73,22 +74,60 @@ class WriterCache:
         self.urns: dict[str, tuple[int, bool, bool]] = {}
         self.runs: dict[str, int] = {}
         self.notes: dict[str, str | None] = {}
-        self.aspects: dict[str, dict[str, StoredAspect | None]] = {}
+        self.aspects = AspectCache()
         self.folders = FolderCache()
 
     def clear(self) -> None:
-        for known in (self.urns, self.runs, self.notes, self.aspects):
+        for known in (self.urns, self.runs, self.notes):
             known.clear()
+        self.aspects.clear()
         self.folders.clear()
 
     def trim(self) -> None:
         """Empty the parts that have become too large."""
         if len(self.urns) > _MOST_URNS:
             self.urns.clear()
-        for known in (self.runs, self.notes, self.aspects):
+        for known in (self.runs, self.notes):
             if len(known) > _MOST_READ:
                 known.clear()
         self.folders.trim()
+
+
+class AspectCache:
+    """The latest aspects that the writer has read, `None` for one that does not exist, until an
+    aspect of the entity is written. Emptied when they take more than 32 MB; an aspect of more than
+    64 kB is not cached."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, dict[str, StoredAspect | None]] = {}
+        self._bytes = 0
+
+    def of(self, urn: str) -> Mapping[str, StoredAspect | None]:
+        """Return the cached aspects of an entity by name."""
+        return self._known.get(urn, {})
+
+    def put(self, urn: str, name: str, aspect: StoredAspect | None) -> None:
+        """Cache an aspect as it was read."""
+        size = _size_bytes(aspect)
+        if size > _LARGEST_ASPECT_BYTES or name in self.of(urn):
+            return
+        if self._bytes + size > _ASPECTS_BYTES:
+            self.clear()
+        self._bytes += size
+        self._known.setdefault(urn, {})[name] = aspect
+
+    def drop(self, urn: str) -> None:
+        """Remove the aspects of an entity."""
+        self._bytes -= sum(map(_size_bytes, self._known.pop(urn, {}).values()))
+
+    def clear(self) -> None:
+        """Remove everything."""
+        self._known, self._bytes = {}, 0
+
+
+def _size_bytes(aspect: StoredAspect | None) -> int:
+    """Return roughly how much memory a cached aspect takes; `None` stands for a missing one."""
+    return 100 if aspect is None else 400 + len(aspect.value) + len(aspect.system)
 
 
 class SqlSnapshot(SqlReads):
@@ -153,15 +192,16 @@ class NewEntity:
 
     `contents` has the parsed values of its aspects, `None` for those of which only the stored form
     is at hand. `last_versions` has the last version numbers of aspects from before an earlier
-    removal of the entity.
+    removal of the entity. `has_documents` says whether documents were added to it.
     """
 
-    __slots__ = ("aspects", "contents", "last_versions")
+    __slots__ = ("aspects", "contents", "has_documents", "last_versions")
 
     def __init__(self, last_versions: dict[str, int]) -> None:
         self.aspects: dict[str, StoredAspect] = {}
         self.contents: dict[str, Any] = {}
         self.last_versions = last_versions
+        self.has_documents = False
 
 
 class SqlTransaction(SqlSnapshot):
@@ -217,12 +257,39 @@ class SqlTransaction(SqlSnapshot):
         new = self._new.get(self._id(urn))
         if new is not None:
             return new.aspects.get(name)
-        known = self._cache.aspects.setdefault(urn, {})
+        known = self._cache.aspects.of(urn)
         if name in known:
             return known[name]
         found = super().aspect(urn, name)
-        if found is None or len(found.value) <= _LARGEST_READ_BYTES:
-            known[name] = found
+        self._cache.aspects.put(urn, name, found)
+        return found
+
+    def aspects(
+        self, urns: Sequence[str], names: Collection[str] | None = None
+    ) -> dict[str, list[StoredAspect]]:
+        if names is None:
+            return super().aspects(urns)
+        self.existing(urns)
+        wanted = frozenset(names)
+        found: dict[str, list[StoredAspect]] = {}
+        unknown: list[str] = []
+        for urn in dict.fromkeys(urns):
+            entity, is_live, _ = self._cache.urns[urn]
+            if not is_live:
+                continue
+            new = self._new.get(entity)
+            known = self._cache.aspects.of(urn) if new is None else new.aspects
+            if new is None and not wanted <= known.keys():
+                unknown.append(urn)
+            elif listed := [one for name in wanted if (one := known.get(name)) is not None]:
+                found[urn] = listed
+        if unknown:
+            read = super().aspects(unknown, names)
+            for urn in unknown:
+                by_name = {one.name: one for one in read.get(urn, ())}
+                for name in wanted:
+                    self._cache.aspects.put(urn, name, by_name.get(name))
+            found |= read
         return found
 
     def contents(self, urn: str) -> Mapping[str, Any] | None:
@@ -237,8 +304,9 @@ class SqlTransaction(SqlSnapshot):
         end_millis: int | None = None,
         limit: int = -1,
     ) -> Iterator[StoredDocument]:
-        # A new entity has no documents; `append` takes it out of `_new`.
-        if self._id(urn) in self._new:
+        # A new entity has no documents until `append` adds one.
+        new = self._new.get(self._id(urn))
+        if new is not None and not new.has_documents:
             return iter(())
         return super().documents(urn, aspect, start_millis, end_millis, limit)
 
@@ -286,7 +354,7 @@ class SqlTransaction(SqlSnapshot):
             self._put_first(entity, write, new.last_versions.get(write.aspect, 0), new)
             return True
         self._new.pop(entity, None)
-        self._cache.aspects.pop(write.urn, None)
+        self._cache.aspects.drop(write.urn)
         if (entity, write.aspect) in self._gathered:
             self._write_rows()
         old = self._run(
@@ -359,8 +427,9 @@ class SqlTransaction(SqlSnapshot):
 
     def append(self, document: TimeseriesDocument) -> bool:
         entity = self._live_id(document.urn, document.entity_type)
-        self._new.pop(entity, None)
-        self._cache.aspects.pop(document.urn, None)
+        new = self._new.get(entity)
+        if new is not None:
+            new.has_documents = True
         place = (entity, document.aspect, document.at_millis, document.series)
         old = None
         if self._may_have_point(place):
@@ -395,6 +464,8 @@ class SqlTransaction(SqlSnapshot):
         """
         entity, aspect, at_millis, _ = place
         before = self._points_before.get((entity, aspect))
+        if before is None and entity in self._new:
+            before = self._points_before[entity, aspect] = (1, 0)
         if before is None:
             before = self._points_before[entity, aspect] = self._run(
                 "SELECT coalesce(min(at_millis), 1), coalesce(max(at_millis), 0) FROM points "
@@ -427,7 +498,7 @@ class SqlTransaction(SqlSnapshot):
         self._run("DELETE FROM edges WHERE source = ?", (entity,))
         self._run("UPDATE urns SET live = FALSE WHERE id = ?", (entity,))
         self._cache.urns[urn] = (entity, False, True)
-        self._cache.aspects.pop(urn, None)
+        self._cache.aspects.drop(urn)
         self._log_removal(entity, key_aspect, key, time_millis, actor)
         self.changes.touched.add(urn)
         return rows, documents
@@ -499,7 +570,7 @@ class SqlTransaction(SqlSnapshot):
             ),
         )
         self._drop_superseded(entity, aspect, earlier.version)
-        self._cache.aspects.pop(urn, None)
+        self._cache.aspects.drop(urn)
         self._set_edges(entity, aspect, edges)
         self.changes.touched.add(urn)
 
@@ -687,7 +758,7 @@ class SqlTransaction(SqlSnapshot):
         """Write the buffered rows, and look the entity up in the database from now on."""
         self._write_rows()
         self._new.pop(entity, None)
-        self._cache.aspects.pop(urn, None)
+        self._cache.aspects.drop(urn)
 
     def _known(self, urn: str) -> tuple[int, bool, bool]:
         """Return the entry of a URN in `WriterCache.urns`, looking it up if necessary."""
@@ -704,7 +775,7 @@ class SqlTransaction(SqlSnapshot):
         found, live, past = self._known(urn)
         if live:
             return found
-        self._cache.aspects.pop(urn, None)
+        self._cache.aspects.drop(urn)
         if found == -1:
             found = self._new_id(urn, entity_type, live=True)
             self._new[found] = NewEntity({})
