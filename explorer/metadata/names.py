@@ -47,7 +47,8 @@ def display_name(urn: Urn, aspects: Mapping[str, Any]) -> str:
     """Return the name to display an entity and find it by: the edited name, else the ingested one,
     else the one in its URN. `aspects` are the values of its latest aspects, by aspect name."""
     for aspect, field in _TOLD:
-        if found := _text(aspects.get(aspect), field):
+        # An entity has few of these aspects.
+        if aspect in aspects and (found := _text(aspects[aspect], field)):
             return found
     for aspect in sorted(aspects):
         if aspect.endswith(_ENDINGS) and aspect not in NAME_ASPECTS:
