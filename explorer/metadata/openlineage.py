@@ -76,7 +76,7 @@ class AspectChange:
     `drops` has the custom properties to remove, each together with all properties whose names begin
     with it and a dot, and may have `description`. For a schema, `columns` in it means that the
     schema is complete. A change that `recurs` is the same object for every event with the same
-    content, as long as the memory has it.
+    content, as long as the memory has it; if `value_recurs`, its value is, also for other entities.
     """
 
     urn: Urn
@@ -84,6 +84,7 @@ class AspectChange:
     value: Json
     drops: tuple[str, ...] = ()
     recurs: bool = False
+    value_recurs: bool = False
 
 
 class Memory:
@@ -333,7 +334,10 @@ def _checked(urn: Urn) -> Urn:
 
 
 def _dataset(holder: Json, at: str) -> Urn:
-    namespace, name = _name(holder, "namespace", at), _name(holder, "name", at)
+    return _named_dataset(_name(holder, "namespace", at), _name(holder, "name", at), at)
+
+
+def _named_dataset(namespace: str, name: str, at: str) -> Urn:
     try:
         return dataset_urn(namespace, name)
     except InvalidUrn as error:
@@ -376,13 +380,17 @@ def _orchestrator(*told: str | None, producer: str | None) -> str:
 
 def _job_urn(job: Json, orchestrator: str, at: str) -> Urn:
     """Return the URN of a job. The name of its flow is the part of its own before the first dot."""
-    namespace, name = _name(job, "namespace", at), _name(job, "name", at)
-    parts = (orchestrator, name.partition(".")[0] or name, namespace)
-    flow = Urn.of("dataFlow", *(_CONTROL.sub("", one).translate(_RESERVED) for one in parts))
     try:
-        return _checked(Urn.of("dataJob", flow, name.translate(_RESERVED)))
+        return _named_job(orchestrator, _name(job, "namespace", at), _name(job, "name", at))
     except InvalidUrn as error:
         raise InvalidInput(f"{at}.name: {error}") from None
+
+
+@lru_cache(maxsize=8192)
+def _named_job(orchestrator: str, namespace: str, name: str) -> Urn:
+    parts = (orchestrator, name.partition(".")[0] or name, namespace)
+    flow = Urn.of("dataFlow", *(_CONTROL.sub("", one).translate(_RESERVED) for one in parts))
+    return _checked(Urn.of("dataJob", flow, name.translate(_RESERVED)))
 
 
 def _flow(job: Urn) -> Urn:
@@ -974,12 +982,26 @@ class _Reader:
     def add(self, urn: Urn, aspect: str, value: Json, drops: Iterable[str] = ()) -> None:
         self.event.changes.append(AspectChange(urn, aspect, value, tuple(drops)))
 
+    def add_recurring(self, urn: Urn, aspect: str, value: Json) -> None:
+        """Add a change of a run whose value recurs in other runs; it is the same object in each."""
+        part = _remembered(aspect, value)
+        known: Json | None = self.memory.get(part)
+        if known is None:
+            known = value
+            self.memory.put(part, known)
+        change = AspectChange(urn, aspect, known, value_recurs=part is not None)
+        self.event.changes.append(change)
+
     def alias(self, dataset: Json, at: str) -> None:
         """Record the URN of a dataset, for references to it elsewhere in the event. `links` is set
         if one of the URNs comes from a `symlinks` facet."""
         named = (_name(dataset, "namespace", at), _name(dataset, "name", at))
-        self.aliases[named] = urn = _linked(dataset, at)
-        self.links = self.links or urn is not dataset_urn(*named)
+        urn = _named_dataset(*named, at)
+        if "symlinks" in _part(dataset, "facets", at):
+            linked = _linked(dataset, at)
+            self.links = self.links or linked is not urn
+            urn = linked
+        self.aliases[named] = urn
 
     def dataset(self, dataset: Json, at: str, *, is_written: bool) -> "_Told":
         """Add the changes of a dataset, with its lineage, and return them.
@@ -1391,7 +1413,7 @@ class _Reader:
         if self.event.parent_run is not None:
             relations["parentInstance"] = str(self.event.parent_run)
         relations["upstreamInstances"] = self._dependencies(facets, urn)
-        self.add(urn, "dataProcessInstanceRelationships", relations)
+        self.add_recurring(urn, "dataProcessInstanceRelationships", relations)
         for side, aspect, facet in (
             ("inputs", "dataProcessInstanceInput", "inputStatistics"),
             ("outputs", "dataProcessInstanceOutput", "outputStatistics"),
@@ -1400,6 +1422,8 @@ class _Reader:
                 continue
             edges = []
             for dataset, given in used[side]:
+                if not given:
+                    continue
                 numbers = _facet(given, facet, side)
                 counted = {
                     name: str(number)
@@ -1410,7 +1434,10 @@ class _Reader:
                     edges.append(_edge(dataset) | {"properties": counted})
             named = list(dict.fromkeys(str(dataset) for dataset, _ in used[side]))
             edge_name = side.removesuffix("s") + "Edges"
-            self.add(urn, aspect, {side: named} | ({edge_name: edges} if edges else {}))
+            if edges:
+                self.add(urn, aspect, {side: named, edge_name: edges})
+            else:
+                self.add_recurring(urn, aspect, {side: named})
         if kind in _RESULTS:
             ran: Json = {"timestampMillis": at_millis, "messageId": kind, "status": "STARTED"}
             result = _RESULTS[kind]

@@ -366,9 +366,13 @@ class RestliRequest(Request):
         self.context.body_bytes = len(body)
         return body
 
-    async def json(self, most_bytes: int = MAX_BODY_BYTES) -> Any:
-        """Parse the body as JSON, and note the entities that it names if the endpoint changes
-        something.
+    async def json(
+        self,
+        most_bytes: int = MAX_BODY_BYTES,
+        named_in: Callable[[Any], list[str]] = urns_in,
+    ) -> Any:
+        """Parse the body as JSON, and note what `named_in` finds in it for the audit log if the
+        endpoint changes something.
 
         Raises `RequestRefusal` (413) if the body is larger than `most_bytes`, `RequestRefusal`
         (403) if a browser sent it for a page of another site, and `InvalidInput` if it is not JSON.
@@ -385,7 +389,7 @@ class RestliRequest(Request):
             raise InvalidInput(f"the body is not JSON: {error}") from None
         endpoint = self.context.endpoint
         if endpoint is not None and endpoint.role != "reader":
-            self.context.urns = urns_in(given)
+            self.context.urns = named_in(given)
         return given
 
     async def parameters(self) -> "Parameters":

@@ -31,7 +31,6 @@ from explorer.server.ingestion_rules import CheckedProposal
 from explorer.server.restli import Endpoint, JsonResponse, Parameter, RestliRequest, Routes
 from explorer.server.routes.parameters import ALL_OR_NONE, BATCHED, all_or_none
 from explorer.server.store import StoredAspect, Transaction
-from explorer.server.store.interface import digest
 
 __all__ = ["OpenLineageRoutes"]
 
@@ -43,6 +42,7 @@ _LONG_BYTES = 1 << 16
 _MOST_EVENT_BYTES = 8 << 20
 _MOST_EVENTS = 1_000
 _MOST_PROPOSALS = 20_000
+_MOST_NAMED = 20
 _MOST_BATCH_PATHS = 16_000_000
 _DAY_MILLIS = 86_400_000
 _RELATIONS = "dataProcessInstanceRelationships"
@@ -100,10 +100,19 @@ _Changes = Sequence[tuple[AspectChange, CheckedProposal]]
 
 
 class _Held(Struct, frozen=True):
-    """The value of an aspect, and whether OpenLineage events wrote it (`is_own`)."""
+    """The value of an aspect, and whether OpenLineage events wrote it (`is_own`).
 
-    value: bytes
+    `stored` is the JSON of the stored value; it is empty after an event of the same request has
+    replaced the value by `changed`, which must not be modified.
+    """
+
     is_own: bool
+    stored: bytes = b""
+    changed: Any = None
+
+    def content(self) -> Any:
+        """Return the parsed value."""
+        return orjson.loads(self.stored) if self.stored else self.changed
 
 
 class _Checked(Struct, frozen=True):
@@ -127,12 +136,13 @@ class OpenLineageRoutes(Routes):
         super().__init__(catalog)
         self._memory = Memory()
         self._began = 0
-        # By the `id` of a recurring change: the change and its proposal. The entry keeps the change
-        # alive, so that the id stays valid.
-        self._proposals: dict[int, tuple[AspectChange, CheckedProposal]] = {}
-        # By URN and aspect: a change, the digest of a value to which it added nothing, and the time
-        # of the event in milliseconds.
-        self._settled: dict[tuple[str, str], tuple[AspectChange, bytes, int]] = {}
+        # By the `id` of a recurring value: the value and a proposal that was accepted with it. The
+        # entry keeps the value alive, so that the id stays valid.
+        self._proposals: dict[int, tuple[Any, CheckedProposal]] = {}
+        # By the `id` of a recurring change: the change, the hash of a stored value to which it
+        # added nothing, and the time of the event in milliseconds. The store caches the bytes of
+        # the value, and Python caches their hash.
+        self._settled: dict[int, tuple[AspectChange, int, int]] = {}
 
     def endpoints(self) -> Iterator[Endpoint]:
         """Yield each endpoint at both addresses."""
@@ -155,7 +165,7 @@ class OpenLineageRoutes(Routes):
         notes=_NOTES,
     )
     async def _post(self, request: RestliRequest) -> Response:
-        given = await request.json(_MOST_EVENT_BYTES)
+        given = await request.json(_MOST_EVENT_BYTES, _runs_in)
         if request.context.body_bytes > _LONG_BYTES:
             checked = await self._catalog.offload(self._check, given, request.actor)
         else:
@@ -179,7 +189,7 @@ class OpenLineageRoutes(Routes):
         notes=("The body is a list of events, 1,000 at most; a single one will do.", BATCHED),
     )
     async def _post_batch(self, request: RestliRequest) -> Response:
-        given = await request.json()
+        given = await request.json(named_in=_runs_in)
         events = given if isinstance(given, list) else [given]
         if len(events) > _MOST_EVENTS:
             raise RequestRefusal(
@@ -233,20 +243,23 @@ class OpenLineageRoutes(Routes):
         system = {"runId": event.run, "lastObserved": _now_millis(), "pipelineName": PIPELINE}
 
         def checked(change: AspectChange) -> tuple[AspectChange, CheckedProposal]:
-            known = self._proposals.get(id(change))
-            if known is not None:
-                return known
+            known = self._proposals.get(id(change.value))
+            if known is not None and known[1].aspect == change.aspect:
+                good = known[1]
+                if good.urn is not change.urn:
+                    good = replace(good, urn=change.urn, text=str(change.urn))
+                return change, good
             proposal = Proposal(change.urn, change.aspect, change.value, system=system)
             try:
                 # Like connectors, events may soft-delete an entity that does not exist yet.
-                made = change, self._catalog.intake.check(proposal, actor, "datahub")
+                made = self._catalog.intake.check(proposal, actor, "datahub")
             except CatalogError as error:
                 raise InvalidInput(f"{change.urn}: {error}") from error
-            if change.recurs:
+            if change.recurs or change.value_recurs:
                 if len(self._proposals) > _MOST_PROPOSALS:
                     self._proposals.clear()
-                self._proposals[id(change)] = made
-            return made
+                self._proposals[id(change.value)] = change.value, made
+            return change, made
 
         parent = event.parent_job
         return _Checked(
@@ -269,29 +282,25 @@ class OpenLineageRoutes(Routes):
         urns = list(dict.fromkeys(proposal.text for proposal in proposals))
         # The stored values; each event replaces those that it changes.
         held = {
-            (urn, one.name): _Held(one.value, _is_own(one))
+            (urn, one.name): _Held(_is_own(one), one.value)
             for urn, aspects in view.aspects(urns, names).items()
             for one in aspects
         }
         points: list[CheckedProposal] = []
         for checked, changes in listed:
             stamps = {"system": checked.system, "actor": checked.actor}
-            wanted = [replace(one, **stamps) for one in self._changed(view, checked, changes, held)]
-            # An aspect of another source, to which events only add, does not get their pipeline
-            # name; `status` does, because an event replaces it.
-            shared = {key for key, one in held.items() if not one.is_own and key[1] != "status"}
-            if shared:
-                system = {key: one for key, one in checked.system.items() if key != "pipelineName"}
-                wanted = [
-                    replace(one, system=system) if (one.text, one.aspect) in shared else one
-                    for one in wanted
-                ]
-            batch = named_in(wanted)
-            for one in wanted:
+            wanted = []
+            for one in self._changed(view, checked, changes, held):
+                before = held.get((one.text, one.aspect))
+                # An aspect of another source, to which events only add, does not get their pipeline
+                # name; `status` does, because an event replaces it.
+                is_own = before is None or before.is_own or one.aspect == "status"
+                system = checked.system if is_own else _without_pipeline(checked.system)
+                wanted.append((replace(one, system=system, actor=checked.actor), is_own))
+            batch = named_in(one for one, _ in wanted)
+            for one, is_own in wanted:
                 self._catalog.intake.apply(view, one, now_millis, batch)
-                held[one.text, one.aspect] = _Held(
-                    orjson.dumps(one.value), is_own=(one.text, one.aspect) not in shared
-                )
+                held[one.text, one.aspect] = _Held(is_own, changed=one.value)
             points += (
                 replace(one, **stamps) for change, one in changes if change.aspect in TIMESERIES
             )
@@ -322,43 +331,48 @@ class OpenLineageRoutes(Routes):
         at_millis = checked.event.at_millis
         begun: dict[tuple[str, str], Any] = {}
         values: dict[tuple[str, str], Any] = {}
-        first: dict[tuple[str, str], tuple[AspectChange, CheckedProposal]] = {}
+        first: dict[tuple[str, str], CheckedProposal] = {}
         for change, proposal in changes:
             if change.aspect in TIMESERIES:
                 continue
             key = (proposal.text, proposal.aspect)
             before = held.get(key)
             if key not in first:
-                if before is not None and self._is_settled(key, change, before, at_millis):
+                if before is not None and self._is_settled(change, before, at_millis):
                     continue
-                begun[key] = values[key] = None if before is None else orjson.loads(before.value)
-                first[key] = change, proposal
+                begun[key] = values[key] = None if before is None else before.content()
+                first[key] = proposal
             is_own = before is None or before.is_own
             added = change
             if before is not None and change.aspect in GIVEN:
                 added = without_taken_off(change, values[key], partial(_versions, view, *key))
-            values[key] = merged(added, values[key], at_millis, is_own=is_own)
-        for key, (change, proposal) in first.items():
-            before = held.get(key)
-            if before is None or begun[key] != values[key]:
+            value = merged(added, values[key], at_millis, is_own=is_own)
+            if before is not None and values[key] is begun[key] and value == begun[key]:
+                self._settle(change, before, at_millis)
+            else:
+                values[key] = value
+        for key, proposal in first.items():
+            is_same = values[key] is begun[key] or values[key] == begun[key]
+            if not is_same or held.get(key) is None:
                 yield replace(proposal, value=values[key])
-            elif change.recurs:
-                if len(self._settled) > _MOST_PROPOSALS:
-                    self._settled.clear()
-                self._settled[key] = change, digest(before.value), at_millis
 
-    def _is_settled(
-        self, key: tuple[str, str], change: AspectChange, stored: _Held, at_millis: int
-    ) -> bool:
+    def _settle(self, change: AspectChange, stored: _Held, at_millis: int) -> None:
+        """Record that a change adds nothing to the stored value."""
+        if not change.recurs or not stored.stored:
+            return
+        if len(self._settled) > _MOST_PROPOSALS:
+            self._settled.clear()
+        self._settled[id(change)] = change, hash(stored.stored), at_millis
+
+    def _is_settled(self, change: AspectChange, stored: _Held, at_millis: int) -> bool:
         """Return whether a change is known to add nothing to the stored value.
 
         That holds for a day of event time; later events may update when an edge was last seen.
         """
-        known = self._settled.get(key)
+        known = self._settled.get(id(change))
         return (
             known is not None
-            and known[0] is change
-            and known[1] == digest(stored.value)
+            and known[1] == hash(stored.stored)
             and known[2] <= at_millis < known[2] + _DAY_MILLIS
         )
 
@@ -385,11 +399,23 @@ class OpenLineageRoutes(Routes):
         return (*checked.changes, (change, replace(proposal, value=change.value)))
 
 
+def _runs_in(given: Any) -> list[str]:
+    """Return the run ids of the first 20 events of a body."""
+    events = given[:_MOST_NAMED] if isinstance(given, list) else [given]
+    runs = [one.get("run") for one in events if isinstance(one, dict)]
+    ids = [run.get("runId") for run in runs if isinstance(run, dict)]
+    return [one for one in dict.fromkeys(ids) if isinstance(one, str) and one]
+
+
 def _versions(view: Transaction, urn: str, aspect: str) -> Iterator[tuple[Any, bool]]:
     """Yield all values of an aspect, oldest first, each with whether a pipeline wrote it."""
     found = view.histories([urn], [aspect]).get(urn, ())
     for one in sorted(found, key=lambda one: (one.version == 0, one.version)):
         yield orjson.loads(one.value), b'"pipelineName":"' in one.system
+
+
+def _without_pipeline(system: dict[str, Any]) -> dict[str, Any]:
+    return {key: one for key, one in system.items() if key != "pipelineName"}
 
 
 def _is_own(stored: StoredAspect) -> bool:
