@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 from uuid import uuid4
 
 import httpx
@@ -20,6 +21,7 @@ from explorer.metadata import openlineage
 from explorer.server.app import Service
 from explorer.server.authentication import Gate, Keyring, create_token
 from explorer.server.catalog import CatalogEngine
+from tests.conftest import serving_catalog
 from tests.server.conftest import Caller
 
 PRODUCER = "https://github.com/OpenLineage/OpenLineage/tree/1.54.0/integration/spark"
@@ -1131,6 +1133,90 @@ def test_an_event_that_tells_nothing_new_writes_no_version(job: Job) -> None:
     job.post(event | {"eventTime": "2024-05-01T13:00:00Z"})
     # That the run went on.
     assert job.caller.catalog.store.log_bounds().head == head + 1
+
+
+def test_runs_of_a_known_job_write_nothing_but_themselves(job: Job) -> None:
+    fields = {"schema": {"fields": [{"name": "id", "type": "BIGINT"}]}}
+    told = {"inputs": [job.dataset()], "outputs": [job.dataset("target", **fields)]}
+
+    def run_once() -> set[str]:
+        head = job.caller.catalog.store.log_bounds().head
+        # What the two tell of the job is not the same.
+        job.post(kind="START", inputs=told["inputs"])
+        job.post(**told)
+        return {row.urn for row in job.caller.catalog.store.log(head, 100)}
+
+    assert run_once() == {job.flow, job.urn, job.source, job.target, job.instance}
+    for _ in range(3):
+        job.run = str(uuid4())
+        job.instance = f"urn:li:dataProcessInstance:{job.run}"
+        assert run_once() == {job.instance}
+        assert job.value(job.instance, "dataProcessInstanceInput") == {"inputs": [job.source]}
+        assert job.value(job.instance, "dataProcessInstanceOutput") == {"outputs": [job.target]}
+        relations = job.value(job.instance, "dataProcessInstanceRelationships")
+        assert relations == {"parentTemplate": job.urn, "upstreamInstances": []}
+    others = Job(job.caller, f"{job.name}_too")
+    others.post(inputs=[job.dataset()])
+    relations = others.value(others.instance, "dataProcessInstanceRelationships")
+    assert relations["parentTemplate"] == others.urn
+    assert others.value(others.instance, "dataProcessInstanceInput") == {"inputs": [job.source]}
+
+
+def test_what_changes_of_a_known_job_is_seen_at_once(job: Job) -> None:
+    def told(*columns: str, **facets: Any) -> dict[str, Any]:
+        fields = [{"name": one, "type": "BIGINT"} for one in columns]
+        return job.dataset("target", schema={"fields": fields}, **facets)
+
+    def columns() -> list[str]:
+        return [one["fieldPath"] for one in job.value(job.target, "schemaMetadata")["fields"]]
+
+    for _ in range(3):
+        job.post(outputs=[told("a")])
+    job.post(outputs=[told("a", "b")])
+    assert columns() == ["a", "b"]
+    job.post(outputs=[told("a")])
+    assert columns() == ["a"]
+    # What was told before is not taken for known where somebody else wrote meanwhile.
+    named = {"documentation": {"description": "by day"}}
+    for _ in range(3):
+        job.post(outputs=[told("a", **named)])
+    job.caller.ingest(job.target, "datasetProperties", {"customProperties": {"own": "yes"}})
+    job.caller.ingest(job.urn, "dataJobInputOutput", {"inputDatasets": [], "outputDatasets": []})
+    job.post(outputs=[told("a", **named)])
+    found = job.value(job.target, "datasetProperties")
+    assert (found["description"], found["customProperties"]) == ("by day", {"own": "yes"})
+    edges = job.value(job.urn, "dataJobInputOutput")["outputDatasetEdges"]
+    assert [one["destinationUrn"] for one in edges] == [job.target]
+    assert job.caller.post("/entities?action=delete", {"urn": job.target}).status_code == 200
+    job.post(outputs=[told("a", **named)])
+    assert columns() == ["a"]
+    assert job.value(job.target, "datasetProperties")["description"] == "by day"
+
+
+def test_a_known_job_is_known_after_a_restart_and_what_changes_is_seen(tmp_path: Path) -> None:
+    def columns_after(*columns: str) -> list[str]:
+        with (
+            serving_catalog(tmp_path) as address,
+            httpx.Client(base_url=address, timeout=30) as http,
+        ):
+            schema = {"fields": [{"name": one, "type": "BIGINT"} for one in columns]}
+            event = {
+                "eventType": "COMPLETE",
+                "eventTime": TIME,
+                "producer": PRODUCER,
+                "run": {"runId": str(uuid4())},
+                "job": {"namespace": "batch", "name": "restarted.task"},
+                "outputs": [{"namespace": "s3://lake", "name": "r", "facets": {"schema": schema}}],
+            }
+            for _ in range(2):
+                assert http.post(PATH, json=event).status_code == 200
+            urn = quote(dataset_urn("s3", "lake/r"), safe="")
+            found = http.get(f"/entitiesV2/{urn}").json()["aspects"]["schemaMetadata"]["value"]
+            return [one["fieldPath"] for one in found["fields"]]
+
+    assert columns_after("a") == ["a"]
+    assert columns_after("a") == ["a"]
+    assert columns_after("a", "b") == ["a", "b"]
 
 
 def test_a_run_is_rolled_back_by_its_id(job: Job) -> None:

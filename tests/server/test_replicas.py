@@ -19,6 +19,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import quote
+from uuid import uuid4
 
 import httpx
 import pytest
@@ -170,6 +171,50 @@ def test_the_first_of_two_fills_an_empty_database(replicas: tuple[Replica, Repli
     rows = replicas[0].catalog.store.log(0, 10_000)
     assert len([row for row in rows if row.urn == "urn:li:corpuser:datahub"]) > 0
     assert len({(row.urn, row.aspect, row.value) for row in rows}) == len(rows)
+
+
+def test_events_of_a_known_job_add_to_what_another_service_wrote_meanwhile(
+    replicas: tuple[Replica, Replica],
+) -> None:
+    here, there = replicas
+    word = new_word()
+    urn = dataset(word)
+
+    def post(replica: Replica, *columns: str) -> None:
+        schema = {"fields": [{"name": one, "type": "int"} for one in columns]}
+        described = {"description": f"about {word}"}
+        event = {
+            "eventType": "COMPLETE",
+            "eventTime": "2024-05-01T12:00:00Z",
+            "producer": "https://github.com/OpenLineage/OpenLineage",
+            "run": {"runId": str(uuid4())},
+            "job": {"namespace": "batch", "name": f"{word}.task"},
+            "outputs": [
+                {
+                    "namespace": "hive",
+                    "name": word,
+                    "facets": {"schema": schema, "documentation": described},
+                }
+            ],
+        }
+        answer = replica.http.post("/api/v1/lineage", json=event)
+        assert answer.status_code == 200, answer.text
+
+    def columns() -> list[str]:
+        aspects = here.http.get(f"/entitiesV2/{quote(urn, safe='')}").json()["aspects"]
+        return [one["fieldPath"] for one in aspects["schemaMetadata"]["value"]["fields"]]
+
+    for _ in range(2):
+        post(here, "a")
+    post(there, "a", "b")
+    assert columns() == ["a", "b"]
+    for _ in range(2):
+        post(here, "a")
+    assert columns() == ["a"]
+    assert there.write(urn, {"customProperties": {"own": "yes"}}).status_code == 200
+    post(here, "a")
+    value = there.value(urn)
+    assert (value["description"], value["customProperties"]) == (f"about {word}", {"own": "yes"})
 
 
 def test_of_writers_on_two_services_with_one_condition_exactly_one_wins(

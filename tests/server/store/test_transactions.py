@@ -1,5 +1,6 @@
 """Transactions: jobs that share a commit without sharing their failures, and who sees what when."""
 
+import json
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -95,6 +96,56 @@ def test_a_job_that_fails_undoes_itself_and_no_other(store: Store, watcher: Watc
     assert name_of(stored(store, A)) == "x"
     assert watcher.groups[-1].touched == {A, C}
     assert [row.urn for row in store.log(0, 9)] == [A, C]
+
+
+def test_a_job_reads_aspects_as_they_are_now_whoever_read_them_before(store: Store) -> None:
+    one, other = tag("one"), tag("other")
+    put(store, write(one, 1), write(one, 1, KEY))
+
+    def read(tx: Transaction, *names: str) -> list[tuple[str, object]]:
+        found = tx.aspects([one, other, one], names)
+        return sorted((urn, name_of(each)) for urn, listed in found.items() for each in listed)
+
+    def change_twice(tx: Transaction) -> list[list[tuple[str, object]]]:
+        seen = [read(tx, INFO)]
+        for value in (2, 3):
+            tx.put(write(one, value))
+            tx.put(write(other, value))
+            seen.append(read(tx, INFO))
+        return seen
+
+    assert do(store, lambda tx: read(tx, INFO)) == [(one, 1)]
+    # A name that nobody read before, beside one that somebody did.
+    assert do(store, lambda tx: read(tx, INFO, KEY)) == [(one, 1), (one, 1)]
+    seen = do(store, change_twice)
+    assert seen == [[(one, 1)], [(one, 2), (other, 2)], [(one, 3), (other, 3)]]
+    assert do(store, lambda tx: read(tx, INFO)) == [(one, 3), (other, 3)]
+
+    def spoil(tx: Transaction) -> None:
+        tx.put(write(one, 4))
+        assert read(tx, INFO) == [(one, 4), (other, 3)]
+        raise NotFound("no such thing")
+
+    assert isinstance(refused(store, spoil), NotFound)
+    assert do(store, lambda tx: read(tx, INFO)) == [(one, 3), (other, 3)]
+    do(store, lambda tx: tx.remove_aspect(one, INFO, *STAMP))
+    do(store, lambda tx: tx.remove_entity(other, KEY, *STAMP))
+    assert do(store, lambda tx: read(tx, INFO, KEY)) == [(one, 1)]
+
+
+def test_a_new_entity_has_its_documents_and_all_its_aspects_at_once(store: Store) -> None:
+    urn = dataset("new")
+
+    def make(tx: Transaction) -> list[object]:
+        tx.put(write(urn, 1))
+        tx.append(document(urn, 5))
+        tx.put(write(urn, 2, KEY))
+        assert [tx.append(document(urn, at)) for at in (5, 6)] == [False, True]
+        return [json.loads(one.value)["timestampMillis"] for one in tx.documents(urn, USAGE)]
+
+    assert do(store, make) == [6, 5]
+    assert {one.name for one in store.aspects([urn])[urn]} == {INFO, KEY}
+    assert append(store, document(urn, 6), document(urn, 7)) == [False, True]
 
 
 def test_a_job_that_fails_leaves_nothing(store: Store, watcher: Watcher) -> None:
