@@ -142,9 +142,14 @@ class Event:
 
     def edge_from(self, other: Urn) -> AspectChange:
         """Return the change that adds an edge from the job of the parent run to the event's job."""
-        edge = _edge(other) | {"properties": {"relationship": "parent"}}
-        value = _input_output() | {"inputDatajobEdges": [edge]}
-        return AspectChange(self.job or other, "dataJobInputOutput", value)
+        return _edge_between(other, self.job or other)
+
+
+@lru_cache(maxsize=8192)
+def _edge_between(parent: Urn, job: Urn) -> AspectChange:
+    edge = _edge(parent) | {"properties": {"relationship": "parent"}}
+    value = _input_output() | {"inputDatajobEdges": [edge]}
+    return AspectChange(job, "dataJobInputOutput", value, recurs=True)
 
 
 # --- Reading fields; errors name the field --------------------------------------------------------

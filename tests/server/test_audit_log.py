@@ -155,6 +155,31 @@ def test_who_changed_what_is_kept(office: Office) -> None:
     assert not any(token.split("_", 2)[2] in told for token in office.tokens.values())
 
 
+def test_events_of_openlineage_are_kept_with_their_runs(office: Office) -> None:
+    def event(run: str, **facets: Any) -> dict[str, Any]:
+        return {
+            "eventType": "START",
+            "eventTime": "2024-05-01T12:00:00Z",
+            "producer": "https://github.com/OpenLineage/OpenLineage",
+            "run": {"runId": run, "facets": facets},
+            "job": {"namespace": "batch", "name": "audited.task"},
+        }
+
+    runs = [f"01909d9f-0000-7000-8000-00000000000{at}" for at in range(3)]
+    # What a facet holds is not what is changed.
+    named = event(runs[0], tool={"urn": "urn:li:tag:other", "resource": "elsewhere"})
+    batch = [event(runs[1]), event(runs[2]), event(runs[1]), {"run": 5}]
+    editor = office.caller("editor")
+    assert editor.post("/api/v1/lineage", json=named).status_code == 200
+    assert editor.post("/api/v1/lineage/batch", json=batch).status_code == 400
+    assert editor.post("/api/v1/lineage", json=[]).status_code == 400
+    assert [(one.status, one.urns) for one in office.records()] == [
+        (200, (runs[0],)),
+        (400, (runs[1], runs[2])),
+        (400, ()),
+    ]
+
+
 def test_refused_attempts_are_kept(office: Office) -> None:
     assert office.caller(None).get("/changes").status_code == 401
     nobody = office.caller(None, Authorization="Bearer cat_000000000000_guessed")

@@ -1138,12 +1138,14 @@ def test_an_event_that_tells_nothing_new_writes_no_version(job: Job) -> None:
 def test_runs_of_a_known_job_write_nothing_but_themselves(job: Job) -> None:
     fields = {"schema": {"fields": [{"name": "id", "type": "BIGINT"}]}}
     told = {"inputs": [job.dataset()], "outputs": [job.dataset("target", **fields)]}
+    above_run = {"run": {"runId": str(uuid4())}, "job": {"namespace": "batch", "name": "above.all"}}
+    above = {"parent": {"_producer": PRODUCER, **above_run}}
 
     def run_once() -> set[str]:
         head = job.caller.catalog.store.log_bounds().head
         # What the two tell of the job is not the same.
-        job.post(kind="START", inputs=told["inputs"])
-        job.post(**told)
+        job.post(kind="START", inputs=told["inputs"], run_facets=above)
+        job.post(**told, run_facets=above)
         return {row.urn for row in job.caller.catalog.store.log(head, 100)}
 
     assert run_once() == {job.flow, job.urn, job.source, job.target, job.instance}
@@ -1154,7 +1156,15 @@ def test_runs_of_a_known_job_write_nothing_but_themselves(job: Job) -> None:
         assert job.value(job.instance, "dataProcessInstanceInput") == {"inputs": [job.source]}
         assert job.value(job.instance, "dataProcessInstanceOutput") == {"outputs": [job.target]}
         relations = job.value(job.instance, "dataProcessInstanceRelationships")
-        assert relations == {"parentTemplate": job.urn, "upstreamInstances": []}
+        assert relations == {
+            "parentTemplate": job.urn,
+            "parentInstance": f"urn:li:dataProcessInstance:{above_run['run']['runId']}",
+            "upstreamInstances": [],
+        }
+    (edge,) = job.value(job.urn, "dataJobInputOutput")["inputDatajobEdges"]
+    assert (
+        edge["destinationUrn"] == "urn:li:dataJob:(urn:li:dataFlow:(spark,above,batch),above.all)"
+    )
     others = Job(job.caller, f"{job.name}_too")
     others.post(inputs=[job.dataset()])
     relations = others.value(others.instance, "dataProcessInstanceRelationships")
