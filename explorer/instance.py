@@ -147,7 +147,9 @@ def ensure(data_dir: Path, timeout_seconds: float = 20.0) -> Instance:
             # Another process was faster; wait for its service.
             child = None
         elif status is not None:
-            raise Unusable(_last_line(log, begin) or f"the catalog service ended; see {log}")
+            raise Unusable(
+                _last_line(log, begin) or f"the catalog service stopped unexpectedly; see {log}"
+            )
         time.sleep(_POLL_SECONDS)
     raise Unreachable(
         f"the catalog service of {data_dir} did not answer in {timeout_seconds:g} seconds; "
@@ -176,8 +178,8 @@ def socket_path(data_dir: Path) -> Path | None:
     entry = private.lstat()
     if entry.st_uid != os.getuid() or entry.st_mode & 0o077 or private.is_symlink():
         raise StorageFault(
-            f"{private} must be a directory of yours with mode 0700; remove it, or name a data "
-            "directory with a shorter path"
+            f"{private} must be a directory that you own, with mode 0700; remove it, or name a "
+            "data directory with a shorter path"
         )
     name = hashlib.sha256(os.fsencode(data_dir.absolute())).hexdigest()[:16]
     return private / f"{name}.sock"
@@ -210,8 +212,8 @@ def _held_by_another(data_dir: Path) -> DirectoryInUse:
             f"{data_dir} is in use by a service that is starting or stopping; try again"
         )
     return DirectoryInUse(
-        f"{data_dir} is served already by process {other.pid} at {other.address}; "
-        "use that one, stop it, or name another data directory"
+        f"{data_dir} is already served by process {other.pid} at {other.address}; use that "
+        "service, stop it, or name another data directory"
     )
 
 

@@ -461,12 +461,12 @@ class _LineageWalk:
 
     @property
     def too_many(self) -> str:
-        return f"only the nearest {self.most} entities were walked to"
+        return f"the walk stopped after the nearest {self.most} entities"
 
     @property
     def too_long(self) -> str:
         seconds = _MOST_SECONDS if self.budget_seconds is None else self.budget_seconds
-        return f"the walk was ended after {seconds:g} seconds"
+        return f"the walk stopped after {seconds:g} seconds"
 
 
 class LineageMethods(CatalogMethods):

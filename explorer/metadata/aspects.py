@@ -566,8 +566,8 @@ def aspect_of(record: type[msgspec.Struct]) -> str:
         return _NAMES[record]
     except KeyError:
         raise InvalidInput(
-            f"{record.__name__} is the record of no aspect; take one of explorer.metadata.aspects "
-            "that RECORDS lists"
+            f"{record.__name__} is not the record of an aspect; use one of the records in "
+            "explorer.metadata.aspects.RECORDS"
         ) from None
 
 

@@ -136,7 +136,7 @@ class _Model:
                 return known
             case {"type": inner}:
                 return self._gather(inner, namespace)
-        raise ValueError(f"a type of an unknown form: {schema!r:.200}")
+        raise ValueError(f"unknown form of type: {schema!r:.200}")
 
     def _resolved(self, schema: Any) -> Any:
         return self._named.get(schema, schema) if isinstance(schema, str) else schema

@@ -211,11 +211,13 @@ def _elements(start: bytes, stream: BinaryIO, *, is_list: bool = True) -> Iterat
         if is_open and letter == "]":
             at, is_open = at + 1, False
             if skip(_SPACE):
-                yield _Broken("the file goes on after its list, which is not read")
+                yield _Broken(
+                    "the file continues after the end of its list, and the rest is not read"
+                )
             return
         if letter and is_open and not is_first:
             if letter != ",":
-                yield _Broken("the list is broken here: the rest of the file is not read")
+                yield _Broken("the list is damaged here: the rest of the file is not read")
                 return
             at += 1
             letter = skip(_SPACE)
@@ -279,11 +281,13 @@ def _snapshot(name: str, body: Any, record: dict[str, Any], registry: Registry) 
         case _:
             raise InvalidInput(f"{name} needs a urn and a list of aspects")
     if urn.entity_type != entity_type:
-        raise InvalidInput(f"{urn} is no {entity_type}, as its snapshot {name} says")
+        raise InvalidInput(f"{urn} is not a {entity_type}, which its snapshot {name} requires")
     named: list[tuple[str, Any]] = []
     for element in aspects:
         if not isinstance(element, dict) or len(element) != 1:
-            raise InvalidInput(f"an aspect of {urn} is an object with one key, its record name")
+            raise InvalidInput(
+                f"an aspect of {urn} must be an object with one key, the name of its record"
+            )
         ((record_name, value),) = element.items()
         named.append((registry.aspect_named_by(record_name), value))
     # In the specification, a glossary term's snapshot has its ownership next to the aspects.

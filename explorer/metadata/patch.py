@@ -272,7 +272,7 @@ class ValueShape:
             return (
                 _Keyed(self, value, element, path, keys) if keys else _Listed(self, value, element)
             )
-        raise Misplaced("there is nothing below a single value")
+        raise Misplaced("a single value has no parts")
 
     def keys(self, kind: str | None, path: tuple[str, ...]) -> tuple[str, ...]:
         """Return the keys of the elements of an array; empty if they are addressed by index."""
@@ -478,12 +478,12 @@ class _Keyed:
 
     def _agreeing(self, element: Any, led: tuple[str, ...]) -> Any:
         if not isinstance(element, dict):
-            raise Misplaced(f"an element of {'.'.join(self._path)} is an object")
+            raise Misplaced(f"an element of {'.'.join(self._path)} must be an object")
         for key, part in zip(self._keys, led, strict=False):
             if part and _SEPARATOR not in key and element.get(key) is None:
                 element = {**element, key: part}
         if _told(element, self._keys)[: len(led)] != led:
-            raise Misplaced("the value's keys are others than those of the path")
+            raise Misplaced("the keys in the value differ from those in the path")
         return element
 
 
@@ -508,17 +508,17 @@ class _Listed:
         at = self._at(step)
         if step.isdecimal() and at is not None:
             if at > len(self._elements):
-                raise Misplaced(f"the array has {len(self._elements)} elements")
+                raise Misplaced(f"the array has only {len(self._elements)} elements")
             self._elements.insert(at, value)
         elif not self._texts:
             raise Misplaced(
-                "its elements are addressed by their place (0, 1, -); "
-                "name what tells them apart in arrayPrimaryKeys"
+                "address its elements by position (0, 1, -), or give the keys that identify them "
+                "in arrayPrimaryKeys"
             )
         elif at is None:
             text = {"string": step} if self._wrapped else step
             if value not in ({}, None, step, text):
-                raise Misplaced("the value is another than the path says")
+                raise Misplaced("the value differs from the one in the path")
             self._elements.append(text)
 
     def drop(self, step: str) -> None:
@@ -636,7 +636,9 @@ def read_patch(value: Any) -> Patch:
         keys, generic = value.get("arrayPrimaryKeys"), value.get("forceGenericPatch") is True
         value = value.get("patch")
     if not isinstance(value, list):
-        raise InvalidInput("a PATCH is a list of operations, or an object with the list as 'patch'")
+        raise InvalidInput(
+            "a PATCH must be a list of operations, or an object with the list as 'patch'"
+        )
     operations = tuple(_operation(at, given) for at, given in enumerate(value))
     return Patch(operations, _keys(keys), generic)
 
@@ -715,7 +717,9 @@ def _applied(shape: ValueShape, value: Any, record: str, operation: PatchOperati
             found = _found(root, operation.path, value)
             if found is MISSING or not _same(shape, found, operation.value):
                 shown = "nothing" if found is MISSING else orjson.dumps(found).decode()[:200]
-                raise Conflict(f"the test of /{'/'.join(operation.path)} failed: there is {shown}")
+                raise Conflict(
+                    f"the test of /{'/'.join(operation.path)} failed: the value is {shown}"
+                )
             return value
         case "remove":
             _drop(root, operation.path)
@@ -723,7 +727,7 @@ def _applied(shape: ValueShape, value: Any, record: str, operation: PatchOperati
         case "add" | "replace":
             given = operation.value
             if operation.op == "replace" and _found(root, operation.path, value) is MISSING:
-                raise Misplaced("there is nothing to replace; use add")
+                raise Misplaced("there is no value to replace; use add")
         case "move" | "copy":
             given = _found(root, operation.source, value)
             if given is MISSING:
@@ -735,7 +739,7 @@ def _applied(shape: ValueShape, value: Any, record: str, operation: PatchOperati
     copied = _copied(shape, given)
     if not operation.path:
         if not isinstance(copied, dict):
-            raise Misplaced("an aspect is an object")
+            raise Misplaced("an aspect must be an object")
         return copied
     if operation.op == "replace":
         # In an array addressed by index, `put` inserts instead of replacing.
@@ -745,7 +749,7 @@ def _applied(shape: ValueShape, value: Any, record: str, operation: PatchOperati
 
 
 def _into_itself() -> Any:
-    raise Misplaced("nothing can be moved into itself")
+    raise Misplaced("a value cannot be moved into itself")
 
 
 def _reached(root: PatchTarget, path: tuple[str, ...]) -> PatchTarget:

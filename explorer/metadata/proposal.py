@@ -57,7 +57,7 @@ def read_condition(headers: Mapping[str, Any]) -> Condition | None:
     if version is None and modified is None and unmodified is None and none is None:
         return None
     if none is not None and none != "*":
-        raise InvalidInput(f"If-None-Match takes * only, not {none!r:.60}")
+        raise InvalidInput(f"If-None-Match must be *, not {none!r:.60}")
     return Condition(
         None if version is None else _version(version),
         None if modified is None else _millis("If-Modified-Since", modified),
@@ -74,7 +74,8 @@ def _version(given: Any) -> int:
     except ValueError:
         pass
     raise InvalidInput(
-        f"If-Version-Match is the version of an aspect's systemMetadata, or -1; not {given!r:.60}"
+        "If-Version-Match must be the version in the systemMetadata of an aspect, or -1; not "
+        f"{given!r:.60}"
     )
 
 
@@ -90,7 +91,8 @@ def _millis(name: str, given: Any) -> int:
             except (ValueError, OverflowError):
                 continue
     raise InvalidInput(
-        f"{name} is a time as ISO 8601 has it, 2024-05-01T12:00:00Z; not {given!r:.60}"
+        f"{name} must be a time in the form of ISO 8601, such as 2024-05-01T12:00:00Z; not "
+        f"{given!r:.60}"
     )
 
 
@@ -157,7 +159,7 @@ def read_proposal(wire: Any, registry: Registry, *, complete: bool = False) -> P
     `UnknownName`, naming the error.
     """
     if not isinstance(wire, dict):
-        raise InvalidInput("a proposal is an object with entityUrn, changeType and aspectName")
+        raise InvalidInput("a proposal must be an object with entityUrn, changeType and aspectName")
     if wire.get("entityUrn") is None and wire.get("entityKeyAspect") is not None:
         named = _text(wire, "entityType")
         key = _aspect_value(wire["entityKeyAspect"], "UPSERT", "entityKeyAspect")
@@ -169,7 +171,7 @@ def read_proposal(wire: Any, registry: Registry, *, complete: bool = False) -> P
             _text(wire, key)
     entity_type = wire.get("entityType", urn.entity_type)
     if entity_type != urn.entity_type:
-        raise InvalidInput(f"entityType {entity_type!r} is not that of the URN {urn}")
+        raise InvalidInput(f"entityType {entity_type!r} is not the type in the URN {urn}")
     change = wire.get("changeType", "UPSERT")
     if change not in CHANGE_TYPES:
         raise UnknownName("changeType", str(change), CHANGE_TYPES)
@@ -177,7 +179,7 @@ def read_proposal(wire: Any, registry: Registry, *, complete: bool = False) -> P
         raise InvalidInput("Aspect and aspect name is required for create and update operations")
     headers = wire.get("headers")
     if headers is not None and not isinstance(headers, dict):
-        raise InvalidInput("'headers' is an object of texts")
+        raise InvalidInput("'headers' must be an object of texts")
     return Proposal(
         urn,
         _text(wire, "aspectName"),
@@ -194,12 +196,12 @@ def read_auditor(header: Any) -> str | None:
     if header is None:
         return None
     if not isinstance(header, dict):
-        raise InvalidInput("'auditHeader' is an object with an actor")
+        raise InvalidInput("'auditHeader' must be an object with an actor")
     actor = header.get("actor")
     if actor is None:
         return None
     if not isinstance(actor, str):
-        raise InvalidInput("'auditHeader.actor' is a URN as a string")
+        raise InvalidInput("'auditHeader.actor' must be a URN as a string")
     return str(Urn.parse(actor))
 
 
@@ -216,15 +218,17 @@ def read_system(given: Any) -> dict[str, Any] | None:
     if given is None:
         return None
     if not isinstance(given, dict):
-        raise InvalidInput("'systemMetadata' is an object")
+        raise InvalidInput("'systemMetadata' must be an object")
     for key in _SYSTEM_TEXTS:
         if key in given and not isinstance(given[key], str | None):
-            raise InvalidInput(f"'systemMetadata.{key}' is a string")
+            raise InvalidInput(f"'systemMetadata.{key}' must be a string")
     seen = given.get("lastObserved")
     if seen is not None and (
         isinstance(seen, bool) or not isinstance(seen, int) or not -_MAX_MILLIS < seen < _MAX_MILLIS
     ):
-        raise InvalidInput("'systemMetadata.lastObserved' is milliseconds since 1970 as an integer")
+        raise InvalidInput(
+            "'systemMetadata.lastObserved' must be milliseconds since 1970 as an integer"
+        )
     return {key: value for key, value in given.items() if value is not None}
 
 
@@ -239,16 +243,16 @@ def _aspect_value(envelope: Any, change: str, name: str = "aspect") -> Any:
     if envelope is None:
         return None
     if not isinstance(envelope, dict):
-        raise InvalidInput(f"{name!r} is an object with value and contentType")
+        raise InvalidInput(f"{name!r} must be an object with value and contentType")
     if "json" in envelope:
         return envelope["json"]
     content_type = envelope.get("contentType", _JSON)
     allowed = (_JSON, _JSON_PATCH) if change == "PATCH" else (_JSON,)
     if content_type not in allowed:
-        raise InvalidInput(f"contentType {content_type!r} is not taken; send {allowed[-1]}")
+        raise InvalidInput(f"the contentType {content_type!r} is not accepted; send {allowed[-1]}")
     value = envelope.get("value")
     if not isinstance(value, str | bytes):
-        raise InvalidInput(f"'{name}.value' is the aspect as a JSON string")
+        raise InvalidInput(f"'{name}.value' must be the aspect as a JSON string")
     try:
         return orjson.loads(value)
     except orjson.JSONDecodeError as error:

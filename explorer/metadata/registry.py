@@ -479,6 +479,7 @@ def urn_of_key(entity_type: str, key: Any, key_fields: tuple[str, ...]) -> Urn:
     parts = [key.get(field) if isinstance(key, dict) else None for field in key_fields]
     if not all(isinstance(part, str) and part for part in parts):
         raise InvalidInput(
-            f"the key of a {entity_type} has {', '.join(key_fields)}, each a text that is not empty"
+            f"the key of a {entity_type} has {', '.join(key_fields)}, each of which must be a "
+            "text that is not empty"
         )
     return Urn.parse(str(Urn.of(entity_type, *map(str, parts))))

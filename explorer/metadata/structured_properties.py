@@ -143,8 +143,8 @@ def check_assignment(
     if len(values) > 1 and not definition.is_multiple:
         raise fail(
             ".values",
-            f"{name} has one value (cardinality SINGLE), {len(values)} were given; send one, or "
-            "define it with cardinality MULTIPLE",
+            f"{name} has only one value (cardinality SINGLE), and {len(values)} were given; send "
+            "one, or define it with cardinality MULTIPLE",
         )
     for at, given in enumerate(values):
         _check_value(definition, plain_value(given), fail, f".values[{at}]", name)
@@ -155,7 +155,7 @@ def _check_value(
 ) -> None:
     shown = _shown(value)
     if value is None:
-        raise fail(place, f"a value of {name} is a string or a double")
+        raise fail(place, f"a value of {name} must be a string or a double")
     match definition.kind:
         case "number" if _number(value) is None:
             raise fail(place, f"{name} takes numbers (value type number), not {shown}")

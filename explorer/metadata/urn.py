@@ -51,7 +51,7 @@ class Urn:
         forbidden = _FORBIDDEN.search(text)
         if forbidden:
             raise InvalidUrn(
-                f"position {forbidden.start()}: a URN has no NUL, no line break and no "
+                f"position {forbidden.start()}: a URN must not contain NUL, a line break or "
                 f"U+241F, found {forbidden.group()!r} in {text!r:.80}"
             )
 
@@ -122,11 +122,11 @@ class Urn:
 @lru_cache(maxsize=8192)
 def _parse(text: str) -> Urn:
     if text != text.strip():
-        raise InvalidUrn(f"a URN has no white space around it: {text!r}")
+        raise InvalidUrn(f"a URN must not have white space around it: {text!r}")
     if not text.startswith(_PREFIX):
         raise InvalidUrn(f"position 0: expected 'urn:li:<entity>:<id>', found {text[:40]!r}")
     if len(text.encode()) > MAX_URN_BYTES:
-        raise InvalidUrn(f"a URN has at most {MAX_URN_BYTES} bytes; this one is longer")
+        raise InvalidUrn(f"a URN may have at most {MAX_URN_BYTES} bytes; this one is longer")
     entity_type, colon, key = text[len(_PREFIX) :].partition(":")
     if not entity_type.isalnum() or not colon:
         raise InvalidUrn(

@@ -286,7 +286,7 @@ def _keyring(
         taken = take_over_file(own, shared)
         if taken:
             logging.getLogger("explorer.server").warning(
-                "%d access tokens of %s are in the database now", taken, own
+                "%d access tokens were moved from %s into the database", taken, own
             )
         # The file of uses says that this directory had tokens. A service that needed tokens must
         # not become open to everybody because the database has none.
@@ -334,19 +334,20 @@ def _check_exposure(host: str, allowed_hosts: Collection[str], *, open_to_networ
         what = (
             f"serving on {host} would let anybody on the network"
             if not is_loopback(host)
-            else f"--allow-host {others[0]} means that others reach this service, through a proxy "
-            "or a tunnel, and without tokens anybody who does can"
+            else f"with --allow-host {others[0]}, other machines reach this service through a "
+            "proxy or a tunnel, and without tokens anybody who reaches it can"
         )
         raise Misconfigured(
-            f"{what} read and write the catalog; make a token first (catalog token create NAME "
+            f"{what} read and write the catalog; create a token first (catalog token create NAME "
             f"--actor USER), serve on 127.0.0.1{' without --allow-host' if others else ''}, or "
-            "give --allow-open if this is meant"
+            "give --allow-open if this is intended"
         )
     if host in ("", *_EVERYWHERE) and not others:
         raise Misconfigured(
-            "--allow-open on every address needs the names that people reach this service by, or "
-            "any web page that they open could read and write the catalog through their browser; "
-            "give --allow-host NAME for each (a host name or an IP address), or make a token"
+            "--allow-open on every address needs the names by which people reach this service; "
+            "otherwise any web page that they open could read and write the catalog through "
+            "their browser. Give --allow-host NAME for each (a host name or an IP address), or "
+            "create a token"
         )
 
 

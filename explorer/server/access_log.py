@@ -87,7 +87,7 @@ class AccessLog:
 
     def _dropped_line(self) -> bytes:
         dropped, self._dropped = self._dropped, 0
-        message = f"{dropped} requests were not written down, for the log was not read fast enough"
+        message = f"{dropped} requests were not logged, because the output of the log was too slow"
         if self._form == "json":
             return orjson.dumps({"time": _now(), "message": message}) + b"\n"
         return f"{_now()} {message}\n".encode()

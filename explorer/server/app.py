@@ -241,7 +241,7 @@ async def _failure(request: Request, error: Exception) -> Response:
         headers |= error.headers
     elif not isinstance(error, CatalogError):
         _log.error("%s %s failed", request.method, request.scope["path"], exc_info=error)
-        error = RequestRefusal(500, "the server failed; its log says why")
+        error = RequestRefusal(500, "internal server error; see the log of the server")
     elif isinstance(error, Busy):
         # The access log has its status. While a database is unreachable every request ends so, and
         # the store logs that once.

@@ -221,7 +221,11 @@ class AuditLog:
             batch, is_told = None, False
             if self._dropped:
                 dropped, self._dropped = self._dropped, 0
-                _log.error("%d records of the audit log were lost: too many waited", dropped)
+                _log.error(
+                    "%d records of the audit log were lost: the queue of unwritten records was "
+                    "full",
+                    dropped,
+                )
             if self._closing.is_set() and not self._waiting:
                 return
 
@@ -261,7 +265,8 @@ class AuditLog:
             _log.error("%d records of the audit log were lost: %s", len(lines), error)
         else:
             _log.warning(
-                "%d records of the audit log, which could not be kept elsewhere, are in %s",
+                "%d records of the audit log could not be written in the usual place and were "
+                "written to %s",
                 len(lines),
                 self._spill.place,
             )

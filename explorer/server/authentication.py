@@ -127,8 +127,8 @@ def read_tokens(path: Path) -> tuple[Token, ...]:
         kept = msgspec.json.decode(data, type=_TokenFile)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise InvalidFile(
-            f"the token file {path} is damaged ({error}); put back a copy of it, "
-            "or remove it and make the tokens anew"
+            f"the token file {path} is damaged ({error}); restore a copy of it, or remove it and "
+            "create the tokens again"
         ) from error
     if kept.format not in _FORMATS:
         raise InvalidFile(
@@ -209,8 +209,8 @@ def create_token(
     """
     if not _NAME.fullmatch(name):
         raise InvalidInput(
-            f"{name!r} is no name for a token: use letters, digits and . _ @ - "
-            "(100 at most, a letter or digit first)"
+            f"invalid token name {name!r}: use letters, digits and . _ @ - (at most 100 "
+            "characters, starting with a letter or a digit)"
         )
     key = secrets.token_hex(6)
     shown = f"{_PREFIX}_{key}_{secrets.token_urlsafe(_SECRET_BYTES)}"
@@ -221,7 +221,8 @@ def create_token(
         for known in tokens:
             if known.name == name and known.state(now_millis) == "valid":
                 raise InvalidInput(
-                    f"there is a valid token named {name}; revoke it first, or take another name"
+                    f"a valid token named {name} already exists; revoke it first, or choose "
+                    "another name"
                 )
         return (*(known for known in tokens if known.name != name), made)
 
@@ -437,9 +438,9 @@ class Keyring(_KnownTokens):
         had_tokens = uses_file(path).exists()
         if had_tokens and self._seen is None:
             raise Misconfigured(
-                f"the token file {path} is gone, and without it everybody could read and write "
-                "this catalog; put back a copy of it, or make a token: catalog token create NAME "
-                f"--actor USER. To serve without tokens from now on, remove {uses_file(path)}"
+                f"the token file {path} is missing, and without it everybody could read and write "
+                "this catalog; restore a copy of it, or create a token: catalog token create "
+                f"NAME --actor USER. To serve without tokens from now on, remove {uses_file(path)}"
             )
         super().__init__(read_tokens(path), read_uses(path))
         self._is_closed = required or had_tokens or bool(self._tokens)
@@ -478,7 +479,7 @@ class Keyring(_KnownTokens):
         try:
             write_uses(self._path, uses)
         except OSError as error:
-            _log.warning("when tokens were last used cannot be kept: %s", error)
+            _log.warning("the times at which tokens were last used cannot be saved: %s", error)
 
     def _keep_up(self) -> None:
         now = time.monotonic()
@@ -491,7 +492,7 @@ class Keyring(_KnownTokens):
         try:
             self._tokens = _by_id(read_tokens(self._path))
         except Unusable as error:
-            _log.warning("%s; the tokens known before count until then", error)
+            _log.warning("%s; the tokens loaded before stay in use until then", error)
         else:
             self._is_closed = self._is_closed or bool(self._tokens)
         self._seen = seen
@@ -541,7 +542,7 @@ class SharedKeyring(_KnownTokens):
         try:
             self._note_uses()
         except CatalogError as error:
-            _log.warning("when tokens were last used cannot be kept: %s", error)
+            _log.warning("the times at which tokens were last used cannot be saved: %s", error)
         self._shared.close()
 
     def _follow(self) -> None:
@@ -556,7 +557,7 @@ class SharedKeyring(_KnownTokens):
                 is_told = False
             except CatalogError as error:
                 if not is_told:
-                    _log.warning("%s; the tokens known before count until then", error)
+                    _log.warning("%s; the tokens loaded before stay in use until then", error)
                     is_told = True
 
     def _keep_up(self) -> None:
@@ -608,8 +609,8 @@ class RateLimit:
             seconds = math.ceil((1 - left) / self._per_second)
             raise RequestRefusal(
                 429,
-                f"this token sends more requests a minute than {self._per_minute:g}; "
-                f"try again in {seconds} s",
+                f"rate limit exceeded: this token may send {self._per_minute:g} requests a "
+                f"minute; try again in {seconds} s",
                 {"retry-after": str(seconds)},
             )
         self._left[credential] = left - 1, now
@@ -679,8 +680,8 @@ class Gate:
         if token is not None:
             return Access(token.actor, token.role, f"token:{token.name}")
         gone = (
-            " The token file of this server is gone, so that no token is valid; whoever runs the "
-            "server can put it back, or make new tokens with: catalog token create"
+            " The token file of this server is missing, so no token is valid; whoever runs the "
+            "server can restore it, or create new tokens with: catalog token create"
         )
         raise RequestRefusal(
             401,
@@ -707,8 +708,8 @@ class Gate:
         if self._hosts is not None and host not in self._hosts and not is_loopback(host):
             raise RequestRefusal(
                 403,
-                f"this server does not answer for the host {host[:200]!r}; "
-                "whoever runs it can name it with --allow-host",
+                f"this server does not accept requests for the host {host[:200]!r}; whoever runs "
+                "it can add the host with --allow-host",
             )
 
 

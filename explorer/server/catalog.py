@@ -241,7 +241,8 @@ class CatalogEngine:
         if moves is None or moves != self._projection.moves_left():
             shutil.rmtree(copied, ignore_errors=True)
             raise Busy(
-                "what moved with a container is not found there yet; try again in a moment",
+                "entities in a container that was moved are not yet found at their new place; "
+                "try again in a moment",
                 retry_after_seconds=_CATCH_UP_SECONDS,
             )
         return copied
@@ -249,7 +250,7 @@ class CatalogEngine:
     def prove_searchable(self) -> None:
         """Raise `Busy` unless searches can be answered, even with results that are out of date."""
         if self.index.is_suspended:
-            raise Busy("the search index is being made", retry_after_seconds=_CATCH_UP_SECONDS)
+            raise Busy("the search index is being built", retry_after_seconds=_CATCH_UP_SECONDS)
 
     def prove_caught_up(self) -> None:
         """Raise `Busy`, with the number of missing changes, unless searches find everything that is
@@ -290,14 +291,14 @@ class CatalogEngine:
                 count = self._projection.rebuild(self._is_closing.is_set)
             except Exception:  # noqa: BLE001 - the top level of this thread; it retries
                 if self.store.problem is not None:
-                    _log.exception("the search index cannot be made anew")
+                    _log.exception("the search index cannot be rebuilt")
                     self.index.suspend(self.store.problem)
                     return
-                _log.exception("the search index cannot be made anew; trying again")
+                _log.exception("the search index cannot be rebuilt; trying again")
                 self._is_closing.wait(_REBUILD_AGAIN_SECONDS)
                 continue
             if not self._is_closing.is_set():
-                _log.warning("the search index is made anew, with %d entities", count)
+                _log.warning("the search index was rebuilt, with %d entities", count)
             return
 
     async def offload(self, work: Callable[P, T], /, *given: P.args, **named: P.kwargs) -> T:
@@ -544,7 +545,10 @@ class CatalogEngine:
         `InvalidInput` for the id that stands for writes without a run.
         """
         if run == NO_RUN:
-            raise InvalidInput(f"{run} stands for every write that named no run; name one run")
+            raise InvalidInput(
+                f"{run} is the runId of all writes that named no run and cannot be rolled back; "
+                "give the id of one run"
+            )
         by = actor or self.intake.default_actor
 
         def undo(view: Reader, urn: str, stamp: Stamp | None) -> RollbackResult:
@@ -620,7 +624,8 @@ class CatalogEngine:
                 made = await self.write(job)
             except CatalogError as error:
                 raise ServerFault(
-                    f"stopped after {at:,} of {len(items):,}: {error}; ask again to go on"
+                    f"stopped after {at:,} of {len(items):,}: {error}; repeat the request to "
+                    "continue"
                 ) from error
             at += len(made)
             for one in made:
@@ -647,14 +652,16 @@ class CatalogEngine:
                 trim_documents(self.store, retention.document_days, self._is_closing.is_set)
 
         thread = self._repeat(
-            trim, "catalog-retention", "what is older than is kept was not dropped"
+            trim,
+            "catalog-retention",
+            "expired changes, versions and documents could not be removed",
         )
         self._tasks.append(thread)
 
     def keep_use(self) -> None:
         """Recount the use of the last 30 days, now and every hour, until the catalog is closed."""
         thread = self._repeat(
-            self.recount_use, "catalog-use", "the use of the last 30 days was not counted anew"
+            self.recount_use, "catalog-use", "the usage of the last 30 days could not be recounted"
         )
         self._tasks.append(thread)
 

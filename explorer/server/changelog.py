@@ -43,13 +43,13 @@ class Commits:
         self.waiting = 0
         self.seconds = Histogram(
             "catalog_commit_seconds",
-            "How long commits took.",
+            "Duration of commits, in seconds.",
             registry=None,
             buckets=_COMMIT_SECONDS,
         )
         self.group_jobs = Histogram(
             "catalog_commit_jobs",
-            "Writes that shared a commit.",
+            "Number of writes in one commit.",
             registry=None,
             buckets=_GROUP_JOBS,
         )

@@ -67,7 +67,7 @@ class BrowseTreeCheck:
         for folder, *_ in sorted(due - kept):
             yield f"it is not listed as {name} in {self._path(folder)}"
         for folder, leaf in {(one.folder, one.leaf) for one in holding.leaves} ^ leaves:
-            yield f"whether {self._path(folder)}/{leaf} means it is noted wrongly"
+            yield f"it is recorded wrongly whether {self._path(folder)}/{leaf} refers to it"
         found = {above for folder, *_ in due for above in self._with_parents(folder)}
         for above in found:
             self._counted[above] += 1
@@ -78,11 +78,14 @@ class BrowseTreeCheck:
         for folder in self._folders.values():
             counted = self._counted[folder.id]
             if folder.entities != counted:
-                yield self._path(folder.id), f"it counts {folder.entities} entities, not {counted}"
+                yield (
+                    self._path(folder.id),
+                    f"its stored count is {folder.entities} entities, and it holds {counted}",
+                )
             elif not counted:
                 yield self._path(folder.id), "it is empty"
             if folder.parent and folder.parent not in self._folders:
-                yield self._path(folder.id), "the folder that it is in is missing"
+                yield self._path(folder.id), "its parent folder is missing"
 
     def _find(self, entity_type: str, names: tuple[str, ...]) -> int | None:
         found = self._ids.get((entity_type, 0, ""))
@@ -219,7 +222,9 @@ class _Checker:
         for holding in self._survey.holdings():
             yield from self._holding(holding)
         for urn in self._replay.left():
-            yield Finding("log", urn, "the log says that it exists, and nothing of it is kept")
+            yield Finding(
+                "log", urn, "it exists according to the change log, but nothing of it is stored"
+            )
         for folder, problem in self._tree.wrong():
             yield Finding("browse", folder, problem)
         if self._index is not None:
@@ -240,7 +245,10 @@ class _Checker:
                 yield Finding("log", about, problem)
         committed = self._index.committed_offset if self._index else 0
         if committed > head:
-            problem = f"it has the log up to row {committed}, and the log ends with row {head}"
+            problem = (
+                f"it was built from the change log up to row {committed}, but the log ends at "
+                f"row {head}"
+            )
             yield Finding("search", "the index", problem)
 
     def _entries(self) -> Iterator[LogEntry]:
@@ -274,7 +282,9 @@ class _Checker:
     def _entity(self, holding: Holding, urn: Urn) -> Iterator[Finding]:
         text, known = str(urn), self._registry.entities.get(urn.entity_type)
         if holding.entity_type != urn.entity_type:
-            yield Finding("entities", text, f"it is filed as a {holding.entity_type}")
+            yield Finding(
+                "entities", text, f"it is stored with the entity type {holding.entity_type}"
+            )
         if holding.live != bool(holding.aspects):
             state = "exists" if holding.live else "does not exist"
             yield Finding("entities", text, f"it {state} with {len(holding.aspects)} aspects")
@@ -287,7 +297,10 @@ class _Checker:
             run = _read(aspect.system).get("runId")
             named = run if isinstance(run, str) and run != NO_RUN else None
             if named != aspect.run:
-                problem = f"{aspect.name} is filed under the run {aspect.run}, and names {named}"
+                problem = (
+                    f"{aspect.name} is stored under the run {aspect.run}, but its system "
+                    f"metadata names {named}"
+                )
                 yield Finding("entities", text, problem)
 
     def _versions(self, urn: str, holding: Holding) -> Iterator[Finding]:
@@ -298,7 +311,9 @@ class _Checker:
             numbers = kept.pop(aspect.name, [])
             newest = max(numbers, default=0)
             if aspect.superseded != newest:
-                problem = f"its newest older version is {newest}, and {aspect.superseded} is noted"
+                problem = (
+                    f"its newest older version is {newest}, but {aspect.superseded} is recorded"
+                )
                 yield Finding("versions", f"{aspect.name} of {urn}", problem)
             if numbers and numbers[0] < 1:
                 problem = f"it has the version {numbers[0]}"
@@ -308,10 +323,10 @@ class _Checker:
             # dropped some.
             first = min(numbers, default=1) if aspect.name in self._trimmed else 1
             if len(numbers) <= newest - first and played is not None and not played.by_run:
-                problem = f"of its versions {first} to {newest} only {len(numbers)} are there"
+                problem = f"only {len(numbers)} of its versions {first} to {newest} are stored"
                 yield Finding("versions", f"{aspect.name} of {urn}", problem)
         for name in kept:
-            yield Finding("versions", f"{name} of {urn}", "it has older versions and no latest")
+            yield Finding("versions", f"{name} of {urn}", "it has older versions but no latest one")
 
     def _edges(self, urn: str, holding: Holding, values: dict[str, Any]) -> Iterator[Finding]:
         declared = {
@@ -334,7 +349,9 @@ class _Checker:
             declared = values.get("dataPlatformInfo", {}).get("datasetNameDelimiter")
             due = declared or default_delimiter(urn.name)
             if delimiter != due:
-                problem = f"its names are separated by {delimiter!r}, it says {due!r}"
+                problem = (
+                    f"its names are separated by {delimiter!r}, but the delimiter should be {due!r}"
+                )
                 yield Finding("browse", str(urn), problem)
         name, expected = places_of(urn, values, delimiter)
         for problem in self._tree.compare(urn, name, expected, holding):
@@ -347,27 +364,31 @@ class _Checker:
             if last is None:
                 if not self._replay.whole:
                     continue
-                problem = f"{aspect.name} is there, and not by the log"
+                problem = f"{aspect.name} is stored, but the change log does not have it"
             elif last.value != digest(aspect.value):
-                problem = f"{aspect.name} has another value than the log wrote last"
+                problem = f"{aspect.name} differs from the last value in the change log"
             else:
                 continue
             yield Finding("log", urn, problem)
         for name in played:
-            yield Finding("log", urn, f"{name} is missing, and there by the log")
+            yield Finding("log", urn, f"{name} is in the change log, but it is not stored")
         points = {(point.aspect, point.value): point.sure for point in self._replay.points(urn)}
         for kept in holding.points:
             if not holding.live:
-                yield Finding("points", urn, f"it does not exist, and has a {kept.aspect}")
+                yield Finding(
+                    "points", urn, f"the entity does not exist, but a {kept.aspect} of it is stored"
+                )
             stamp = f"{kept.aspect} of {kept.at_millis}"
             by_log = points.pop((kept.aspect, digest(kept.value) or b""), None)
             if by_log is None and self._replay.whole:
-                yield Finding("points", urn, f"the {stamp} is there, and not by the log")
+                yield Finding(
+                    "points", urn, f"the {stamp} is stored, but the change log does not have it"
+                )
             if _read(kept.value).get("timestampMillis") != kept.at_millis:
-                yield Finding("points", urn, f"the {stamp} says another time")
+                yield Finding("points", urn, f"the {stamp} has a different time in its value")
         missing = [name for (name, _), sure in points.items() if sure]
         for name in dict.fromkeys(missing):
-            problem = f"{missing.count(name)} {name} are missing, and there by the log"
+            problem = f"{missing.count(name)} {name} are in the change log, but they are not stored"
             yield Finding("points", urn, problem)
 
     def _searched(self, urn: Urn, values: dict[str, Any]) -> Iterator[Finding]:
@@ -376,7 +397,7 @@ class _Checker:
         document = document_of(self._registry, self._survey, urn, values, self._use_from)
         if not self._index.holds(document):
             self._is_index_wrong = True
-            yield Finding("search", str(urn), "it is not held as it is now")
+            yield Finding("search", str(urn), "its entry in the search index is not up to date")
         self._types[urn.entity_type] += 1
         if not document.removed:
             for name, value in analyse(self._vocabulary, document).facets:
@@ -386,7 +407,7 @@ class _Checker:
         for urn in index.urns():
             if not self._survey.existing([urn]):
                 self._is_index_wrong = True
-                yield Finding("search", urn, "it is held and does not exist")
+                yield Finding("search", urn, "it is in the search index, but it does not exist")
 
     def _asked(self, index: SearchEngine) -> Iterator[Finding]:
         """Compare the results of searches with the store: the number of entities of each type, the
@@ -395,7 +416,7 @@ class _Checker:
             query = SearchQuery("*", (name,), Filter(), 0, 0, facets=False, include_removed=True)
             total = index.search(query).total
             if total != self._types[name]:
-                problem = f"a search finds {total} {name}, and {self._types[name]} are stored"
+                problem = f"a search finds {total} {name}, but {self._types[name]} are stored"
                 yield Finding("search", "counts", problem)
         for facet in index.search(SearchQuery("*", None, Filter(), 0, 0)).facets:
             stored = self._facets.get(facet.name, Counter())
@@ -405,7 +426,7 @@ class _Checker:
             for value, count in facet.counts.items():
                 if count != stored[value]:
                     problem = (
-                        f"a search counts {count} with {value}, and {stored[value]} are stored"
+                        f"a search counts {count} with {value}, but {stored[value]} are stored"
                     )
                     yield Finding("search", f"the facet {facet.name}", problem)
         yield from self._sorted(index, "urn")
@@ -422,13 +443,17 @@ class _Checker:
             if page.last is None or len(page.hits) < _PAGE:
                 break
             if page.last <= last:
-                yield Finding("search", f"the order by {field}", "a page goes back")
+                yield Finding(
+                    "search",
+                    f"the order by {field}",
+                    "a page does not come after the previous one",
+                )
                 return
             last = page.last
             query = replace(query, after=last)
         stored = self._types.total()
         if listed != stored:
-            problem = f"{listed} are listed, and {stored} are stored"
+            problem = f"{listed} are listed, but {stored} are stored"
             yield Finding("search", f"the order by {field}", problem)
 
 

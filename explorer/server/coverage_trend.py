@@ -209,7 +209,8 @@ class CoverageHistories:
 
 def _busy() -> Busy:
     return Busy(
-        "what was documented is being read for the first time; try again soon",
+        "the history of documentation coverage is being computed for the first time; try again "
+        "soon",
         retry_after_seconds=_RETRY_AFTER_SECONDS,
     )
 

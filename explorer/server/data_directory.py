@@ -180,9 +180,9 @@ def open_catalog(
     """
     if address is not None and (data_dir / FILE).exists():
         raise StorageFault(
-            f"{data_dir} holds a catalog of its own, {FILE}, which would not be served; where it "
-            "is in the database already (catalog migrate copies it) move that file away, else name "
-            "another directory with --data-dir"
+            f"{data_dir} holds a catalog of its own, {FILE}, which would not be served; if it is "
+            "already in the database (catalog migrate copies it), move that file away; otherwise "
+            "name another directory with --data-dir"
         )
     store = open_store(data_dir, address)
     try:
@@ -200,7 +200,7 @@ def open_catalog(
     try:
         catalog.ledger.open()
         if index.committed_offset == 0 and (count := store.count()) > _MADE_AT_ONCE:
-            _log.warning("the search index is being made for %d entities", count)
+            _log.warning("the search index is being built for %d entities", count)
             catalog.rebuild_index()
         else:
             catalog.catch_up()
@@ -221,8 +221,8 @@ def _require_whole(store: Store) -> None:
     """Raise `StorageFault` for a store into which a migration is still copying."""
     if store.problem is None and store.note(NOTE) is not None:
         raise StorageFault(
-            "a catalog is being copied to where this one is kept; let catalog migrate end, or "
-            "start it again with the same words: it goes on where it was"
+            "catalog migrate is copying a catalog to this place and has not finished; wait until "
+            "it ends, or run it again with the same arguments: it resumes where it stopped"
         )
 
 
@@ -230,10 +230,10 @@ def _require_own(data_dir: Path) -> None:
     """Raise `StorageFault` for the directory of a service whose catalog is in a database."""
     if (data_dir / _REPLICA).exists():
         raise StorageFault(
-            f"{data_dir} is that of a service whose catalog is in a database, and holds its search "
-            "index only: serve it with catalog serve --store, back the database up with pg_dump, "
-            "or name another directory with --data-dir. To keep a catalog in this one from now on, "
-            f"remove the file {_REPLICA} in it"
+            f"{data_dir} belongs to a service whose catalog is in a database, and holds only its "
+            "search index: serve it with catalog serve --store, back the database up with "
+            "pg_dump, or name another directory with --data-dir. To keep a catalog in this one "
+            f"from now on, remove the file {_REPLICA} in it"
         )
 
 
@@ -301,7 +301,7 @@ def back_up(data_dir: Path, target: Path) -> int:
     """
     _require_catalog(data_dir)
     if target.exists() or target.is_symlink():
-        raise InvalidInput(f"there is something at {target} already; name a new directory")
+        raise InvalidInput(f"{target} already exists; name a new directory")
     draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}{_DRAFT}")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -310,7 +310,7 @@ def back_up(data_dir: Path, target: Path) -> int:
                 shutil.rmtree(left, ignore_errors=True)
         draft.mkdir(mode=0o700)
     except OSError as error:
-        raise StorageFault(f"{target} cannot be made: {error.strerror}; name another") from error
+        raise StorageFault(f"{target} cannot be created: {error.strerror}; name another") from error
     try:
         with hold(draft):
             engine.back_up_file(data_dir / FILE, draft / FILE)
@@ -343,7 +343,9 @@ def compact(data_dir: Path) -> tuple[int, int]:
     except DirectoryInUse as error:
         raise DirectoryInUse(_in_use(data_dir, "compact")) from error
     except StoreFault as error:
-        raise StorageFault(f"{data_dir} cannot be compacted, and is as it was: {error}") from error
+        raise StorageFault(
+            f"{data_dir} cannot be compacted and was not changed: {error}"
+        ) from error
 
 
 def migrate(
@@ -430,7 +432,7 @@ def restore(data_dir: Path, source: Path) -> RestoreResult:
     except (OSError, StoreFault) as error:
         why = getattr(error, "strerror", None) or error
         raise StorageFault(
-            f"{source} cannot be restored to {data_dir}, which is as it was: {why}"
+            f"{source} cannot be restored to {data_dir}, which was not changed: {why}"
         ) from error
 
 

@@ -60,7 +60,7 @@ def dialect_of(
             case "datahub":
                 return "datahub"
             case other:
-                raise InvalidInput(f"X-Catalog-Dialect is plain or datahub, not {other!r}")
+                raise InvalidInput(f"X-Catalog-Dialect must be plain or datahub, not {other!r}")
     if setting is not None:
         return setting
     return "datahub" if _is_datahub_client(method, query, headers) else "plain"

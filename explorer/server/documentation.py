@@ -333,7 +333,7 @@ def endpoint_section(endpoint: Endpoint) -> Markup:
 
 def _parameters(parameters: Iterable[Parameter]) -> Markup:
     return table(
-        ("Parameter", "Where", "Type", "What it says"),
+        ("Parameter", "Where", "Type", "Description"),
         (
             (
                 element("span", [code(one.name), " ", REQUIRED if one.required else ""]),

@@ -65,14 +65,14 @@ class Freshness:
         """
         if followed < self.needed:
             raise Behind(
-                f"the search index of this server has the changes up to {followed}, and you know "
-                f"of {self.needed}; try again in a moment",
+                f"the search index of this server has the changes up to offset {followed}, and "
+                f"the request asks for those up to {self.needed}; try again in a moment",
                 retry_after_seconds=_RETRY_AFTER_SECONDS,
             )
         if lag_seconds == math.inf:
             raise Behind(
-                "the search index of this server was not compared with the database yet; try "
-                "again in a moment",
+                "the search index of this server has not been compared with the database yet; "
+                "try again in a moment",
                 retry_after_seconds=_RETRY_AFTER_SECONDS,
             )
         self._as_of = min(self._as_of, time.monotonic() - lag_seconds)

@@ -280,7 +280,7 @@ class Intake:
                 return stored is None
             case _ if dropped and stored:
                 raise RequestRefusal(
-                    412, f"Expected no {change.aspect} of {change.text}, there is one"
+                    412, f"Expected no {change.aspect} of {change.text}, but there is one"
                 )
         return True
 
@@ -390,7 +390,7 @@ def _check_field_paths(aspect: str, value: dict[str, Any]) -> None:
     for at, column in enumerate(value[listed] if listed else ()):
         path = column["fieldPath"]
         if not path or path in seen:
-            wrong = f"the field path {path!r} comes twice" if path else "the field path is empty"
+            wrong = f"the field path {path!r} occurs twice" if path else "the field path is empty"
             raise InvalidAspect(aspect, f"{listed}[{at}].fieldPath", wrong)
         seen.add(path)
 
@@ -398,4 +398,4 @@ def _check_field_paths(aspect: str, value: dict[str, Any]) -> None:
 def _check_key(aspect: str, value: dict[str, Any], key: Mapping[str, str]) -> None:
     for field, part in key.items():
         if value.get(field) != part:
-            raise InvalidAspect(aspect, field, f"expected {part!r}, as the URN has it")
+            raise InvalidAspect(aspect, field, f"expected {part!r}, which is the value in the URN")

@@ -459,8 +459,8 @@ def check_definition(
         raise InvalidAspect(
             DEFINITION,
             field,
-            f"{problem}, for values that were allowed before may no longer be; give a "
-            f"version later than {before or 'none'} to change it all the same",
+            f"{problem}, because values that were valid before may become invalid; to change it "
+            f"anyway, give a version later than {before or 'none'}",
         )
 
 
@@ -479,7 +479,7 @@ def _narrowed(value: _Value, stored: _Value) -> Iterator[tuple[str, str]]:
     for one in stored.get("allowedValues") or ():
         known = plain_value(one.get("value"))
         if known not in now:
-            yield "allowedValues", f"the allowed value {known!r} cannot be taken away"
+            yield "allowedValues", f"the allowed value {known!r} cannot be removed"
 
 
 def check_assignments(
@@ -500,7 +500,7 @@ def check_assignments(
         path = f"properties[{at}]"
         if text in seen:
             raise InvalidAspect(
-                ASSIGNMENTS, path, f"{text} stands there twice; send all its values in one entry"
+                ASSIGNMENTS, path, f"{text} occurs twice; send all its values in one entry"
             )
         seen.add(text)
         if before.get(text) == values:
@@ -566,6 +566,6 @@ def _unchangeable(definition: Definition, path: str) -> InvalidAspect:
     return InvalidAspect(
         ASSIGNMENTS,
         path,
-        f"the structured property {definition.urn.name} is immutable: a value of it stays; send "
-        "the one that is stored",
+        f"the structured property {definition.urn.name} is immutable: a stored value cannot be "
+        "changed; send the value that is stored",
     )

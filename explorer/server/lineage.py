@@ -426,7 +426,7 @@ def _has_degree(criterion: Criterion, degree: int) -> bool:
 def _last(value: str) -> int:
     number, more = value.removesuffix("+"), value.endswith("+")
     if not (number.isascii() and number.isdecimal() and len(number) < 10):
-        raise InvalidInput(f"'degree' is a number of hops such as 1, 2 or 3+, not {value!r}")
+        raise InvalidInput(f"'degree' must be a number of hops such as 1, 2 or 3+, not {value!r}")
     return EVERY_HOP if more else int(number)
 
 
@@ -856,11 +856,11 @@ def _named(graph: _NamedGraph[N], nodes: Sequence[N]) -> dict[N, KnownUrn]:
 def _why(met: Truncation | None, limits: LineageLimits, *, looked_at_all: bool) -> str | None:
     match met:
         case "nodes":
-            return f"only the nearest {limits.nodes} entities were walked to"
+            return f"the walk stopped after the nearest {limits.nodes} entities"
         case "edges":
-            return f"only the nearest {limits.edges} edges were looked at"
+            return f"the walk stopped after the nearest {limits.edges} edges"
         case "time":
-            return f"the walk was ended after {limits.seconds:g} seconds"
+            return f"the walk stopped after {limits.seconds:g} seconds"
     if not looked_at_all:
-        return f"the filter was ended after {limits.seconds:g} seconds, nearest entities first"
+        return f"the filter stopped after {limits.seconds:g} seconds, nearest entities first"
     return None

@@ -52,82 +52,103 @@ class Metrics:
         self._catalog = catalog
         self._registry = registry = _Registry()
         self._requests = Counter(
-            "catalog_http_requests", "Requests answered.", (*_LABELS, "status"), registry=registry
+            "catalog_http_requests",
+            "HTTP requests answered.",
+            (*_LABELS, "status"),
+            registry=registry,
         )
         self._seconds = Histogram(
             "catalog_http_request_seconds",
-            "How long answers took.",
+            "Duration of HTTP requests, in seconds.",
             _LABELS,
             registry=registry,
             buckets=_SECONDS,
         )
         self.in_flight = Gauge(
-            "catalog_http_requests_in_flight", "Requests being answered.", registry=registry
+            "catalog_http_requests_in_flight", "HTTP requests in progress.", registry=registry
         )
         self._received = Counter(
-            "catalog_http_received_bytes", "Bytes of request bodies.", registry=registry
+            "catalog_http_received_bytes", "Bytes received in request bodies.", registry=registry
         )
-        self._sent = Counter("catalog_http_sent_bytes", "Bytes of answers.", registry=registry)
+        self._sent = Counter(
+            "catalog_http_sent_bytes", "Bytes sent in response bodies.", registry=registry
+        )
         commits, store, index = catalog.commits, catalog.store, catalog.index
         registry.register(commits.group_jobs)
         registry.register(commits.seconds)
-        build = Info("catalog_build", "The release that runs.", registry=registry)
+        build = Info(
+            "catalog_build", "Version of catalog-explorer and of Python.", registry=registry
+        )
         build.info({"version": __version__, "python": platform.python_version()})
         measures: list[tuple[str, str, Callable[[], float]]] = [
-            ("catalog_write_queue_jobs", "Writes not yet committed.", lambda: commits.waiting),
+            (
+                "catalog_write_queue_jobs",
+                "Writes that wait to be committed.",
+                lambda: commits.waiting,
+            ),
             (
                 "catalog_log_offset",
-                "Last offset of the change log.",
+                "Offset of the newest row of the change log.",
                 lambda: store.log_bounds().head,
             ),
             (
                 "catalog_index_offset",
-                "Offset that the search index on disk is good for.",
+                "Offset up to which the search index on disk has the change log.",
                 lambda: index.committed_offset,
             ),
             (
                 "catalog_index_lag",
-                "Changes that the search index on disk lacks.",
+                "Rows of the change log that the search index on disk does not have yet.",
                 lambda: store.log_bounds().head - index.committed_offset,
             ),
             (
                 "catalog_follow_lag_rows",
-                "Changes by other services that searches lack.",
+                (
+                    "Changes by other services on the same database that searches here do "
+                    "not show yet."
+                ),
                 lambda: catalog.lag()[0],
             ),
             (
                 "catalog_follow_lag_seconds",
-                "How long ago searches are known to have lacked none of them.",
+                (
+                    "Seconds since searches here were last known to show all changes by "
+                    "other services."
+                ),
                 lambda: catalog.lag()[1],
             ),
             (
                 "catalog_services",
-                "Services of the same database that were heard of in the last minute.",
+                "Services on the same database that reported within the last minute.",
                 lambda: sum(one.silent_seconds < _MINUTE for one in store.log_readers()),
             ),
             (
                 "catalog_log_needed_rows",
-                "Changes of the log that some service of the same database still needs.",
+                ("Rows of the change log that a service on the same database has not read yet."),
                 lambda: max(
                     (store.log_bounds().head - one.after for one in store.log_readers()), default=0
                 ),
             ),
             ("catalog_entities", "Entities stored.", store.count),
-            ("catalog_store_bytes", "Size of the store on disk.", store.size_bytes),
+            ("catalog_store_bytes", "Size of the store in bytes.", store.size_bytes),
             (
                 "catalog_followers",
-                "Who follows the change log.",
+                "Clients that follow the change log.",
                 lambda: len(catalog.feed.followers),
             ),
             (
                 "process_start_time_seconds",
-                "When the process began, since 1970.",
+                "Start time of the process, in seconds since 1970-01-01 UTC.",
                 lambda: _STARTED_SECONDS,
             ),
         ]
         if resident_bytes() is not None:
             measures.append(
-                ("process_resident_memory_bytes", "Memory in use.", lambda: resident_bytes() or 0)
+                (
+                    "process_resident_memory_bytes",
+                    "Resident memory of the process, in bytes.",
+                    lambda: resident_bytes() or 0,
+                )
             )
         for name, text, measure in measures:
             Gauge(name, text, registry=registry).set_function(partial(_measured, measure))

@@ -121,7 +121,9 @@ class Issuer:
         except Misconfigured:
             raise
         except CatalogError as error:
-            _log.warning("%s; asked again when somebody shows a token of it", error)
+            _log.warning(
+                "%s; the issuer is contacted again when a request has a token of it", error
+            )
 
     async def prepare(self, token: str) -> None:
         """Fetch the keys if the key that a token names is unknown, or in the background if they are
@@ -193,21 +195,21 @@ class Issuer:
             return next(iter(self._keys.values()))
         found = self._keys.get(key_id) if isinstance(key_id, str) else None
         if found is None:
-            raise _refusal("its key is none of the issuer's")
+            raise _refusal("its signing key is not one of the issuer's")
         return found
 
     def _actor_of(self, claims: Mapping[str, Any]) -> str:
         name = _claim(claims, self._settings.actor_claim)
         if not isinstance(name, str) or not 0 < len(name) <= _LONGEST_NAME:
             raise _refusal(
-                f"its claim {self._settings.actor_claim}, which is to be the user's name, is not "
-                "there; whoever runs the server can name another with --oidc-actor-claim"
+                f"it has no claim {self._settings.actor_claim}, which must hold the user's name; "
+                "whoever runs the server can name another claim with --oidc-actor-claim"
             )
         try:
             return str(Urn.of("corpuser", name))
         except InvalidUrn:
             raise _refusal(
-                f"its claim {self._settings.actor_claim} is no user's name in a URN"
+                f"its claim {self._settings.actor_claim} is not a valid user name for a URN"
             ) from None
 
     def _role_of(self, claims: Mapping[str, Any]) -> Role:
@@ -226,7 +228,7 @@ class Issuer:
         try:
             self._fetch_keys()
         except CatalogError as error:
-            _log.warning("%s; the keys known before count until then", error)
+            _log.warning("%s; the keys fetched before stay in use until then", error)
 
     def _end_refresh(self, _task: asyncio.Task[None]) -> None:
         self._refreshing = None
@@ -240,7 +242,7 @@ class Issuer:
         if document.get("issuer") != issuer:
             raise Misconfigured(
                 f"the issuer at {issuer} calls itself {str(document.get('issuer'))[:200]!r}; give "
-                "that to --oidc-issuer, letter by letter"
+                "exactly that to --oidc-issuer"
             )
         address = document.get("jwks_uri")
         if not isinstance(address, str):
@@ -297,7 +299,7 @@ def _reason(error: jwt.PyJWTError) -> str:
         case jwt.InvalidAudienceError():
             return "it is meant for another audience"
         case jwt.InvalidIssuerError():
-            return "it is of another issuer"
+            return "it comes from another issuer"
         case jwt.MissingRequiredClaimError():
             return f"it has no claim {error.claim}"
         case jwt.InvalidSignatureError():
@@ -309,7 +311,7 @@ def _reason(error: jwt.PyJWTError) -> str:
 def _refusal(reason: str) -> RequestRefusal:
     return RequestRefusal(
         401,
-        f"Unauthorized to perform this action. The token is not taken: {reason}.",
+        f"Unauthorized to perform this action. The token was rejected: {reason}.",
         {"www-authenticate": 'Bearer error="invalid_token"'},
     )
 
@@ -347,7 +349,7 @@ def _fetch(address: str) -> dict[str, Any]:
             for part in iter(partial(answer.read1, 65_536), b""):
                 data += part
                 if len(data) > _MOST_BYTES or time.monotonic() > ends:
-                    raise Busy(f"{address} sent too much, or too slowly")
+                    raise Busy(f"the response of {address} was too large or took too long")
         found = orjson.loads(data)
     except urllib.error.HTTPError as error:
         error.close()

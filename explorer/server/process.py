@@ -184,7 +184,7 @@ class LimitedConnection(HttpToolsProtocol):
         if self.cycle.response_complete:
             self._ignored_bytes += len(body)
             if self._ignored_bytes > self._limits.ignored_bytes:
-                self._refuse(413, "the body goes on after its answer")
+                self._refuse(413, "the client kept sending the body after the response")
 
     def on_message_complete(self) -> None:
         self._has_progress = True
@@ -233,8 +233,8 @@ class LimitedConnection(HttpToolsProtocol):
         elif self._part == "body":
             self._refuse(
                 408,
-                f"less than {limits.progress_bytes // 1024} KB of the body came "
-                f"in {limits.body_seconds:g} seconds",
+                f"less than {limits.progress_bytes // 1024} KB of the body arrived in "
+                f"{limits.body_seconds:g} seconds",
             )
         elif self._part == "head" or self._incomplete_bytes:
             self._refuse(408, f"the headers took longer than {limits.head_seconds:g} seconds")
@@ -323,9 +323,13 @@ def listen_on_tcp(host: str, port: int) -> socket.socket:
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
     except socket.gaierror as error:
-        raise Misconfigured(f"{host} is no address of this machine; name another host") from error
+        raise Misconfigured(
+            f"{host} is not an address of this machine; name another host"
+        ) from error
     except OverflowError as error:
-        raise Misconfigured(f"{port} is no port; name one from 1 to 65535, or 0 for any") from error
+        raise Misconfigured(
+            f"{port} is not a port number; name one from 1 to 65535, or 0 for any"
+        ) from error
     listener = socket.socket(family, kind, protocol)
     if os.name == "posix":
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -397,7 +401,7 @@ def run(
         server.heap = heap
         runner.run(server.serve(sockets=[listener]))
     if service.catalog.store.has_died:
-        raise ServerFault("the service ended because its writer failed; its log says why")
+        raise ServerFault("the service stopped because its writer failed; see its log")
 
 
 def _limits() -> ConnectionLimits:
@@ -559,6 +563,6 @@ def _why_not_bound(host: str, port: int, error: OSError) -> str:
         case errno.EACCES:
             return f"port {port} needs more rights; name one from 1024 up with --port"
         case errno.EADDRNOTAVAIL:
-            return f"{host} is no address of this machine; name another host"
+            return f"{host} is not an address of this machine; name another host"
         case _:
             return f"cannot listen on {host}:{port}: {error.strerror or error}"

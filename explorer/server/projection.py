@@ -216,8 +216,8 @@ class Projection:
                 return count
             count += self._feed(chunk, 0)
             self._index.suspend(
-                f"the search index is being made anew, {count:,} of {total:,} entities are in it; "
-                "try again in a moment"
+                f"the search index is being rebuilt, and has {count:,} of {total:,} entities so "
+                "far; try again in a moment"
             )
         while len(urns := self._changed_since(head)) > _AT_ONCE:
             if is_over():
@@ -313,7 +313,9 @@ class Projection:
         try:
             self._follow_moved()
         except CatalogError:
-            _log.exception("what is in a container that moved is not found there yet")
+            _log.exception(
+                "entities in a container that was moved are not yet found at their new place"
+            )
 
     def moves_left(self) -> int | None:
         """Return how many moves left their contents to `follow_moved` so far, or `None` while some

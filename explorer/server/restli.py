@@ -379,7 +379,7 @@ class RestliRequest(Request):
         """
         origin = self.headers.get("origin")
         if origin is not None and origin.partition("://")[2] != self.headers.get("host"):
-            raise RequestRefusal(403, f"requests from pages of {origin} are not taken")
+            raise RequestRefusal(403, f"requests from pages of {origin} are not accepted")
         body = await self.body()
         if len(body) > most_bytes:
             raise _too_large(most_bytes)
@@ -421,11 +421,11 @@ def _unpacked(packed: bytes) -> bytes:
     try:
         body = unpacker.decompress(packed, MAX_BODY_BYTES + 1)
     except zlib.error as error:
-        raise InvalidInput(f"the body cannot be unpacked with gzip: {error}") from None
+        raise InvalidInput(f"the body cannot be decompressed with gzip: {error}") from None
     if len(body) > MAX_BODY_BYTES:
         raise _too_large()
     if not unpacker.eof:
-        raise InvalidInput("the body cannot be unpacked with gzip: it ends early")
+        raise InvalidInput("the body cannot be decompressed with gzip: it ends early")
     return body
 
 

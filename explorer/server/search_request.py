@@ -52,8 +52,10 @@ def _criterion(given: Any) -> SortBy:
             order = given.get("order")
             if isinstance(order, str | None) and order in _DESCENDING:
                 return SortBy(field.removesuffix(".keyword"), _DESCENDING[order])
-            raise InvalidInput(f"the 'order' of a sort is ASCENDING or DESCENDING, not {order!r}")
-    raise InvalidInput('a sort is {"field": …, "order": "ASCENDING" or "DESCENDING"}')
+            raise InvalidInput(
+                f"the 'order' of a sort must be ASCENDING or DESCENDING, not {order!r}"
+            )
+    raise InvalidInput('a sort must be {"field": …, "order": "ASCENDING" or "DESCENDING"}')
 
 
 _DIGEST = 9
@@ -73,11 +75,13 @@ def begin_scroll(query: SearchQuery, token: str | None) -> SearchQuery:
         raw = urlsafe_b64decode(token.encode() + b"=" * (-len(token) % 4))
         digest, key = raw[:_DIGEST], raw[_DIGEST:].decode("ascii")
     except ValueError:
-        raise InvalidInput("the scrollId is none; leave it out to begin anew") from None
+        raise InvalidInput(
+            "the scrollId is malformed; leave it out to start from the first page"
+        ) from None
     if digest != _digest(begun, key):
         raise InvalidInput(
-            "the scrollId is not one of this search: send it with the same entities, input, "
-            "filter and sort, or leave it out to begin anew"
+            "the scrollId belongs to another search: send it with the same entities, input, "
+            "filter and sort, or leave it out to start from the first page"
         )
     return replace(begun, after=key)
 
@@ -196,8 +200,8 @@ def check_size(asked: Filter) -> None:
     count = sum(len(one.values) or 1 for group in asked.any_of for one in group)
     if count > MAX_VALUES:
         raise InvalidInput(
-            f"the filter has {count:,} values, at most {MAX_VALUES:,} are taken in one request; "
-            "ask in several"
+            f"the filter has {count:,} values, and one request may have at most {MAX_VALUES:,}; "
+            "split it into several requests"
         )
 
 

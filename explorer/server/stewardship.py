@@ -490,7 +490,7 @@ class Ledger:
         self._listen()
         if not self._ready.wait(PATIENCE_SECONDS):
             raise Busy(
-                "what is documented is being counted for the first time; try again soon",
+                "documentation coverage is being counted for the first time; try again soon",
                 retry_after_seconds=_RETRY_AFTER_SECONDS,
             )
         with self._counting:
@@ -525,7 +525,7 @@ class Ledger:
                 if self._is_counted:
                     self._ready.set()
             except CatalogError:
-                _log.exception("what is documented cannot be counted; trying again")
+                _log.exception("documentation coverage could not be counted; trying again")
                 self._wait(_RETRY_SECONDS)
             with self._news:
                 while not (self._changed or self._aged or self._is_rewired or self._is_closing):
@@ -653,7 +653,11 @@ class Ledger:
         try:
             replace_file(file, _encoder.encode(kept))
         except OSError as error:
-            _log.warning("%s cannot be written: %s; it is counted anew when asked for", file, error)
+            _log.warning(
+                "%s cannot be written: %s; it will be counted again when it is next requested",
+                file,
+                error,
+            )
 
 
 Grouping = Literal["domain", "folder", "owner", "platform", "tag"]

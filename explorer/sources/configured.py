@@ -55,8 +55,8 @@ def check_name(name: str) -> None:
     """Raise `InvalidInput` if a text is not a valid source name."""
     if not _NAME.fullmatch(name):
         raise InvalidInput(
-            f"{name!r} cannot be the name of a source: letters, digits, '.', '_' and '-', at most "
-            "100; give one with --name"
+            f"{name!r} cannot be the name of a source; use letters, digits, '.', '_' and '-' (at "
+            "most 100), and give the name with --name"
         )
 
 
@@ -107,7 +107,7 @@ class SeenState:
             }
             return cls(seen, frozenset(value["gone"]))
         except (ValueError, zlib.error, KeyError, IndexError, TypeError, AttributeError) as error:
-            raise InvalidInput("what was kept of the last run cannot be read") from error
+            raise InvalidInput("the saved state of the last run cannot be read") from error
 
     def merged(self, other: "SeenState") -> "SeenState":
         """Return the union of both states; for entities in both, this one's entry wins."""
@@ -199,8 +199,8 @@ def _parse_source(entity: Entity) -> ConfiguredSource | None:
         state = SeenState.decode((config.get("extraArgs") or {}).get(_STATE) or "")
     except (orjson.JSONDecodeError, KeyError, TypeError, InvalidInput) as error:
         raise InvalidInput(
-            f"the source {name} was changed by another program and cannot be read: take it away "
-            f"with catalog delete {entity.urn} --hard, and add it again"
+            f"the source {name} was changed by another program and cannot be read: remove it with "
+            f"catalog delete {entity.urn} --hard, and add it again"
         ) from error
     return ConfiguredSource(name, kind, location, options, state, entity.urn)
 
@@ -229,7 +229,9 @@ def require_source(catalog: Catalog, name: str) -> ConfiguredSource:
         names = (one.name for one in read_sources(catalog) if one.is_own)
         raise UnknownName("source", name, names)
     if not found.is_own:
-        raise InvalidInput(f"{name} is a source of DataHub's own ingestion, which runs it")
+        raise InvalidInput(
+            f"{name} is a source of DataHub's own ingestion, and only that can run it"
+        )
     return found
 
 

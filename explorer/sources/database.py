@@ -315,7 +315,7 @@ class Database:
         if self._dialect == "sqlite":
             todo = ""
             if "locked" in reason:
-                todo = "; try again when what writes to it is done"
+                todo = "; try again when the program that writes to it has finished"
             elif "not a database" in reason or "malformed" in reason:
                 todo = "; it is damaged: restore it from a copy"
             return InvalidInput(f"{self._file} cannot be read: {reason}{todo}")
@@ -445,7 +445,7 @@ class _Reader:
                 self._undo(error)
                 reason = f"not profiled: {_reason(error)}"
                 if "denied" in reason:
-                    reason += "; have the user granted the right to select, or leave it out"
+                    reason += "; grant the user the right to select from it, or leave it out"
                 inventory.skipped.append(SkippedPart(".".join(table.path), reason))
             progress("profiles", done, len(tables))
 

@@ -102,7 +102,9 @@ class DataHubRecipe:
             raise InvalidInput(f"there is no file {self.path}")
         recipe = read_recipe(self.path)
         if recipe is None:
-            raise InvalidFile(f"{self.path} is no recipe of DataHub: it has no source with a type")
+            raise InvalidFile(
+                f"{self.path} is not a recipe of DataHub: it has no source with a type"
+            )
         return recipe
 
     def read(self, progress: Progress) -> Inventory:
@@ -114,8 +116,8 @@ class DataHubRecipe:
         """
         if self.options != SourceOptions():
             raise InvalidInput(
-                f"{self.path.name} says itself what is read: leave --env, --instance, --schema, "
-                "--stats and --values out, and write them into the recipe"
+                f"{self.path.name} itself says what to read: leave out --env, --instance, "
+                "--schema, --stats and --values, and write them into the recipe"
             )
         recipe = self._recipe()
         command = _command(recipe["source"]["type"])
@@ -127,7 +129,7 @@ class DataHubRecipe:
             arguments = ["ingest", "run", "-c", str(redirected), "--no-default-report"]
             code, lines = self._run([command, *arguments, "--no-spinner"], progress)
             if code:
-                said = _without_secrets(" / ".join(lines) or "it said nothing", recipe)
+                said = _without_secrets(" / ".join(lines) or "it printed nothing", recipe)
                 raise InvalidInput(
                     f"datahub ingest of {self.path} failed, with exit code {code}, and nothing "
                     f"was written. Its last lines: {said}"

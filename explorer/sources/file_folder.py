@@ -329,7 +329,8 @@ def _described(connection: "DuckDBPyConnection", table: _Table) -> TableDefiniti
     odd = next((one for one in table.files if _GLOB.search(one)), None)
     if odd is not None:
         raise OSError(
-            f"its name has one of * ? [, which stand for other letters: {odd.rpartition('/')[2]}"
+            "its name contains one of the wildcards * ? [, so it cannot be read: "
+            f"{odd.rpartition('/')[2]}"
         )
     if not any(table.files.values()):
         raise OSError("it is empty")

@@ -190,7 +190,7 @@ class Profiler:
         if not self.options.profile or not listed or not is_kept:
             return
         if time.monotonic() > self._ends:
-            reason = "not profiled: the ten minutes for a source are over"
+            reason = "not profiled: the time limit of ten minutes for a source was reached"
             self.inventory.skipped.append(SkippedPart(".".join(table.path), reason))
             return
         try:

@@ -197,7 +197,9 @@ class QueryLog:
         and `MissingExtra` without sqlglot.
         """
         if catalog is None:
-            raise InvalidInput("a log of queries is read beside the catalog that has its tables")
+            raise InvalidInput(
+                "a query log can only be read into a catalog that already has its tables"
+            )
         named = self.options.dialect or ""
         require_sqlglot(named)
         dialect = sql_dialect(named)
@@ -357,9 +359,9 @@ def _json_rows(path: Path) -> Iterator[Mapping[str, Any]]:
             try:
                 row = orjson.loads(line)
             except orjson.JSONDecodeError as error:
-                raise InvalidInput(f"{path}, line {number} is no JSON: {error}") from error
+                raise InvalidInput(f"{path}, line {number} is not JSON: {error}") from error
             if not isinstance(row, dict):
-                raise InvalidInput(f"{path}, line {number} is no object with a query")
+                raise InvalidInput(f"{path}, line {number} is not an object with a query")
             yield _folded(row)
 
 

@@ -119,9 +119,9 @@ class RunPlan:
             return
         (lost, had), name = self.removals, self.source.name
         raise ManyRemovals(
-            f"{lost:,} of the {had:,} datasets that {name} had are not there any more, and nothing "
-            "was written; if that is right, run it with --accept-removals: "
-            f"catalog sources run {name} --accept-removals"
+            f"{lost:,} of the {had:,} datasets of {name} no longer exist there, and nothing was "
+            "written; if that is right, run it with --accept-removals: catalog sources run "
+            f"{name} --accept-removals"
         )
 
 
@@ -155,7 +155,7 @@ def plan_run(
     before = find_source(catalog, name)
     if before is not None and (not before.is_own or before.location != source.location):
         place = before.location or "DataHub's own ingestion"
-        raise InvalidInput(f"there is a source {name} already, of {place}; give another --name")
+        raise InvalidInput(f"there is already a source {name}, of {place}; give another --name")
     if before is not None and before.kind != source.kind:
         raise InvalidInput(
             f"the source {name} reads {before.location} as {before.kind} and not as {source.kind}; "
@@ -175,7 +175,7 @@ def plan_run(
         if isinstance(error, CatalogError):
             raise
         # The file is truncated, damaged or missing.
-        raise StorageFault(f"{source.location} cannot be read to its end: {error}") from error
+        raise StorageFault(f"{source.location} could not be read completely: {error}") from error
     if (
         before is None
         and not inventory.is_supplement
@@ -198,8 +198,8 @@ def plan_run(
     if others:
         urn, other = next(iter(others.items()))
         raise InvalidInput(
-            f"{Urn.parse(urn).name} comes from the source {other} already; give this one an "
-            "--instance, which stands before the names of its tables"
+            f"{Urn.parse(urn).name} already comes from the source {other}; give this one an "
+            "--instance, which is put before the names of its tables"
         )
     return plan
 

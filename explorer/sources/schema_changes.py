@@ -196,9 +196,7 @@ class _Repository:
         try:
             done = subprocess.run(command, capture_output=True, check=False)  # noqa: S603 - no shell
         except FileNotFoundError:
-            raise InvalidInput(
-                "git is not installed here, and the commits are read by it"
-            ) from None
+            raise InvalidInput("reading commits needs git, which is not installed") from None
         if done.returncode:
             said = done.stderr.decode(errors="replace").strip().splitlines()
             raise InvalidInput(f"git {arguments[0]}: {said[-1] if said else 'failed'}")
@@ -336,7 +334,7 @@ class _DbtProject:
         if name not in self.tables:
             return None
         if name in self._reading:
-            raise NotUnderstood(f"it is made from itself by way of {name}")
+            raise NotUnderstood(f"it depends on itself through {name}")
         if name not in self._columns:
             self._reading.add(name)
             try:
@@ -356,9 +354,7 @@ class _DbtProject:
             header = next(csv.reader(text.splitlines()), [])
             return [DefinedColumn(one.strip()) for one in header]
         if file.endswith(".py"):
-            raise NotUnderstood(
-                "it is a Python model, and its columns cannot be read from its text"
-            )
+            raise NotUnderstood("it is a Python model, whose columns cannot be read from its text")
         raw, compiled = self._compiled.get(name, ("", ""))
         template = _Template(self, text)
         sql = compiled if compiled and raw.strip() == text.strip() else template.render()
@@ -425,12 +421,12 @@ class _DbtProject:
 
         def var(name: str, default: Any = None) -> Any:
             if name not in known and default is None:
-                raise NotUnderstood(f"the variable {name} is given when dbt runs")
+                raise NotUnderstood(f"the variable {name} is only set when dbt runs")
             return known.get(name, default)
 
         def env_var(name: str, default: str | None = None) -> str:
             if default is None:
-                raise NotUnderstood(f"it reads {name} of the environment when dbt runs")
+                raise NotUnderstood(f"it reads {name} from the environment when dbt runs")
             return default
 
         target = {"name": "prod", "schema": "prod", "database": "prod", "type": self._dialect}
@@ -475,8 +471,8 @@ class _Template:
             return environment.from_string(text).render(config=config)
         except UndefinedError as error:
             raise NotUnderstood(
-                f"{error.message or 'a macro is unknown'}; dbt compile knows it, and what it "
-                "writes to target/manifest.json is taken"
+                f"{error.message or 'a macro is unknown'}; dbt compile can resolve it, and its "
+                "result in target/manifest.json is then used"
             ) from None
         except (TemplateError, RecursionError, TypeError, ValueError, KeyError) as error:
             raise NotUnderstood(f"its template cannot be rendered: {error}") from None
@@ -723,7 +719,7 @@ def _altered(path: TablePath, file: str, action: Any, dialect: str) -> Iterator[
             kind = action.this.kind.sql(dialect).lower()
             yield SchemaChange("retyped", path, action.this.name, file, None, kind)
         case _:
-            raise NotUnderstood(f"what {action.sql(dialect)!r} changes of columns is not known")
+            raise NotUnderstood(f"it is not known which columns {action.sql(dialect)!r} changes")
 
 
 # Both

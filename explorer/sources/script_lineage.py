@@ -233,9 +233,9 @@ class Session:
             case exp.Query():
                 return self._query(statement, found)
             case exp.Execute():
-                raise NotUnderstood("what it calls is not read")
+                raise NotUnderstood("the procedure that it calls is not analysed")
             case exp.Command() if statement.name.upper() not in _SILENT:
-                raise NotUnderstood(f"{statement.name.upper()} is not read")
+                raise NotUnderstood(f"{statement.name.upper()} is not analysed")
         return []
 
     def _names(self, statement: Any) -> tuple[tuple[Path, ...], Resolved] | None:
@@ -330,7 +330,7 @@ class Session:
         from sqlglot import exp
 
         if statement.kind == "PROCEDURE":
-            raise NotUnderstood("the body of a procedure is not read")
+            raise NotUnderstood("the body of a procedure is not analysed")
         if statement.kind not in ("TABLE", "VIEW"):
             return []
         target, columns = _named_columns(statement.this)
@@ -351,7 +351,7 @@ class Session:
             self._add(path, columns, is_own=is_own)
             return []
         if not isinstance(statement.expression, exp.Query):
-            raise NotUnderstood(f"it is no query but {type(statement.expression).__name__}")
+            raise NotUnderstood(f"it is a {type(statement.expression).__name__}, not a query")
         query = query_of(statement)
         found.is_view = statement.kind == "VIEW"
         return self._make(target, columns, query, found, is_own=is_own)
@@ -464,7 +464,7 @@ class Session:
         own = {"", (target.alias or target.name).casefold(), target.name.casefold()}
         for one in (conflict and conflict.expressions) or ():
             if not isinstance(one, exp.EQ) or one.find(exp.Query):
-                raise NotUnderstood("what it updates where a row is there is not understood")
+                raise NotUnderstood("its update of existing rows is not understood")
             made: set[tuple[Path, str]] = set()
             for call in one.expression.find_all(exp.Anonymous):
                 if call.name.upper() == "VALUES":
@@ -473,7 +473,7 @@ class Session:
                 if column.table.casefold() in ("excluded", "new"):
                     made |= set(folded.get(column.name.casefold(), ()))
                 elif column.table.casefold() not in own:
-                    raise NotUnderstood("what it updates where a row is there is not understood")
+                    raise NotUnderstood("its update of existing rows is not understood")
             (name,) = self.spelled(self.path_of(target), [one.this.name])
             yield name, tuple(made)
 
@@ -648,7 +648,7 @@ class _Update(_Assignments):
 
         target, ctes = statement.this, statement.args.get("with_")
         if not isinstance(target, exp.Table):
-            raise NotUnderstood(f"it updates {open_expression(target)}, which is no table")
+            raise NotUnderstood(f"it updates {open_expression(target)}, which is not a table")
         start = statement.args.get("from_")
         sources = [start.this] if start else []
         written = {one.alias_or_name.casefold(): one for one in _listed([target, *sources])}
@@ -668,13 +668,13 @@ class _Update(_Assignments):
         if owners and is_joined:
             named = owners.pop()
         elif is_joined:
-            raise NotUnderstood("the columns that it assigns do not say of which table they are")
+            raise NotUnderstood("the assigned columns do not say which table they belong to")
         table = written.get(named)
         ctes_named = {one.alias.casefold() for one in (ctes.expressions if ctes else ())}
         if not isinstance(table, exp.Table) or (
             len(table.parts) == 1 and table.name.casefold() in ctes_named
         ):
-            raise NotUnderstood(f"it updates {named}, which is no table")
+            raise NotUnderstood(f"it updates {named}, which is not a table")
         path = self.session.path_of(table)
         columns = self.session.spelled(path, [column.name for column, _ in pairs])
         where = statement.args.get("where")
@@ -703,7 +703,7 @@ class _Merge(_Assignments):
 
         target, using, ctes = statement.this, statement.args["using"], statement.args.get("with_")
         if not isinstance(target, exp.Table):
-            raise NotUnderstood(f"it merges into {open_expression(target)}, which is no table")
+            raise NotUnderstood(f"it merges into {open_expression(target)}, which is not a table")
         path = self.session.path_of(target)
         on = statement.args.get("on")
         reads: list[tuple[Any, Sequence[str]]]

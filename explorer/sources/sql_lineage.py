@@ -388,7 +388,7 @@ def _words(error: Exception) -> str:
 
     if isinstance(error, TokenError):
         # Its message contains the statement.
-        return "it cannot be cut into words: a quote or a comment in it may have no end"
+        return "it cannot be split into tokens: a quote or a comment in it may not be closed"
     listed = getattr(error, "errors", None)
     first = listed[0] if listed and isinstance(listed[0], dict) else {}
     if first.get("description"):
@@ -432,7 +432,7 @@ def query_of(statement: Any) -> Any:
     if isinstance(query, exp.Subquery):
         query = query.unnest()
     if not isinstance(query, exp.Query):
-        raise NotUnderstood(f"it is no query but {type(query).__name__}")
+        raise NotUnderstood(f"it is a {type(query).__name__}, not a query")
     for cte in query.find_all(exp.CTE):
         if not isinstance(cte.this, exp.Query):
             raise NotUnderstood(f"it changes data in the WITH part {cte.alias}")
@@ -467,7 +467,7 @@ def trace_query(
     from sqlglot.schema import MappingSchema
 
     if query.find(exp.Columns):
-        raise NotUnderstood("it has COLUMNS(…), which stands for columns by a pattern")
+        raise NotUnderstood("it has COLUMNS(…), which selects columns by a pattern")
     _inline_windows(query)
     named = {id(one): (one, table_path(one)) for one in physical_tables(query)}
     # All names are now in lower case and quoted, so that no dialect's rules of case apply to them.
@@ -559,7 +559,7 @@ def physical_tables(query: Any) -> Iterator[Any]:
             source = scope.sources.get(name)
             if isinstance(source, exp.Table) and id(source) not in seen:
                 if not isinstance(source.this, exp.Identifier):
-                    raise NotUnderstood(f"it reads {open_expression(source)}, which is no table")
+                    raise NotUnderstood(f"it reads {open_expression(source)}, which is not a table")
                 seen.add(id(source))
                 yield node
 
@@ -586,7 +586,7 @@ def _trace(
     from sqlglot.optimizer.scope import build_scope
 
     if scope is None:
-        raise NotUnderstood("it is no query")
+        raise NotUnderstood("it is not a query")
     exact = {
         label: {name.casefold(): name for name in tables.columns(path)}
         for label, path in found.items()

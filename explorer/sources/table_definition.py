@@ -51,7 +51,7 @@ def defined_columns(
     if query is None:
         return named
     if not isinstance(query, exp.Query):
-        raise NotUnderstood(f"it is no query but {type(query).__name__}")
+        raise NotUnderstood(f"it is a {type(query).__name__}, not a query")
     found = _columns_of_query(query, dialect, columns_of)
     if not named:
         return found
@@ -99,7 +99,7 @@ def _columns_of_query(
     )
     if any(select.is_star for select in query.selects):
         unknown = ".".join(next((labels[one] for one in labels if one not in schema), ("",)))
-        raise NotUnderstood(f"its * stands for the columns of {unknown}, which are not known")
+        raise NotUnderstood(f"its * selects the columns of {unknown}, which are not known")
     scope = build_scope(query)
     names = [select.alias_or_name for select in query.selects]
     if len(set(names)) < len(names):

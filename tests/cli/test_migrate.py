@@ -26,7 +26,7 @@ def test_a_catalog_is_copied_to_a_database_and_told_table_by_table(
     copy.close()
     again = catalog("migrate", "--from", str(tmp_path / "here"), "--to", database, url=None)
     assert again.code != 0
-    assert "holds a catalog already" in again.err
+    assert "already holds a catalog" in again.err
     assert "PGPASSWORD" not in again.err
     open_to_all = database.replace("//root@", "//root:secret@")
     warned = catalog("migrate", "--from", str(tmp_path / "none"), "--to", open_to_all, url=None)

@@ -164,11 +164,11 @@ def test_a_choice_of_types_and_platforms_walks_through_the_others(drawn: Any, wa
 def test_a_walk_that_is_cut_says_so(drawn: Any, way: Any) -> None:
     cut = drawn.lineage(table("raw"), hops=9, limit=3, way=way)
     assert sorted(degrees(cut).values()) == [1, 1, 2]
-    assert cut.truncated == "only the nearest 3 entities were walked to"
+    assert cut.truncated == "the walk stopped after the nearest 3 entities"
     assert drawn.lineage(table("raw"), hops=9, limit=6, way=way).truncated is None
     if way != "graphql":
         late = drawn.lineage(table("raw"), hops=9, budget_seconds=0, way=way)
-        assert late.truncated == "the walk was ended after 0 seconds"
+        assert late.truncated == "the walk stopped after 0 seconds"
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -170,8 +170,8 @@ def change(value: Any) -> Any:
     [
         ("a list", lambda data: data[:-1], "ends in the middle of its list"),
         ("a list", lambda data: data[:-9], "not JSON"),
-        ("a list", lambda data: data + b"[]", "goes on after its list"),
-        ("a list over lines", lambda data: data[:-2] + b" 7]", "the list is broken here"),
+        ("a list", lambda data: data + b"[]", "continues after the end of its list"),
+        ("a list over lines", lambda data: data[:-2] + b" 7]", "the list is damaged here"),
         ("lines", lambda data: data + b"\n{half", "not JSON"),
         ("one after the other", lambda data: data + b"{half", "not JSON"),
         ("a list", lambda data: gzip.compress(data)[:-20], "damaged from here on"),

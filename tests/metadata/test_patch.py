@@ -335,18 +335,18 @@ def test_a_malformed_patch_is_refused(patch: Any, said: str) -> None:
 @pytest.mark.parametrize(
     ("aspect", "operation", "said"),
     [
-        ("globalTags", add(f"/tags/{PII}", {"tag": OLD}), "keys are others"),
-        ("globalTags", add(f"/tags/{PII}", "PII"), "is an object"),
-        ("globalTags", add(f"/tags/{PII}/tag/deeper", 1), "nothing below"),
+        ("globalTags", add(f"/tags/{PII}", {"tag": OLD}), "keys in the value differ"),
+        ("globalTags", add(f"/tags/{PII}", "PII"), "must be an object"),
+        ("globalTags", add(f"/tags/{PII}/tag/deeper", 1), "a single value has no parts"),
         ("globalTags", add("/tags", {"a": 1}), "expected an object"),
-        ("globalTags", add("", []), "an aspect is an object"),
+        ("globalTags", add("", []), "an aspect must be an object"),
         ("globalTags", remove(""), "changeType DELETE"),
         ("globalTags", {"op": "replace", "path": "/nothing", "value": 1}, "use add"),
         ("globalTags", {"op": "copy", "from": "/nothing", "path": "/a"}, "there is nothing at"),
         ("datasetProperties", add("/description/deeper", 1), "expected a string"),
         ("datasetProperties", add("/name", 3), "expected a string"),
         ("browsePaths", add("/paths/9", "/x"), "the array has 0 elements"),
-        ("browsePaths", add("/paths/x", "y"), "another than the path says"),
+        ("browsePaths", add("/paths/x", "y"), "differs from the one in the path"),
     ],
 )
 def test_a_patch_that_does_not_fit_is_refused(

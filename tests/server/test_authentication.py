@@ -237,7 +237,7 @@ def test_a_name_is_free_again_once_its_token_is_not_valid(file: Path) -> None:
     assert [token.name for token in read_tokens(file)] == ["a"]
     with pytest.raises(NotFound, match="known: a"):
         revoke_token(file, "b")
-    with pytest.raises(InvalidInput, match="no name for a token"):
+    with pytest.raises(InvalidInput, match="invalid token name"):
         create_token(file, "a\nb", ALICE)
 
 
@@ -302,7 +302,7 @@ def test_the_network_is_served_only_with_tokens(tmp_path: Path) -> None:
 
 def test_a_name_that_others_reach_it_by_opens_nothing_without_tokens(tmp_path: Path) -> None:
     """A proxy in front passes on what comes from the network, to a port of this machine."""
-    with pytest.raises(Unusable, match=r"--allow-host my.host means .* make a token") as raised:
+    with pytest.raises(Unusable, match=r"--allow-host my.host, .* create a token") as raised:
         serve_catalog(
             host="127.0.0.1",
             port=0,
@@ -337,7 +337,9 @@ def test_a_catalog_that_had_tokens_is_not_open_without_them(
     create_token(file, "a", ALICE)
     file.unlink()
     if left is None:
-        with pytest.raises(Unusable, match=r"is gone, .* put back a copy of it, or make a token"):
+        with pytest.raises(
+            Unusable, match=r"is missing, .* restore a copy of it, or create a token"
+        ):
             serve_catalog(host="127.0.0.1", port=0, data_dir=tmp_path, announce=print)
     else:
         file.write_text(left)
@@ -368,7 +370,7 @@ def test_a_running_server_says_that_its_token_file_is_gone(
     file.unlink()
     assert becomes(alice, 401)
     said = alice.get("/changes").json()["message"]
-    assert "The token file of this server is gone" in said
+    assert "The token file of this server is missing" in said
     assert site().get("/changes").status_code == 401
 
 
@@ -467,7 +469,7 @@ def test_a_token_that_sends_too_much_is_told_when_to_come_again(
         answer = ask("busy")
         assert answer.status_code == 429
         assert 1 <= int(answer.headers["retry-after"]) <= 60
-        assert "more requests a minute than 1;" in answer.json()["message"]
+        assert "may send 1 requests a minute;" in answer.json()["message"]
         assert ask("other").status_code == 200
         # Those who look whether the service is well are not counted.
         assert {ask("busy", "/health").status_code for _ in range(5)} == {200}

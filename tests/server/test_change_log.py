@@ -350,7 +350,7 @@ def test_who_asks_for_what_is_gone_is_told_where_to_go_on(
     answer = httpx.get(f"{site}{path}?after={floor - 1}", timeout=60)
     assert answer.status_code == 410
     assert answer.headers["x-changes-after"] == str(floor)
-    assert f"go on after {floor}" in answer.json()["message"]
+    assert f"continue after {floor}" in answer.json()["message"]
     assert offsets(page(site, f"after={floor}")) == offsets(page(site, "")) == [10, 11, 12]
     assert page(site, "after=0&limit=0")["head"] == 12
 

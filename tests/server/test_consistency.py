@@ -94,33 +94,41 @@ _OF_ORDERS = f"(SELECT id FROM urns WHERE urn = '{ORDERS}')"
         (
             "DELETE FROM log WHERE offset = (SELECT max(offset) FROM log)",
             "points",
-            "not by the log",
+            "the change log does not have it",
         ),
         (
             "UPDATE log SET before = NULL WHERE aspect = 'datasetProperties'",
             "log",
-            "another value stood there",
+            "is not the one in the earlier rows",
         ),
         (
             'UPDATE aspects SET value = \'{"description":"x"}\' WHERE superseded = 2',
             "log",
-            "another value than the log wrote last",
+            "differs from the last value in the change log",
         ),
-        ("DELETE FROM aspects WHERE name = 'upstreamLineage'", "log", "missing, and there by"),
+        (
+            "DELETE FROM aspects WHERE name = 'upstreamLineage'",
+            "log",
+            "in the change log, but it is not stored",
+        ),
         ("DELETE FROM aspects WHERE name = 'datasetKey'", "entities", "key aspect"),
-        ("UPDATE aspects SET run = NULL", "entities", "filed under the run"),
+        ("UPDATE aspects SET run = NULL", "entities", "stored under the run"),
         ("UPDATE urns SET live = 0", "entities", "does not exist with"),
         ("INSERT INTO urns (urn, type, live) VALUES ('urn:li:tag:x', 'tag', 1)", "entities", "0"),
-        ("UPDATE urns SET type = 'chart'", "entities", "filed as a chart"),
+        ("UPDATE urns SET type = 'chart'", "entities", "the entity type chart"),
         ("UPDATE folders SET entities = entities + 1 WHERE key = 'shop'", "browse", "counts"),
         ("DELETE FROM folders WHERE key = 'shop'", "browse", "is missing"),
         ("DELETE FROM placements", "browse", "not listed"),
         ("UPDATE placements SET name = 'other'", "browse", "listed as other"),
-        ("DELETE FROM leaves", "browse", "noted wrongly"),
+        ("DELETE FROM leaves", "browse", "recorded wrongly"),
         ("INSERT INTO meta VALUES ('note.delimiter.hive', '_')", "browse", "not belong"),
         ("DELETE FROM points WHERE at_millis = 1000", "points", "missing"),
-        ("UPDATE points SET at_millis = 5", "points", "another time"),
-        ("UPDATE points SET value = '{\"timestampMillis\":1000}'", "points", "not by the log"),
+        ("UPDATE points SET at_millis = 5", "points", "a different time"),
+        (
+            "UPDATE points SET value = '{\"timestampMillis\":1000}'",
+            "points",
+            "the change log does not have it",
+        ),
     ],
 )
 def test_a_database_that_was_tampered_with_is_found_out(
@@ -153,7 +161,7 @@ def test_a_search_index_that_differs_is_found_out(
     assert {one.part for one in findings} == {"search"}
     expected = {str(USERS), str(ORDERS), "urn:li:tag:x"}
     assert expected <= {one.subject for one in findings}
-    ahead = [one for one in findings if "the log ends with" in one.problem]
+    ahead = [one for one in findings if "the log ends at" in one.problem]
     assert bool(ahead) == flushed
 
 

@@ -299,7 +299,7 @@ def test_a_full_disk_is_said_and_outlived(tmp_path: Path) -> None:
             thread.join()
         for one in crew:
             assert one.refused, "the limit was never met"
-            assert "could not be kept" in one.refused[0], one.refused
+            assert "could not be saved" in one.refused[0], one.refused
         with connect(instance) as http:
             assert http.get("/health").status_code == 200
             for one in crew:

@@ -368,7 +368,7 @@ def names(catalog: CatalogEngine) -> set[str]:
     """What a search for everything finds, once the index is there."""
     deadline = time.monotonic() + SECONDS
     while catalog.index.is_suspended:
-        assert time.monotonic() < deadline, "the index was never made anew"
+        assert time.monotonic() < deadline, "the index was never rebuilt"
         time.sleep(0.01)
     query = SearchQuery("*", None, Filter(), 0, 0, include_removed=True)
     return {Urn.parse(urn).name for urn in catalog.index.found_urns(query)}
@@ -419,10 +419,10 @@ def test_an_index_damaged_while_it_is_used_is_made_anew_and_nothing_else_stops(
     answer = search(http, "zebra002")
     assert answer.status_code == 503, answer.text
     assert answer.headers["retry-after"] == "5"
-    assert "made anew" in answer.json()["message"]
+    assert "rebuilt" in answer.json()["message"]
     graphql = '{search(input: {type: DATASET, query: "*"}) {total}}'
     told = http.post("/api/graphql", json={"query": graphql}).json()["errors"][0]
-    assert "made anew" in told["message"]
+    assert "rebuilt" in told["message"]
     assert told["extensions"]["code"] == 503
     # What is not derived goes on, also a container that takes others along.
     urn = str(table(1))
@@ -444,7 +444,7 @@ def test_an_index_damaged_while_it_is_used_is_made_anew_and_nothing_else_stops(
     assert names(catalog) == expected
     assert search(http, "zebra002").json()["value"]["numEntities"] == 1
     assert "is damaged" in caplog.text
-    assert "is made anew, with" in caplog.text
+    assert "was rebuilt, with" in caplog.text
     catalog.index.flush()
     assert check(cast(SurveyedStore, catalog.store), catalog.index, catalog.registry) == []
 
@@ -522,7 +522,7 @@ def test_an_index_of_an_older_format_is_made_anew_at_the_first_start(
         assert reached.wait(SECONDS)
         answer = search(http, "zebra002")
         assert answer.status_code == 503
-        assert f"20 of {catalog.store.count()} entities are in it" in answer.json()["message"]
+        assert f"20 of {catalog.store.count()} entities so far" in answer.json()["message"]
         urn = str(table(1))
         assert http.get("/entitiesV2", params={"ids": f"List({urn})"}).json()["results"][urn]
         may_go_on.set()
@@ -594,7 +594,7 @@ def test_a_database_beside_the_index_of_another_catalog_has_its_own_entities(
     catalog = open_catalog(copy, load_registry())
     assert names(catalog) == {f"t{number}" for number in range(TABLES + 20)}
     catalog.close()
-    assert "made from another catalog" in caplog.text
+    assert "built from another catalog" in caplog.text
 
 
 @pytest.mark.parametrize("more", [0, 5])
@@ -643,7 +643,7 @@ def test_a_database_found_damaged_is_only_read_and_says_so(
         assert "is damaged" in answer.json()["message"]
         health = http.get("/health")
         assert health.status_code == 503
-        assert "nothing is written any more" in health.json()["message"]
+        assert "no more writes are accepted" in health.json()["message"]
         wire = {
             "entityType": "tag",
             "entityUrn": "urn:li:tag:x",
@@ -722,4 +722,4 @@ def test_a_service_whose_writer_fails_ends_loudly_and_leaves_nobody_waiting(
         assert process.wait(SECONDS) not in (0, None)
     said = (tmp_path / "words").read_text()
     assert "not foreseen" in said
-    assert "ended because its writer failed" in said
+    assert "stopped because its writer failed" in said

@@ -132,7 +132,9 @@ def test_a_large_job_that_was_ended_goes_on_when_it_is_asked_for_again(
         while catalog.store.log_bounds().head < before + 20:  # noqa: ASYNC110
             await asyncio.sleep(0.001)
         catalog.store.close()
-        with pytest.raises(ServerFault, match=r"stopped after \d+ of 250: .* ask again to go on"):
+        with pytest.raises(
+            ServerFault, match=r"stopped after \d+ of 250: .* repeat the request to continue"
+        ):
             await job
 
     asyncio.run(begin())

@@ -335,14 +335,14 @@ def test_a_walk_that_met_a_limit_says_which_and_where_it_stopped(
     assert not any(one.has_more for one in whole.reached)
     nodes = answer(nodes=3)
     assert nodes.total == 3
-    assert nodes.truncated == "only the nearest 3 entities were walked to"
+    assert nodes.truncated == "the walk stopped after the nearest 3 entities"
     assert [one.has_more for one in nodes.reached] == [False, False, True]
     edges = answer(edges=3)
     assert edges.total == 3
-    assert edges.truncated == "only the nearest 3 edges were looked at"
+    assert edges.truncated == "the walk stopped after the nearest 3 edges"
     late = answer(seconds=-1.0)
     assert late.total == 0
-    assert late.truncated == "the walk was ended after -1 seconds"
+    assert late.truncated == "the walk stopped after -1 seconds"
     assert answer(hops=1).truncated is None
 
 
@@ -452,9 +452,9 @@ def test_limits_that_are_asked_for_are_kept_and_said(drawn: Any, ask: Any, form:
         return value["total"], value.get("truncated")
 
     assert cut() == (3, None)
-    assert cut(maxEntities=2) == (2, "only the nearest 2 entities were walked to")
-    assert cut(maxEdges=2) == (2, "only the nearest 2 edges were looked at")
-    assert cut(maxMillis=0) == (0, "the walk was ended after 0 seconds")
+    assert cut(maxEntities=2) == (2, "the walk stopped after the nearest 2 entities")
+    assert cut(maxEdges=2) == (2, "the walk stopped after the nearest 2 edges")
+    assert cut(maxMillis=0) == (0, "the walk stopped after 0 seconds")
     assert cut(maxEntities=10**9, maxEdges=10**9, maxMillis=10**9) == (3, None)
     cut_short = ask(hive("most"), form="lists", maxEntities=1)
     places = range(len(cut_short["entities"]))

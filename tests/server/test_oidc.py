@@ -96,8 +96,8 @@ def test_what_a_token_lacks_or_says_otherwise_is_refused(issuer: TestIssuer, ask
         ({"nbf": now + 600}, "it is not valid yet"),
         ({"aud": "another"}, "it is meant for another audience"),
         ({"aud": ["another", "third"]}, "it is meant for another audience"),
-        ({"iss": "https://other.example.com"}, "it is of another issuer"),
-        ({"iss": issuer.url + "/"}, "it is of another issuer"),
+        ({"iss": "https://other.example.com"}, "it comes from another issuer"),
+        ({"iss": issuer.url + "/"}, "it comes from another issuer"),
         ({"exp": None}, "it has no claim exp"),
         ({"aud": None}, "it has no claim aud"),
         ({"iss": None}, "it has no claim iss"),
@@ -122,7 +122,9 @@ def test_what_the_issuer_did_not_sign_is_refused(issuer: TestIssuer, ask: Ask) -
     assert "its signature is wrong" in refused(ask, issuer.token(other))
     changed = encoded({**claims, "preferred_username": "root"})
     assert "its signature is wrong" in refused(ask, f"{head}.{changed}.{signature}")
-    assert "its key is none of the issuer's" in refused(ask, issuer.token(SigningKey("third")))
+    assert "its signing key is not one of the issuer's" in refused(
+        ask, issuer.token(SigningKey("third"))
+    )
     for algorithm in ("none", "None", "nOnE", ""):
         unsigned = f"{encoded({'alg': algorithm, 'kid': key.key_id})}.{body}."
         assert "not signed with ES256" in refused(ask, unsigned)
@@ -140,7 +142,7 @@ def test_what_the_issuer_did_not_sign_is_refused(issuer: TestIssuer, ask: Ask) -
     # A key that the token brings itself counts for nothing.
     brought = {"alg": "ES256", "jwk": other.published, "kid": "third"}
     carrying = jwt.encode(claims, other.private, "ES256", headers=brought)
-    assert "its key is none of the issuer's" in refused(ask, carrying)
+    assert "its signing key is not one of the issuer's" in refused(ask, carrying)
     for text in ("nonsense", "a.b.c", f"{head}.{body}", f"{head}.{body}.", "." * 500):
         refused(ask, text)
 
@@ -153,7 +155,7 @@ def test_a_shared_secret_that_is_published_signs_nothing(
     issuer.keys[0].published = published
     with asking(catalog, issuer) as ask:
         made = jwt.encode(issuer.claims(), secret, "HS256", headers={"kid": "shared"})
-        assert "its key is none of the issuer's" in refused(ask, made)
+        assert "its signing key is not one of the issuer's" in refused(ask, made)
 
 
 def test_new_keys_are_fetched_when_a_token_names_one(
@@ -169,7 +171,7 @@ def test_new_keys_are_fetched_when_a_token_names_one(
         # A key that the issuer took back opens nothing once the keys were fetched again.
         gone = issuer.keys.pop(0)
         refused(ask, issuer.token(SigningKey("unknown")))
-        assert "its key is none" in refused(ask, issuer.token(gone))
+        assert "its signing key is not one" in refused(ask, issuer.token(gone))
 
 
 def test_unknown_keys_do_not_make_the_service_ask_without_end(

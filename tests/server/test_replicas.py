@@ -496,7 +496,7 @@ def test_an_index_that_does_not_fit_is_made_from_the_database_and_why_is_logged(
         "refused": "403",
         "damaged": "does not match its checksum",
         "other catalog": "another catalog",
-        "evil": "no part of an index",
+        "evil": "does not belong to an index",
     }
     if what == "evil":
         info = tarfile.TarInfo("../outside")
@@ -656,7 +656,7 @@ def test_a_database_that_goes_away_loses_nothing_and_services_go_on_by_themselve
         is_over.set()
         writing.join()
     assert {(one.status_code, one.headers.get("retry-after")) for one in refused} == {(503, "2")}
-    assert "try again" in refused[0].json()["message"] or "make it again" in refused[0].text
+    assert "try again" in refused[0].json()["message"] or "repeat the change" in refused[0].text
     eventually(lambda: there.http.get("/health/ready").status_code == 200)
     for word, urn in answered.items():
         assert there.value(urn)["description"] == word

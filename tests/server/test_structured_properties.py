@@ -119,7 +119,7 @@ def test_one_value_or_many_as_the_cardinality_says(properties: Properties) -> No
     properties.define("one")
     properties.define("many", cardinality="MULTIPLE")
     table = properties.table("t")
-    assert "has one value (cardinality SINGLE), 2 were given" in properties.refusal(
+    assert "has only one value (cardinality SINGLE), and 2 were given" in properties.refusal(
         table, one=["a", "b"]
     )
     properties.give(table, one=["a"], many=["a", "b"])

@@ -237,7 +237,7 @@ def test_columns_are_measured_and_tables_that_may_not_be_read_are_told(server: s
     # What one table denies does not stand in the way of the next.
     reasons = {one.subject: one.reason for one in found.skipped}
     assert reasons["shop.sales.customers"].endswith(
-        "permission denied for table customers; have the user granted the right to select, or "
+        "permission denied for table customers; grant the user the right to select from it, or "
         "leave it out"
     )
     assert "shop.public.orders" in reasons

@@ -227,7 +227,7 @@ def test_what_is_missing_is_said_with_what_to_do(
     with pytest.raises(Misconfigured, match="CATALOG_DATAHUB names /nowhere/datahub, which"):
         open_source(str(path), SourceOptions()).read(quiet)
     told = command("add", str(path), "--env", "DEV")
-    assert "shop.yml says itself what is read: leave --env" in told.err
+    assert "shop.yml itself says what to read: leave out --env" in told.err
     (tmp_path / "other.yml").write_text("a: 1\n")
     assert "is no file that is known" in command("add", str(tmp_path / "other.yml")).err
     (tmp_path / "broken.yml").write_text("a: [\n")

@@ -198,7 +198,7 @@ def test_a_file_that_is_cut_off_fails_as_a_source_does(cat: Catalog) -> None:
     with pytest.raises(EOFError) as raised:
         gzip.decompress(gzip.compress(b"select 1;" * 1_000)[:-9])
     source.failure = raised.value
-    with pytest.raises(StorageFault, match="cannot be read to its end"):
+    with pytest.raises(StorageFault, match="could not be read completely"):
         source.plan(cat)
     assert read_runs(cat, require_source(cat, source.name))[0].status == "FAILURE"
 

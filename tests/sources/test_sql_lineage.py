@@ -250,11 +250,11 @@ def test_dialects_are_traced(dialect: str, sql: str, expected: dict[str, str]) -
         ("select missing from orders", "missing"),
         ("select id from orders o join customers c on true", "id"),
         ("select from where", "line 1"),
-        ("delete from orders", "it is no query but Delete"),
+        ("delete from orders", "it is a Delete, not a query"),
         ("select 1; select 2", "it has 2 statements where one is expected"),
         ("", "it has 0 statements"),
         ("select id, total as id from orders", "two of its columns have the same name"),
-        ("select * from generate_series(1, 3)", "which is no table"),
+        ("select * from generate_series(1, 3)", "which is not a table"),
         (
             "select l.m from customers c cross join lateral"
             " (select c.name || max(o.status) m from orders o where o.customer_id = c.id) l",

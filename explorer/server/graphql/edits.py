@@ -66,7 +66,7 @@ class EditTransaction:
         """
         urn = Urn.parse(text)
         if urn.entity_type not in types:
-            raise InvalidInput(f"{urn} is no {what}")
+            raise InvalidInput(f"{urn} is not a {what}")
         if not self.exists(urn):
             raise NotFound(f"{what.capitalize()} {urn} does not exist.")
         return str(urn)

@@ -487,7 +487,9 @@ class PlainExecutor(ExecutorThrowingOnIncremental):
             result = _stand_in(return_type.of_type)
             if result is None:
                 name = f"{info.parent_type.name}.{info.field_name}"
-                raise GraphQLError(f"{name} is not known: the stored aspect lacks it")
+                raise GraphQLError(
+                    f"{name} has no value: the stored aspect does not have this required field"
+                )
         return super().complete_value(
             return_type, field_details_list, info, path, result, position_context
         )
@@ -736,7 +738,9 @@ def _failed(error: GraphQLError) -> dict[str, Any]:
     if cause is None or isinstance(cause, GraphQLError):
         return _shape(error, 400, "BAD_REQUEST", "ValidationError")
     _log.error("a GraphQL field failed", exc_info=cause)
-    hidden = GraphQLError("the server failed; its log says why", error.nodes, path=error.path)
+    hidden = GraphQLError(
+        "internal server error; see the log of the server", error.nodes, path=error.path
+    )
     return _shape(hidden, 500, "SERVER_ERROR", "DataFetchingException")
 
 

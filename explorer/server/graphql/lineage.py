@@ -340,7 +340,10 @@ def _scrolled_to(scroll_id: str | None) -> int:
     if not scroll_id:
         return 0
     if not (scroll_id.isascii() and scroll_id.isdecimal() and len(scroll_id) < 10):
-        raise InvalidInput("the 'scrollId' is none that was given as a 'nextScrollId'")
+        raise InvalidInput(
+            "the 'scrollId' is not one that was returned as a 'nextScrollId'; leave it out to "
+            "start from the first page"
+        )
     return int(scroll_id)
 
 

@@ -122,7 +122,10 @@ def _resource(tx: EditTransaction, given: Given) -> tuple[Urn, str | None]:
     if column is None and given.get("subResourceType"):
         raise InvalidInput("subResourceType needs the path of a column as subResource")
     if column is not None and urn.entity_type != "dataset":
-        raise InvalidInput(f"a subResource is a column of a dataset, which {urn} is not")
+        raise InvalidInput(
+            f"subResource names a column, and {urn} is not a dataset; leave it out, or name a "
+            "dataset"
+        )
     return urn, column
 
 
@@ -210,7 +213,7 @@ def replace_links(tx: EditTransaction, urn: Urn, given: Sequence[Given]) -> None
 def _link(tx: EditTransaction, given: Given) -> dict[str, Any]:
     author = Urn.parse(given["author"])
     if author.entity_type not in _AUTHORS:
-        raise InvalidInput(f"the author of a link is a user, not {author}")
+        raise InvalidInput(f"the author of a link must be a user, not {author}")
     created = given.get("createdAt")
     stamp = {**tx.stamp, "actor": str(author)}
     return {
@@ -271,7 +274,7 @@ def _owner(tx: EditTransaction, given: Given, common: str | None) -> dict[str, A
     owner = tx.stored_reference(given["ownerUrn"], "owner", *_OWNERS.values())
     owner_type = given.get("ownerEntityType")
     if owner_type is not None and Urn.parse(owner).entity_type != _OWNERS[owner_type]:
-        raise InvalidInput(f"{owner} is no {owner_type}")
+        raise InvalidInput(f"{owner} is not a {owner_type}")
     kind, named = given.get("type"), given.get("ownershipTypeUrn") or common
     if named is None:
         kind = kind or "NONE"
@@ -424,7 +427,7 @@ def update(entity_type: str, aspect: str) -> Callable[[EditTransaction, Urn, Giv
 
     def change(tx: EditTransaction, urn: Urn, given: Given) -> None:
         if urn.entity_type != entity_type:
-            raise InvalidInput(f"{urn} is no {entity_type}")
+            raise InvalidInput(f"{urn} is not a {entity_type}")
         if editable := given.get("editableProperties"):
             tx.write(urn, aspect, {"description": editable["description"]})
         if owners := given.get("ownership"):
@@ -438,7 +441,7 @@ def update(entity_type: str, aspect: str) -> Callable[[EditTransaction, Urn, Giv
 def update_tag(tx: EditTransaction, urn: Urn, given: Given) -> None:
     """Update the name of a tag, and its description and owners if the input has them."""
     if urn.entity_type != "tag":
-        raise InvalidInput(f"{urn} is no tag")
+        raise InvalidInput(f"{urn} is not a tag")
     _write_tag(tx, urn, given)
     if owners := given.get("ownership"):
         replace_owners(tx, urn, owners)
@@ -449,10 +452,15 @@ def rename(tx: EditTransaction, given: Given) -> None:
     `NotFound` if the entity or, except for a domain, the aspect with its name is not stored."""
     urn = tx.stored_entity(given["urn"])
     if urn.entity_type not in _NAMES:
-        raise InvalidInput(f"{urn} has no name to change; those have one: {', '.join(_NAMES)}")
+        raise InvalidInput(
+            f"the name of {urn} cannot be changed; only these entity types have a name to change: "
+            f"{', '.join(_NAMES)}"
+        )
     aspect, field = _NAMES[urn.entity_type]
     if not tx.read(urn, aspect) and urn.entity_type != "domain":
-        raise NotFound(f"{urn} has no {aspect}, in which its name would be; write that first")
+        raise NotFound(
+            f"{urn} has no {aspect}, the aspect that stores its name; write that aspect first"
+        )
     tx.write(urn, aspect, {field: given["name"]})
 
 
@@ -468,7 +476,7 @@ def move_domain(tx: EditTransaction, given: Given) -> None:
     """Move a domain into another, or to the top level if the input names none."""
     urn = tx.stored_entity(given["resourceUrn"])
     if urn.entity_type != "domain":
-        raise InvalidInput(f"{urn} is no domain")
+        raise InvalidInput(f"{urn} is not a domain")
     _move(tx, urn, given.get("parentDomain"), "domain", "domain")
 
 
@@ -485,7 +493,9 @@ def _move(tx: EditTransaction, urn: Urn, parent: str | None, what: str, above_ty
         at = tx.read(higher, _NAMES[above_type][0]).get(PARENT_FIELDS[above_type])
     aspect, _ = _NAMES[urn.entity_type]
     if not tx.read(urn, aspect):
-        raise NotFound(f"{urn} has no {aspect}, in which its parent would be; write that first")
+        raise NotFound(
+            f"{urn} has no {aspect}, the aspect that stores its parent; write that aspect first"
+        )
     tx.write(urn, aspect, {PARENT_FIELDS[urn.entity_type]: above})
 
 
@@ -584,9 +594,9 @@ def refuse_tokens(_root: Any, _info: Info, **_given: Any) -> None:
     """Raise `InvalidInput`: access tokens are created and revoked only with the server's command
     line."""
     raise InvalidInput(
-        "access tokens are not managed over HTTP, so that a token that got lost can make no other; "
-        "whoever runs the server does it with: catalog token create NAME --actor USER --role ROLE, "
-        "catalog token list, catalog token revoke NAME",
+        "access tokens are not managed over HTTP, so that a stolen token cannot create others; "
+        "whoever runs the server manages them with: catalog token create NAME --actor USER "
+        "--role ROLE, catalog token list, catalog token revoke NAME",
     )
 
 

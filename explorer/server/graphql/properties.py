@@ -73,7 +73,9 @@ def create_property(tx: EditTransaction, given: Given) -> str:
         raise InvalidInput(f"id {id_!r} and qualifiedName {named!r} must be the same")
     name = id_ or named or str(uuid4())
     if any(char.isspace() for char in name):
-        raise InvalidInput(f"the id of a structured property has no white space: {name!r}")
+        raise InvalidInput(
+            f"the id of a structured property must not contain white space: {name!r}"
+        )
     urn = Urn.parse(f"urn:li:{_TYPE}:{name}")
     if tx.exists(urn):
         raise RequestRefusal(409, f"{urn} already exists; give another id")
@@ -125,7 +127,7 @@ async def delete_property(_root: Any, info: Info, **given: Any) -> bool:
     """Delete a structured property, then its values on entities."""
     urn = Urn.parse(given["input"]["urn"])
     if urn.entity_type != _TYPE:
-        raise InvalidInput(f"{urn} is no structured property")
+        raise InvalidInput(f"{urn} is not a structured property")
     session = info.context
     await session.catalog.delete(urn, None, (None, None), session.actor)
     session.forget()
@@ -154,7 +156,7 @@ def _wire(value: Given) -> _Value:
     """Return a value of an input in the form in which it is stored."""
     text, number = value.get("stringValue"), value.get("numberValue")
     if (text is None) == (number is None):
-        raise InvalidInput("a value has a stringValue or a numberValue, one of both")
+        raise InvalidInput("a value must have either a stringValue or a numberValue")
     return {"string": text} if number is None else {"double": number}
 
 

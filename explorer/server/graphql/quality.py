@@ -308,7 +308,7 @@ def raise_incident(tx: EditTransaction, given: Given) -> str:
     `customType`; `NotFound` if an entity or an assignee is not stored.
     """
     if given["type"] == "CUSTOM" and not given.get("customType"):
-        raise InvalidInput("an incident of the type CUSTOM needs a customType")
+        raise InvalidInput("an incident of the type CUSTOM must have a customType")
     named = [given.get("resourceUrn"), *(given.get("resourceUrns") or ())]
     values = {
         "type": given["type"],
@@ -386,7 +386,7 @@ def upsert_custom_assertion(tx: EditTransaction, given: Given) -> str:
     arguments = given["input"]
     urn = Urn.parse(given["urn"]) if given.get("urn") else Urn.of("assertion", str(uuid4()))
     if urn.entity_type != "assertion":
-        raise InvalidInput(f"{urn} is no assertion")
+        raise InvalidInput(f"{urn} is not an assertion")
     entity = tx.stored_reference(arguments["entityUrn"], "dataset", "dataset")
     paths = dict.fromkeys([arguments.get("fieldPath"), *(arguments.get("fieldPaths") or ())])
     columns = [str(Urn.of("schemaField", entity, path)) for path in paths if path]
@@ -426,7 +426,9 @@ def report_assertion_result(tx: EditTransaction, given: Given) -> None:
     urn = Urn.parse(tx.stored_reference(given["urn"], "assertion", "assertion"))
     entity = asserted_entity(tx.read(urn, "assertionInfo"))
     if entity is None:
-        raise NotFound(f"{urn} does not say what it is about; write its assertionInfo first")
+        raise NotFound(
+            f"{urn} does not name the dataset that it is about; write its assertionInfo first"
+        )
     arguments = given["result"]
     error = arguments.get("error") if arguments["type"] == "ERROR" else None
     result = {
@@ -463,19 +465,19 @@ def _platform(given: Given) -> str:
     if given.get("urn"):
         urn = Urn.parse(given["urn"])
         if urn.entity_type != "dataPlatform":
-            raise InvalidInput(f"{urn} is no platform")
+            raise InvalidInput(f"{urn} is not a platform")
         return str(urn)
     if not given.get("name"):
-        raise InvalidInput("the platform of an assertion is given by its urn or its name")
+        raise InvalidInput("the platform of an assertion must be given by its urn or its name")
     return str(Urn.of("dataPlatform", given["name"]))
 
 
 def _stored(tx: EditTransaction, urn: Urn) -> Given:
     if urn.entity_type != "incident":
-        raise InvalidInput(f"{urn} is no incident")
+        raise InvalidInput(f"{urn} is not an incident")
     stored = tx.read(urn, _INFO)
     if not stored:
-        raise NotFound(f"{urn} has no {_INFO}; write that first")
+        raise NotFound(f"{urn} has no {_INFO}; write that aspect first")
     return stored
 
 
@@ -499,7 +501,9 @@ def _priority(given: Given) -> int | None:
 def _entities(tx: EditTransaction, named: Iterable[str]) -> list[str]:
     urns = list(dict.fromkeys(str(tx.stored_entity(text)) for text in named))
     if not urns:
-        raise InvalidInput("an incident is about at least one entity; name it with resourceUrn")
+        raise InvalidInput(
+            "an incident must be about at least one entity; name it with resourceUrn"
+        )
     return urns
 
 

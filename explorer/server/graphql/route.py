@@ -69,7 +69,8 @@ class GraphqlRoute(Routes):
     @Endpoint(
         "POST",
         GRAPHQL_PATH,
-        "read what is asked for, and edit: descriptions, links, tags, owners and more",
+        "read data with queries, and edit with mutations: descriptions, links, tags, owners and "
+        "more",
         role="reader",
         parameters=(
             Parameter("query", "string", "a GraphQL document", EXAMPLE_DOCUMENT),
@@ -80,58 +81,60 @@ class GraphqlRoute(Routes):
                 {"urn": EXAMPLE_URN},
             ),
             Parameter.optional(
-                "operationName", "string", "which operation is meant, in a document of several"
+                "operationName",
+                "string",
+                "which operation of the document to run, if it has several",
             ),
             Parameter.optional(
                 "extensions",
                 "object",
-                "ifCurrent in it is the condition of an edit, and run names what it is a part of: "
-                "see below",
+                "ifCurrent makes an edit conditional, and run is the runId that the edits are "
+                "stored with: see below",
             ),
         ),
         gives=(
-            "data with what was selected; errors, if there are any, each with message, "
-            "path and extensions {code, type, classification}; extensions, empty"
+            "data with the selected fields; errors, if there are any, each with message, path "
+            "and extensions {code, type, classification}; extensions, empty"
         ),
         notes=(
-            "query dataset(urn) gives null for a dataset that does not exist. "
-            "properties.description and the description of a column are the edited text "
-            "where there is one for plain callers, and the ingested text, or the edited "
-            "one where nothing was ingested, for DataHub's; "
-            "editableProperties.description is the edited text.",
-            "mutation updateDataset(urn, input) sets the edited description and the links, and "
-            "whatever else is given; a part left out stays as it is, a list of links given "
-            "replaces the one stored. addLink, updateLink and removeLink change a single one.",
+            "query dataset(urn) returns null for a dataset that does not exist. For plain "
+            "callers, properties.description and the description of a column are the edited text "
+            "if there is one, otherwise the ingested text; for DataHub's clients they are the "
+            "ingested text, or the edited one if nothing was ingested. "
+            "editableProperties.description is always the edited text.",
+            "mutation updateDataset(urn, input) sets the edited description, the links and the "
+            "other parts of the input. Parts that are left out are not changed; a list of links "
+            "replaces the stored list. addLink, updateLink and removeLink change a single link.",
             "mutation updateDescription(input) sets the edited description of a column "
             "(subResource is its path, subResourceType DATASET_FIELD) or of an entity: "
             + ", ".join(DESCRIBED)
-            + ". It fails for anything else. A column that the schema has not is an error "
-            "that names the nearest ones.",
-            "A mutation needs the role editor; without it the field is an error with code "
-            "403, which names the role.",
-            "Every kind of entity can be read by its URN; a kind without a type of its "
-            "own is a GenericEntity. The schema can be asked for as a whole "
-            "(introspection), and lists every search, listing and edit.",
-            "An answer is 200 once a document was read, whatever came of it; a body that "
-            "is no JSON or has no query is 400.",
-            "A document is at most 20 levels deep. Its answer has 250,000 fields at most, is made "
-            "of 100,000 entities and takes 30 seconds at most; an edit's is measured before it "
-            "begins, lists counted as long as their count or limit says. It has at most 1,000,000 "
-            "characters, 20,000 tokens and 300 operations and fragments.",
-            "Each edit is one step: it is made as a whole or not at all, never undoes "
-            "another's, and repeated changes nothing. What it edits must exist, and so "
-            "must the tags, terms, owners and domains it names.",
-            "With extensions {ifCurrent: {urn, column, what, value}} the one edit of a "
-            "document is made only while that is what is stored. what is description, "
-            "tags, terms, owners, domain, links or deprecation; value is the text, the "
-            "list (URNs, '<URN> <kind>' of owners, '<address> <label>' of links) or the "
-            "object {note, decommissionTime, replacement}; null is nothing. Otherwise "
-            "nothing is written and the error has type CONFLICT and, in its extensions, "
-            "current {value, version, actor, time}. An edit that finds its work done "
-            "already is no conflict, so one whose answer got lost may be sent again.",
-            "With extensions {run: name} the edits of a document are stored with that runId in "
-            "their systemMetadata, as what ingestion brings is; the run can be listed and rolled "
-            "back.",
+            + ". Any other entity is an error. For a column that is not in the schema, the "
+            "error names the most similar columns.",
+            "A mutation needs the role editor; without it the field is an error with code 403, "
+            "and the message names the role.",
+            "Every kind of entity can be read by its URN; a kind without a GraphQL type of its "
+            "own is returned as a GenericEntity. Introspection returns the whole schema, with "
+            "every search, listing and edit.",
+            "The status is 200 whenever the document could be read, even if fields failed; a "
+            "body that is not JSON or has no query is answered with 400.",
+            "A document may have at most 20 levels, 1,000,000 characters, 20,000 tokens and 300 "
+            "operations and fragments. Its answer may have at most 250,000 fields, read at most "
+            "100,000 entities and take at most 30 seconds. The size of an edit's answer is "
+            "estimated before it begins: a list is assumed to be as long as its count or limit.",
+            "Each edit is atomic, never overwrites another one, and changes nothing when it is "
+            "repeated. The edited entity must exist, and so must the tags, terms, owners and "
+            "domains that the edit refers to.",
+            "With extensions {ifCurrent: {urn, column, what, value}}, the document's single edit "
+            "is made only if that value is still the stored one. what is description, tags, "
+            "terms, owners, domain, links or deprecation; value is the text, the list (URNs, "
+            "'<URN> <kind>' for owners, '<address> <label>' for links) or the object {note, "
+            "decommissionTime, replacement}; null means that nothing is stored. If the stored "
+            "value differs, nothing is written, and the error has the type CONFLICT and, in its "
+            "extensions, current {value, version, actor, time}. An edit whose result is already "
+            "stored is not a conflict, so an edit whose answer was lost can be sent again.",
+            "With extensions {run: name}, the edits of a document are stored with that runId in "
+            "their systemMetadata, as ingested aspects are; the run can then be listed and "
+            "rolled back.",
         ),
     )
     async def _run(self, request: RestliRequest) -> Response:

@@ -146,7 +146,7 @@ def _read_view(urn: str | None, types: Sequence[str], session: GraphQLContext) -
     if info is None:
         if session.dialect == "datahub":
             return Filter()
-        raise InvalidInput(f"{urn} is no view; say with orFilters what it would let through")
+        raise InvalidInput(f"{urn} is not a stored view; give its criteria as orFilters instead")
     definition = info.get("definition") or {}
     named = tuple(definition.get("entityTypes") or ())
     among = Filter(((Criterion(_ENTITY_TYPE, named),),)) if named else Filter()

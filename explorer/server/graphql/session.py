@@ -174,8 +174,8 @@ class EditConflict(RequestRefusal):
         column = "" if expected.column is None else f"{expected.column} of "
         super().__init__(
             409,
-            f"the {expected.what} of {column}{expected.urn} was changed meanwhile; nothing was "
-            "written: read it again",
+            f"the {expected.what} of {column}{expected.urn} has changed since you read it, and "
+            "nothing was written: read it again",
         )
         self.current = current
 
@@ -189,7 +189,9 @@ def read_run(extensions: Any) -> str | None:
     if given is None:
         return None
     if not isinstance(given, str) or not given.isprintable() or not 0 < len(given) <= _LONGEST_RUN:
-        raise InvalidInput(f"extensions.run is a line of 1 to {_LONGEST_RUN} characters")
+        raise InvalidInput(
+            f"extensions.run must be a single line of 1 to {_LONGEST_RUN} characters"
+        )
     return given
 
 
@@ -282,7 +284,7 @@ class RequestBudget:
 
 
 def _too_much(why: str) -> OverBudget:
-    return OverBudget(f"the query was ended: {why}; ask for fewer fields or smaller pages")
+    return OverBudget(f"the query was stopped: {why}; ask for fewer fields or smaller pages")
 
 
 class GraphQLContext:
@@ -324,7 +326,7 @@ class GraphQLContext:
         `InvalidInput` for a URN of another type."""
         urn = Urn.parse(text)
         if entity_type is not None and urn.entity_type != entity_type:
-            raise InvalidInput(f"{text} is no {entity_type}")
+            raise InvalidInput(f"{text} is not a {entity_type}")
         self.catalog.intake.check_urn(urn)
         node = self.node(urn)
         return node if node.exists else None

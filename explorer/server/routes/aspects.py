@@ -60,21 +60,25 @@ class VersionRoutes(Routes):
             *(
                 Parameter.query(name, "integer", summary, example)
                 for name, summary, example in (
-                    ("from", "one end of the range; the oldest version without it", 1),
-                    ("to", "the other end; the latest version without it", 0),
-                    ("start", "how many of the range to skip; 0 without it", 0),
-                    ("count", "how many at most; 10 without it, 10000 at most", 10),
+                    ("from", "one end of the range; the oldest version if it is left out", 1),
+                    ("to", "the other end; the latest version if it is left out", 0),
+                    ("start", "how many versions of the range to skip; 0 by default", 0),
+                    (
+                        "count",
+                        "how many versions to return at most; 10 by default, 10000 at most",
+                        10,
+                    ),
                 )
             ),
         ),
         gives="urn, aspectName, start, count (of this page), total (in the range), and "
         "versions: version, value, created {time, actor}, systemMetadata",
         notes=(
-            "Version 0 is the latest and 1 the oldest; negative numbers count back from "
-            "the latest, -1 being the one before it.",
-            "Both ends belong to the range, in whichever order they are named. What is "
-            "beyond the versions there are is left out.",
-            "404 for an aspect that the entity does not have; 400 for one over time, which "
+            "Version 0 is the latest and 1 the oldest; negative numbers count back from the "
+            "latest: -1 is the version before it.",
+            "Both ends are part of the range, in either order. Versions that do not "
+            "exist are left out.",
+            "404 for an aspect that the entity does not have; 400 for a timeseries aspect, which "
             "has no versions.",
         ),
     )
@@ -125,7 +129,10 @@ class VersionRoutes(Routes):
             )
 
 
-_DELETE_NOTE = "A proposal with changeType DELETE removes every version, and needs the role admin."
+_DELETE_NOTE = (
+    "A proposal with changeType DELETE removes the latest and all older versions, and needs "
+    "the role admin."
+)
 
 
 class AspectRoutes(Routes):
@@ -163,7 +170,7 @@ class AspectRoutes(Routes):
         gives='"success" as value',
         notes=(
             "Applied in the order given. " + BATCHED,
-            "Conditions are said in the headers of each proposal.",
+            "Conditions are given in the headers of each proposal.",
             _DELETE_NOTE,
         ),
     )
@@ -192,14 +199,16 @@ class AspectRoutes(Routes):
         parameters=(
             PATH_URN,
             Parameter("aspect", "string", "its name", "datasetKey", place="query"),
-            Parameter.query("version", "integer", "which; 0, the latest, without it", 0),
+            Parameter.query(
+                "version", "integer", "the number of the version; 0, the latest, by default", 0
+            ),
         ),
         gives="version, aspect {<record name>: value}, systemMetadata",
         notes=(
             "0 is the latest and 1 the oldest version; negative numbers count back from "
             "the latest, -1 being the one before it.",
-            "404 for a URN, an aspect or a version that is not there. Whether an entity "
-            "exists is told by its key aspect.",
+            "404 for a URN, an aspect or a version that does not exist. To find out whether an "
+            "entity exists, read its key aspect.",
         ),
     )
     async def _aspect(self, request: RestliRequest) -> Response:
@@ -228,28 +237,42 @@ class AspectRoutes(Routes):
         parameters=(
             URN,
             ENTITY,
-            Parameter("aspect", "string", "an aspect over time", "datasetUsageStatistics"),
+            Parameter(
+                "aspect", "string", "the name of a timeseries aspect", "datasetUsageStatistics"
+            ),
             *(
                 Parameter.optional(name, kind, summary)
                 for name, kind, summary in (
-                    ("startTimeMillis", "integer", "from when on; open without it"),
-                    ("endTimeMillis", "integer", "up to when; open without it"),
-                    ("limit", "integer", "how many at most; 10000 without it, and at most"),
-                    ("latestValue", "boolean", "the newest alone; false without it"),
-                    ("filter", "filter", "over the documents' own fields"),
-                    ("sort", "sort", "by one of their fields; newest first without it"),
+                    (
+                        "startTimeMillis",
+                        "integer",
+                        "milliseconds since 1970; only documents from this time on",
+                    ),
+                    (
+                        "endTimeMillis",
+                        "integer",
+                        "milliseconds since 1970; only documents up to this time",
+                    ),
+                    (
+                        "limit",
+                        "integer",
+                        "how many documents at most; 10000 by default, which is also the most",
+                    ),
+                    ("latestValue", "boolean", "only the newest document; false by default"),
+                    ("filter", "filter", "criteria on the fields of the documents"),
+                    ("sort", "sort", "sort by one field of the documents; newest first by default"),
                 )
             ),
         ),
         gives="entityName, aspectName, the bounds, limit, and values: for each document "
         "aspect {value (JSON as text), contentType} and systemMetadata",
         notes=(
-            "Newest first unless a sort is given; both bounds are inclusive; the limit "
-            "keeps the first.",
-            "A filter takes every condition; numbers are compared as numbers, texts as "
-            "they are written. A sort puts documents without a value last.",
-            "A document of the same moment, partition and granularity takes the place of "
-            "the one before. An aspect that is not over time is refused.",
+            "Documents are sorted newest first unless a sort is given. Both bounds are "
+            "inclusive. The limit is applied after sorting.",
+            "A document must meet all criteria of the filter. Numbers are compared as numbers, "
+            "texts exactly. Documents without a value are sorted last.",
+            "A document with the same timestamp, partition and granularity replaces the earlier "
+            "one. An aspect that is not a timeseries aspect is refused.",
         ),
     )
     async def _timeseries(self, request: RestliRequest) -> Response:
@@ -269,7 +292,7 @@ class AspectRoutes(Routes):
             raise NotFound(str(error)) from error
         if not declared.timeseries:
             raise InvalidInput(
-                f"{name} is no timeseries aspect; read it with /entitiesV2 or /aspects/<urn>"
+                f"{name} is not a timeseries aspect; read it with /entitiesV2 or /aspects/<urn>"
             )
         start = parameters.integer("startTimeMillis")
         end = parameters.integer("endTimeMillis")

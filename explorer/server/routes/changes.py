@@ -51,18 +51,23 @@ class ExportRoutes(Routes):
         role="admin",
         standing="ours",
         parameters=(
-            Parameter.query("after", "URN", "the URN to go on from"),
-            Parameter.query("limit", "integer", "how many entities; 100, at most 1000", 2),
+            Parameter.query("after", "URN", "the URN after which to continue"),
+            Parameter.query(
+                "limit", "integer", "how many entities at most; 100 by default, 1000 at most", 2
+            ),
             Parameter.query("entity", "string", "entities of this type only"),
             Parameter.query("platform", "string", "entities of this platform only"),
-            Parameter.query("removed", "boolean", "false leaves the removed out"),
+            Parameter.query("removed", "boolean", "false leaves out removed entities"),
         ),
-        gives="proposals, as endpoint 1 takes them, and next: the URN to go on from, null "
-        "when there is no more",
+        gives="proposals, as endpoint 1 accepts them, and next: the URN after which to continue, "
+        "null after the last page",
         notes=(
-            "Entities come sorted by URN; of each its key aspect comes first.",
-            "A page is as of its own moment, and shorter than its limit when it is large.",
-            "Older versions are not given.",
+            "Entities are sorted by URN; the key aspect of an entity comes first.",
+            (
+                "Each page is a snapshot of the moment it is read; it has fewer entities "
+                "than its limit if they are large."
+            ),
+            "Older versions are not included.",
         ),
     )
     async def _export(self, request: RestliRequest) -> Response:
@@ -173,10 +178,10 @@ _KEEP_ALIVE_SECONDS = 15.0
 _RETRY_MILLIS = 2_000
 
 _FILTERS = (
-    Parameter.query("urn", "URN", "changes of this entity only; may repeat", EXAMPLE_URN),
-    Parameter.query("aspect", "string", "changes of this aspect only; may repeat"),
-    Parameter.query("entity", "string", "changes of this entity type only; may repeat"),
-    Parameter.query("values", "boolean", "false leaves the values out; true by default"),
+    Parameter.query("urn", "URN", "only changes of this entity; may be repeated", EXAMPLE_URN),
+    Parameter.query("aspect", "string", "only changes of this aspect; may be repeated"),
+    Parameter.query("entity", "string", "only changes of this entity type; may be repeated"),
+    Parameter.query("values", "boolean", "false leaves out the values; true by default"),
 )
 _SHAPE = (
     "each change has offset, entityType, entityUrn, aspectName, changeType, aspect and "
@@ -184,11 +189,12 @@ _SHAPE = (
     "created (time in milliseconds, actor) and systemMetadata"
 )
 _NOTES = (
-    "Every committed change is one row, in the order of the commits; writing a value again that "
-    "is there already is none.",
+    "Every committed change is one row, in commit order; writing the stored value again adds no "
+    "row.",
     "A removed entity is one DELETE of its key aspect.",
-    "Old rows are dropped, see --keep-changes of catalog serve; who asks for what comes after one "
-    "that is gone is answered 410, with the offset to go on from in the header x-changes-after.",
+    "Old rows are removed; see --keep-changes of catalog serve. A request that continues after a "
+    "removed row is answered with 410 and, in the header x-changes-after, the offset to continue "
+    "after.",
 )
 
 
@@ -212,25 +218,31 @@ class ChangeRoutes(Routes):
     @Endpoint(
         "GET",
         _PATH,
-        "what was changed, from an offset of the change log on",
+        "read the change log, starting after an offset",
         role="reader",
         standing="ours",
         parameters=(
             Parameter.query(
                 "after",
                 "integer",
-                "the offset to go on from; without it, the first that is kept",
+                "the offset after which to continue; by default the log is read from its oldest "
+                "row",
                 0,
             ),
-            Parameter.query("limit", "integer", "how many at most; 100, at most 1000"),
+            Parameter.query(
+                "limit", "integer", "how many changes at most; 100 by default, 1000 at most"
+            ),
             *_FILTERS,
         ),
-        gives=f"changes, next (the offset to go on from) and head (the last one); {_SHAPE}",
+        gives=(
+            "changes, next (the offset after which to continue) and head (the newest "
+            f"offset); {_SHAPE}"
+        ),
         notes=(
             *_NOTES,
-            "A page may be shorter than its limit, or empty, while next is before head: "
-            "go on from next.",
-            "With Accept: text/event-stream it is the stream.",
+            "A page may be shorter than its limit, or empty, although next is less than head: "
+            "continue after next.",
+            "With Accept: text/event-stream the answer is the stream of changes.",
         ),
     )
     async def _read(self, request: RestliRequest) -> Response:
@@ -267,17 +279,20 @@ class ChangeRoutes(Routes):
     @Endpoint(
         "GET",
         _STREAM_PATH,
-        "what is changed, as it happens, as server-sent events",
+        "stream changes as they happen, as server-sent events",
         role="reader",
         standing="ours",
         parameters=(
             Parameter.query(
-                "after", "integer", "the offset to go on from; without it, only what is new"
+                "after",
+                "integer",
+                "the offset after which to continue; by default only new changes are sent",
             ),
             Parameter(
                 "Last-Event-ID",
                 "integer",
-                "as after, and wins over it; browsers send it",
+                "the same as after, and takes precedence over it; browsers send it when they "
+                "reconnect",
                 place="header",
                 required=False,
             ),
@@ -287,9 +302,9 @@ class ChangeRoutes(Routes):
         notes=(
             *_NOTES,
             "A comment is sent every 15 seconds when nothing happens.",
-            "After its token was revoked a stream ends instead of sending more.",
-            "A follower that takes nothing for 30 seconds is disconnected; it goes on from "
-            "its last id.",
+            "When its token is revoked, the stream ends.",
+            "A client that reads nothing for 30 seconds is disconnected; it can continue after "
+            "the last id that it received.",
         ),
     )
     async def _stream(self, request: RestliRequest) -> Response:
@@ -349,8 +364,9 @@ def _check_kept(after: int, floor: int) -> None:
     if after < floor:
         raise RequestRefusal(
             410,
-            f"the changes after {after} are not kept any more; read anew what you follow, then go "
-            f"on after {floor}, the first place that is whole, or without 'after' from now on",
+            f"the changes after {after} are not kept any more; read again what you follow, then "
+            f"continue after {floor}, the first offset from which the log is complete, or leave "
+            "out 'after' to start from now",
             {"x-changes-after": str(floor)},
         )
 

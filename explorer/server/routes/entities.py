@@ -42,18 +42,24 @@ class DeletionRoutes(Routes):
         action="delete",
         parameters=(
             URN,
-            Parameter.optional("aspectName", "string", "one aspect; all without it"),
             Parameter.optional(
-                "startTimeMillis", "integer", "of an aspect over time, from when on"
+                "aspectName", "string", "the name of one aspect; all aspects by default"
             ),
-            Parameter.optional("endTimeMillis", "integer", "of an aspect over time, up to when"),
+            Parameter.optional(
+                "startTimeMillis",
+                "integer",
+                "of a timeseries aspect, only documents from this time on",
+            ),
+            Parameter.optional(
+                "endTimeMillis", "integer", "of a timeseries aspect, only documents up to this time"
+            ),
         ),
-        gives="urn, rows (versions that went) and timeseriesRows (documents that went)",
+        gives="urn, rows (removed versions) and timeseriesRows (removed documents)",
         notes=(
-            "404 for an entity that does not exist; for DataHub's callers 200 and no rows. "
-            "The key aspect stands for the entity.",
-            "A deleted entity reads as its key alone, and can be written anew. To hide one "
-            "and keep it, write its status with removed true.",
+            "404 for an entity that does not exist; DataHub's clients get 200 and 0 rows. "
+            "Removing the key aspect removes the entity.",
+            "A deleted entity reads as its key aspect alone, and can be written again. To hide "
+            "an entity and keep its data, write its status with removed true.",
         ),
     )
     async def _delete(self, request: RestliRequest) -> Response:
@@ -69,25 +75,26 @@ class DeletionRoutes(Routes):
     @Endpoint(
         "POST",
         "/entities",
-        "take the references to an entity out of all other aspects",
+        "remove the references to an entity from all other aspects",
         role="admin",
         action="deleteReferences",
         parameters=(
             URN,
             Parameter.optional(
-                "dryRun", "boolean", "only tell what it would be; false without it", True
+                "dryRun", "boolean", "only report what would be removed; false by default", True
             ),
         ),
-        gives="total (of references taken out), relatedAspects {entity, relationship, "
-        "aspect}, 100 at most; leftTotal and leftAspects, the same for what stays",
+        gives="total (removed references) and relatedAspects {entity, relationship, aspect}, 100 "
+        "at most; leftTotal and leftAspects, the same for references that cannot be removed",
         notes=(
-            "A reference goes with the least around it that can go: an optional field, "
-            "else the element of an array. Where the aspect itself could not be without "
-            "it, it stays and is listed in leftAspects.",
-            "The aspects keep their earlier versions. The entity itself need not exist, "
-            "and is not touched.",
-            "Each aspect is changed as a whole; of many, others are written in between. "
-            "Ended early, ask again: it goes on with what is left, and counts that.",
+            "A reference is removed with the smallest part around it that can be removed: an "
+            "optional field, otherwise the element of an array. If the aspect would not be valid "
+            "without it, it stays and is listed in leftAspects.",
+            "The earlier versions of the aspects are kept. The entity itself need not exist, and "
+            "is not changed.",
+            "Each aspect is changed in one step; other writes may happen between aspects. If the "
+            "request ends early, repeat it: it continues with the remaining references, and "
+            "counts only those.",
         ),
     )
     async def _delete_references(self, request: RestliRequest) -> Response:
@@ -118,8 +125,8 @@ class CountRoutes(Routes):
         role="reader",
         action="listUrns",
         parameters=(ENTITY, START, COUNT),
-        gives="entities: URNs in their own order; start, count (of this page) and total",
-        notes=("Soft-deleted entities are listed too.",),
+        gives="entities: URNs, sorted; start, count (of this page) and total",
+        notes=("Soft-deleted entities are included.",),
     )
     async def _urns(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
@@ -138,12 +145,12 @@ class CountRoutes(Routes):
     @Endpoint(
         "POST",
         "/entities",
-        "how many entities of a type there are",
+        "count the entities of a type",
         role="reader",
         action="getTotalEntityCount",
         parameters=(ENTITY,),
         gives="a number",
-        notes=("Soft-deleted entities do not count.",),
+        notes=("Soft-deleted entities are not counted.",),
     )
     async def _total(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
@@ -152,14 +159,14 @@ class CountRoutes(Routes):
     @Endpoint(
         "POST",
         "/entities",
-        "how many entities of several types there are",
+        "count the entities of several types",
         role="reader",
         action="batchGetTotalEntityCount",
         parameters=(
             Parameter("entities", "array of strings", "names of entity types", ["dataset", "tag"]),
         ),
-        gives="a number for each type",
-        notes=("Soft-deleted entities do not count.",),
+        gives="an object with the number of entities of each type",
+        notes=("Soft-deleted entities are not counted.",),
     )
     async def _totals(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
@@ -174,7 +181,7 @@ class CountRoutes(Routes):
     @Endpoint(
         "POST",
         "/aspects",
-        "how many entities have an aspect",
+        "count the entities that have an aspect",
         role="reader",
         action="getCount",
         parameters=(
@@ -182,12 +189,12 @@ class CountRoutes(Routes):
             Parameter.optional(
                 "urnLike",
                 "string",
-                "a pattern that their URNs match: % for any text, _ for any character",
+                "a pattern for their URNs: % stands for any text, _ for any character",
                 "urn:li:dataset:%",
             ),
         ),
-        gives="a number; of documents, for an aspect over time",
-        notes=("Soft-deleted entities count. Letters match without regard to case.",),
+        gives="the number of entities; for a timeseries aspect, the number of documents",
+        notes=("Soft-deleted entities are counted. Upper and lower case are not distinguished.",),
     )
     async def _aspects(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
@@ -209,7 +216,7 @@ _LONG_BATCH = 8
 _ASPECTS = Parameter.query(
     "aspects",
     "array of strings",
-    "names of aspects, List(status,ownership) or repeated; all without it",
+    "names of aspects, List(status,ownership) or repeated; all by default",
     "List(ownership)",
 )
 _GIVES_ENTITY = (
@@ -217,8 +224,11 @@ _GIVES_ENTITY = (
     "systemMetadata"
 )
 _READING = (
-    "The key aspect is always there, also for a URN that was never written or was deleted.",
-    "A name that is not stored is left out. Aspects over time are read by themselves.",
+    ("The key aspect is always included, also for a URN that was never written or was deleted."),
+    (
+        "Names of aspects that are not stored are left out. Timeseries aspects have an "
+        "endpoint of their own."
+    ),
 )
 
 
@@ -304,9 +314,9 @@ class EntityRoutes(Routes):
         parameters=(PATH_URN,),
         gives="a snapshot record: urn, and aspects, each under the name of its record",
         notes=(
-            "The key aspect comes first and is always there.",
-            "Entity types that never had a snapshot record, such as containers and "
-            "domains, answer 404; read them with /entitiesV2.",
+            "The key aspect comes first and is always included.",
+            "Entity types without a snapshot record, such as containers and domains, are "
+            "answered with 404; read them with /entitiesV2.",
         ),
     )
     async def _snapshot(self, request: RestliRequest) -> Response:
@@ -344,7 +354,7 @@ class EntityRoutes(Routes):
             Parameter.optional(
                 "includeSoftDelete",
                 "boolean",
-                "whether a soft-deleted entity counts; true without it",
+                "whether a soft-deleted entity counts as existing; true by default",
             ),
         ),
         gives="true or false",

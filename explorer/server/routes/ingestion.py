@@ -65,9 +65,11 @@ def snapshot_name(registry: Registry, entity_type: str) -> str:
 
 
 _PAGE = 100
-_RUN = Parameter("runId", "string", "the id that the run named in its systemMetadata", "sample")
+_RUN = Parameter(
+    "runId", "string", "the runId of the writes, as given in their systemMetadata", "sample"
+)
 _WITH_REMOVED = Parameter.optional(
-    "includeSoft", "boolean", "what belongs to soft-deleted entities too; false without it"
+    "includeSoft", "boolean", "also rows of soft-deleted entities; false by default"
 )
 
 
@@ -77,18 +79,19 @@ class RunRoutes(Routes):
     @Endpoint(
         "POST",
         "/runs",
-        "the runs that something is left of, newest first",
+        "list the runs that have stored rows, newest first",
         role="reader",
         action="list",
         parameters=(
-            Parameter.optional("pageOffset", "integer", "how many to skip; 0 without it", 0),
-            Parameter.optional("pageSize", "integer", "how many at most; 100 without it", 20),
+            Parameter.optional("pageOffset", "integer", "how many runs to skip; 0 by default", 0),
+            Parameter.optional("pageSize", "integer", "how many runs at most; 100 by default", 20),
             _WITH_REMOVED,
         ),
-        gives="a list of runId, timestamp (milliseconds, its last write) and rows",
+        gives="a list of runId, timestamp (of its last write, in milliseconds) and rows",
         notes=(
-            "rows are the versions and documents that the run wrote and that are still "
-            "there. Writing again what is there already makes it nobody else's.",
+            "rows counts the versions and documents that the run wrote and that are still "
+            "stored. When another run writes the stored value again, the row still belongs to "
+            "the first run.",
         ),
     )
     async def _list(self, request: RestliRequest) -> Response:
@@ -106,15 +109,17 @@ class RunRoutes(Routes):
     @Endpoint(
         "POST",
         "/runs",
-        "what a run wrote, as far as it is still there",
+        "list the stored rows of a run",
         role="reader",
         action="describe",
         parameters=(
             _RUN,
-            Parameter.optional("start", "integer", "how many to skip; 0 without it", 0),
-            Parameter.optional("count", "integer", "how many at most; 100 without it", 100),
+            Parameter.optional("start", "integer", "how many rows to skip; 0 by default", 0),
+            Parameter.optional("count", "integer", "how many rows at most; 100 by default", 100),
             _WITH_REMOVED,
-            Parameter.optional("includeAspect", "boolean", "the values too; false without it"),
+            Parameter.optional(
+                "includeAspect", "boolean", "also return the values; false by default"
+            ),
         ),
         gives="a list of runId, urn, aspectName, timestamp, version (0 the latest), keyAspect, "
         "metadata (the system metadata as text) and, where asked for, aspect {value, contentType}",
@@ -150,28 +155,30 @@ class RunRoutes(Routes):
     @Endpoint(
         "POST",
         "/runs",
-        "take back everything that a run wrote",
+        "roll back a run: remove everything that it wrote",
         role="admin",
         action="rollback",
         parameters=(
             _RUN,
             Parameter.optional(
-                "dryRun", "boolean", "only tell what it would be; false without it", True
+                "dryRun", "boolean", "only report what would be rolled back; false by default", True
             ),
             Parameter.optional(
-                "safe", "boolean", "spare entities that others wrote to; true without it"
+                "safe", "boolean", "do not delete entities that others wrote to; true by default"
             ),
         ),
-        gives="aspectRowSummaries (100 at most), aspectsAffected (versions and documents; "
-        "for DataHub's callers the aspects that others wrote to unsafe entities), "
-        "aspectsReverted (whose value changed), entitiesAffected, entitiesDeleted, "
+        gives="aspectRowSummaries (100 at most), aspectsAffected (versions and documents; for "
+        "DataHub's clients the aspects that others wrote to unsafe entities), "
+        "aspectsReverted (aspects whose value changed), entitiesAffected, entitiesDeleted, "
         "unsafeEntitiesCount and unsafeEntities {urn}",
         notes=(
-            "The newest version of another run comes back. An entity that the run made is deleted; "
-            "one that others wrote to since is unsafe, and with safe it is only soft-deleted.",
-            "A dry run tells the same as the real one. no-run-id-provided is refused.",
-            "Each entity is taken back as a whole; of many, others are written in between. "
-            "Ended early, ask again: it goes on with what is left, and counts that.",
+            "Each aspect gets back the newest version that another run wrote. An entity that the "
+            "run created is deleted. If others have written to it since, it is unsafe: with safe "
+            "it is only soft-deleted.",
+            ("A dry run reports the same as a real one. The run id no-run-id-provided is refused."),
+            "Each entity is rolled back in one step; other writes may happen between entities. "
+            "If the request ends early, repeat it: it continues with the remaining entities, and "
+            "counts only those.",
         ),
     )
     async def _roll_back(self, request: RestliRequest) -> Response:
@@ -200,12 +207,10 @@ _BUCKET = {
     "metrics": {"uniqueUserCount": 3, "totalSqlQueries": 12},
 }
 _NAMES = (
-    "Snapshots and aspects are named by their records; only the last part of a name decides, so "
-    "com.vendor… and com.linkedin… mean the same."
+    "Snapshots and aspects are named by their records; only the last part of a name is compared, "
+    "so com.vendor… and com.linkedin… mean the same."
 )
-_WITHOUT = (
-    "Entity types that never had a snapshot record are refused; ingestProposal writes any type."
-)
+_WITHOUT = "Entity types without a snapshot record are refused; ingestProposal writes all types."
 _ENTITY = Parameter(
     "entity",
     "snapshot",
@@ -215,9 +220,11 @@ _ENTITY = Parameter(
 _SYSTEM = Parameter.optional(
     "systemMetadata",
     "object or JSON string",
-    "which run brought it (runId) and when it was seen (lastObserved)",
+    "the run that wrote it (runId) and when it was last observed (lastObserved)",
 )
-_AUDIT = Parameter.optional("auditHeader", "object", "whose change it is (actor)")
+_AUDIT = Parameter.optional(
+    "auditHeader", "object", "the user to whom the change is attributed (actor)"
+)
 
 
 class IngestionRoutes(Routes):
@@ -227,13 +234,13 @@ class IngestionRoutes(Routes):
     @Endpoint(
         "POST",
         "/entities",
-        "write the aspects of a snapshot record, all or none",
+        "write the aspects of a snapshot record in one transaction",
         role="editor",
         action="ingest",
         standing="deprecated",
         parameters=(_ENTITY, _SYSTEM, _AUDIT),
         gives="nothing: 200 and an empty body",
-        notes=(_NAMES, _WITHOUT, "All of a request is written, or nothing of it."),
+        notes=(_NAMES, _WITHOUT, "Either all aspects of a request are written, or none."),
     )
     async def _ingest(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
@@ -285,7 +292,7 @@ class IngestionRoutes(Routes):
     @Endpoint(
         "POST",
         "/usageStats",
-        "write the use of datasets by the hour or day",
+        "write usage statistics of datasets by the hour or day",
         role="editor",
         action="batchIngest",
         standing="deprecated",
@@ -294,7 +301,7 @@ class IngestionRoutes(Routes):
             ALL_OR_NONE,
         ),
         gives="nothing: 200 and an empty body",
-        notes=("Each bucket becomes a document of datasetUsageStatistics.", BATCHED),
+        notes=("Each bucket is stored as a document of datasetUsageStatistics.", BATCHED),
     )
     async def _ingest_usage(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
@@ -314,7 +321,7 @@ class IngestionRoutes(Routes):
 
     def _proposals(self, entity: Any, system: Any, auditor: str | None) -> list[Proposal]:
         if not isinstance(entity, dict):
-            raise InvalidInput("an entity is an object with a snapshot as its value")
+            raise InvalidInput("an entity must be an object with a snapshot as its value")
         snapshot = Parameters(entity).record("value")
         actor = read_auditor(entity.get("auditHeader")) or auditor
         record = {"proposedSnapshot": snapshot, "systemMetadata": read_system(system)}
@@ -325,7 +332,7 @@ class IngestionRoutes(Routes):
                 raise InvalidAspect(error.name, "", f"Unknown aspect; {error}") from error
             raise
         if not found:
-            raise InvalidInput("the snapshot holds no aspects")
+            raise InvalidInput("the snapshot contains no aspects")
         entity_type = found[0].urn.entity_type
         if entity_type not in WITH_SNAPSHOT:
             raise InvalidInput(
@@ -343,4 +350,4 @@ def _check_lists(bucket: Any) -> None:
         if items is not None and not (
             isinstance(items, list) and all(isinstance(one, dict) for one in items)
         ):
-            raise InvalidInput(f"metrics.{name} is a list of objects")
+            raise InvalidInput(f"metrics.{name} must be a list of objects")

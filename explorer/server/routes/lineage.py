@@ -44,8 +44,8 @@ def _parameters(types: str, default: str, *, is_required: bool) -> tuple[Paramet
             place="query",
             required=is_required,
         ),
-        Parameter.query("start", "integer", "how many to skip; 0 without it"),
-        Parameter.query("count", "integer", f"how many at most; {default} without it"),
+        Parameter.query("start", "integer", "how many to skip; 0 by default"),
+        Parameter.query("count", "integer", f"how many at most; {default} by default"),
     )
 
 
@@ -57,15 +57,15 @@ class RelationshipRoutes(Routes):
         "/relationships",
         "the entities on the other side of an entity's relationships",
         role="reader",
-        parameters=_parameters("types", "all of them, 10000 at most", is_required=True),
-        gives="entities: URNs, none twice; start, count (of this page), total, and "
+        parameters=_parameters("types", "all of them, up to 10000", is_required=True),
+        gives="entities: URNs without duplicates; start, count (of this page), total, and "
         "relationships {entity, type}",
         notes=(
-            "OUTGOING are the edges that the entity's own aspects declare, INCOMING those "
-            "that others declare to it.",
-            "Several types are repeated or written List(OwnedBy,TaggedWith); List() means "
-            "all. A type that is none gives nothing.",
-            "Edges of soft-deleted entities stay.",
+            "OUTGOING edges are declared by the entity's own aspects, INCOMING edges by the "
+            "aspects of other entities.",
+            "Give several types by repeating the parameter, or as List(OwnedBy,TaggedWith); "
+            "List() means all. An unknown type has no edges.",
+            "Edges of soft-deleted entities are included.",
         ),
     )
     async def _relationships(self, request: RestliRequest) -> Response:
@@ -90,7 +90,7 @@ class RelationshipRoutes(Routes):
         role="reader",
         parameters=_parameters("relationshipTypes", "1000", is_required=False),
         gives="start, count (of this page), total, entities {urn, relationshipType}",
-        notes=("Ask again with start increased by count until count is 0.",),
+        notes=("To read all pages, repeat with start increased by count until count is 0.",),
     )
     async def _related(self, request: RestliRequest) -> Response:
         types = request.query.many("relationshipTypes") or []
@@ -129,7 +129,7 @@ def _direction(text: str) -> Direction:
     for direction in _DIRECTIONS:
         if text == direction:
             return direction
-    raise InvalidInput(f"'direction' is {' or '.join(_DIRECTIONS)}, not {text!r}")
+    raise InvalidInput(f"'direction' must be {' or '.join(_DIRECTIONS)}, not {text!r}")
 
 
 _DEFAULT_COUNT = 100
@@ -158,101 +158,116 @@ class LineageRoutes(Routes):
     @Endpoint(
         "POST",
         "/relationships",
-        "what an entity's data is made of, or what is made of it, any number of hops away",
+        "return the upstream or downstream lineage of an entity, over any number of hops",
         role="reader",
         action="getLineage",
         parameters=(
-            Parameter("urn", "URN", "an entity, or a column by its schemaField URN", EXAMPLE_URN),
+            Parameter(
+                "urn", "URN", "the URN of an entity, or of a column (schemaField)", EXAMPLE_URN
+            ),
             Parameter(
                 "direction",
                 "string",
                 "UPSTREAM (also OUTGOING) or DOWNSTREAM (also INCOMING)",
                 "DOWNSTREAM",
             ),
-            Parameter.optional("start", "integer", "where the page begins; 0", 0),
-            Parameter.optional("count", "integer", "how long the page is; 100", 100),
-            Parameter.optional("maxHops", "integer", "how far to walk, from 1 up; 1", 3),
+            Parameter.optional("start", "integer", "how many entries to skip; 0 by default", 0),
+            Parameter.optional("count", "integer", "how many entries at most; 100 by default", 100),
+            Parameter.optional(
+                "maxHops", "integer", "how many hops to follow, from 1 up; 1 by default", 3
+            ),
             Parameter.optional(
                 "entities",
                 "list of strings",
-                "the entity types that are wanted; the walk goes through the others",
+                "the entity types to return; others are still followed",
                 ["dataset"],
             ),
             Parameter.optional(
                 "platforms",
                 "list of URNs",
-                "the platforms that are wanted; the walk goes through the others",
+                "the platforms to return; others are still followed",
                 ["urn:li:dataPlatform:hive"],
             ),
             Parameter.optional(
-                "includeEdges", "boolean", "whether every edge that was walked is given too", True
+                "includeEdges", "boolean", "whether to return every edge that was followed", True
             ),
             Parameter.optional(
                 "includeGhostEntities",
                 "boolean",
-                "whether entities that were never stored are among the entries; true for "
-                "plain callers, false for DataHub's",
+                "whether to return entities that were never stored; true by default for plain "
+                "callers, false for DataHub's clients",
                 False,
             ),
             Parameter.optional(
                 "includeSoftDelete",
                 "boolean",
-                "whether soft-deleted entities are among the entries; true for plain "
-                "callers, false for DataHub's",
+                "whether to return soft-deleted entities; true by default for plain callers, "
+                "false for DataHub's clients",
                 False,
             ),
             Parameter.optional(
                 "form",
                 "string",
-                "`entries`, or `lists` for all at once without paths, as large answers "
-                "are read fastest; entries",
+                "`entries`, or `lists` for everything at once without paths, which is the "
+                "fastest form for large answers; `entries` by default",
                 "lists",
             ),
             Parameter.optional(
                 "maxEntities",
                 "integer",
-                f"how many entities to walk to; {_USUAL.nodes}, {MOST.nodes} at most",
+                f"how many entities to visit at most; {_USUAL.nodes} by default, {MOST.nodes} at "
+                "most",
                 1000,
             ),
             Parameter.optional(
                 "maxEdges",
                 "integer",
-                f"how many edges to look at; {_USUAL.edges}, {MOST.edges} at most",
+                f"how many edges to follow at most; {_USUAL.edges} by default, {MOST.edges} at "
+                "most",
                 10000,
             ),
             Parameter.optional(
                 "maxMillis",
                 "integer",
-                f"how long to walk, in milliseconds; {_USUAL.seconds * 1000:.0f}, "
-                f"{MOST.seconds * 1000:.0f} at most",
+                f"how many milliseconds the walk may take; {_USUAL.seconds * 1000:.0f} by "
+                f"default, {MOST.seconds * 1000:.0f} at most",
                 5000,
             ),
         ),
         gives="`value` with `start`, `count` (entries of this page), `total` (distinct entities), "
-        "`filtered` (how many were left out as never stored or soft-deleted) and `relationships`: "
-        "each with the `entity`, the `type` of the relationship at the end of the shortest way "
-        "(all of them in `types`), its `degree`, the `degrees` at which it was met, its `paths` "
-        "from the start to it, whether it `exists` and is `removed`. With `includeEdges`, `edges`: "
-        "each with `upstream`, `downstream` and `type`. `truncated` is there with the reason when "
-        "the walk ended early. As `lists`: the URNs in `entities`, the start first, then nearest "
-        "first, and the `degrees` beside them; `upstream`, `downstream` and `types` with one "
-        "number for each edge: the places of its ends in `entities`, and of its name in `names`; "
-        "the places in `entities` of what does not exist in `missing`, of what is removed in "
-        "`removed`, and, where `entities` or `platforms` were asked for, of what is wanted in "
-        "`wanted`; `total` and `truncated` as before, no pages",
+        "`filtered` (how many were left out because they were never stored or are "
+        "soft-deleted) and `relationships`: each with the `entity`, the `type` of the "
+        "relationship at the end of the shortest path (all types in `types`), its `degree`, "
+        "all `degrees` at which it was reached, its `paths` from the start, whether it "
+        "`exists` and whether it is `removed`. With `includeEdges`, `edges`: each with "
+        "`upstream`, `downstream` and `type`. `truncated` gives the reason if the walk ended "
+        "early. In the form `lists`: the URNs in `entities`, the start first, then nearest "
+        "first, and `degrees` in the same order; `upstream`, `downstream` and `types` have "
+        "one number for each edge: the positions of its ends in `entities`, and of its type "
+        "in `names`; `missing` has the positions in `entities` of entities that do not "
+        "exist, `removed` those of soft-deleted entities and, if `entities` or `platforms` "
+        "were given, `wanted` those of the entities to return; `total` and `truncated` are "
+        "as above, and there are no pages",
         notes=(
-            "OUTGOING and INCOMING mean what they mean for the edges of this resource: "
-            "most edges are declared by what data flows into, so OUTGOING is UPSTREAM",
-            "every relationship that the registry marks as lineage is followed, the way "
-            "that data flows; a job between two datasets makes them two hops apart",
-            "entities that were never stored are reached and have `exists` false; "
-            "soft-deleted ones stay and have `removed` true, unless the parameters say "
-            "otherwise; `lists` have them always, and say which they are",
-            "nearest first; equally near ones in the order the catalog first saw them",
-            "`paths` are the shortest ones, 100 an entity at most; `pathsTruncated` is there where "
-            "they are not all, and they are left out once an answer's paths name 100000 entities",
-            "a walk that meets a limit ends there, nearest entities first, and says so",
-            "a URN that nothing knows has no lineage",
+            "OUTGOING and INCOMING have the meaning that they have for the edges of this "
+            "resource: most edges are declared by the downstream entity, so OUTGOING is UPSTREAM",
+            "every relationship that the registry marks as lineage is followed, in the direction "
+            "of the data; a job between two datasets makes them two hops apart",
+            "entities that were never stored are reached and have `exists` false; soft-deleted "
+            "ones are followed and have `removed` true, unless the parameters exclude them; "
+            "`lists` always include both, and mark them",
+            (
+                "entries are sorted nearest first; those at the same distance in the order "
+                "in which the catalog first saw them"
+            ),
+            "`paths` are the shortest paths, at most 100 for each entity; `pathsTruncated` is "
+            "present if there are more, and paths are left out once those of an answer name "
+            "100000 entities",
+            (
+                "a walk that reaches a limit stops there, nearest entities first, and sets "
+                "`truncated`"
+            ),
+            "a URN that the catalog does not know has no lineage",
         ),
     )
     async def _get_lineage(self, request: RestliRequest) -> Response:
@@ -314,11 +329,12 @@ class LineageRoutes(Routes):
         direction = parameters.text("direction")
         if direction not in _UPSTREAM:
             raise InvalidInput(
-                f"'direction' is {', '.join(_UPSTREAM)}, not {direction!r}; OUTGOING is UPSTREAM"
+                f"'direction' must be one of {', '.join(_UPSTREAM)}, not {direction!r}; OUTGOING "
+                "is UPSTREAM"
             )
         hops = parameters.count("maxHops", 1, EVERY_HOP)
         if hops == 0:
-            raise InvalidInput("'maxHops' is a number of hops from 1 up")
+            raise InvalidInput("'maxHops' must be a number of hops from 1 up")
         types = parameters.texts("entities") or []
         platforms = parameters.texts("platforms") or []
         criteria = [Criterion("platform", tuple(platforms))] if platforms else []
@@ -344,7 +360,7 @@ class LineageRoutes(Routes):
 def _reads_lists(parameters: Parameters) -> bool:
     form = parameters.optional_text("form") or "entries"
     if form not in ("entries", "lists"):
-        raise InvalidInput(f"'form' is entries or lists, not {form!r}")
+        raise InvalidInput(f"'form' must be entries or lists, not {form!r}")
     return form == "lists"
 
 

@@ -42,7 +42,7 @@ class OpenApiRoutes(Routes):
     @Endpoint(
         "POST",
         _PATH,
-        "some aspects of many entities: POST /openapi/v3/entity/<entity>/batchGet; without "
+        "read some aspects of many entities: POST /openapi/v3/entity/<entity>/batchGet; without "
         "batchGet, write them",
         role="reader",
         item=True,
@@ -50,35 +50,36 @@ class OpenApiRoutes(Routes):
             Parameter(
                 "entity",
                 "string",
-                "an entity type, and batchGet to read",
+                "an entity type, followed by batchGet to read",
                 "dataset/batchGet",
                 place="path",
             ),
             Parameter.query(
-                "systemMetadata", "boolean", "with each aspect's system metadata", "true"
+                "systemMetadata", "boolean", "also return each aspect's system metadata", "true"
             ),
             Parameter.query(
-                "createIfNotExists", "boolean", "write only the aspects that are not there yet"
+                "createIfNotExists", "boolean", "write only aspects that do not exist yet"
             ),
             URN,
             Parameter.optional(
                 "ownership",
                 "object",
-                "to read, an empty object for each aspect wanted, under its name, all "
-                "without any; to write, its value, systemMetadata and headers",
+                "to read: an empty object under the name of each aspect to return; without any, "
+                "all aspects are returned. To write: under the name of each aspect its value, "
+                "systemMetadata and headers",
                 {},
             ),
             ALL_OR_NONE,
         ),
-        gives="a list of urn and, by aspect name, value, and systemMetadata where asked; "
-        "for a write, what was sent",
+        gives="a list of objects with urn and, by aspect name, value, and systemMetadata if "
+        "requested; for a write, what was sent",
         notes=(
-            "The body is a list of such objects; a single one will do.",
-            "Entities that do not exist are left out, and so are aspects that are not "
-            "stored. An entity named without aspects gives all it has; one named twice "
-            "is given once, with all that was asked of it.",
-            "Writing needs the role editor. Values are checked as those of ingestProposal "
-            "are, and the answer follows the commit whatever async says.",
+            "The body is a list of such objects, or a single one.",
+            "Entities that do not exist are left out, and so are aspects that are not stored. An "
+            "entity without aspects in the request is returned with all its aspects; one that is "
+            "given twice is returned once, with all requested aspects.",
+            "Writing needs the role editor. Values are validated as those of ingestProposal are, "
+            "and the answer is sent after the commit, whatever async is.",
             BATCHED,
         ),
     )
@@ -110,14 +111,14 @@ class OpenApiRoutes(Routes):
             Parameter.optional(
                 "globalTags",
                 "object",
-                "by aspect name an object whose value is a patch: patch, and "
-                "arrayPrimaryKeys for arrays that the model names no keys for",
+                "by aspect name an object whose value is a patch: patch, and arrayPrimaryKeys "
+                "for arrays whose keys the model does not declare",
                 {"value": {"patch": _ADD_TAG}},
             ),
             ALL_OR_NONE,
         ),
         gives="what was sent",
-        notes=("A patch is what ingestProposal takes with changeType PATCH.", BATCHED),
+        notes=("A patch has the form that ingestProposal accepts with changeType PATCH.", BATCHED),
     )
     async def _patch(self, request: RestliRequest) -> Response:
         return await self._write(request, request.key, "PATCH")
@@ -155,8 +156,8 @@ class OpenApiRoutes(Routes):
     @Endpoint(
         "DELETE",
         _PATH,
-        "remove an entity, or some of its aspects, with all versions: "
-        "DELETE /openapi/v3/entity/<entity>/<urn>",
+        "remove an entity, or some of its aspects, with all their versions: DELETE "
+        "/openapi/v3/entity/<entity>/<urn>",
         role="admin",
         item=True,
         parameters=(
@@ -175,13 +176,13 @@ class OpenApiRoutes(Routes):
             ),
         ),
         gives="nothing: 200 and an empty body",
-        notes=("404 for an entity that does not exist; for DataHub's callers 200.",),
+        notes=("404 for an entity that does not exist; DataHub's clients get 200.",),
     )
     async def _delete(self, request: RestliRequest) -> Response:
         entity, _, text = request.key.partition("/")
         urn = self._catalog.intake.read_urn(text)
         if urn.entity_type != entity:
-            raise InvalidInput(f"{urn} is no {entity}")
+            raise InvalidInput(f"{urn} is not a {entity}")
         for aspect in request.query.many("aspects") or (None,):
             await self._catalog.delete(urn, aspect, (None, None), request.actor, request.dialect)
         return JsonResponse()
@@ -189,14 +190,14 @@ class OpenApiRoutes(Routes):
     @Endpoint(
         "POST",
         "/openapi/v1/trace/write",
-        "whether aspects were written: POST /openapi/v1/trace/write/<id>",
+        "check whether aspects were written: POST /openapi/v1/trace/write/<id>",
         role="reader",
         item=True,
         parameters=(
             Parameter(
                 "id",
                 "string",
-                "the second part of the header traceparent that a write was answered with",
+                "the second part of the header traceparent in the answer to a write",
                 "0" * 32,
                 place="path",
             ),
@@ -205,14 +206,15 @@ class OpenApiRoutes(Routes):
         "writeStatus",
         notes=(
             "The body is an object with a list of aspect names by URN.",
-            "Writes are answered once they are committed and can be found, so an aspect "
-            "that is there is ACTIVE_STATE, and one that is not is ERROR, whatever the id.",
+            "A write is answered after it is committed and searchable, so the state of an aspect "
+            "that exists is ACTIVE_STATE, and that of one that does not is ERROR, whatever the "
+            "id.",
         ),
     )
     async def _trace(self, request: RestliRequest) -> Response:
         given = await request.json()
         if not isinstance(given, dict) or not all(isinstance(one, list) for one in given.values()):
-            raise InvalidInput("the body is an object with a list of aspect names by URN")
+            raise InvalidInput("the body must be an object with a list of aspect names by URN")
         stored = await self._catalog.offload(self._catalog.store.aspects, list(given))
         registry = self._catalog.registry
         return JsonResponse(
@@ -234,7 +236,7 @@ async def _items(request: RestliRequest, form: str) -> list[Any]:
     given = await request.json()
     items = [given] if isinstance(given, dict) else given
     if not isinstance(items, list):
-        raise InvalidInput(f"the body is {form}")
+        raise InvalidInput(f"the body must be {form}")
     return items
 
 
@@ -255,19 +257,21 @@ def _proposals(registry: Registry, one: Any, entity: str, change: ChangeType) ->
     its URN is not of the entity type."""
     text = one.get("urn") if isinstance(one, dict) else None
     if not isinstance(text, str):
-        raise InvalidInput(f"an element is {_WRITE_FORM}, with a urn")
+        raise InvalidInput(f"an element must be {_WRITE_FORM}, with a urn")
     urn = Urn.parse(text)
     if urn.entity_type != entity:
-        raise InvalidInput(f"{urn} is no {entity}")
+        raise InvalidInput(f"{urn} is not a {entity}")
     found = []
     for name, given in one.items():
         if name == "urn" or given is None:
             continue
         if not isinstance(given, dict) or not isinstance(given.get("value"), dict):
-            raise InvalidInput(f"{name} of {urn} is an object with a value, which is an object")
+            raise InvalidInput(
+                f"{name} of {urn} must be an object with a value, which is an object"
+            )
         headers = given.get("headers")
         if headers is not None and not isinstance(headers, dict):
-            raise InvalidInput("'headers' is an object of texts")
+            raise InvalidInput("'headers' must be an object of texts")
         found.append(
             Proposal(
                 urn,
@@ -304,14 +308,14 @@ def _requested(given: Sequence[Any], entity: str) -> dict[str, frozenset[str]]:
     many elements, or one is malformed or not of the entity type.
     """
     if len(given) > MAX_PAGE:
-        raise InvalidInput(f"the body names {len(given)} entities; name {MAX_PAGE} at most")
+        raise InvalidInput(f"the body names {len(given)} entities; name at most {MAX_PAGE}")
     found: dict[str, frozenset[str]] = {}
     for at, one in enumerate(given):
         urn = one.get("urn") if isinstance(one, dict) else None
         if not isinstance(urn, str):
-            raise InvalidInput(f"the body is {_READ_FORM}; its element {at} has no 'urn'")
+            raise InvalidInput(f"the body must be {_READ_FORM}; its element {at} has no 'urn'")
         if Urn.parse(urn).entity_type != entity:
-            raise InvalidInput(f"element {at} of the body is {urn}, which is no {entity}")
+            raise InvalidInput(f"element {at} of the body is {urn}, which is not a {entity}")
         names = frozenset(one) - {"urn"}
         known = found.get(urn, names)
         found[urn] = known | names if known and names else frozenset()

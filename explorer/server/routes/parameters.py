@@ -29,12 +29,12 @@ URN = Parameter("urn", "URN", "the entity", EXAMPLE_URN)
 PATH_URN = Parameter("urn", "URN", "the entity, percent-encoded", EXAMPLE_URN, place="path")
 ENTITY = Parameter("entity", "string", "the name of an entity type", "dataset")
 ENTITIES = Parameter.optional(
-    "entities", "array of strings", "names of entity types; all without it"
+    "entities", "array of strings", "names of entity types; all by default"
 )
 INPUT = Parameter(
     "input",
     "string",
-    "words, quoted phrases, field:value, OR, NOT and *; * or nothing finds everything",
+    "words, quoted phrases, field:value, OR, NOT and *; * or an empty text finds everything",
     "*",
 )
 FILTER = Parameter.optional(
@@ -52,11 +52,12 @@ SORT = Parameter.optional(
 SORT_CRITERIA = Parameter.optional(
     "sortCriteria",
     "array of sorts",
-    "several sorts, each for what is alike in those before; wins over sort",
+    "several sorts, each of which orders what the sorts before it leave equal; takes precedence "
+    "over sort",
 )
-START = Parameter.optional("start", "integer", "how many to skip; 0 without it", 0)
-COUNT = Parameter.optional("count", "integer", "how many at most; 10 without it, 10000 at most", 10)
-LIMIT = Parameter.optional("limit", "integer", "how many at most; 10 without it, 10000 at most", 10)
+START = Parameter.optional("start", "integer", "how many to skip; 0 by default", 0)
+COUNT = Parameter.optional("count", "integer", "how many at most; 10 by default, 10000 at most", 10)
+LIMIT = Parameter.optional("limit", "integer", "how many at most; 10 by default, 10000 at most", 10)
 
 
 _ALL_OR_NONE = "X-Catalog-All-Or-None"
@@ -79,35 +80,36 @@ PROPOSAL = Parameter(
 )
 PROPOSALS = Parameter("proposals", "array of proposals", "the changes, in order", [_EXAMPLE])
 ASYNC = Parameter.optional(
-    "async", "string", "taken and not looked at: every answer follows the commit"
+    "async", "string", "accepted and ignored: every answer is sent after the commit"
 )
 ALL_OR_NONE = Parameter(
     _ALL_OR_NONE,
     "boolean",
-    "whether one element that is refused keeps all others from being written; true for plain "
-    "callers and false for DataHub's without it",
+    "whether one refused element keeps all others from being written; by default true for plain "
+    "callers and false for DataHub's clients",
     place="header",
     required=False,
 )
 BATCHED = (
-    "A plain caller's batch is one transaction: when one element is refused, none is written, and "
-    "the message names it by its place. Of a DataHub client's batch every element is written or "
-    "refused by itself; when some are refused, the status is an error's, and the message names "
-    "them and says how many were written. The header X-Catalog-All-Or-None settles it."
+    "A plain caller's batch is one transaction: if one element is refused, none is written, and "
+    "the message names the element by its position. In a batch of a DataHub client every element "
+    "is written or refused independently; if some are refused, the status is that of an error, "
+    "and the message names them and says how many were written. The header X-Catalog-All-Or-None "
+    "overrides either."
 )
 CONDITIONS = (
     Parameter(
         "If-Version-Match",
         "integer",
-        "write only while the aspect has this version, as its systemMetadata says; -1 while there "
-        "is none",
+        "write only if the aspect has this version, as given in its systemMetadata; -1 if it "
+        "must not exist",
         place="header",
         required=False,
     ),
     Parameter(
         "If-Unmodified-Since",
         "time",
-        "write only if the aspect did not change after this time (ISO 8601)",
+        "write only if the aspect has not changed after this time (ISO 8601)",
         place="header",
         required=False,
     ),
@@ -121,39 +123,44 @@ CONDITIONS = (
     Parameter(
         "If-None-Match",
         "*",
-        "with CREATE_ENTITY or CREATE: what exists already is left as it is, which is no error",
+        "with CREATE_ENTITY or CREATE: if the entity or aspect exists, it is left unchanged, and "
+        "that is not an error",
         place="header",
         required=False,
     ),
 )
 NOTES = (
-    "changeType is UPSERT, CREATE (refused where the aspect exists), CREATE_ENTITY (refused where "
-    "the entity exists), UPDATE (refused where the entity does not exist), PATCH, DELETE (on the "
-    "key aspect the whole entity) or RESTATE, which is written like UPSERT.",
+    "changeType is UPSERT, CREATE (refused if the aspect exists), CREATE_ENTITY (refused if the "
+    "entity exists), UPDATE (refused if the entity does not exist), PATCH, DELETE (on the key "
+    "aspect it removes the whole entity) or RESTATE, which is treated as UPSERT.",
     "A PATCH (application/json-patch+json) is a list of JSON Patch operations, or an object with "
     "patch, arrayPrimaryKeys and forceGenericPatch. Elements of arrays are addressed by their "
     "keys: /tags/urn:li:tag:PII, /owners/<owner>/<type>, "
-    "/editableSchemaFieldInfo/<column>/globalTags/tags/<tag>. Removing what is not there changes "
-    "nothing and is no error.",
-    "The conditions may stand in the headers of the proposal or of the request; one that does not "
-    "hold is answered with 412, one that cannot be read with 400.",
-    "A value that does not fit the aspect's record is refused with 422 and the place inside it. "
-    "Fields and symbols that the registry does not name are kept; fields that only describe, such "
-    "as a schema's hash, may be left out.",
-    "status with removed true is refused with 404 for an entity that does not exist, and so is a "
-    "key aspect that disagrees with the URN with 422; DataHub's callers may write both, and so may "
-    "whoever names a runId in systemMetadata, as connectors do.",
-    "An entity's first write also writes its key, and dataPlatformInstance and browsePaths where "
-    "the URN tells them and the request does not.",
-    "systemMetadata.version counts the changes of an aspect from 1 up; writing the same value "
+    "/editableSchemaFieldInfo/<column>/globalTags/tags/<tag>. Removing an element that does not "
+    "exist changes nothing and is not an error.",
+    "The conditions can be given in the headers of the proposal or of the request. A condition "
+    "that is not met is answered with 412, one that cannot be parsed with 400.",
+    "A value that does not match the aspect's record is refused with 422 and the path of the "
+    "mismatch. Fields and symbols that the registry does not know are kept; fields that are only "
+    "informative, such as the hash of a schema, may be left out.",
+    "status with removed true is refused with 404 for an entity that does not exist, and a key "
+    "aspect that contradicts the URN with 422. Both are accepted from DataHub's clients, and "
+    "from callers that give a runId in systemMetadata, as connectors do.",
+    "The first write to an entity also writes its key aspect and, if the URN contains the "
+    "information and the request does not include them, dataPlatformInstance and browsePaths.",
+    "systemMetadata.version counts the changes of an aspect, from 1 up; writing the stored value "
     "again changes only lastObserved and lastRunId.",
-    "A field path that is empty or comes twice in schemaMetadata or editableSchemaMetadata is "
+    "A field path that is empty or occurs twice in schemaMetadata or editableSchemaMetadata is "
     "refused with 422.",
-    "Of DataHub's callers, connectors and edits, ownership gets its ownerTypes, and domains and "
-    "domainAssociations are kept in step; a plain caller's value is kept as it was sent.",
-    "An ingested editableSchemaMetadata that does not speak of a column's description keeps it.",
-    "The actor is the token's, else the one of auditHeader, else in the catalog of one machine "
-    "its user, and on a server urn:li:corpuser:unknown.",
+    "When DataHub's clients, connectors and edits write ownership, its ownerTypes are filled in, "
+    "and when they write domains or domainAssociations, the other is kept in step; the value of "
+    "a plain caller is stored as sent.",
+    (
+        "An ingested editableSchemaMetadata that does not mention the description of a "
+        "column does not change it."
+    ),
+    "The actor is that of the token, otherwise that of auditHeader, otherwise the user of this "
+    "machine for a local catalog and urn:li:corpuser:unknown for a server.",
 )
 
 
@@ -167,5 +174,5 @@ def all_or_none(request: RestliRequest) -> bool:
     if given is None:
         return request.dialect == "plain"
     if given.lower() not in ("true", "false"):
-        raise InvalidInput(f"{_ALL_OR_NONE} is true or false, not {given!r:.60}")
+        raise InvalidInput(f"{_ALL_OR_NONE} must be true or false, not {given!r:.60}")
     return given.lower() == "true"

@@ -48,16 +48,16 @@ from explorer.server.search_request import (
 __all__ = ["BrowsingRoutes", "IndexRoutes", "SearchRoutes"]
 
 GIVES_RESULTS = (
-    "numEntities (of all found), pageSize, from, entities, and metadata with urns, the matches of "
-    "each entity, an explanation of each (its score, how much of it comes from use, the reason of "
-    "its place, the weights of the matched fields in their order), and the facets over the whole "
-    "result, as searchResultMetadatas and aggregations (hasMore where a facet has more than the "
-    "100 values given); metadata.corrected is what was searched for instead, where a word of the "
-    "text is one that nothing has"
+    "numEntities (the total), pageSize, from, entities, and metadata with urns, the matches of "
+    "each entity, an explanation of each (its score, how much of it comes from usage, the reason "
+    "for its position, the weights of the matched fields in order), and the facets of the whole "
+    "result, as searchResultMetadatas and aggregations (hasMore if a facet has more than the 100 "
+    "values returned); metadata.corrected is the text that was searched for instead, if a word "
+    "of the query occurs nowhere"
 )
 SORTING = (
-    "A sorted result has entities without a value last, of several values the least one counts, "
-    "and the URN decides between what is alike. Without a sort the best fit comes first."
+    "In a sorted result, entities without a value come last; if an entity has several values, "
+    "the lowest counts; ties are broken by URN. Without a sort, the best match comes first."
 )
 
 
@@ -142,13 +142,14 @@ class IndexRoutes(Routes):
     @Endpoint(
         "GET",
         transfer.PATH,
-        "the files of this server's search index, for a server of the same database that has none",
+        "download this server's search index, for another server on the same database that has "
+        "none",
         role="admin",
         standing="ours",
-        gives="a tar archive, of one moment: first what is noted of the index, then its files",
+        gives="a tar archive of one snapshot: first the metadata of the index, then its files",
         notes=(
-            "catalog serve --index-from asks for it, proves what it gets, and makes an index from "
-            "the database where that is of another release, registry or catalog, or damaged.",
+            "catalog serve --index-from downloads and verifies it, and builds an index from the "
+            "database if it comes from another release, registry or catalog, or is damaged.",
         ),
     )
     async def _files(self, _request: RestliRequest) -> Response:
@@ -162,23 +163,23 @@ class BrowsingRoutes(Routes):
     @Endpoint(
         "POST",
         "/entities",
-        "folders and entities at a path",
+        "list the folders and entities at a path",
         role="reader",
         action="browse",
         parameters=(
-            Parameter("path", "string", "folders between slashes; / is the top", "/prod"),
+            Parameter("path", "string", "folders separated by slashes; / is the root", "/prod"),
             ENTITY,
             START,
             LIMIT,
             FILTER,
         ),
-        gives="numEntities (right here), numGroups, numElements, pageSize, from, entities "
-        "{name, urn}, groups {name, count}, and metadata with path, totalNumEntities "
-        "(here and below) and the groups again",
+        gives="numEntities (directly at the path), numGroups, numElements, pageSize, from, "
+        "entities {name, urn}, groups {name, count}, and metadata with path, "
+        "totalNumEntities (at the path and below) and the groups again",
         notes=(
             "Groups come before entities in a page. Soft-deleted entities are left out.",
-            "A path that nothing is at gives empty lists.",
-            "An entity without browse paths is found where its URN suggests.",
+            "A path that does not exist has empty lists.",
+            "An entity without browse paths is placed where its URN suggests.",
         ),
     )
     async def _browse(self, request: RestliRequest) -> Response:
@@ -207,11 +208,14 @@ class BrowsingRoutes(Routes):
     @Endpoint(
         "POST",
         "/entities",
-        "the paths at which an entity is found when browsing",
+        "return the browse paths of an entity",
         role="reader",
         action="getBrowsePaths",
         parameters=(URN,),
-        gives="the paths as stored, or the one that the URN suggests; none for no entity",
+        gives=(
+            "the stored paths, or the path that the URN suggests; none for an entity that "
+            "does not exist"
+        ),
     )
     async def _paths(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
@@ -230,8 +234,8 @@ class BrowsingRoutes(Routes):
 _FILTERED = (FILTER, SORT, SORT_CRITERIA)
 _PAGED = (START, COUNT)
 _SEARCHED = (
-    "Soft-deleted entities are left out unless the filter names removed.",
-    "A write that was answered is found by the next search.",
+    "Soft-deleted entities are left out unless the filter has the field removed.",
+    "A write is visible to every search that starts after it was answered.",
     SORTING,
 )
 
@@ -259,7 +263,7 @@ class SearchRoutes(Routes):
     @Endpoint(
         "POST",
         "/entities",
-        "search several entity types, or all",
+        "search several entity types, or all of them",
         role="reader",
         action="searchAcrossEntities",
         parameters=(INPUT, ENTITIES, *_PAGED, *_FILTERED),
@@ -276,7 +280,7 @@ class SearchRoutes(Routes):
     @Endpoint(
         "POST",
         "/entities",
-        "the entities of one type that a filter lets pass",
+        "list the entities of one type that match a filter",
         role="reader",
         action="filter",
         parameters=(ENTITY, *_PAGED, *_FILTERED),
@@ -292,7 +296,7 @@ class SearchRoutes(Routes):
     @Endpoint(
         "POST",
         "/entities",
-        "the URNs of one type that a filter lets pass",
+        "list the URNs of one type that match a filter",
         role="reader",
         action="list",
         parameters=(ENTITY, *_PAGED, *_FILTERED),
@@ -315,7 +319,7 @@ class SearchRoutes(Routes):
     @Endpoint(
         "POST",
         "/entities",
-        "go through all that a search finds, page by page",
+        "go through all results of a search, page by page",
         role="reader",
         action="scrollAcrossEntities",
         parameters=(
@@ -324,17 +328,19 @@ class SearchRoutes(Routes):
             COUNT,
             *_FILTERED,
             Parameter.optional(
-                "scrollId", "string", "what the page before answered; nothing for the first"
+                "scrollId",
+                "string",
+                "the scrollId of the previous page; left out for the first page",
             ),
             Parameter.optional(
-                "keepAlive", "string", "taken and not needed: a scroll id does not expire", "5m"
+                "keepAlive", "string", "accepted and ignored: a scroll id does not expire", "5m"
             ),
         ),
-        gives=f"{GIVES_RESULTS}; scrollId, null when there is no more",
+        gives=f"{GIVES_RESULTS}; scrollId, null after the last page",
         notes=(
-            "Pages are in the order of the sort, or of URNs without one. What is there from the "
-            "first page to the last is met exactly once, whatever is written meanwhile.",
-            "A scroll id belongs to its search: with another one it is refused.",
+            "Pages are sorted by the given sort, or by URN. Entities that match from the first "
+            "page to the last are returned exactly once, whatever is written meanwhile.",
+            "A scroll id is valid only for the search that returned it.",
         ),
     )
     async def _scroll(self, request: RestliRequest) -> Response:
@@ -363,7 +369,7 @@ class SearchRoutes(Routes):
     @Endpoint(
         "POST",
         "/entities",
-        "names that begin as typed",
+        "suggest names that begin with a text",
         role="reader",
         action="autocomplete",
         parameters=(
@@ -373,8 +379,11 @@ class SearchRoutes(Routes):
             START,
             FILTER,
         ),
-        gives="query, suggestions: texts, entities: for each the URN of one called so",
-        notes=("No text is suggested twice, and no soft-deleted entity.",),
+        gives=(
+            "query, suggestions (texts) and entities: for each suggestion the URN of one "
+            "entity with that name"
+        ),
+        notes=("No text is suggested twice, and soft-deleted entities are left out.",),
     )
     async def _autocomplete(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()

@@ -47,7 +47,7 @@ class DocumentationRoutes(Routes):
     @Endpoint(
         "GET",
         "/restli/docs",
-        "this page: every address, aspect, field, relationship and decision",
+        "this page: every endpoint, aspect, field, relationship and design decision",
         role="reader",
         gives="HTML",
     )
@@ -90,16 +90,20 @@ class StatusRoutes(Routes):
     @Endpoint(
         "GET",
         "/config",
-        "what the server is and can do",
+        "describe the server and its capabilities",
         role="reader",
         gives="the flags and the release by which clients choose their calls; under "
-        "catalogExplorer this server's own release, whether it holds the sample, how "
-        "many entities, that edits in GraphQL take the condition ifCurrent, that filters "
-        "take names in the place of URNs, that /stewardship is there, with its trend, that "
-        "changesets are kept, and in signIn the issuer with which people sign in, if there is one",
+        "catalogExplorer the release of this server, whether it holds the sample, the number "
+        "of entities, whether edits in GraphQL accept the condition ifCurrent, whether "
+        "filters accept names in place of URNs, whether /stewardship and its trend are "
+        "available, whether changesets are kept and, in signIn, the issuer with which people "
+        "sign in, if there is one",
         notes=(
             "Answered without a token.",
-            "The release is that of the real service whose model and calls are served here.",
+            (
+                "The reported release is that of the DataHub release whose model and calls "
+                "this server implements."
+            ),
         ),
     )
     async def _config(self, _request: RestliRequest) -> Response:
@@ -129,15 +133,15 @@ class StatusRoutes(Routes):
     @Endpoint(
         "GET",
         "/health",
-        "whether the server is up",
+        "check whether the server is up",
         role="reader",
         gives="nothing: 200 and an empty body",
         notes=(
             "Answered without a token.",
-            "503 with a sentence when nothing can be written: the database is damaged, or "
-            "the writer does not take a job in 5 seconds.",
-            "A search index that is being made anew is no fault: only searches are "
-            "answered with 503 and Retry-After until it is done.",
+            "503 with a message if nothing can be written: the database is damaged, or the "
+            "writer does not accept a job within 5 seconds.",
+            "A search index that is being rebuilt does not count as a failure: only searches are "
+            "answered with 503 and Retry-After until it is ready.",
         ),
     )
     async def _health(self, _request: RestliRequest) -> Response:
@@ -147,15 +151,15 @@ class StatusRoutes(Routes):
     @Endpoint(
         "GET",
         "/health/ready",
-        "whether the server is to get requests",
+        "check whether the server is ready for requests",
         role="reader",
         standing="ours",
         gives="nothing: 200 and an empty body",
         notes=(
             "Answered without a token.",
-            "503 with Retry-After and a sentence while searches lack what is stored: the index is "
-            "being made, or is behind what other servers of the same database wrote; and while "
-            "the database cannot be reached, or takes no writes.",
+            "503 with Retry-After and a message while searches do not show everything that is "
+            "stored, because the index is being built or is behind the changes of other servers "
+            "on the same database, and while the database cannot be reached or accepts no writes.",
         ),
     )
     async def _ready(self, _request: RestliRequest) -> Response:
@@ -167,17 +171,17 @@ class StatusRoutes(Routes):
     @Endpoint(
         "GET",
         "/health/search",
-        "whether searches are answered, if only from what was known a while ago",
+        "check whether searches are answered, even if the results may be out of date",
         role="reader",
         standing="ours",
         gives="nothing: 200 and an empty body",
         notes=(
             "Answered without a token.",
-            "503 with Retry-After only while the search index is being made. While the database "
-            "is away searches, suggestions, facets and numbers of entities are still answered, "
-            "and x-catalog-age-seconds tells how long ago they are known to have lacked nothing; a "
-            "caller who sends an x-catalog-offset beyond what the index has gets 503. For a "
-            "proxy that has no server left whose /health/ready is 200.",
+            "503 with Retry-After only while the search index is being built. While the database "
+            "is unavailable, searches, suggestions, facets and counts of entities are still "
+            "answered, and x-catalog-age-seconds gives the time since they were last known to be "
+            "complete; a request whose x-catalog-offset is beyond the offset of the index gets "
+            "503. Meant for a proxy that has no server left whose /health/ready is 200.",
         ),
     )
     async def _searchable(self, _request: RestliRequest) -> Response:
@@ -187,14 +191,14 @@ class StatusRoutes(Routes):
     @Endpoint(
         "GET",
         "/metrics",
-        "what the server counts of itself",
+        "return the metrics of the server",
         role="reader",
         standing="ours",
-        gives="text as Prometheus reads it: requests by endpoint and status, how long they "
-        "took, what is under way; the writer's queue and commits; the change log's and the "
-        "search index's offsets, and how far searches are behind what others wrote; entities, "
-        "size on disk, memory",
-        notes=("Where tokens are in use it wants one, as a bearer.",),
+        gives="text in the Prometheus format: requests by endpoint and status, their duration, "
+        "requests in progress; the writer's queue and commits; the offsets of the change log "
+        "and the search index, and how far searches are behind the changes of other servers; "
+        "number of entities, size on disk, memory",
+        notes=("If tokens are in use, it needs one, as a bearer token.",),
     )
     async def _measured(self, _request: RestliRequest) -> Response:
         return Response(await self._metrics.text(), media_type=MEDIA_TYPE)

@@ -52,15 +52,16 @@ _TREND_DAYS = 90
 _MOST_TREND_DAYS = 3_660
 _MOST_GROUPS = 50
 _STEPS = {"day": 1, "week": 7}
-_URNS = Parameter.optional("urns", "array of URNs", "the datasets meant, 10000 at most")
-_INPUT = Parameter.optional("input", "string", "those that a search for this finds")
+_URNS = Parameter.optional("urns", "array of URNs", "the datasets, 10000 at most")
+_INPUT = Parameter.optional("input", "string", "the datasets that a search for this text finds")
 _FOLDER = Parameter.optional(
-    "folder", "string", "those in and below this browse path, such as /prod"
+    "folder", "string", "the datasets in and below this browse path, such as /prod"
 )
 _WHICH = (_URNS, _INPUT, FILTER, _FOLDER)
 _NOTE = (
-    "Of all datasets without urns, input, filter and folder; soft-deleted ones count only where "
-    "they are named. Counted the first time somebody asks, and kept from then on."
+    "Without urns, input, filter and folder, all datasets are included; soft-deleted ones only "
+    "if urns names them. Coverage is counted on the first request, and kept up to date from then "
+    "on."
 )
 
 
@@ -78,7 +79,7 @@ class StewardshipRoutes(Routes):
     @Endpoint(
         "POST",
         "/stewardship",
-        "what is worth describing next: tables and columns that nobody described",
+        "list what is most worth describing: tables and columns without a description",
         role="reader",
         standing="ours",
         action="worklist",
@@ -86,19 +87,19 @@ class StewardshipRoutes(Routes):
             *_WHICH,
             START,
             COUNT,
-            Parameter.optional("days", "integer", "count the use of so many days", USE_DAYS),
+            Parameter.optional("days", "integer", "how many days of usage to count", USE_DAYS),
         ),
         gives="datasets, total (of all items), start, days, and items, the heaviest first, "
         "by (used + 1) × (downstream + 1): urn, table, platform, column, type, place, "
         "used, usedOf (column, table or none), downstream, atLeast",
-        notes=(_NOTE, "An item without a column is the table itself."),
+        notes=(_NOTE, "An item without a column stands for the table itself."),
     )
     async def _worklist(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
         await self._wait()
         days = parameters.count("days", USE_DAYS)
         if not 1 <= days <= _MOST_DAYS:
-            raise InvalidInput(f"'days' is from 1 to {_MOST_DAYS}, not {days}")
+            raise InvalidInput(f"'days' must be from 1 to {_MOST_DAYS}, not {days}")
         start, count = parameters.start(), parameters.page("count")
         ranked = await self._catalog.offload(self._ranked, parameters, request, start, count, days)
         value = {
@@ -113,17 +114,20 @@ class StewardshipRoutes(Routes):
     @Endpoint(
         "POST",
         "/stewardship",
-        "how much is described, tables and columns apart",
+        "count the described tables and columns",
         role="reader",
         standing="ours",
         action="coverage",
         parameters=(
             *_WHICH,
-            Parameter.optional("by", "string", f"in groups: {', '.join(GROUPINGS)}"),
+            Parameter.optional("by", "string", f"group the counts by: {', '.join(GROUPINGS)}"),
         ),
         gives="datasets, tables and columns {total, documented, edited, ingested}, by, and groups "
-        "{key, name, tables, columns}, those with the most left to describe first",
-        notes=(_NOTE, "What has several owners, tags or folders counts under each."),
+        "{key, name, tables, columns}, those with the most undescribed items first",
+        notes=(
+            _NOTE,
+            "A dataset with several owners, tags or folders counts in each of their groups.",
+        ),
     )
     async def _coverage(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
@@ -135,24 +139,25 @@ class StewardshipRoutes(Routes):
     @Endpoint(
         "POST",
         "/stewardship",
-        "how much was described on each of the last days, tables and columns apart",
+        "count the described tables and columns on each of the last days",
         role="reader",
         standing="ours",
         action="trend",
         parameters=(
             *_WHICH,
-            Parameter.optional("by", "string", f"in groups: {', '.join(GROUPINGS)}"),
-            Parameter.optional("days", "integer", "how far back", _TREND_DAYS),
+            Parameter.optional("by", "string", f"group the counts by: {', '.join(GROUPINGS)}"),
+            Parameter.optional("days", "integer", "how many days back", _TREND_DAYS),
             Parameter.optional("every", "string", "day or week", "day"),
         ),
-        gives="datasets, sinceMillis (the first day of which all is known, None where nothing is"
-        "), days (the first moment of each day, oldest first), tables and columns {total, "
-        "documented}, a number for each day, by, groups {key, name, tables, columns}, the 50 with "
-        "the most left to describe first, and groupTotal",
+        gives="datasets, sinceMillis (the first day for which the history is complete, null if "
+        "there is none), days (the first moment of each day, oldest first), tables and "
+        "columns {total, documented}, a number for each day, by, groups {key, name, tables, "
+        "columns}, the 50 with the most undescribed items first, and groupTotal",
         notes=(
-            "Of all datasets that there are now without urns, input, filter and folder, grouped as "
-            "they are now; a day counts as it was at its end (UTC), the last one as it is now. "
-            "Soft-deleted ones count on the days before; what was deleted for good on none.",
+            "Without urns, input, filter and folder, all datasets that exist now are included, "
+            "in their present groups. A day is counted as it was at its end (UTC), the last one "
+            "as it is now. Soft-deleted datasets count on the days before their deletion; "
+            "datasets that were deleted for good are not counted on any day.",
         ),
     )
     async def _trend(self, request: RestliRequest) -> Response:
@@ -161,10 +166,10 @@ class StewardshipRoutes(Routes):
         by = self._grouping(parameters)
         days = parameters.count("days", _TREND_DAYS)
         if not 1 <= days <= _MOST_TREND_DAYS:
-            raise InvalidInput(f"'days' is from 1 to {_MOST_TREND_DAYS}, not {days}")
+            raise InvalidInput(f"'days' must be from 1 to {_MOST_TREND_DAYS}, not {days}")
         every = parameters.optional_text("every") or "day"
         if every not in _STEPS:
-            raise InvalidInput(f"'every' is one of {', '.join(_STEPS)}, not {every!r}")
+            raise InvalidInput(f"'every' must be one of {', '.join(_STEPS)}, not {every!r}")
         step = _STEPS[every]
         value = await self._catalog.offload(self._trended, parameters, request, by, days, step)
         return ValueResponse(value)
@@ -212,7 +217,7 @@ class StewardshipRoutes(Routes):
         given = parameters.optional_text("by")
         by = next((one for one in GROUPINGS if one == given), None)
         if given is not None and by is None:
-            raise InvalidInput(f"'by' is one of {', '.join(GROUPINGS)}, not {given!r}")
+            raise InvalidInput(f"'by' must be one of {', '.join(GROUPINGS)}, not {given!r}")
         return by
 
     def _ranked(
@@ -272,7 +277,7 @@ class StewardshipRoutes(Routes):
         folder = parameters.optional_text("folder")
         is_searched = text != "*" or bool(filters)
         if sum((urns is not None, is_searched, folder is not None)) > 1:
-            raise InvalidInput("give urns, a folder or a search, not several of them")
+            raise InvalidInput("give only one of urns, a folder or a search")
         if urns is not None:
             if len(urns) > MAX_PAGE:
                 raise InvalidInput(f"'urns' names {len(urns)} datasets; name {MAX_PAGE} at most")

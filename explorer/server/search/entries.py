@@ -86,7 +86,7 @@ class EntryWorker:
                 try:
                     process.stdin.close()
                 except OSError:
-                    _log.debug("the process that makes index entries had ended")
+                    _log.debug("the process that builds index entries had already exited")
             try:
                 process.wait(_STOP_SECONDS)
             except subprocess.TimeoutExpired:
@@ -108,8 +108,8 @@ class EntryWorker:
         except (OSError, EOFError, msgspec.MsgspecError) as error:
             self._off_until = time.monotonic() + _OFF_SECONDS
             _log.warning(
-                "index entries cannot be made in another process (%s); for %.0f minutes they are "
-                "made in this one",
+                "index entries cannot be built in another process (%s); for %.0f minutes they "
+                "are built in this one",
                 str(error) or type(error).__name__,
                 _OFF_SECONDS / 60,
             )

@@ -455,8 +455,8 @@ class SearchIndex:
         if layers is not self._layers or self.is_suspended:
             return self._busy()
         return ServerFault(
-            f"the search engine failed ({error}), and its index is whole: this is a fault of the "
-            "program; report it with the search that was made"
+            f"the search engine failed ({error}) although its index is intact: this is a bug; "
+            "report it together with the search"
         )
 
     def _busy(self) -> Busy:
@@ -478,7 +478,7 @@ class SearchIndex:
             return
         self.is_suspended = True
         _log.error(
-            "the search index in %s is damaged: %s; searches are refused until it is made anew",
+            "the search index in %s is damaged: %s; searches are refused until it is rebuilt",
             self._directory,
             "; ".join(problems[:3]),
         )

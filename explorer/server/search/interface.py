@@ -46,7 +46,7 @@ from explorer.server.search.relevance import ResolvedSearch
 
 __all__ = ["IS_RENEWED", "SearchEngine"]
 
-IS_RENEWED = "the search index is being made anew; try again in a moment"
+IS_RENEWED = "the search index is being rebuilt; try again in a moment"
 """The default reason that searches are given while the index is suspended."""
 
 

@@ -107,7 +107,7 @@ class DiskIndex:
             self._index, self._writer = self._open()
             self.searcher = Searcher(self._index)
         except (OSError, EngineFailed) as error:
-            raise StorageFault(f"cannot keep the search index in {directory}: {error}") from error
+            raise StorageFault(f"cannot store the search index in {directory}: {error}") from error
 
     def put(self, urn: str, entry: tantivy.Document | None) -> None:
         """Replace the entries of a URN by one entry, or delete them, with the next commit.
@@ -156,7 +156,9 @@ class DiskIndex:
             try:
                 self._writer.close()
             except EngineFailed:
-                _log.exception("the search index in %s was not closed well", self._directory)
+                _log.exception(
+                    "the search index in %s could not be closed properly", self._directory
+                )
             self._writer = None
 
     def _lost(self, error: Exception) -> StorageFault:
@@ -181,7 +183,7 @@ class DiskIndex:
                 self.offset = state.offset
                 return index, writer
         if problem:
-            _log.warning("the search index in %s is made anew: %s", self._directory, problem)
+            _log.warning("the search index in %s is being rebuilt: %s", self._directory, problem)
         _clear(self._directory)
         with boundary:
             index = self.terms.open(str(self._directory))
@@ -203,7 +205,9 @@ class DiskIndex:
             for removed in ("true", "false")
         )
         if said != searcher.num_docs:
-            raise EngineFailed(f"it has {said} documents, and {searcher.num_docs} are noted")
+            raise EngineFailed(
+                f"it has {said} documents, but its list of segments says {searcher.num_docs}"
+            )
         return index
 
     def _new_writer(self, index: tantivy.Index) -> IndexWriter:
@@ -250,7 +254,7 @@ def _read_state(
     if (state.format, state.vocabulary) != (FORMAT, vocabulary) or state.offset <= 0:
         return None, ""
     if source is not None and state.catalog != source.catalog_id():
-        return None, "it was made from another catalog"
+        return None, "it was built from another catalog"
     if source is not None and state.mark != log_mark(source, state.offset):
         return None, "it has changes that the catalog does not have"
     return state, ""
@@ -269,7 +273,7 @@ def note_problem(directory: Path, vocabulary: Vocabulary, source: Store) -> str:
     state, problem = _read_state(directory, vocabulary.digest, source)
     if state is not None:
         return ""
-    return problem or "it is of another release or registry"
+    return problem or "it was built by another release or with another registry"
 
 
 def read_problems(directory: Path) -> list[str]:

@@ -117,7 +117,7 @@ def reason(found: tuple[Step, ...], at: int, strong: tuple[float, ...]) -> str:
     if not found:
         return ""
     if at == len(found):
-        return "it answers the search in another way than by words of these fields"
+        return "it matches the search by other means than the words of these fields"
     match found[at]:
         case NameIs(joined=joined):
             return "a name is what was typed" if joined else "it is what the URN names"

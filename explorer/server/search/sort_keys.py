@@ -119,12 +119,18 @@ def sort_codes(fields: Sequence[SortField], key: str) -> tuple[str | None, ...]:
         pattern = _TURNED_CODE if field.descending else _CODE
         found = pattern.match(key, at + 1)
         if key[at : at + 1] != _PRESENT or found is None:
-            raise InvalidInput("the place to go on from is not one of this search; begin again")
+            raise InvalidInput(
+                "the position to continue from does not belong to this search; start again from "
+                "the first page"
+            )
         code = found.group()
         codes.append(code.translate(_TURNED_BACK) if field.descending else code)
         at = found.end()
     if at != len(key):
-        raise InvalidInput("the place to go on from is not one of this search; begin again")
+        raise InvalidInput(
+            "the position to continue from does not belong to this search; start again from the "
+            "first page"
+        )
     return tuple(codes)
 
 

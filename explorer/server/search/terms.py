@@ -683,7 +683,7 @@ def read_document(searcher: Searcher, address: tantivy.DocAddress) -> Document:
 def _document(entry: tantivy.Document) -> Document:
     stored = entry.get_first("document")
     if not isinstance(stored, bytes):
-        raise EngineFailed("an entry has no document")
+        raise EngineFailed("an entry contains no document")
     try:
         urn, entity_type, name, removed, usage, fields, folders = _decoder.decode(stored)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:

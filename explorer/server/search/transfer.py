@@ -70,7 +70,9 @@ def fetch_index(
             for member in archive:
                 content = archive.extractfile(member)
                 if content is None or not is_index_file(member.name):
-                    problem = f"it sent something that is no part of an index, {member.name[:80]!r}"
+                    problem = (
+                        f"it sent a file that does not belong to an index, {member.name[:80]!r}"
+                    )
                     break
                 with (draft / member.name).open("wb") as file:
                     shutil.copyfileobj(content, file, _READ_BYTES)
@@ -89,7 +91,7 @@ def fetch_index(
         shutil.rmtree(draft, ignore_errors=True)
     if problem:
         _log.warning(
-            "the search index of %s is not used, and one is made from the database: %s",
+            "the search index of %s is not used; one is built from the database instead: %s",
             address,
             problem,
         )
@@ -109,7 +111,7 @@ class _NoRedirect(HTTPRedirectHandler):
 def _archive(address: str, token: str | None) -> Iterator[tarfile.TarFile]:
     """Open the archive that a service sends. Raises `OSError` and `ValueError` on failure."""
     if not address.startswith(("http://", "https://")):
-        raise ValueError("its address has to begin with http:// or https://")
+        raise ValueError("its address must begin with http:// or https://")
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     asked = Request(address.rstrip("/") + PATH, headers=headers)  # noqa: S310 - see above
     try:

@@ -102,7 +102,7 @@ def copy_catalog(
     noted = orjson.loads(target.note(NOTE) or "null")
     if noted is None and (target.log_bounds().head or target.count()):
         raise InvalidInput(
-            "the target holds a catalog already; name an empty database or directory"
+            "the target already holds a catalog; name an empty database or directory"
         )
     if noted is None or any(noted.get(name) != value for name, value in begun.items()):
         noted = {**begun, "table": 0, "after": None}
@@ -125,8 +125,9 @@ def copy_catalog(
         if wrong := [one.name for one, other in zip(kept, copied, strict=True) if one != other]:
             target.write(partial(_note, "{}")).result()
             raise StorageFault(
-                f"the copy differs in {', '.join(wrong)}, as when the target was written to "
-                "meanwhile; stop what serves it, and migrate again: all is copied anew"
+                f"the copy differs from the source in {', '.join(wrong)}, which happens if the "
+                "target was written to during the copy; stop the service that uses the target, "
+                "and run the migration again: everything is copied again"
             )
         target.write(_end).result()
         switch()

@@ -87,7 +87,9 @@ class Replay:
         problem = None
         known = self.whole or row is not None
         if known and (row[0] if row else None) != _digest(entry.previous):
-            problem = "it says that another value stood there before than the log's own rows do"
+            problem = (
+                "the previous value that it records is not the one in the earlier rows of the log"
+            )
         if entry.change == "DELETE":
             self._run("DELETE FROM aspects WHERE urn = ? AND aspect = ?", (entry.urn, entry.aspect))
             if entry.aspect in self._keys:
@@ -150,7 +152,7 @@ class Replay:
                 (entry.urn, entry.aspect, _digest(entry.previous)),
             )
             if self.whole and not replaced.rowcount:
-                problem = "it says that it replaced a document that the log's own rows lack"
+                problem = "the document that it replaced is not in the earlier rows of the log"
         self._run(
             "INSERT OR REPLACE INTO points VALUES (?, ?, ?, 1)",
             (entry.urn, entry.aspect, written),

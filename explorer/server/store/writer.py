@@ -116,7 +116,10 @@ class Writer:
         Raises `Misuse` if there is one already.
         """
         if self.observer is not None:
-            raise Misuse("another application serves this store already; open one for each of them")
+            raise Misuse(
+                "this store is already in use by another application; open a separate store for "
+                "each"
+            )
         self.observer = observer
 
     def queue(self, job: Job[T]) -> Future[T]:
@@ -150,7 +153,7 @@ class Writer:
         try:
             self._serve_queue()
         except BaseException:  # noqa: BLE001 - outermost frame; all waiting jobs fail
-            _log.critical("the writer failed; the service has to be started again", exc_info=True)
+            _log.critical("the writer failed; restart the service", exc_info=True)
             self._die()
 
     def _die(self) -> None:
@@ -240,10 +243,10 @@ class Writer:
             try:
                 self.observer.publish(offset)
             except BaseException:  # noqa: BLE001 - the commit is on disk; publishing is retried
-                _log.exception("the search index did not take a change; it is tried again")
+                _log.exception("a change could not be added to the search index; trying again")
                 return False
         return True
 
 
 def _died() -> ServerFault:
-    return ServerFault("the catalog's writer failed; the service has to be started again")
+    return ServerFault("the catalog's writer failed; restart the service")

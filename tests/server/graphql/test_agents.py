@@ -154,7 +154,7 @@ def test_structured_properties_are_given_changed_and_taken_away(
         (days, [{"double": 90.0}]),
     ]
     assert "does not exist" in desk.one_error(given(f"{days}-not", numberValue=1))["message"]
-    assert "one of both" in desk.one_error(given(days))["message"]
+    assert "either a stringValue or a numberValue" in desk.one_error(given(days))["message"]
     take = f"""mutation($i: RemoveStructuredPropertiesInput!) {{
       removeStructuredProperties(input: $i) {{ {values} }} }}"""
     caller.graphql(take, i={"assetUrn": dataset, "structuredPropertyUrns": [area]})

@@ -97,7 +97,7 @@ def test_a_batch_is_made_as_a_whole_or_not_at_all(desk: Any, caller: Caller, tab
     ("name", "kind", "given", "told"),
     [
         ("addTag", "TagAssociationInput", {"tagUrn": "urn:li:tag:no"}, "Tag urn:li:tag:no does"),
-        ("addTag", "TagAssociationInput", {"tagUrn": TERM}, "is no tag"),
+        ("addTag", "TagAssociationInput", {"tagUrn": TERM}, "is not a tag"),
         (
             "addTerm",
             "TermAssociationInput",
@@ -124,7 +124,7 @@ def test_a_batch_is_made_as_a_whole_or_not_at_all(desk: Any, caller: Caller, tab
             "addOwner",
             "AddOwnerInput",
             {"ownerUrn": OWNER, "ownerEntityType": "CORP_GROUP"},
-            "is no CORP_GROUP",
+            "is not a CORP_GROUP",
         ),
     ],
 )

@@ -199,7 +199,7 @@ def test_trees_begin_with_what_is_in_nothing(caller: Caller) -> None:
     [
         ({"count": 10_001}, "10000"),
         ({"start": -1}, "negative"),
-        ({"viewUrn": "urn:li:dataHubView:x"}, "is no view"),
+        ({"viewUrn": "urn:li:dataHubView:x"}, "is not a stored view"),
         ({"orFilters": [{"and": [{"field": "nonsense", "values": ["x"]}]}]}, "nonsense"),
     ],
 )

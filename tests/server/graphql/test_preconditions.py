@@ -65,7 +65,7 @@ def test_an_edit_over_something_else_writes_nothing_and_tells_what_is_there(
     answer = describe(A, "late", "one")
     (error,) = answer["errors"]
     assert answer["data"] == {"updateDescription": None}
-    assert error["message"].startswith(f"the description of a of {columns} was changed meanwhile")
+    assert error["message"].startswith(f"the description of a of {columns} has changed since")
     current = error["extensions"].pop("current")
     kind = {"code": 409, "type": "CONFLICT", "classification": "DataFetchingException"}
     assert error["extensions"] == kind
@@ -256,10 +256,10 @@ def test_terms_groups_and_domains_move_and_keep_the_rest(caller: Caller) -> None
         (UPDATE_PARENT, "glossaryNode:tree.a", "parentNode", "glossaryNode:tree.b", "into itself"),
         (UPDATE_PARENT, "glossaryNode:tree.a", "parentNode", "glossaryNode:tree.a", "into itself"),
         (UPDATE_PARENT, "glossaryTerm:tree.t", "parentNode", "glossaryNode:no", "does not exist"),
-        (UPDATE_PARENT, "glossaryTerm:tree.t", "parentNode", "domain:tree.A", "is no glossary"),
+        (UPDATE_PARENT, "glossaryTerm:tree.t", "parentNode", "domain:tree.A", "is not a glossary"),
         (UPDATE_PARENT, "domain:tree.A", "parentNode", None, "neither a glossary term"),
         (MOVE_DOMAIN, "domain:tree.A", "parentDomain", "domain:tree.B", "into itself"),
-        (MOVE_DOMAIN, "glossaryNode:tree.a", "parentDomain", None, "is no domain"),
+        (MOVE_DOMAIN, "glossaryNode:tree.a", "parentDomain", None, "is not a domain"),
     ],
 )
 def test_what_cannot_be_moved_there_stays(

@@ -346,9 +346,9 @@ def test_an_assertion_of_another_tool_is_defined_and_its_results_are_reported(
 @pytest.mark.parametrize(
     ("urn", "change", "told"),
     [
-        ("urn:li:tag:x", {}, "is no assertion"),
+        ("urn:li:tag:x", {}, "is not an assertion"),
         (None, {"platform": {}}, "by its urn or its name"),
-        (None, {"platform": {"urn": "urn:li:tag:x"}}, "is no platform"),
+        (None, {"platform": {"urn": "urn:li:tag:x"}}, "is not a platform"),
         (None, {"entityUrn": "urn:li:dataset:(urn:li:dataPlatform:hive,none,PROD)"}, "not exist"),
     ],
 )

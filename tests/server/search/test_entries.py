@@ -159,7 +159,7 @@ def test_where_no_process_can_be_started_entries_are_made_here(
     index.flush()
     assert all(index.holds(document) for document in documents)
     assert [message.partition(" (")[0] for message in caplog.messages] == [
-        "index entries cannot be made in another process"
+        "index entries cannot be built in another process"
     ]
 
 

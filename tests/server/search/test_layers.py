@@ -208,7 +208,7 @@ def test_one_index_has_one_writer(tmp_path: Path, registry: Registry) -> None:
 
 def test_a_place_that_is_no_directory_is_refused(tmp_path: Path, registry: Registry) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(Unusable, match="cannot keep the search index"):
+    with pytest.raises(Unusable, match="cannot store the search index"):
         SearchIndex(tmp_path / "file" / "index", registry)
 
 

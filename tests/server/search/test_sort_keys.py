@@ -160,7 +160,7 @@ def test_going_on_meets_everything_once_while_others_write(
 def test_a_place_of_another_search_is_refused(
     index: SearchIndex, search: Callable[..., FoundPage], after: str
 ) -> None:
-    with pytest.raises(InvalidInput, match="begin again"):
+    with pytest.raises(InvalidInput, match="start again"):
         search(index, sort=by("qualifiedName"), after=after)
 
 

@@ -112,13 +112,13 @@ def test_one_that_was_interrupted_goes_on_and_is_not_served_before(
 
     with pytest.raises(KeyboardInterrupt):
         migrate(source, database, interrupted)
-    with pytest.raises(StorageFault, match="is being copied"):
+    with pytest.raises(StorageFault, match="is copying a catalog"):
         open_catalog(tmp_path, load_registry(), database)
     later: list[int] = []
     tables = migrate(source, database, lambda _total: later.append)
     assert sum(parts) + sum(later) == sum(one.rows for one in tables)
     assert told(database) == told(source)
-    with pytest.raises(InvalidInput, match="holds a catalog already"):
+    with pytest.raises(InvalidInput, match="already holds a catalog"):
         migrate(source, database, no_progress)
 
 

@@ -52,7 +52,7 @@ class PostgresAccess:
             return tuple(Token(*row) for row in raw.execute(_TOKENS))
 
     def uses(self) -> dict[str, int]:
-        with self._connected("when tokens were last used cannot be read") as raw:
+        with self._connected("the times at which tokens were last used cannot be read") as raw:
             rows = raw.execute("SELECT id, used_millis FROM tokens WHERE used_millis IS NOT NULL")
             return dict(rows.fetchall())
 
@@ -81,7 +81,7 @@ class PostgresAccess:
                     cursor.execute(_KEEP_TOKEN, (*named, *fields, token.role))
 
     def note_uses(self, uses: Mapping[str, int]) -> None:
-        with self._connected("when tokens were last used cannot be kept") as raw:
+        with self._connected("the times at which tokens were last used cannot be saved") as raw:
             raw.cursor().executemany(
                 "UPDATE tokens SET used_millis = greatest(used_millis, %s) WHERE id = %s",
                 [(millis, token) for token, millis in uses.items()],

@@ -361,18 +361,18 @@ def as_fault(error: BaseException, what: str) -> CatalogError:
         case psycopg.errors.QueryCanceled():
             return StoreFault(f"{what}: the database took longer than {_STATEMENT_SECONDS} seconds")
         case psycopg.errors.LockNotAvailable():
-            why = "another service is writing for longer than 10 seconds"
+            why = "another service has held the write lock for more than 10 seconds"
         case psycopg.errors.ReadOnlySqlTransaction():
-            why = "the database is a standby, or is being switched over"
+            why = "the database is a standby, or a failover is in progress"
         case psycopg.errors.DiskFull():
             return StoreFault(f"{what}: the disk of the database is full; make room there")
         case psycopg.OperationalError():
-            why = "the database cannot be reached or did not go on"
+            why = "the database cannot be reached or stopped responding"
         case _:
             state = getattr(error, "sqlstate", None) or type(error).__name__
             return StoreFault(
-                f"{what}: the database refused a statement ({state}); the log of this service has "
-                "its words"
+                f"{what}: the database refused a statement ({state}); its message is in the log "
+                "of this service"
             )
     return StoreUnavailable(
         f"{what}: {why}; try again in a moment", retry_after_seconds=_RETRY_SECONDS
@@ -445,7 +445,7 @@ def _make_tables(raw: Raw, place: str) -> str:
     )
     noted = {str(key): str(value) for key, value in rows}
     if not noted.keys() >= {"format", "id"}:
-        raise InvalidFile(f"{place} holds tables of something else; name another database")
+        raise InvalidFile(f"{place} holds the tables of another application; name another database")
     if noted["format"] != str(FORMAT):
         raise InvalidFile(
             f"{place} was written by a newer release (format {noted['format']}; this one reads "

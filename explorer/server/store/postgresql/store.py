@@ -138,7 +138,7 @@ _READERS_OF_LOG = f"""
 SELECT name, after, extract(epoch FROM clock_timestamp() - at)::float8 FROM readers
 WHERE at >= now() - interval '{_FORGOTTEN_DAYS} days'
 """
-_KEPT = "the change could not be kept"
+_KEPT = "the change could not be saved"
 _UNREAD = "the catalog cannot be read"
 
 
@@ -236,8 +236,8 @@ class _Follower:
         if abs(ahead) > _CLOCK_SECONDS and not self._has_told_clock:
             self._has_told_clock = True
             _log.warning(
-                "the clock of this machine is %.0f seconds %s that of the database, and so are the "
-                "times noted with what is written here; set it right",
+                "the clock of this machine is %.0f seconds %s that of the database, and so are "
+                "the times stored with changes made here; correct the clock",
                 abs(ahead),
                 "ahead of" if ahead > 0 else "behind",
             )
@@ -248,7 +248,7 @@ class _Follower:
                 with connect(self._address) as raw:
                     raw.execute(f"LISTEN {CHANNEL}".encode())
                     if self.is_cut_off:
-                        _log.warning("the database is there again")
+                        _log.warning("the database can be reached again")
                     self._compare_clocks(raw)
                     while not self._is_closing:
                         asked = time.monotonic()
@@ -259,10 +259,14 @@ class _Follower:
                         list(raw.notifies(timeout=0))
             except (psycopg.Error, Busy) as error:
                 if not self.is_cut_off:
-                    _log.warning("what others write is not heard: %s; trying again", error)
+                    _log.warning(
+                        "notifications of changes by other services cannot be received: %s; "
+                        "trying again",
+                        error,
+                    )
                 self.is_cut_off = True
             except Exception:  # noqa: BLE001 - outermost frame; the thread retries
-                _log.exception("what others wrote could not be followed; trying again")
+                _log.exception("the changes of other services could not be read; trying again")
             if not self._is_closing:
                 select.select([self._woken], [], [], _AGAIN_SECONDS)
 
@@ -376,7 +380,7 @@ class _WritingConnection:
     @property
     def _own(self) -> Raw:
         if self._raw is None:
-            raise psycopg.OperationalError("the connection is lost")
+            raise psycopg.OperationalError("the connection was lost")
         return self._raw
 
     def _take_turn(self) -> tuple[int, int]:
@@ -405,10 +409,12 @@ class _WritingConnection:
             (found,) = self._own.execute(_COMMITTED, (written,)).fetchone() or (False,)
             self._own.execute(b"ROLLBACK")
         except psycopg.Error as again:
-            _log.warning("a commit was not answered: %s; %s", words_of(error), words_of(again))
+            _log.warning(
+                "the outcome of a commit is unknown: %s; %s", words_of(error), words_of(again)
+            )
             raise StoreUnavailable(
-                "the database went away while the change was being committed, and it is not known "
-                "whether it was kept; read it, or make it again",
+                "the connection to the database was lost during the commit, so it is unknown "
+                "whether the change was saved; read it again to find out, or repeat the change",
                 retry_after_seconds=2,
             ) from again
         return bool(found)
@@ -515,7 +521,7 @@ class PostgresStore(SqlReads):
                 yield
                 raw.execute(b"ROLLBACK")
         except psycopg.Error as error:
-            raise as_fault(error, "the catalog cannot be kept from being written to") from error
+            raise as_fault(error, "the catalog cannot be locked against writes") from error
 
     @contextmanager
     def survey(self) -> Iterator[SqlSurvey]:

@@ -275,14 +275,14 @@ def migrate(
         return
     kept = path.with_name(f"{path.name}.format-{found}")
     _log.warning(
-        "%s is brought from format %d to %d; a copy stays in %s", path, found, target, kept
+        "%s is being upgraded from format %d to %d; a copy is kept in %s", path, found, target, kept
     )
     try:
         copy_database(connection, kept)
     except OSError as error:
         raise StorageFault(
-            f"{path} is not brought to this release's format, for no copy of it can be kept in "
-            f"{kept}: {error.strerror or error}; make room for it"
+            f"{path} was not upgraded to this release's format, because a copy of it could not be "
+            f"saved in {kept}: {error.strerror or error}; free some space there"
         ) from error
     connection.execute("BEGIN IMMEDIATE")
     try:
@@ -294,8 +294,8 @@ def migrate(
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise InvalidFile(
-            f"{path} cannot be brought from format {found} to {target}: {error}; "
-            "it is as it was, for the release that wrote it"
+            f"{path} cannot be upgraded from format {found} to {target}: {error}; it was not "
+            "changed, and the release that wrote it can still use it"
         ) from error
 
 
@@ -373,12 +373,12 @@ class Damage:
             return None
         if self.problem is None:
             self.problem = (
-                f"the catalog's database {self._path.name} is damaged ({error}): nothing is "
-                "written any more; stop the service, run catalog check, and go back to a backup "
-                "with catalog restore"
+                f"the catalog's database {self._path.name} is damaged ({error}), and no more "
+                "writes are accepted; stop the service, run catalog check, and go back to a "
+                "backup with catalog restore"
             )
             _log.critical(
-                "%s is damaged; the service only reads from now on: %s", self._path, error
+                "%s is damaged; the service is read-only from now on: %s", self._path, error
             )
         return InvalidFile(self.problem)
 
@@ -648,9 +648,9 @@ def _sentences(path: Path) -> Iterator[None]:
     except (OSError, *SQLITE_ERRORS) as error:
         if is_damage(error):
             raise InvalidFile(
-                f"{path} cannot be used as a catalog: it is damaged, or something else ({error}); "
-                "run catalog check, and go back to a backup with catalog restore, or name another "
-                "data directory"
+                f"{path} cannot be used as a catalog: it is damaged or is not a catalog "
+                f"({error}); run catalog check, and go back to a backup with catalog restore, or "
+                "name another data directory"
             ) from error
         raise StorageFault(
             f"{path} cannot be used as a catalog: {error}; name another data directory"
@@ -670,7 +670,9 @@ def _find_format(connection: sqlite3.Connection, path: Path) -> int | None:
         row = connection.execute("SELECT value FROM meta WHERE key = 'format'").fetchone()
     found = row[0] if row else None
     if found is None or not found.isdecimal():
-        raise InvalidFile(f"{path} is a database of something else; name another data directory")
+        raise InvalidFile(
+            f"{path} is a database of another application; name another data directory"
+        )
     return int(found)
 
 

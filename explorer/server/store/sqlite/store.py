@@ -139,11 +139,11 @@ class _WritingConnection:
 def _fault(error: sqlite3.Error) -> StoreFault | StoreUnavailable:
     if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
         return StoreUnavailable(
-            "another program keeps the catalog from being written to, as catalog migrate does "
+            "another program has locked the catalog against writes, as catalog migrate does "
             "while it switches over; try again in a moment",
             retry_after_seconds=_RETRY_SECONDS,
         )
-    return StoreFault(f"the change could not be kept: {error}")
+    return StoreFault(f"the change could not be saved: {error}")
 
 
 class _Survey(SqlSurvey):
@@ -176,7 +176,7 @@ class SqliteStore(SqlReads):
             except BaseException:
                 connection.close()
                 raise
-            self._damage.problem = f"{path} is read only: nothing can be written to it"
+            self._damage.problem = f"{path} is read-only: nothing can be written to it"
             self._writer = Writer(_WritingConnection(connection, self._damage))
             return
         connection = open_file(path)

@@ -393,7 +393,7 @@ def test_a_database_of_something_else_is_refused(postgres: Cluster) -> None:
     other = postgres.new_schema()
     with psycopg.connect(other, autocommit=True) as connection:
         connection.execute("create table log (a int)")
-    with pytest.raises(Unusable, match="something else"):
+    with pytest.raises(Unusable, match="another application"):
         PostgresStore(other)
     newer = postgres.new_schema()
     PostgresStore(newer).close()

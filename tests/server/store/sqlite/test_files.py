@@ -43,9 +43,9 @@ def test_a_catalog_is_its_owners_alone(tmp_path: Path) -> None:
     [
         ("UPDATE meta SET value = '99' WHERE key = 'format'", "newer release"),
         ("UPDATE meta SET value = '0' WHERE key = 'format'", "unknown format"),
-        ("UPDATE meta SET value = 'x' WHERE key = 'format'", "something else"),
-        ("DELETE FROM meta", "something else"),
-        ("DROP TABLE meta", "something else"),
+        ("UPDATE meta SET value = 'x' WHERE key = 'format'", "another application"),
+        ("DELETE FROM meta", "another application"),
+        ("DROP TABLE meta", "another application"),
     ],
 )
 def test_another_format_is_refused_and_left_as_it_is(
@@ -65,7 +65,7 @@ def test_a_foreign_database_is_refused_and_left_as_it_is(tmp_path: Path) -> None
     path = tmp_path / "catalog.db"
     rewrite(path, "CREATE TABLE songs (title TEXT)")
     before = path.read_bytes()
-    with pytest.raises(Unusable, match="something else"):
+    with pytest.raises(Unusable, match="another application"):
         SqliteStore(path)
     assert path.read_bytes() == before
 

@@ -46,7 +46,7 @@ def test_a_full_disk_does_not_stop_writing_and_a_damaged_file_does(store: Store)
     with pytest.raises(Unusable, match="is damaged"):
         do(store, fault(sqlite3.SQLITE_CORRUPT))
     assert store.problem is not None
-    with pytest.raises(Unusable, match="nothing is written any more"):
+    with pytest.raises(Unusable, match="no more writes are accepted"):
         store.write(lambda tx: tx.put(write(tag("b"))))
     assert store.urns() == [tag("a")]
 
