@@ -120,7 +120,7 @@ def _records(stream: BinaryIO) -> Iterator[bytes | str]:
     if not first:
         raise InvalidInput("not JSON: it is empty")
     if first.startswith(b"["):
-        return _whole(_elements(first, stream))
+        return _with_damage(_elements(first, stream))
     try:
         orjson.loads(first)
     except orjson.JSONDecodeError as error:
@@ -128,8 +128,8 @@ def _records(stream: BinaryIO) -> Iterator[bytes | str]:
         record = next(objects, None)
         if record is None or isinstance(record, _Broken):
             raise InvalidInput(f"not JSON: {error}") from error
-        return _whole(_from(record, objects))
-    return _whole(_from(first, _lines(stream)))
+        return _with_damage(_from(record, objects))
+    return _with_damage(_from(first, _lines(stream)))
 
 
 def _first_line(stream: BinaryIO) -> bytes:
@@ -152,7 +152,7 @@ def _from(first: bytes | str, rest: Iterator[bytes | str]) -> Iterator[bytes | s
     yield from rest
 
 
-def _whole(records: Iterator[bytes | str]) -> Iterator[bytes | str]:
+def _with_damage(records: Iterator[bytes | str]) -> Iterator[bytes | str]:
     """Yield the records and, if the file turns out to be damaged, the error as the last item."""
     try:
         yield from records

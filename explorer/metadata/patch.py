@@ -101,11 +101,11 @@ class FineGrained:
     ) -> None:
         self._elements = elements
         self._allowance = allowance
-        self._led = led
+        self._key_prefix = led
 
     def get(self, step: str) -> Any:
         """Return the confidence score of a pair or, for a shorter path, the matching elements."""
-        found = [self._elements[at] for at in self._at((*self._led, step))]
+        found = [self._elements[at] for at in self._at((*self._key_prefix, step))]
         if not found:
             return MISSING
         return {"confidenceScore": _sureness(found[0])} if self._last else found
@@ -113,10 +113,10 @@ class FineGrained:
     def put(self, step: str, value: Any) -> None:
         """Add one pair of columns or, for a shorter path, all the pairs of a nested map."""
         if self._last:
-            self._join((*self._led, step), value)
+            self._join((*self._key_prefix, step), value)
             return
         self.drop(step)
-        FineGrained(self._elements, self._allowance, (*self._led, step)).fill(value)
+        FineGrained(self._elements, self._allowance, (*self._key_prefix, step)).fill(value)
 
     def fill(self, value: Any) -> None:
         """Add every pair of a nested map."""
@@ -127,7 +127,7 @@ class FineGrained:
 
     def drop(self, step: str) -> None:
         """Remove the pairs that the path matches, and the elements that have no columns left."""
-        led = (*self._led, step)
+        led = (*self._key_prefix, step)
         kept: list[Any] = []
         here = set(self._at(led))
         for at, element in enumerate(self._elements):
@@ -140,11 +140,11 @@ class FineGrained:
             if make:
                 raise Misplaced("set the confidenceScore of a pair of columns as an object")
             return None
-        return FineGrained(self._elements, self._allowance, (*self._led, step))
+        return FineGrained(self._elements, self._allowance, (*self._key_prefix, step))
 
     @property
     def _last(self) -> bool:
-        return len(self._led) == _DEPTH - 1
+        return len(self._key_prefix) == _DEPTH - 1
 
     def _at(self, led: tuple[str, ...]) -> list[int]:
         self._allowance.look(_LOOKS * len(self._elements))
@@ -281,7 +281,7 @@ class ValueShape:
             return given or ()
         return _KEYS.get((_element(kind) or "").rpartition(".")[2], ())
 
-    def whole(self, value: Any, kind: str | None, path: tuple[str, ...]) -> Any:
+    def in_stored_form(self, value: Any, kind: str | None, path: tuple[str, ...]) -> Any:
         """Return a value in its stored form; an array may be given as a map of its elements by
         their keys."""
         if not isinstance(value, dict) or kind is None or read_type(kind)[0] != "array":
@@ -362,7 +362,7 @@ class _NamedParts:
     def put(self, step: str, value: Any) -> None:
         name = self._shape.name(self._kind, step)
         kind = self._shape.member(self._kind, name)
-        self._value[name] = self._shape.whole(value, kind, (*self._path, name))
+        self._value[name] = self._shape.in_stored_form(value, kind, (*self._path, name))
 
     def drop(self, step: str) -> None:
         name = self._shape.name(self._kind, step)
@@ -402,7 +402,7 @@ class _Keyed:
         self._kind = kind
         self._path = path
         self._keys = keys
-        self._led = led
+        self._key_prefix = led
 
     def get(self, step: str) -> Any:
         found = [self._elements[at] for at in self._at(step)]
@@ -411,11 +411,11 @@ class _Keyed:
         return found[0] if self._last else found
 
     def put(self, step: str, value: Any) -> None:
-        if step == "-" and not self._led:
+        if step == "-" and not self._key_prefix:
             self._elements.append(value)
             return
         here = self._at(step)
-        for element in self._given(step, value):
+        for element in self._completed_elements(step, value):
             if self._last and here:
                 self._elements[here[0]] = element
                 return
@@ -431,7 +431,7 @@ class _Keyed:
         here = self._at(step)
         if not here and not make:
             return None
-        led = (*self._led, step)
+        led = (*self._key_prefix, step)
         if not self._last:
             return _Keyed(self._shape, self._elements, self._kind, self._path, self._keys, led)
         if not here:
@@ -444,30 +444,30 @@ class _Keyed:
 
     @property
     def _last(self) -> bool:
-        return len(self._led) == len(self._keys) - 1
+        return len(self._key_prefix) == len(self._keys) - 1
 
     def _at(self, step: str) -> list[int]:
         """Return the indexes of the elements that match the steps so far and this one."""
-        led = (*self._led, step)
+        led = (*self._key_prefix, step)
         if len(self._keys) == 1 and _SEPARATOR not in self._keys[0] and step:
             self._shape.allowance.look(len(self._elements))
             (key,) = self._keys
             return [
                 at
                 for at, element in enumerate(self._elements)
-                if isinstance(element, dict) and _says(element.get(key), step)
+                if isinstance(element, dict) and _matches_step(element.get(key), step)
             ]
         self._shape.allowance.look(_LOOKS * len(self._elements))
         return [
             at
             for at, element in enumerate(self._elements)
-            if _told(element, self._keys)[: len(led)] == led
+            if _key_values(element, self._keys)[: len(led)] == led
         ]
 
-    def _given(self, step: str, value: Any) -> list[Any]:
+    def _completed_elements(self, step: str, value: Any) -> list[Any]:
         """Return the elements that a value stands for, each completed with the keys in the path."""
-        led = (*self._led, step)
-        told = _told(value, self._keys) if value else ()
+        led = (*self._key_prefix, step)
+        told = _key_values(value, self._keys) if value else ()
         if self._last or told[: len(led)] == led:
             elements = [value]
         elif isinstance(value, list):
@@ -482,7 +482,7 @@ class _Keyed:
         for key, part in zip(self._keys, led, strict=False):
             if part and _SEPARATOR not in key and element.get(key) is None:
                 element = {**element, key: part}
-        if _told(element, self._keys)[: len(led)] != led:
+        if _key_values(element, self._keys)[: len(led)] != led:
             raise Misplaced("the keys in the value differ from those in the path")
         return element
 
@@ -576,13 +576,13 @@ def _element(kind: str | None) -> str | None:
     return arguments[0] if sort == "array" else None
 
 
-def _says(part: Any, step: str) -> bool:
+def _matches_step(part: Any, step: str) -> bool:
     return bool(part == step) or (
         part is not None and not isinstance(part, str) and str(part) == step
     )
 
 
-def _told(element: Any, keys: tuple[str, ...]) -> tuple[str, ...]:
+def _key_values(element: Any, keys: tuple[str, ...]) -> tuple[str, ...]:
     """Return the values of an element's keys as text; empty for a missing one."""
     found: list[str] = []
     for key in keys:

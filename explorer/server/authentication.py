@@ -455,7 +455,7 @@ class Keyring(_KnownTokens):
         return self._is_closed
 
     @property
-    def is_gone(self) -> bool:
+    def is_file_missing(self) -> bool:
         """Whether the token file was removed while the server runs."""
         return self._is_closed and self._seen is None
 
@@ -508,7 +508,7 @@ class SharedKeyring(_KnownTokens):
     be used.
     """
 
-    is_gone = False
+    is_file_missing = False
 
     def __init__(self, shared: SharedTokens, *, required: bool = False) -> None:
         self._shared = shared
@@ -686,7 +686,7 @@ class Gate:
         raise RequestRefusal(
             401,
             "Unauthorized to perform this action."
-            f"{gone if keyring is not None and keyring.is_gone else ''}",
+            f"{gone if keyring is not None and keyring.is_file_missing else ''}",
             {"www-authenticate": "Bearer"},
         )
 

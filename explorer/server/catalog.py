@@ -530,7 +530,7 @@ class CatalogEngine:
         total = UnlinkedReferences()
         async with self._one_at_a_time:
             find = partial(references_to, urn=text)
-            await self._take_back(find, remove, total.add, by, dry_run=dry_run)
+            await self._roll_back_all(find, remove, total.add, by, dry_run=dry_run)
         return total
 
     async def roll_back(
@@ -560,14 +560,14 @@ class CatalogEngine:
 
         total = RollbackResult(run)
         async with self._one_at_a_time:
-            await self._take_back(
+            await self._roll_back_all(
                 lambda view: view.urns(run=run), undo, total.add, by, dry_run=dry_run
             )
             if not dry_run:
                 await self.write(settle)
         return total
 
-    async def _take_back(
+    async def _roll_back_all(
         self,
         find: Callable[[Reader], Sequence[Item]],
         work: Callable[[Reader, Item, Stamp | None], T],
@@ -586,13 +586,13 @@ class CatalogEngine:
                     done(work(view, one, None))
             return found
 
-        found = await self._beside(read)
+        found = await self._run_in_worker(read)
         if not dry_run:
             await self._in_parts(
                 found, lambda view, one: work(view, one, Stamp(view, _now_millis(), actor)), done
             )
 
-    async def _beside(self, work: Callable[[], T]) -> T:
+    async def _run_in_worker(self, work: Callable[[], T]) -> T:
         """Call `work`, which may take seconds, in a thread that does not block the event loop or
         the readers."""
         return await asyncio.get_running_loop().run_in_executor(self._worker, work)

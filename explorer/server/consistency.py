@@ -22,7 +22,7 @@ from explorer.server.data_directory import FILE, INDEX, find_damage, is_read_onl
 from explorer.server.ingestion import Intake
 from explorer.server.ingestion_rules import NO_RUN
 from explorer.server.projection import document_of, noted_delimiter, places_of
-from explorer.server.retention import whole_since
+from explorer.server.retention import complete_since
 from explorer.server.search.analysis import analyse
 from explorer.server.search.fields import Vocabulary
 from explorer.server.search.index import SearchIndex
@@ -32,7 +32,7 @@ from explorer.server.search.query import SearchQuery, SortBy
 from explorer.server.store import LogEntry, Placement, StoreFault, SurveyedStore
 from explorer.server.store.interface import digest
 from explorer.server.store.replay import Replay
-from explorer.server.store.survey import Holding, KeptFolder, Survey
+from explorer.server.store.survey import BrowseFolderRow, EntityRows, Survey
 from explorer.server.timeseries import use_from
 
 __all__ = ["MOST", "Finding", "check", "check_directory"]
@@ -41,13 +41,13 @@ __all__ = ["MOST", "Finding", "check", "check_directory"]
 class BrowseTreeCheck:
     """Compares the folders of the browse tree with the entities that should be in them."""
 
-    def __init__(self, folders: Iterable[KeptFolder]) -> None:
+    def __init__(self, folders: Iterable[BrowseFolderRow]) -> None:
         self._folders = {folder.id: folder for folder in folders}
         self._ids = {(one.type, one.parent, one.key): one.id for one in self._folders.values()}
         self._counted = dict.fromkeys(self._folders, 0)
 
     def compare(
-        self, urn: Urn, name: str, expected: Iterable[Placement], holding: Holding
+        self, urn: Urn, name: str, expected: Iterable[Placement], entity_rows: EntityRows
     ) -> Iterator[str]:
         """Yield what is wrong with the places of an entity, and count it in the folders where it
         should be."""
@@ -61,12 +61,12 @@ class BrowseTreeCheck:
             due.add((folder, natural_key(name), str(urn), name))
             if placement.leaf is not None:
                 leaves.add((folder, placement.leaf.casefold()))
-        kept = {(one.folder, one.sort, one.urn, one.name) for one in holding.placements}
+        kept = {(one.folder, one.sort, one.urn, one.name) for one in entity_rows.placements}
         for folder, _, _, listed in sorted(kept - due):
             yield f"it is listed as {listed} in {self._path(folder)}, where it does not belong"
         for folder, *_ in sorted(due - kept):
             yield f"it is not listed as {name} in {self._path(folder)}"
-        for folder, leaf in {(one.folder, one.leaf) for one in holding.leaves} ^ leaves:
+        for folder, leaf in {(one.folder, one.leaf) for one in entity_rows.leaves} ^ leaves:
             yield f"it is recorded wrongly whether {self._path(folder)}/{leaf} refers to it"
         found = {above for folder, *_ in due for above in self._with_parents(folder)}
         for above in found:
@@ -212,15 +212,15 @@ class _Checker:
         self._tree = BrowseTreeCheck(survey.folders())
         self._vocabulary = Vocabulary(registry)
         self._is_index_wrong = False
-        self._trimmed = whole_since(survey)
+        self._trimmed = complete_since(survey)
         self._types: Counter[str] = Counter()
         self._facets: dict[str, Counter[str]] = {}
         self._use_from = use_from()
 
     def findings(self) -> Iterator[Finding]:
-        yield from self._log()
-        for holding in self._survey.holdings():
-            yield from self._holding(holding)
+        yield from self._check_log()
+        for entity_rows in self._survey.all_entity_rows():
+            yield from self._check_entity(entity_rows)
         for urn in self._replay.left():
             yield Finding(
                 "log", urn, "it exists according to the change log, but nothing of it is stored"
@@ -228,13 +228,13 @@ class _Checker:
         for folder, problem in self._tree.wrong():
             yield Finding("browse", folder, problem)
         if self._index is not None:
-            yield from self._surplus(self._index)
+            yield from self._find_surplus_entries(self._index)
             if not self._is_index_wrong:
-                yield from self._asked(self._index)
+                yield from self._compare_searches(self._index)
 
-    def _log(self) -> Iterator[Finding]:
+    def _check_log(self) -> Iterator[Finding]:
         head = self._survey.log_bounds().floor
-        self._replay.whole = head == 0
+        self._replay.is_complete = head == 0
         for entry in self._entries():
             if entry.offset != head + 1:
                 yield Finding("log", f"row {entry.offset}", f"the row before it is {head}")
@@ -257,40 +257,44 @@ class _Checker:
             yield from rows
             after = rows[-1].offset
 
-    def _holding(self, holding: Holding) -> Iterator[Finding]:
-        if holding.urn is None:
+    def _check_entity(self, entity_rows: EntityRows) -> Iterator[Finding]:
+        if entity_rows.urn is None:
             yield Finding("entities", "rows", "they belong to an entity that has no row of its own")
             return
-        urn = holding.urn
-        values = {aspect.name: _read(aspect.value) for aspect in holding.aspects}
+        urn = entity_rows.urn
+        values = {aspect.name: _read(aspect.value) for aspect in entity_rows.aspects}
         try:
             parsed = Urn.parse(urn)
         except CatalogError as error:
             # Values can refer to any text that begins like a URN; only an entity must have a valid
             # one.
-            if holding.live:
+            if entity_rows.live:
                 yield Finding("entities", urn, f"its URN cannot be read: {error}")
             return
-        yield from self._entity(holding, parsed)
-        yield from self._versions(urn, holding)
-        yield from self._edges(urn, holding, values)
-        yield from self._browse(parsed, holding, values)
-        yield from self._logged(urn, holding)
-        yield from self._searched(parsed, values)
+        yield from self._entity(entity_rows, parsed)
+        yield from self._versions(urn, entity_rows)
+        yield from self._edges(urn, entity_rows, values)
+        yield from self._browse(parsed, entity_rows, values)
+        yield from self._compare_with_log(urn, entity_rows)
+        yield from self._compare_index_entry(parsed, values)
         self._replay.settle(urn)
 
-    def _entity(self, holding: Holding, urn: Urn) -> Iterator[Finding]:
+    def _entity(self, entity_rows: EntityRows, urn: Urn) -> Iterator[Finding]:
         text, known = str(urn), self._registry.entities.get(urn.entity_type)
-        if holding.entity_type != urn.entity_type:
+        if entity_rows.entity_type != urn.entity_type:
             yield Finding(
-                "entities", text, f"it is stored with the entity type {holding.entity_type}"
+                "entities", text, f"it is stored with the entity type {entity_rows.entity_type}"
             )
-        if holding.live != bool(holding.aspects):
-            state = "exists" if holding.live else "does not exist"
-            yield Finding("entities", text, f"it {state} with {len(holding.aspects)} aspects")
-        if holding.aspects and known and known.key not in {one.name for one in holding.aspects}:
+        if entity_rows.live != bool(entity_rows.aspects):
+            state = "exists" if entity_rows.live else "does not exist"
+            yield Finding("entities", text, f"it {state} with {len(entity_rows.aspects)} aspects")
+        if (
+            entity_rows.aspects
+            and known
+            and known.key not in {one.name for one in entity_rows.aspects}
+        ):
             yield Finding("entities", text, f"its key aspect {known.key} is missing")
-        for aspect in holding.aspects:
+        for aspect in entity_rows.aspects:
             for what, stored in (("value", aspect.value), ("system metadata", aspect.system)):
                 if not _is_object(stored):
                     yield Finding("entities", text, f"the {what} of {aspect.name} is not JSON")
@@ -303,11 +307,11 @@ class _Checker:
                 )
                 yield Finding("entities", text, problem)
 
-    def _versions(self, urn: str, holding: Holding) -> Iterator[Finding]:
+    def _versions(self, urn: str, entity_rows: EntityRows) -> Iterator[Finding]:
         kept: dict[str, list[int]] = {}
-        for version in holding.versions:
+        for version in entity_rows.versions:
             kept.setdefault(version.aspect, []).append(version.version)
-        for aspect in holding.aspects:
+        for aspect in entity_rows.aspects:
             numbers = kept.pop(aspect.name, [])
             newest = max(numbers, default=0)
             if aspect.superseded != newest:
@@ -328,14 +332,16 @@ class _Checker:
         for name in kept:
             yield Finding("versions", f"{name} of {urn}", "it has older versions but no latest one")
 
-    def _edges(self, urn: str, holding: Holding, values: dict[str, Any]) -> Iterator[Finding]:
+    def _edges(
+        self, urn: str, entity_rows: EntityRows, values: dict[str, Any]
+    ) -> Iterator[Finding]:
         declared = {
             (edge.relationship, edge.target, aspect, edge.flow)
             for aspect, value in values.items()
             if aspect in self._registry.aspects
             for edge in self._intake.edges(aspect, value)
         }
-        kept = {(one.relationship, one.target, one.aspect, one.flow) for one in holding.edges}
+        kept = {(one.relationship, one.target, one.aspect, one.flow) for one in entity_rows.edges}
         for name, target, aspect, flow in sorted(kept - declared, key=str):
             problem = f"{aspect} declares no edge {name} to {target} (flow {flow})"
             yield Finding("edges", urn, problem)
@@ -343,7 +349,9 @@ class _Checker:
             problem = f"the edge {name} to {target} (flow {flow}) of {aspect} is missing"
             yield Finding("edges", urn, problem)
 
-    def _browse(self, urn: Urn, holding: Holding, values: dict[str, Any]) -> Iterator[Finding]:
+    def _browse(
+        self, urn: Urn, entity_rows: EntityRows, values: dict[str, Any]
+    ) -> Iterator[Finding]:
         delimiter = noted_delimiter(self._survey, urn.platform)
         if urn.entity_type == "dataPlatform":
             declared = values.get("dataPlatformInfo", {}).get("datasetNameDelimiter")
@@ -354,15 +362,15 @@ class _Checker:
                 )
                 yield Finding("browse", str(urn), problem)
         name, expected = places_of(urn, values, delimiter)
-        for problem in self._tree.compare(urn, name, expected, holding):
+        for problem in self._tree.compare(urn, name, expected, entity_rows):
             yield Finding("browse", str(urn), problem)
 
-    def _logged(self, urn: str, holding: Holding) -> Iterator[Finding]:
+    def _compare_with_log(self, urn: str, entity_rows: EntityRows) -> Iterator[Finding]:
         played = self._replay.aspects(urn)
-        for aspect in holding.aspects:
+        for aspect in entity_rows.aspects:
             last = played.pop(aspect.name, None)
             if last is None:
-                if not self._replay.whole:
+                if not self._replay.is_complete:
                     continue
                 problem = f"{aspect.name} is stored, but the change log does not have it"
             elif last.value != digest(aspect.value):
@@ -373,14 +381,14 @@ class _Checker:
         for name in played:
             yield Finding("log", urn, f"{name} is in the change log, but it is not stored")
         points = {(point.aspect, point.value): point.sure for point in self._replay.points(urn)}
-        for kept in holding.points:
-            if not holding.live:
+        for kept in entity_rows.points:
+            if not entity_rows.live:
                 yield Finding(
                     "points", urn, f"the entity does not exist, but a {kept.aspect} of it is stored"
                 )
             stamp = f"{kept.aspect} of {kept.at_millis}"
             by_log = points.pop((kept.aspect, digest(kept.value) or b""), None)
-            if by_log is None and self._replay.whole:
+            if by_log is None and self._replay.is_complete:
                 yield Finding(
                     "points", urn, f"the {stamp} is stored, but the change log does not have it"
                 )
@@ -391,11 +399,11 @@ class _Checker:
             problem = f"{missing.count(name)} {name} are in the change log, but they are not stored"
             yield Finding("points", urn, problem)
 
-    def _searched(self, urn: Urn, values: dict[str, Any]) -> Iterator[Finding]:
+    def _compare_index_entry(self, urn: Urn, values: dict[str, Any]) -> Iterator[Finding]:
         if self._index is None or not values or urn.entity_type not in self._registry.entities:
             return
         document = document_of(self._registry, self._survey, urn, values, self._use_from)
-        if not self._index.holds(document):
+        if not self._index.has_document(document):
             self._is_index_wrong = True
             yield Finding("search", str(urn), "its entry in the search index is not up to date")
         self._types[urn.entity_type] += 1
@@ -403,13 +411,13 @@ class _Checker:
             for name, value in analyse(self._vocabulary, document).facets:
                 self._facets.setdefault(name, Counter())[value] += 1
 
-    def _surplus(self, index: SearchEngine) -> Iterator[Finding]:
+    def _find_surplus_entries(self, index: SearchEngine) -> Iterator[Finding]:
         for urn in index.urns():
             if not self._survey.existing([urn]):
                 self._is_index_wrong = True
                 yield Finding("search", urn, "it is in the search index, but it does not exist")
 
-    def _asked(self, index: SearchEngine) -> Iterator[Finding]:
+    def _compare_searches(self, index: SearchEngine) -> Iterator[Finding]:
         """Compare the results of searches with the store: the number of entities of each type, the
         counts of facet values, and listings of everything in two orders."""
         for name in sorted(self._registry.entities):
@@ -429,10 +437,10 @@ class _Checker:
                         f"a search counts {count} with {value}, but {stored[value]} are stored"
                     )
                     yield Finding("search", f"the facet {facet.name}", problem)
-        yield from self._sorted(index, "urn")
-        yield from self._sorted(index, "name")
+        yield from self._compare_order(index, "urn")
+        yield from self._compare_order(index, "name")
 
-    def _sorted(self, index: SearchEngine, field: str) -> Iterator[Finding]:
+    def _compare_order(self, index: SearchEngine, field: str) -> Iterator[Finding]:
         query = SearchQuery(
             "*", None, Filter(), 0, _PAGE, facets=False, include_removed=True, sort=(SortBy(field),)
         )

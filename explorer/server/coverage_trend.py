@@ -5,7 +5,7 @@ the caller's thread and for at most ten seconds; the next request continues wher
 each dataset the days on which its counts changed are cached, some 200 bytes. From then on only
 datasets that the change log names are read again. The counts are not computed from the change log
 itself, because it may be trimmed and holds every other change too. If old versions are not kept,
-`retention.whole_since` says since when none is missing.
+`retention.complete_since` says since when none is missing.
 
 The trend covers the datasets that exist now, grouped as they are now. The counts of a day are those
 at its end (UTC), taken from the last version of each aspect written by then. Datasets that were
@@ -102,7 +102,7 @@ class _Counts:
 
     def __init__(self) -> None:
         self._read: dict[str, int] = {}
-        self._told: dict[str, bool] = {}
+        self._described_in: dict[str, bool] = {}
         self._removed = False
         self._schema = SchemaTexts()
         self._edited: frozenset[str] = frozenset()
@@ -122,7 +122,7 @@ class _Counts:
                 self._removed = _object(version.value).get("removed") is True
                 return
             case _:
-                self._told[name] = has_text(_object(version.value).get("description"))
+                self._described_in[name] = has_text(_object(version.value).get("description"))
                 return
         self._documented = self._schema.documented(self._edited)
 
@@ -130,8 +130,8 @@ class _Counts:
         """Return the current counts as those from a day on."""
         if self._removed:
             return CoverageDay(day, 0, 0, 0, 0)
-        is_told = any(self._told.values())
-        return CoverageDay(day, 1, int(is_told), self._schema.total, self._documented)
+        is_described = any(self._described_in.values())
+        return CoverageDay(day, 1, int(is_described), self._schema.total, self._documented)
 
 
 def _object(value: bytes) -> Mapping[str, object]:

@@ -186,7 +186,7 @@ def open_catalog(
         )
     store = open_store(data_dir, address)
     try:
-        _require_whole(store)
+        _require_no_migration(store)
         if index_from is not None and not (data_dir / INDEX / STATE).exists():
             fetch_index(
                 index_from.address, index_from.token, data_dir / INDEX, Vocabulary(registry), store
@@ -217,7 +217,7 @@ def open_catalog(
     return catalog
 
 
-def _require_whole(store: Store) -> None:
+def _require_no_migration(store: Store) -> None:
     """Raise `StorageFault` for a store into which a migration is still copying."""
     if store.problem is None and store.note(NOTE) is not None:
         raise StorageFault(
@@ -442,7 +442,7 @@ def _restore(data_dir: Path, file: Path) -> RestoreResult:
     try:
         tokens = file.with_name(TOKENS_FILE)
         if tokens.is_file() and not (data_dir / TOKENS_FILE).exists():
-            engine.copy_whole(tokens, data_dir / TOKENS_FILE)
+            engine.copy_file(tokens, data_dir / TOKENS_FILE)
         kept = engine.replace_file(draft, data_dir / FILE)
     except BaseException:
         draft.unlink(missing_ok=True)

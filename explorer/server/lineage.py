@@ -69,7 +69,7 @@ class Tables:
 
     def named(self, nodes: Sequence[int]) -> dict[int, KnownUrn]:
         """Return the entities that the handles stand for."""
-        urns, exist = self._store.known_urns(nodes)
+        urns, exist = self._store.urns_of_handles(nodes)
         return {
             node: KnownUrn(urn, urn.split(":", 3)[2], bool(exists))
             for node, urn, exists in zip(nodes, urns, exist, strict=True)
@@ -157,7 +157,7 @@ class ColumnGraph:
         _, nearby, _ = self._store.lineage(
             sorted(known.values()), upstream=self._upstream, limit=1_000_000
         )
-        neighbours, _ = self._store.known_urns(sorted(set(nearby)))
+        neighbours, _ = self._store.urns_of_handles(sorted(set(nearby)))
         jobs = [urn for urn in neighbours if urn.startswith(_JOB_URN)]
         sources = parents if self._upstream else self._declaring(frontier, _DOWNSTREAM_OF)
         for urns, aspect in ((sources, _DATASET), (jobs, _JOB)):
@@ -204,7 +204,7 @@ _PLATFORM = "platform"
 _STATUS = "status"
 # A filter on these fields alone is decided by the URN and the status of an entity, if the URN names
 # a platform.
-_TOLD = frozenset({ENTITY_TYPE, REMOVED, _PLATFORM})
+_URN_FIELDS = frozenset({ENTITY_TYPE, REMOVED, _PLATFORM})
 # The first part of their key is a namespace and not a platform.
 _NAMESPACED = frozenset({"mlFeature", "mlPrimaryKey"})
 _AT_ONCE = 500
@@ -237,7 +237,7 @@ class _Alternative:
     search: ResolvedSearch
     asks: bool
 
-    def takes(self, degree: int) -> bool:
+    def accepts(self, degree: int) -> bool:
         return all(_has_degree(one, degree) for one in self.degree)
 
     def furthest(self) -> int:
@@ -272,9 +272,9 @@ class LineageFilter:
         groups = (filter or Filter()).any_of or ((),)
         self._alternatives = [self._alternative(group, text) for group in groups]
         named = {one.field for group in groups for one in group if one.field != DEGREE}
-        self._told = not text and named <= _TOLD
+        self._is_decided_by_urn = not text and named <= _URN_FIELDS
         searches = tuple(one.search for one in self._alternatives)
-        self._verdicts = _told_verdicts(vocabulary, searches) if self._told else {}
+        self._verdicts = _verdict_cache(vocabulary, searches) if self._is_decided_by_urn else {}
 
     @property
     def furthest(self) -> int:
@@ -296,7 +296,7 @@ class LineageFilter:
         for at, one in enumerate(candidates):
             if self._types and one.entity_type not in self._types:
                 continue
-            open_to = [way for way in self._alternatives if way.takes(one.degree)]
+            open_to = [way for way in self._alternatives if way.accepts(one.degree)]
             if any(not way.asks for way in open_to):
                 wanted[at] = True
             elif open_to:
@@ -309,7 +309,7 @@ class LineageFilter:
             for at in chunk:
                 verdict = verdicts.get(candidates[at].urn, ())
                 wanted[at] = any(
-                    passes and way.takes(candidates[at].degree)
+                    passes and way.accepts(candidates[at].degree)
                     for way, passes in zip(self._alternatives, verdict, strict=False)
                 )
         return wanted, True
@@ -332,7 +332,7 @@ class LineageFilter:
 
     def _judge(self, store: Store, urns: Sequence[str]) -> dict[str, _Verdict]:
         """Return which alternatives each entity matches, leaving out criteria on the degree."""
-        if not self._told:
+        if not self._is_decided_by_urn:
             return self._read(store, urns)
         removed = find_removed(store, urns)
         # The platform is in the first part of the key; parsing every URN would cost the most.
@@ -340,7 +340,7 @@ class LineageFilter:
         told = {key: self._verdicts[key] for key in alike.values() if key in self._verdicts}
         unknown = {key: text for text, key in alike.items() if key not in told}
         if unknown:
-            told |= self._told_of(unknown)
+            told |= self._verdicts_from_urns(unknown)
             if len(self._verdicts) < _MOST_TOLD:
                 self._verdicts |= told
         found: dict[str, _Verdict] = {}
@@ -353,7 +353,7 @@ class LineageFilter:
                 found[text] = verdict
         return found | self._read(store, unclear)
 
-    def _told_of(self, asked: Mapping[_Alike, str]) -> dict[_Alike, _Verdict | None]:
+    def _verdicts_from_urns(self, asked: Mapping[_Alike, str]) -> dict[_Alike, _Verdict | None]:
         """Return the verdicts that follow from the URNs and the removals; None where the URN names
         no platform, so the aspects must be read."""
         values: dict[Urn, dict[str, Any]] = {}
@@ -837,7 +837,7 @@ def _candidates(walked: WalkResult[N], named: Mapping[N, KnownUrn]) -> list[Cand
 
 
 @lru_cache(maxsize=64)
-def _told_verdicts(
+def _verdict_cache(
     vocabulary: Vocabulary, searches: tuple[ResolvedSearch, ...]
 ) -> dict[_Alike, _Verdict | None]:
     """Return the cache of verdicts for these searches. The same searches get the same dictionary,

@@ -334,7 +334,7 @@ class Projection:
             part = below[begin : begin + _MOVED_PART]
             if self._ending.is_set():
                 return
-            self._store.write(partial(_derive_anew, part)).result()
+            self._store.write(partial(_mark_stale, part)).result()
         if not noted or self._ending.is_set():
             return
         # The note can be removed once the index has the updates on disk.
@@ -385,7 +385,7 @@ class Projection:
         for at in range(0, len(changed), _MOVED_PART):
             if self._ending.is_set():
                 return 0
-            self._store.write(partial(_derive_anew, changed[at : at + _MOVED_PART])).result()
+            self._store.write(partial(_mark_stale, changed[at : at + _MOVED_PART])).result()
         if left or noted:
             self._store.write(partial(_note_use, self._use_note, begin)).result()
         return len(changed)
@@ -479,7 +479,7 @@ def _note_use(note: str, begin: int, transaction: Transaction) -> None:
     transaction.set_note(note, str(begin))
 
 
-def _derive_anew(urns: Iterable[str], transaction: Transaction) -> None:
+def _mark_stale(urns: Iterable[str], transaction: Transaction) -> None:
     transaction.changes.stale.update(urns)
 
 

@@ -125,11 +125,11 @@ def without_references(
     return value
 
 
-class _Gone:
+class _Removed:
     """A marker in place of a value that cannot exist without the reference that it contained."""
 
 
-_GONE = _Gone()
+_GONE = _Removed()
 
 
 class _Pruner:

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 __all__ = [
     "LEAST_DOCUMENT_DAYS",
     "Retention",
+    "complete_since",
     "trim_documents",
     "trim_versions",
-    "whole_since",
 ]
 
 LEAST_DOCUMENT_DAYS: Final = 31
@@ -50,7 +50,7 @@ def trim_versions(store: "Store", keep: int, is_ended: Callable[[], bool]) -> in
     def trim(transaction: "Transaction", after: int) -> "Trimmed":
         trimmed = transaction.trim_versions(keep, after, _ENTITIES)
         if trimmed.since:
-            since = whole_since(transaction)
+            since = complete_since(transaction)
             for aspect, millis in trimmed.since.items():
                 since[aspect] = max(millis, since.get(aspect, millis))
             transaction.set_note(_SINCE, orjson.dumps(since).decode())
@@ -91,7 +91,7 @@ def _trim_all(
     return gone
 
 
-def whole_since(reader: "Reader", aspects: Collection[str] | None = None) -> dict[str, int]:
+def complete_since(reader: "Reader", aspects: Collection[str] | None = None) -> dict[str, int]:
     """Return, by aspect, the time since which all versions are still stored, in milliseconds since
     1970; of all aspects or the given ones. Aspects that have never lost a version are left out."""
     note = reader.note(_SINCE)

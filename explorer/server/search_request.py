@@ -186,7 +186,7 @@ def leave_out_unlisted(query: SearchQuery, vocabulary: Vocabulary) -> SearchQuer
     registry = vocabulary.registry
     unlisted = (name for name, entity in registry.entities.items() if not entity.listed)
     listed = [Criterion(ENTITY_TYPE, (*_UNLISTED, *unlisted), negated=True)]
-    if vocabulary.meant_by(_SYSTEM, vocabulary.known(None)):
+    if vocabulary.fields_named(_SYSTEM, vocabulary.known_fields(None)):
         listed.append(Criterion(_SYSTEM, ("true",), negated=True))
     groups = asked.any_of or ((),)
     return replace(query, filter=Filter(tuple((*group, *listed) for group in groups)))
@@ -211,14 +211,14 @@ def forgive_query(query: SearchQuery, vocabulary: Vocabulary) -> SearchQuery:
     A filter finds nothing by such a field. Sorts by unknown fields and by structured properties are
     ignored.
     """
-    known = _known(query.entity_types, vocabulary)
+    known = _known_fields(query.entity_types, vocabulary)
     return replace(
         query,
         filter=drop_unknown_fields(query.filter, query.entity_types, vocabulary),
         sort=tuple(
             one
             for one in query.sort
-            if (meant := vocabulary.meant_by(one.field, known))
+            if (meant := vocabulary.fields_named(one.field, known))
             and not vocabulary.trait(meant[0]).mixed
         ),
     )
@@ -234,10 +234,10 @@ def drop_unknown_fields(
 
     Fields that the entity types have, and those in `others`, are unchanged.
     """
-    known = _known(entity_types, vocabulary)
+    known = _known_fields(entity_types, vocabulary)
 
     def forgiven(one: Criterion) -> Criterion:
-        if one.field in others or vocabulary.meant_by(one.field, known):
+        if one.field in others or vocabulary.fields_named(one.field, known):
             return one
         # Every entity has a URN, so these criteria match nothing, or everything.
         missing = one.condition == "IS_NULL" or (not one.values and one.condition != "EXISTS")
@@ -246,6 +246,6 @@ def drop_unknown_fields(
     return Filter(tuple(tuple(map(forgiven, group)) for group in asked.any_of))
 
 
-def _known(entity_types: Sequence[str] | None, vocabulary: Vocabulary) -> frozenset[str]:
+def _known_fields(entity_types: Sequence[str] | None, vocabulary: Vocabulary) -> frozenset[str]:
     kept = (name for name in entity_types or () if name in vocabulary.registry.entities)
-    return vocabulary.known(tuple(sorted(set(kept))) or None)
+    return vocabulary.known_fields(tuple(sorted(set(kept))) or None)

@@ -624,7 +624,7 @@ class Ledger:
         upstream, downstream = self._store.lineage_pairs()
         counts = count_downstream(zip(upstream, downstream, strict=True))
         handles = list(counts)
-        names, _ = self._store.known_urns(handles)
+        names, _ = self._store.urns_of_handles(handles)
         for entry in self._entries.values():
             entry.downstream = 0
         for handle, urn in zip(handles, names, strict=True):

@@ -246,10 +246,10 @@ def _passes(document: dict[str, Any], filtered_by: Filter) -> bool:
 
 def _meets(document: dict[str, Any], criterion: Criterion) -> bool:
     found = reach(document, criterion.field)
-    return any(_holds(value, criterion) for value in found or [None]) != criterion.negated
+    return any(_value_matches(value, criterion) for value in found or [None]) != criterion.negated
 
 
-def _holds(value: Any, criterion: Criterion) -> bool:
+def _value_matches(value: Any, criterion: Criterion) -> bool:
     """Return whether one value of a document meets a criterion, ignoring its negation. None stands
     for a document without a value in the field."""
     asked = criterion.values

@@ -146,11 +146,11 @@ class Database:
         self._given = engine
         self._written = self._parse(location)
         self._url = self._parse(_VARIABLE.sub(_variable, location))
-        password = password or (None if self._url.password else self._kept_password())
+        password = password or (None if self._url.password else self._stored_password())
         if password and self._dialect != "sqlite":
             self._url = self._url.set(password=password)
 
-    def _kept_password(self) -> str | None:
+    def _stored_password(self) -> str | None:
         if self._dialect == "sqlite":
             return None
         found = os.environ.get(PASSWORD_VARIABLE) or None
@@ -177,7 +177,7 @@ class Database:
             forget_in_keyring(self._account, _IN_KEYRING)
 
     @property
-    def takes_password(self) -> bool:
+    def needs_password(self) -> bool:
         """Whether the database needs a sign-in; an SQLite file does not."""
         return self._dialect != "sqlite"
 
@@ -212,7 +212,7 @@ class Database:
         return location.replace("%24%7B", "${").replace("%7D", "}")
 
     @property
-    def holds_secret(self) -> bool:
+    def contains_secret(self) -> bool:
         """Whether the given URL contains a secret that `location` leaves out."""
         return self._dialect != "sqlite" and self._parse(self.location) != self._written
 

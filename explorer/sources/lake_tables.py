@@ -101,8 +101,8 @@ def describe_delta(
         actions: Any = table.get_add_actions(flatten=True)
         listed = {name: actions.column(name).to_pylist() for name in actions.column_names}
     except (DeltaError, OSError, ValueError, KeyError) as error:
-        raise InvalidFile(f"its Delta log cannot be read: {_said(error)}") from error
-    counts = [_whole(one) for one in listed.get("num_records", ())]
+        raise InvalidFile(f"its Delta log cannot be read: {_error_text(error)}") from error
+    counts = [_optional_int(one) for one in listed.get("num_records", ())]
     deleted = listed.get("deletion_vector.cardinality", ())
     sizes = listed.get("size_bytes", ())
     statistics = _Statistics(options, counts)
@@ -233,7 +233,7 @@ def _columns(
         comment = one.get("doc") or (one.get("metadata") or {}).get("comment")
         yield ColumnDefinition(
             path,
-            _written(kind),
+            _format_type(kind),
             _model_type(kind),
             bool(is_nullable),
             read_text(comment),
@@ -250,19 +250,21 @@ def _fields(kind: Any) -> Sequence[Mapping[str, Any]]:
     return found or ()
 
 
-def _written(kind: Any) -> str:
+def _format_type(kind: Any) -> str:
     """Return a type as SQL text, such as `array<struct<x: int>>`."""
     if not isinstance(kind, Mapping):
         return str(kind)
     match kind.get("type"):
         case "struct":
-            inner = (f"{one['name']}: {_written(one['type'])}" for one in kind.get("fields") or ())
+            inner = (
+                f"{one['name']}: {_format_type(one['type'])}" for one in kind.get("fields") or ()
+            )
             return f"struct<{', '.join(inner)}>"
         case "map":
             key, value = kind.get("key", kind.get("keyType")), kind.get("value")
-            return f"map<{_written(key)}, {_written(value or kind.get('valueType'))}>"
+            return f"map<{_format_type(key)}, {_format_type(value or kind.get('valueType'))}>"
         case name:
-            return f"{name}<{_written(kind.get('element', kind.get('elementType')))}>"
+            return f"{name}<{_format_type(kind.get('element', kind.get('elementType')))}>"
 
 
 def _model_type(kind: Any) -> str:
@@ -270,7 +272,7 @@ def _model_type(kind: Any) -> str:
     return _KINDS.get(re.split(r"[(\[<]", name, maxsplit=1)[0], "Null")
 
 
-def _whole(value: Any) -> int | None:
+def _optional_int(value: Any) -> int | None:
     return None if value is None else int(value)
 
 
@@ -280,7 +282,7 @@ def _text(value: Any) -> str:
     return value.isoformat() if isinstance(value, date | datetime) else str(value)[:200]
 
 
-def _said(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     """Return the message of a library's error on one line, at most 300 characters, without links to
     its documentation."""
     said = " ".join(_PYDANTIC.sub("", str(error)).split())
@@ -307,7 +309,7 @@ def describe_iceberg(
             io.BytesIO(storage.read(file)), compression=Compressor.get_compressor(file)
         )
     except (ValidationError, ValueError, OSError, EOFError, zlib.error, KeyError) as error:
-        raise InvalidFile(f"its Iceberg metadata cannot be read: {_said(error)}") from error
+        raise InvalidFile(f"its Iceberg metadata cannot be read: {_error_text(error)}") from error
     schema, spec = metadata.schema(), metadata.spec()
     columns = list(_columns(orjson.loads(schema.model_dump_json())["fields"]))
     snapshot = metadata.current_snapshot()
@@ -334,7 +336,7 @@ def describe_iceberg(
         try:
             files = _data_files(storage, metadata, folder)
         except Exception as error:  # noqa: BLE001 - a damaged manifest raises anything
-            reason = f"no statistics: its manifests cannot be read: {_said(error)}"
+            reason = f"no statistics: its manifests cannot be read: {_error_text(error)}"
     statistics = _Statistics(options, [one.record_count for one in files])
     for column in columns if files and rows is not None else ():
         _add_bounds(statistics, column, schema, files)

@@ -295,7 +295,7 @@ def _is_measured(aspect: str) -> bool:
     return known is not None and known.timeseries
 
 
-def _is_whole(one: Proposal, aspect: str) -> bool:
+def _is_full_value(one: Proposal, aspect: str) -> bool:
     return one.aspect == aspect and one.change != "PATCH"
 
 
@@ -306,7 +306,7 @@ def _drift(
         yield DriftEntry(str(urn), "table new")
     elif effect == "back":
         yield DriftEntry(str(urn), "table back")
-    schema = next((one.value for one in changes if _is_whole(one, "schemaMetadata")), None)
+    schema = next((one.value for one in changes if _is_full_value(one, "schemaMetadata")), None)
     if stored is not None and schema is not None:
         yield from schema_changes(urn, stored.raw("schemaMetadata"), schema)
 
@@ -423,7 +423,7 @@ def _differences(
     kept = set(last.aspects).intersection(unread) if last else set[str]()
     aspects = tuple(sorted({one.aspect for one in proposals} | kept))
     upserted = (one for one in proposals if one.change == "UPSERT")
-    given = (text for one in upserted for text in _given(one.aspect, one.value))
+    given = (text for one in upserted for text in _elements_by_key(one.aspect, one.value))
     noted = SeenEntity(aspects, checksum, frozenset(given))
     if last and stored:
         # Aspects that the source no longer has: a view that became a table has no definition.
@@ -474,7 +474,7 @@ def _plain(value: Any) -> Any:
     return [_plain(part) for part in value] if isinstance(value, list) else value
 
 
-def _given(aspect: str, value: Any) -> dict[str, Any]:
+def _elements_by_key(aspect: str, value: Any) -> dict[str, Any]:
     """Return the elements of a list that people also add to, by a text that identifies each; empty
     for any other aspect."""
     if aspect not in _SHARED or not value:
@@ -495,8 +495,10 @@ def _with_shared(
     if aspect not in _SHARED:
         return value
     name, _ = _SHARED[aspect]
-    there = _given(aspect, held)
-    added = [one for key, one in _given(aspect, value).items() if key not in {*there, *before}]
+    there = _elements_by_key(aspect, held)
+    added = [
+        one for key, one in _elements_by_key(aspect, value).items() if key not in {*there, *before}
+    ]
     if not added:
         return None
     return {**(held or value), name: [*((held or {}).get(name) or ()), *added]}
@@ -536,7 +538,7 @@ def run_source(
         if one.aspect in merged and one.change == "UPSERT"
     }
     try:
-        for part in _parts(_whole_entities(changes), _BATCH):
+        for part in _parts(_entity_batches(changes), _BATCH):
             batch = [one for group in part for one in group]
             report = catalog.ingest_batch(_merged_again(catalog, plan, own, batch))
             written += report.written
@@ -593,7 +595,7 @@ def _merged_again(
     return found
 
 
-def _whole_entities(changes: Sequence[Proposal]) -> Iterator[list[Proposal]]:
+def _entity_batches(changes: Sequence[Proposal]) -> Iterator[list[Proposal]]:
     for _, group in groupby(changes, key=lambda one: one.urn):
         yield list(group)
 

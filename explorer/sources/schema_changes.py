@@ -572,7 +572,7 @@ def _compare_contracts(
         if not file.endswith((".yml", ".yaml")):
             continue
         try:
-            old, new = (_types_said(commit.text(file)) for commit in commits)
+            old, new = (_declared_types(commit.text(file)) for commit in commits)
         except (InvalidInput, NotUnderstood) as error:
             found.skipped.append(SkippedPart(file, str(error)))
             continue
@@ -585,7 +585,7 @@ def _compare_contracts(
                 found.changes.append(change)
 
 
-def _types_said(text: str | None) -> dict[tuple[str, str], str]:
+def _declared_types(text: str | None) -> dict[tuple[str, str], str]:
     """Return the declared column types in a properties file by (model, column), also for seeds and
     snapshots."""
     value = load(text) if text else {}

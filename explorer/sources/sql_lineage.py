@@ -174,7 +174,7 @@ class KnownTables:
                 path
                 for path in found
                 if len(path) - len(named) <= len(at)
-                and _lies_in(tuple(part.casefold() for part in path[: -len(named)]), folded)
+                and _is_in(tuple(part.casefold() for part in path[: -len(named)]), folded)
             ]
             if len(same) == 1:
                 return same[0], True
@@ -192,17 +192,17 @@ def _steps(path: Path, given: int, near: Path) -> int | None:
     if len(near) > depth:
         # A table that a script created may lack the outer names, and some platforms have no
         # schemas.
-        return 0 if any(_lies_in(container, one) for one in (near[:depth], near[-depth:])) else None
+        return 0 if any(_is_in(container, one) for one in (near[:depth], near[-depth:])) else None
     for step in range(depth - len(near) + 1):
         places = [near]
         if step + len(near) == depth and (step == 0 or len(near) > 1):
             places += [(*near[:-1], name) for name in _DEFAULT_SCHEMAS]
-        if step < len(container) and any(_lies_in(container[step:], one) for one in places):
+        if step < len(container) and any(_is_in(container[step:], one) for one in places):
             return step
     return None
 
 
-def _lies_in(container: Path, near: Path) -> bool:
+def _is_in(container: Path, near: Path) -> bool:
     return all(not known or known == part for part, known in zip(container, near, strict=False))
 
 

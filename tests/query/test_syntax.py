@@ -287,7 +287,7 @@ def test_unknown_fields_pass_when_they_are_let() -> None:
 
 
 def test_every_field_that_the_service_takes_is_taken() -> None:
-    known = Vocabulary(REGISTRY).known(None)
+    known = Vocabulary(REGISTRY).known_fields(None)
     assert known
     for name in known | {f"{one}.keyword" for one in known}:
         assert one(f"{name}:*").field == name

@@ -15,7 +15,7 @@ from explorer.server.app import Service
 from explorer.server.catalog import CatalogEngine
 from explorer.server.consistency import Finding, check
 from explorer.server.coverage_trend import DAY_MILLIS
-from explorer.server.retention import Retention, trim_documents, trim_versions, whole_since
+from explorer.server.retention import Retention, complete_since, trim_documents, trim_versions
 from explorer.server.store import SurveyedStore
 
 NOW_DAY = int(time.time() * 1000) // DAY_MILLIS
@@ -148,7 +148,7 @@ def test_coverage_over_time_begins_where_no_version_is_missing(
     assert trim_versions(catalog.store, 1, never) == 2
     # The text of 15 days ago went with that of 20: it held until 10 days ago.
     begin = NOW_DAY - 10
-    assert whole_since(catalog.store)["editableDatasetProperties"] // DAY_MILLIS == begin
+    assert complete_since(catalog.store)["editableDatasetProperties"] // DAY_MILLIS == begin
     trimmed = trend(address)
     assert trimmed["sinceMillis"] == begin * DAY_MILLIS
     at = whole["days"].index(begin * DAY_MILLIS)

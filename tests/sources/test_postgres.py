@@ -130,7 +130,7 @@ def test_a_wrong_password_is_told_and_never_shown(
         source.read(quiet)
     assert "wrong" not in str(caught.value)
     assert source.location == f"postgresql+psycopg://ann@{server}/shop"
-    assert source.holds_secret
+    assert source.contains_secret
     monkeypatch.setenv(PASSWORD_VARIABLE, "right")
     assert Database(source.location, SourceOptions()).read(quiet).kinds["table"] == 4
 
@@ -154,7 +154,7 @@ def test_an_address_is_kept_without_the_secrets_in_its_parameters(
 ) -> None:
     monkeypatch.setenv("PW", "x")
     source = Database(given, SourceOptions())
-    assert source.holds_secret == (location is not None)
+    assert source.contains_secret == (location is not None)
     assert unquote(source.location) == unquote(location or given)
     assert "hidden" not in source.location
 
@@ -172,7 +172,7 @@ def test_a_password_in_a_variable_is_kept_as_its_name(
     address = f"postgresql+psycopg://ann:${{SHOP_PASSWORD}}@{server}/shop"
     source = Database(address, SourceOptions(schemas=("sales",)))
     assert source.location == address
-    assert not source.holds_secret
+    assert not source.contains_secret
     assert source.read(quiet).kinds["table"] == 1
 
 

@@ -222,7 +222,7 @@ def add(
             _print_plan(plan, is_result=False)
         if asks and not click.confirm("Add this?", default=True, err=True):
             raise click.Abort
-        if getattr(source, "holds_secret", False) and not keyring:
+        if getattr(source, "contains_secret", False) and not keyring:
             note(
                 "the password in the address is not kept: before catalog sources run, set "
                 "CATALOG_SOURCE_PASSWORD, or add it with ${NAME} in its place"
@@ -497,7 +497,7 @@ def _with_password(source: "Source", location: str, options: "SourceOptions") ->
     from explorer.sources.database import PASSWORD_VARIABLE, Database
     from explorer.sources.location import open_source
 
-    if not isinstance(source, Database) or not source.takes_password:
+    if not isinstance(source, Database) or not source.needs_password:
         raise click.UsageError("--keyring keeps the password of a database; this has none")
     if source.has_password:
         return source

@@ -372,12 +372,12 @@ class DocumentCache:
 
     def __init__(self, schema: GraphQLSchema) -> None:
         self._schema = schema
-        self._kept: ByteCache[str, ParsedDocument] = ByteCache(_KEPT_BYTES, _LARGEST_BYTES)
-        self._came_once: ByteCache[int, bool] = ByteCache(_LONG_REMEMBERED, 1)
+        self._cached: ByteCache[str, ParsedDocument] = ByteCache(_KEPT_BYTES, _LARGEST_BYTES)
+        self._requested_once: ByteCache[int, bool] = ByteCache(_LONG_REMEMBERED, 1)
 
-    def known(self, text: str) -> ParsedDocument | None:
+    def cached(self, text: str) -> ParsedDocument | None:
         """Return the cached document of a text, None if it is not cached."""
-        return self._kept.get(text)
+        return self._cached.get(text)
 
     def read(self, text: str) -> ParsedDocument:
         """Return the parsed and validated document of a text, and cache it; a long text is cached
@@ -402,10 +402,10 @@ class DocumentCache:
             raise Rejected((_too("deep", MAX_DEPTH),), "InvalidSyntax") from error
         if errors:
             raise Rejected(tuple(errors), "ValidationError")
-        if len(text) <= _LONG_KEPT or self._came_once.get(hash(text)):
-            self._kept.put(text, document, len(text) * _BYTES_PER_CHARACTER)
+        if len(text) <= _LONG_KEPT or self._requested_once.get(hash(text)):
+            self._cached.put(text, document, len(text) * _BYTES_PER_CHARACTER)
         else:
-            self._came_once.put(hash(text), value=True, size_bytes=1)
+            self._requested_once.put(hash(text), value=True, size_bytes=1)
         return document
 
 
@@ -668,7 +668,7 @@ class Executor:
         return body
 
     async def _document(self, query: str) -> ParsedDocument:
-        document = self._documents.known(query)
+        document = self._documents.cached(query)
         if document is None:
             reader = self._long_reader if len(query) > _LONG else self._reader
             loop = asyncio.get_running_loop()

@@ -394,11 +394,11 @@ def update_description(tx: EditTransaction, given: Given) -> None:
         tx.change_column(urn, path, lambda info: {**info, "description": text})
         return
     aspect, field = DESCRIBED[urn.entity_type]
-    begun: Given = {} if tx.read(urn, aspect) else _begun(urn)
+    begun: Given = {} if tx.read(urn, aspect) else _required_fields(urn)
     tx.write(urn, aspect, {**begun, field: text})
 
 
-def _begun(urn: Urn) -> dict[str, str]:
+def _required_fields(urn: Urn) -> dict[str, str]:
     """Return the required fields of the aspect that holds an entity's description."""
     match urn.entity_type:
         case "tag" | "domain":

@@ -310,8 +310,8 @@ async def _aggregate(_root: Any, info: Info, **given: Any) -> Given:
     page = await info.context.catalog.offload(index.search, query)
     # The request may name a structured property's field in DataHub's spelling; the answer repeats
     # that name.
-    fields = index.vocabulary.known(tuple(sorted(types)) or None)
-    meant = {one: name for name in own for one in index.vocabulary.meant_by(name, fields)}
+    fields = index.vocabulary.known_fields(tuple(sorted(types)) or None)
+    meant = {one: name for name in own for one in index.vocabulary.fields_named(name, fields)}
     facets = _facets(info, page.facets, arguments.get("searchFlags") or {}, wanted=tuple(meant))
     named = [{**one, "field": meant.get(one["field"], one["field"])} for one in facets]
     return {"facets": [one for one in named if not wanted or one["field"] in wanted]}
@@ -397,7 +397,7 @@ def _facets(
             "displayName": facet.label,
             "entity": str(own[facet.name].urn) if facet.name in own else None,
             "aggregations": [
-                {"value": _spoken(facet.name, value), "count": count, "entity": value}
+                {"value": _facet_value(facet.name, value), "count": count, "entity": value}
                 for value, count in list(facet.counts.items())[:most]
             ],
         }
@@ -405,7 +405,7 @@ def _facets(
     ]
 
 
-def _spoken(field: str, value: str) -> str:
+def _facet_value(field: str, value: str) -> str:
     return entity_type_symbol(value) if field == _ENTITY_TYPE else value
 
 

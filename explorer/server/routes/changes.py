@@ -252,7 +252,7 @@ class ChangeRoutes(Routes):
         floor = (await self._catalog.offload(self._catalog.store.log_bounds)).floor
         after = _number(request, "after", floor, _MAX_OFFSET)
         if limit:
-            _check_kept(after, floor)
+            _check_retained(after, floor)
         body = await self._catalog.offload(self._page, after, limit, _read_filter(request))
         return JsonResponse(body)
 
@@ -315,7 +315,7 @@ class ChangeRoutes(Routes):
             after = _number(request, "after", 0, _MAX_OFFSET)
         else:
             after = (await self._catalog.offload(self._catalog.store.log_bounds)).head
-        _check_kept(after, (await self._catalog.offload(self._catalog.store.log_bounds)).floor)
+        _check_retained(after, (await self._catalog.offload(self._catalog.store.log_bounds)).floor)
         # The headers tell proxies not to buffer the response, which would delay the events.
         headers = {"cache-control": "no-store", "x-accel-buffering": "no", "content-type": _EVENTS}
         return StreamingResponse(
@@ -359,7 +359,7 @@ async def _events(
                 sent = at
 
 
-def _check_kept(after: int, floor: int) -> None:
+def _check_retained(after: int, floor: int) -> None:
     """Raise `RequestRefusal` (410) if rows after an offset have been dropped."""
     if after < floor:
         raise RequestRefusal(

@@ -23,7 +23,7 @@ from explorer.server.restli import (
     Routes,
     ValueResponse,
 )
-from explorer.server.retention import whole_since
+from explorer.server.retention import complete_since
 from explorer.server.routes.parameters import COUNT, FILTER, START
 from explorer.server.search.query import SearchQuery
 from explorer.server.search_request import forgive_query, read_filter
@@ -193,7 +193,7 @@ class StewardshipRoutes(Routes):
             histories = [(known[urn], keys) for urn, keys in meant if urn in known]
             since = min((one[0].day for one, _ in histories if one), default=None)
             if since is not None:
-                trimmed = whole_since(self._catalog.store, ASPECTS).values()
+                trimmed = complete_since(self._catalog.store, ASPECTS).values()
                 since = min(today, max([since, *(at // DAY_MILLIS for at in trimmed)]))
             first = max(today - days + 1, today if since is None else since)
             shown = sorted(range(today, first - 1, -step))

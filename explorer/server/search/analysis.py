@@ -357,9 +357,9 @@ def _date_millis(text: str) -> float | None:
     return moment.timestamp() * 1000
 
 
-def _called(document: Document) -> tuple[Scalar, ...]:
+def _display_names(document: Document) -> tuple[Scalar, ...]:
     found: dict[Scalar, None] = {document.name: None} if document.name else {}
-    for name in fields.CALLED:
+    for name in fields.NAME_FIELDS:
         found.update(dict.fromkeys(document.fields.get(name, ())))
     return tuple(found)
 
@@ -368,7 +368,7 @@ _VIRTUAL: dict[str, Callable[[Document], tuple[Scalar, ...]]] = {
     fields.URN: lambda document: (document.urn,),
     fields.ENTITY_TYPE: lambda document: (document.entity_type,),
     fields.REMOVED: lambda document: (document.removed,),
-    fields.DISPLAY: _called,
+    fields.DISPLAY: _display_names,
     fields.USE: lambda document: (float(document.usage),),
 }
 

@@ -73,7 +73,9 @@ class EntryWorker:
             make_entry(self._terms, self._vocabulary, document)
             if values is None
             else self._terms.entry(values)
-            for document, values in zip(documents, self._asked(documents), strict=True)
+            for document, values in zip(
+                documents, self._values_from_process(documents), strict=True
+            )
         ]
 
     def close(self) -> None:
@@ -92,7 +94,9 @@ class EntryWorker:
             except subprocess.TimeoutExpired:
                 process.kill()
 
-    def _asked(self, documents: Sequence[Document]) -> Sequence[dict[str, Any] | None]:
+    def _values_from_process(
+        self, documents: Sequence[Document]
+    ) -> Sequence[dict[str, Any] | None]:
         """Return the values of entries as the other process made them, `None` for one that is to be
         made here."""
         here = [None] * len(documents)

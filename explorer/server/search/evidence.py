@@ -20,7 +20,7 @@ from explorer.server.search.analysis import (
     word_line,
 )
 from explorer.server.search.document import Document, Scalar
-from explorer.server.search.fields import CALLED, DISPLAY, URN, Trait, Vocabulary
+from explorer.server.search.fields import DISPLAY, NAME_FIELDS, URN, Trait, Vocabulary
 from explorer.server.search.query import (
     NOTHING,
     And,
@@ -35,7 +35,7 @@ from explorer.server.search.query import (
     all_of,
 )
 
-__all__ = ["Evidence", "called", "has_word", "is_called"]
+__all__ = ["Evidence", "has_name", "has_word", "name_query"]
 
 
 def has_word(word: Word, *, exact: bool) -> Callable[[Iterable[str]], bool]:
@@ -66,7 +66,7 @@ def like(node: Wildcard) -> Callable[[str], bool]:
 def _needles(word: Word, *, exact: bool) -> tuple[str, tuple[str, ...]]:
     end = " " if exact else ""
     parts = tuple(f" {part}{end}" for part in word.parts) if len(word.parts) > 1 else ()
-    return f" {word.whole}{end}", parts
+    return f" {word.text}{end}", parts
 
 
 # People are searched for by parts of their names, anything else by its whole name.
@@ -74,18 +74,18 @@ _PEOPLE = frozenset({"corpuser", "corpGroup"})
 _MOST_WORDS = 16
 
 
-def called(types: Collection[str], how: How, text: str) -> Node:
-    """Return the query for entities of some types that may have a name; see `is_called`."""
+def name_query(types: Collection[str], how: How, text: str) -> Node:
+    """Return the query for entities of some types that may have a name; see `has_name`."""
     words = _words(types, how, text)
     if words is None:
         return Value(DISPLAY, how, needle(Trait(DISPLAY, "text"), text))
     return all_of(words) if words else NOTHING
 
 
-def is_called(
+def has_name(
     types: Collection[str], how: How, text: str, document: Document, vocabulary: Vocabulary
 ) -> bool:
-    """Return whether an entity that the query of `called` found has the name.
+    """Return whether an entity found by the query of `name_query` has the name.
 
     Where names are compared for equality, people and groups need every word of the text as a whole
     word of one of their names; other entities found always have it.
@@ -116,14 +116,14 @@ class Evidence:
     """
 
     def __init__(self, node: Node, vocabulary: Vocabulary) -> None:
-        leaves = list(_asked(node))
+        leaves = list(_leaf_nodes(node))
         self._vocabulary = vocabulary
         self._compared: dict[str, list[Value]] = {}
         self._loose: dict[str, list[Value]] = {}
         for leaf in leaves:
             if isinstance(leaf, Value):
                 compared = self._loose if leaf.loose else self._compared
-                for name in CALLED if leaf.field == DISPLAY else (leaf.field,):
+                for name in NAME_FIELDS if leaf.field == DISPLAY else (leaf.field,):
                     compared.setdefault(name, []).append(leaf)
         self._searched = [leaf for leaf in leaves if not isinstance(leaf, Value)]
         self._like = {leaf: like(leaf) for leaf in leaves if isinstance(leaf, Wildcard)}
@@ -216,13 +216,15 @@ class Evidence:
                     if urn.startswith(leaf.urn) if name == URN else urn == leaf.urn:
                         return True
                 case Phrase():
-                    if any(f" {' '.join(words)} " in line for words in (leaf.words, leaf.wholes)):
+                    if any(
+                        f" {' '.join(words)} " in line for words in (leaf.words, leaf.joined_words)
+                    ):
                         return True
                 case Wildcard():
                     if self._like[leaf](line):
                         return True
                 case Word():
-                    if any(f" {part}" in line for part in (*leaf.parts, leaf.whole)):
+                    if any(f" {part}" in line for part in (*leaf.parts, leaf.text)):
                         return True
         return False
 
@@ -250,13 +252,13 @@ def _letters(leaf: Word | Wildcard | Phrase | PointedAt) -> tuple[str, ...]:
             return (leaf.urn,)
 
 
-def _asked(node: Node) -> Iterator[Word | Wildcard | Phrase | PointedAt | Value]:
+def _leaf_nodes(node: Node) -> Iterator[Word | Wildcard | Phrase | PointedAt | Value]:
     match node:
         case Word() | Wildcard() | Phrase() | PointedAt() | Value():
             yield node
         case And() | Or():
             for inner in node.nodes:
-                yield from _asked(inner)
+                yield from _leaf_nodes(inner)
         case _:
             pass
 
@@ -264,4 +266,4 @@ def _asked(node: Node) -> Iterator[Word | Wildcard | Phrase | PointedAt | Value]
 def _meets_any(leaves: Iterable[Value], value: Scalar, trait: Trait) -> bool:
     """Return whether a form of a value matches one of the leaves."""
     texts = forms(trait, value)
-    return any(leaf.holds(text) for leaf in leaves for text in texts)
+    return any(leaf.matches(text) for leaf in leaves for text in texts)

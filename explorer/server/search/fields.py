@@ -31,7 +31,7 @@ ENTITY_TYPE = "_entityType"
 REMOVED = "removed"
 # All names of an entity. Queries use `name` for it.
 DISPLAY = "_name"
-CALLED = ("name", "id", "editedName")
+NAME_FIELDS = ("name", "id", "editedName")
 # The fields of every entity, whatever its aspects.
 VIRTUAL = (URN, ENTITY_TYPE, REMOVED, DISPLAY, USE)
 
@@ -98,7 +98,7 @@ class Trait:
         """The number of characters by which two texts are ordered."""
         return min(self.cut, 64)
 
-    def is_whole(self, folded: str) -> bool:
+    def is_single_term(self, folded: str) -> bool:
         """Return whether the index keeps a text as one whole term."""
         return self.nature != "text" or len(folded) < self.cut
 
@@ -127,7 +127,7 @@ class Vocabulary:
         """The number of changes to the definitions of structured properties so far."""
         # Needed by every query, and mostly for the same types.
         self._facets = lru_cache(maxsize=256)(self._facets_of)
-        self._known = lru_cache(maxsize=256)(self._known_to)
+        self._known = lru_cache(maxsize=256)(self._known_fields_of)
         self._property_fields = lru_cache(maxsize=64)(self._property_fields_of)
         self.counting = lru_cache(maxsize=256)(self._counting_of)
         """The facet fields that count the values of these fields.
@@ -216,12 +216,12 @@ class Vocabulary:
         shown = {name: own[name].label for name in sorted(own) if own[name].is_facet}
         return {**self._facets(entity_types), **shown} if shown else self._facets(entity_types)
 
-    def known(self, entity_types: tuple[str, ...] | None) -> frozenset[str]:
+    def known_fields(self, entity_types: tuple[str, ...] | None) -> frozenset[str]:
         """Return every name that can be filtered by among the entity types."""
         own = self.property_fields(entity_types)
         return self._known(entity_types) | frozenset(own) if own else self._known(entity_types)
 
-    def meant_by(self, name: str, known: frozenset[str]) -> tuple[str, ...]:
+    def fields_named(self, name: str, known: frozenset[str]) -> tuple[str, ...]:
         """Return the known fields that a name stands for, itself first; empty if unknown."""
         name = name.removesuffix(".keyword")
         name = _OTHER_NAMES.get(name, name)
@@ -239,8 +239,8 @@ class Vocabulary:
         return (name, *_ALSO.get(name, ()))
 
     def resolve(self, name: str, known: frozenset[str]) -> tuple[str, ...]:
-        """Do the same as `meant_by`, but raise `UnknownName` for an unknown field."""
-        meant = self.meant_by(name, known)
+        """Do the same as `fields_named`, but raise `UnknownName` for an unknown field."""
+        meant = self.fields_named(name, known)
         if not meant:
             raise UnknownName("searchable field", name, known)
         return meant
@@ -308,7 +308,7 @@ class Vocabulary:
                 found[DOCUMENTED] = "Documented"
         return {name: label or name for name, label in found.items()}
 
-    def _known_to(self, entity_types: tuple[str, ...] | None) -> frozenset[str]:
+    def _known_fields_of(self, entity_types: tuple[str, ...] | None) -> frozenset[str]:
         found = set(_ALWAYS)
         for entity_type in self.registry.entities if entity_types is None else entity_types:
             for fields in self._declared[entity_type].values():

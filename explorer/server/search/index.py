@@ -40,7 +40,7 @@ from explorer.server.search.analysis import (
 from explorer.server.search.document import Document, FolderListing, FolderQuery, listed
 from explorer.server.search.engine import EngineFailed
 from explorer.server.search.entries import make_entry
-from explorer.server.search.evidence import Evidence, called, has_word, is_called
+from explorer.server.search.evidence import Evidence, has_name, has_word, name_query
 from explorer.server.search.fields import Vocabulary
 from explorer.server.search.index_result import IndexResult, SortedIndexResult
 from explorer.server.search.interface import IS_RENEWED
@@ -102,7 +102,7 @@ def _matching(
         IndexResult(part.searcher, terms, vocabulary, unranked, part.hidden, among)
         for part in parts
     )
-    return {urn_in_order(key) for result in results for key, _ in result.whole(0)}
+    return {urn_in_order(key) for result in results for key, _ in result.read_all(0)}
 
 
 # Words shorter than `_SHORTEST` are not corrected: too many words are similar. An edit is a letter
@@ -115,7 +115,7 @@ _MOST_DOCUMENTS = 60
 _RUN = re.compile(r"[^\W_]+")
 # The URN of a hit, the part of its score that comes from usage, its matched fields with values, and
 # their weights.
-_Told: TypeAlias = tuple[str, float, tuple[tuple[str, str], ...], tuple[float, ...]]
+_MatchDetails: TypeAlias = tuple[str, float, tuple[tuple[str, str], ...], tuple[float, ...]]
 
 
 class Spelling:
@@ -138,7 +138,7 @@ class Spelling:
                 found = [self._nearest(part) for part in word.parts]
                 if None in found:
                     return None
-                corrections[word.whole] = " ".join(filter(None, found))
+                corrections[word.text] = " ".join(filter(None, found))
         if not corrections:
             return None
 
@@ -327,7 +327,7 @@ class SearchIndex:
 
     def names(self, types: Sequence[str], how: How, text: str) -> tuple[str, ...]:
         kept = tuple(sorted(one for one in types if one in self._vocabulary.registry.entities))
-        node = called(kept, how, text)
+        node = name_query(kept, how, text)
         resolved = ResolvedSearch(
             node, node, (), kept, include_removed=True, sort=(SortField("urn"),)
         )
@@ -335,7 +335,7 @@ class SearchIndex:
             plan = self._plan(resolved, layers.view(), layers)
             documents = map(plan.document, plan.merged.page(0, _MOST_NAMED))
             return tuple(
-                one.urn for one in documents if is_called(kept, how, text, one, self._vocabulary)
+                one.urn for one in documents if has_name(kept, how, text, one, self._vocabulary)
             )
 
     def autocomplete(
@@ -379,9 +379,9 @@ class SearchIndex:
         with self._reading() as layers:
             return self._plan(resolved, layers.view(), layers).merged.total()
 
-    def holds(self, document: Document) -> bool:
+    def has_document(self, document: Document) -> bool:
         with self._reading() as layers:
-            return layers.holds(document)
+            return layers.has_document(document)
 
     def urns(self) -> Iterator[str]:
         with self._reading() as layers:
@@ -597,13 +597,13 @@ class SearchIndex:
                 self._plans.put(plan.resolved, plan, size)
 
     def _hits(self, found: Sequence[FoundDocument], plan: Plan) -> tuple[SearchHit, ...]:
-        told: list[_Told]
+        details: list[_MatchDetails]
         if plan.evidence.is_empty:
             # No matched fields to show, so the documents need not be read.
             uses = zip(plan.urns(found), plan.uses(found), strict=True)
-            told = [(urn, use, (), ()) for urn, use in uses]
+            details = [(urn, use, (), ()) for urn, use in uses]
         else:
-            told = [self._told(plan.document(one), plan.evidence) for one in found]
+            details = [self._match_details(plan.document(one), plan.evidence) for one in found]
         resolved = plan.resolved
         return tuple(
             SearchHit(
@@ -614,10 +614,10 @@ class SearchIndex:
                 reason(resolved.steps, one.step, self._vocabulary.strong),
                 use,
             )
-            for one, (urn, use, matched, weights) in zip(found, told, strict=True)
+            for one, (urn, use, matched, weights) in zip(found, details, strict=True)
         )
 
-    def _told(self, document: Document, evidence: Evidence) -> _Told:
+    def _match_details(self, document: Document, evidence: Evidence) -> _MatchDetails:
         matched = evidence.of(document)
         return document.urn, use_of(document.usage), matched, evidence.weights(document, matched)
 

@@ -105,7 +105,7 @@ class Translator:
             case Everything():
                 return _Query.all_query()
             case Phrase():
-                return either([self._phrase(words) for words in {node.words, node.wholes}])
+                return either([self._phrase(words) for words in {node.words, node.joined_words}])
             case PointedAt():
                 named = self._value(Value(URN, "prefix", node.urn))
                 return either([named, self._term("refers", node.urn)])
@@ -148,7 +148,7 @@ class Translator:
                 return self._has("calling", step.joined)
             case InName() if step.least == len(step.words):
                 return all(
-                    self._has("name.words", word.whole)
+                    self._has("name.words", word.text)
                     for word in step.words
                     if step.exact and len(word.parts) == 1
                 )
@@ -165,7 +165,7 @@ class Translator:
         parts = [self._common(part, exact=step.exact) for part in word.parts]
         if len(word.parts) == 1:
             return parts[0]
-        return either([self._common(word.whole, exact=step.exact), both(parts)])
+        return either([self._common(word.text, exact=step.exact), both(parts)])
 
     def _common(self, text: str, *, exact: bool) -> tantivy.Query:
         """Return the query for a word, except where only fields below the common weight have it."""
@@ -182,8 +182,8 @@ class Translator:
             return either([self._text(field, text, exact=exact) for field in fields])
 
         if len(word.parts) == 1:
-            return one(word.whole)
-        return either([one(word.whole), both([one(part) for part in word.parts])])
+            return one(word.text)
+        return either([one(word.text), both([one(part) for part in word.parts])])
 
     def _text(self, field: str, text: str, *, exact: bool) -> tantivy.Query:
         if exact:
@@ -211,9 +211,9 @@ class Translator:
     def _value(self, node: Value) -> tantivy.Query:
         trait = self._vocabulary.trait(node.field)
         match node.how:
-            case "equal" if trait.is_whole(node.text):
+            case "equal" if trait.is_single_term(node.text):
                 return self._is(node.field, node.text)
-            case "prefix" if trait.is_whole(node.text):
+            case "prefix" if trait.is_single_term(node.text):
                 return self._matching_terms(node)
             case _ if trait.nature == "text":
                 return self._parts.query(self._terms.code(node.field), node.how, node.text)
@@ -342,7 +342,7 @@ class IndexResult:
             self._counts[step] = counted(result)
         return result.hits
 
-    def whole(self, step: int) -> list[tuple[Key, tantivy.DocAddress]]:
+    def read_all(self, step: int) -> list[tuple[Key, tantivy.DocAddress]]:
         """Return all documents of a step, in order; for small indexes, or with `among`."""
         return self.read(step, None, len(self._among or ()) or self._searcher.num_docs)
 

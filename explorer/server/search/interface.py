@@ -159,7 +159,7 @@ class SearchEngine(Protocol):
     def total(self, entity_types: Sequence[str] | None = None) -> int:
         """Return how many entities exist, of some types or of all, without removed ones."""
 
-    def holds(self, document: Document) -> bool:
+    def has_document(self, document: Document) -> bool:
         """Return whether exactly this document, and no second one, is held under its URN.
 
         About 0.2 ms. Raises as `search`.

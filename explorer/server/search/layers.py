@@ -567,15 +567,17 @@ class Layers:
 
     def document(self, urn: str) -> Document | None:
         """Return the document held for a URN, or `None`; about 0.1 ms."""
-        kept = self._kept(urn)
+        kept = self._stored_documents(urn)
         return kept[0] if kept else None
 
-    def holds(self, document: Document) -> bool:
+    def has_document(self, document: Document) -> bool:
         """Return whether exactly this document, and no second one, is held under its URN."""
         terms = self._base.terms
-        return [terms.kept(one) for one in self._kept(document.urn)] == [terms.kept(document)]
+        return [terms.as_stored(one) for one in self._stored_documents(document.urn)] == [
+            terms.as_stored(document)
+        ]
 
-    def _kept(self, urn: str) -> list[Document]:
+    def _stored_documents(self, urn: str) -> list[Document]:
         with self._lock:
             for memory in filter(None, (self._pending, self._draining)):
                 if urn in memory.documents:

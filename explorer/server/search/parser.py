@@ -184,7 +184,7 @@ def compared(trait: Trait, how: How, text: str, names: "Names | None" = None) ->
             (Value(trait.name, how, asked), Value(trait.name, how, number_form(as_number)))
         )
     if trait.derived:
-        return derived(trait, Value(trait.name, how, asked).holds)
+        return derived(trait, Value(trait.name, how, asked).matches)
     if not asked and how in ("prefix", "suffix", "infix"):
         return Present(trait.name)
     value = Value(trait.name, how, asked)
@@ -280,7 +280,7 @@ def _range(trait: Trait, low: str | None, high: str | None, *, strict: bool = Fa
     if trait.nature in ("number", "date") or (trait.mixed and _are_numbers(trait, low, high)):
         return NumberRange(trait.name, _number(trait, low), _number(trait, high), strict)
     asked = TextRange(trait.name, _text(trait, low), _text(trait, high), strict)
-    return derived(trait, asked.holds) if trait.derived else asked
+    return derived(trait, asked.matches) if trait.derived else asked
 
 
 def _are_numbers(trait: Trait, *bounds: str | None) -> bool:
@@ -353,7 +353,7 @@ def parse(
     """
 
     def is_field(name: str) -> bool:
-        return name == STATE or bool(_meant(name, vocabulary, known))
+        return name == STATE or bool(_fields_for(name, vocabulary, known))
 
     text = _STRUCTURED.sub("", text, count=1)
     found = list(signs(text[:_MAX_TEXT], is_field))
@@ -366,8 +366,10 @@ def typed_words(text: str, *, named: bool) -> Node:
     return all_of(tuple(words))
 
 
-def _meant(name: str, vocabulary: Vocabulary, known: frozenset[str]) -> tuple[str, ...]:
-    return vocabulary.meant_by(name, known) or vocabulary.meant_by(_SINGULAR.get(name, ""), known)
+def _fields_for(name: str, vocabulary: Vocabulary, known: frozenset[str]) -> tuple[str, ...]:
+    return vocabulary.fields_named(name, known) or vocabulary.fields_named(
+        _SINGULAR.get(name, ""), known
+    )
 
 
 class _QueryParser:
@@ -477,7 +479,7 @@ class _QueryParser:
         self._words_left -= 1
         if name == STATE:
             return self._state(given)
-        fields = _meant(name, self._vocabulary, self._known)
+        fields = _fields_for(name, self._vocabulary, self._known)
         if not given.text:
             return any_of(tuple(present(self._vocabulary.trait(field)) for field in fields))
         return any_of(tuple(self._compared(field, given) for field in fields))
@@ -519,7 +521,7 @@ class _QueryParser:
         if not given.quoted:
             return all_of(tuple(map(self._word, found)))
         words = tuple(part for parts in found for part in parts)
-        return Phrase(words, tuple(Word(parts).whole for parts in found))
+        return Phrase(words, tuple(Word(parts).text for parts in found))
 
     def _word(self, parts: tuple[str, ...]) -> Node:
         """Return the node for a word; a plural also matches its singular in description fields."""

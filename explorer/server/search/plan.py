@@ -98,7 +98,7 @@ class MergedResult:
             found = [
                 FoundDocument(step, key, address, part)
                 for part, result in enumerate(self._others, 1)
-                for key, address in result.whole(step)
+                for key, address in result.read_all(step)
             ]
             self._listed[step] = sorted(found, key=_key_of)
         return self._listed[step]

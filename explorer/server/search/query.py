@@ -159,7 +159,7 @@ class Word:
     named: bool = False
 
     @property
-    def whole(self) -> str:
+    def text(self) -> str:
         """The word before it is split."""
         return "".join(self.parts)[:MAX_WORD]
 
@@ -178,11 +178,11 @@ class Wildcard:
 class Phrase:
     """Matches documents with these whole words next to each other in one value.
 
-    `wholes` are the same words before they are split; matching these is enough.
+    `joined_words` are the same words before they are split; matching these is enough.
     """
 
     words: tuple[str, ...]
-    wholes: tuple[str, ...]
+    joined_words: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +205,7 @@ class Value:
     text: str
     loose: bool = False
 
-    def holds(self, text: str) -> bool:
+    def matches(self, text: str) -> bool:
         """Return whether a folded text of the field matches."""
         match self.how:
             case "equal":
@@ -253,7 +253,7 @@ class TextRange:
     high: str | None
     strict: bool = False
 
-    def holds(self, text: str) -> bool:
+    def matches(self, text: str) -> bool:
         """Return whether a text is within the bounds."""
         if self.strict and text in (self.low, self.high):
             return False
@@ -339,7 +339,7 @@ def size_bytes(node: Node) -> int:
         case Word():
             return _NODE_BYTES + 4 * sum(map(len, node.parts))
         case Phrase():
-            return _NODE_BYTES + 4 * sum(map(len, (*node.words, *node.wholes)))
+            return _NODE_BYTES + 4 * sum(map(len, (*node.words, *node.joined_words)))
         case Value():
             return _NODE_BYTES + 4 * len(node.text)
         case Wildcard():

@@ -206,7 +206,7 @@ def read_text(
     name, for values that refer to an entity by its name. Raises `UnknownName` if an entity type, or
     a field of the filter or the sort, does not exist.
     """
-    kept, known = _known(types, vocabulary)
+    kept, known = _searched_types(types, vocabulary)
     words = parse(text, vocabulary, known, names)
     place = Below(folder_key(below)) if below else EVERYTHING
     return ResolvedSearch(
@@ -216,7 +216,7 @@ def read_text(
         kept,
         include_removed or names_field(filter, REMOVED),
         resolve_sort(sort, vocabulary, known) if sort else (),
-        tuple(one for name in also_counted for one in vocabulary.meant_by(name, known)),
+        tuple(one for name in also_counted for one in vocabulary.fields_named(name, known)),
     )
 
 
@@ -228,7 +228,7 @@ def read_typed(
     names: Names | None = None,
 ) -> ResolvedSearch:
     """Resolve the beginning of a name: a search for entities whose names have all its words."""
-    kept, known = _known(types, vocabulary)
+    kept, known = _searched_types(types, vocabulary)
     words = typed_words(text, named=True)
     return ResolvedSearch(
         words,
@@ -239,12 +239,12 @@ def read_typed(
     )
 
 
-def _known(
+def _searched_types(
     types: Sequence[str] | None, vocabulary: Vocabulary
 ) -> tuple[tuple[str, ...] | None, frozenset[str]]:
     if not types:
-        return None, vocabulary.known(None)
+        return None, vocabulary.known_fields(None)
     for entity_type in types:
         vocabulary.registry.entity(entity_type)
     kept = tuple(sorted(set(types)))
-    return kept, vocabulary.known(kept)
+    return kept, vocabulary.known_fields(kept)

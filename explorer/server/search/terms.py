@@ -444,7 +444,7 @@ class Terms:
         # An index that is only used to parse range queries.
         self._ranges = self._index(None, keys_are_terms=True)
         # The same names of columns, tags and owners occur in many documents.
-        self._kept = lru_cache(maxsize=_MOST_KEPT)(self._made)
+        self._stored = lru_cache(maxsize=_MOST_KEPT)(self._made)
 
     def open(self, path: str | None) -> tantivy.Index:
         """Open the index at a path, and create it if there is none; `None` keeps it in memory."""
@@ -530,7 +530,7 @@ class Terms:
         """
         document = analysed.document
         values = {**document.fields, **{name: values_of(document, name) for name in VIRTUAL}}
-        names = self._kept_names(document)
+        names = self._stored_fields(document)
         found: list[str] = []
         lines: list[str] = []
         numbers: dict[str, list[str]] = {}
@@ -551,7 +551,7 @@ class Terms:
             for value in values[name]:
                 # The same prose seldom occurs twice.
                 is_kept = isinstance(value, str) and not trait.prose and len(value) <= _LONGEST_KEPT
-                terms, line = (self._kept if is_kept else self._made)(value, name)
+                terms, line = (self._stored if is_kept else self._made)(value, name)
                 found += terms
                 if line:
                     lines.append(line)
@@ -578,7 +578,7 @@ class Terms:
         kept["sorts"] = sorts
         return kept
 
-    def kept(self, document: Document) -> Document:
+    def as_stored(self, document: Document) -> Document:
         """Return a document as it is read back.
 
         It lacks empty fields, and derived fields that are false.
@@ -587,7 +587,7 @@ class Terms:
             document,
             fields={
                 name: document.fields[name]
-                for name in self._kept_names(document)
+                for name in self._stored_fields(document)
                 if name in document.fields
             },
         )
@@ -596,7 +596,7 @@ class Terms:
         """Return the code of a field in `pieces`, which is shorter than its name."""
         return self._codes.get(field) or field.replace(" ", _BLANK)
 
-    def _kept_names(self, document: Document) -> list[str]:
+    def _stored_fields(self, document: Document) -> list[str]:
         """Return the names of the fields that have a value; derived fields only if true."""
         derived = self._vocabulary.derived
         names = [

@@ -490,7 +490,7 @@ class Reader(Protocol):
         A URN that is neither stored nor the target of an edge is left out.
         """
 
-    def known_urns(self, handles: Sequence[int]) -> tuple[list[str], list[int]]:
+    def urns_of_handles(self, handles: Sequence[int]) -> tuple[list[str], list[int]]:
         """Return the URNs of handles, in the order of the handles, and whether each is stored.
 
         The second list has 1 for an entity, 0 for a URN that is only the target of edges. Costs one

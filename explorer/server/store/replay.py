@@ -50,13 +50,13 @@ class ReplayedPoint(Struct, frozen=True):
 class Replay:
     """A replay of a change log into a temporary file, so that it need not fit in memory.
 
-    If the oldest entries of the log were dropped (`whole` is false), values that they wrote are
-    unknown.
+    If the oldest entries of the log were dropped (`is_complete` is false), values that they wrote
+    are unknown.
     """
 
     def __init__(self, registry: Registry, no_run: str) -> None:
         """`no_run` is the run id of writes that do not belong to a run."""
-        self.whole = True
+        self.is_complete = True
         self._no_run = no_run
         self._keys = {entity.key for entity in registry.entities.values()}
         self._timeseries = {name for name, aspect in registry.aspects.items() if aspect.timeseries}
@@ -85,7 +85,7 @@ class Replay:
             (entry.urn, entry.aspect),
         ).fetchone()
         problem = None
-        known = self.whole or row is not None
+        known = self.is_complete or row is not None
         if known and (row[0] if row else None) != _digest(entry.previous):
             problem = (
                 "the previous value that it records is not the one in the earlier rows of the log"
@@ -151,7 +151,7 @@ class Replay:
                 "DELETE FROM points WHERE urn = ? AND aspect = ? AND value = ?",
                 (entry.urn, entry.aspect, _digest(entry.previous)),
             )
-            if self.whole and not replaced.rowcount:
+            if self.is_complete and not replaced.rowcount:
                 problem = "the document that it replaced is not in the earlier rows of the log"
         self._run(
             "INSERT OR REPLACE INTO points VALUES (?, ?, ?, 1)",

@@ -12,20 +12,20 @@ from msgspec import Struct
 from explorer.server.store.interface import Reader, Store
 
 __all__ = [
-    "Holding",
-    "KeptAspect",
-    "KeptEdge",
-    "KeptFolder",
-    "KeptLeaf",
-    "KeptPlacement",
-    "KeptPoint",
-    "KeptVersion",
+    "AspectRow",
+    "BrowseFolderRow",
+    "EdgeRow",
+    "EntityRows",
+    "LeafRow",
+    "PlacementRow",
+    "PointRow",
     "Survey",
     "SurveyedStore",
+    "VersionRow",
 ]
 
 
-class KeptAspect(Struct, frozen=True):
+class AspectRow(Struct, frozen=True):
     """The latest value of an aspect.
 
     `superseded` is the number of its newest older version, 0 if there is none; `run` is the run
@@ -39,14 +39,14 @@ class KeptAspect(Struct, frozen=True):
     run: str | None
 
 
-class KeptVersion(Struct, frozen=True):
+class VersionRow(Struct, frozen=True):
     """The number of an older version that is stored."""
 
     aspect: str
     version: int
 
 
-class KeptEdge(Struct, frozen=True):
+class EdgeRow(Struct, frozen=True):
     """An edge; `target` is `None` if the row that it leads to is missing."""
 
     relationship: str
@@ -55,7 +55,7 @@ class KeptEdge(Struct, frozen=True):
     flow: int
 
 
-class KeptPlacement(Struct, frozen=True):
+class PlacementRow(Struct, frozen=True):
     """A folder that lists the entity, and the name under which it does."""
 
     folder: int
@@ -64,14 +64,14 @@ class KeptPlacement(Struct, frozen=True):
     name: str
 
 
-class KeptLeaf(Struct, frozen=True):
+class LeafRow(Struct, frozen=True):
     """The last component of a browse path that ended in the entity."""
 
     folder: int
     leaf: str
 
 
-class KeptPoint(Struct, frozen=True):
+class PointRow(Struct, frozen=True):
     """A document of a timeseries aspect."""
 
     aspect: str
@@ -79,21 +79,21 @@ class KeptPoint(Struct, frozen=True):
     value: bytes
 
 
-class Holding(Struct):
+class EntityRows(Struct):
     """Everything that is stored about a URN; `urn` is `None` for rows whose entity has no row."""
 
     urn: str | None
     entity_type: str
     live: bool
-    aspects: list[KeptAspect]
-    versions: list[KeptVersion]
-    edges: list[KeptEdge]
-    placements: list[KeptPlacement]
-    leaves: list[KeptLeaf]
-    points: list[KeptPoint]
+    aspects: list[AspectRow]
+    versions: list[VersionRow]
+    edges: list[EdgeRow]
+    placements: list[PlacementRow]
+    leaves: list[LeafRow]
+    points: list[PointRow]
 
 
-class KeptFolder(Struct, frozen=True):
+class BrowseFolderRow(Struct, frozen=True):
     """A folder of the browse tree; the root of an entity type has the `parent` 0."""
 
     id: int
@@ -109,10 +109,10 @@ class Survey(Reader, Protocol):
     def damage(self) -> list[str]:
         """Return what the engine finds wrong with its data; takes seconds for a large catalog."""
 
-    def holdings(self) -> Iterator[Holding]:
+    def all_entity_rows(self) -> Iterator[EntityRows]:
         """Yield every URN with all that is stored about it, in the order they were first seen."""
 
-    def folders(self) -> Iterator[KeptFolder]:
+    def folders(self) -> Iterator[BrowseFolderRow]:
         """Yield every folder; a parent may come after its children."""
 
 

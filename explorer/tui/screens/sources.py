@@ -424,7 +424,7 @@ class AddSourceScreen(OverlayScreen[str | None]):
         if len(skipped) > _MOST_SKIPPED:
             told.add_row("", Text(f"and {len(skipped) - _MOST_SKIPPED:,} more", "dim"))
         ends = [Text("⏎ adds it to the catalog; nothing is written yet.", "bold")]
-        if getattr(source, "holds_secret", False) or password:
+        if getattr(source, "contains_secret", False) or password:
             ends.insert(0, Text("The password is not saved: the next run asks for it again."))
         self._tell(Group(told, *ends))
         self.refresh_bindings()

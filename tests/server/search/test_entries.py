@@ -92,7 +92,7 @@ def test_a_bulk_load_is_indexed_as_if_every_entry_was_made_here(
             assert one.total > 0
     finally:
         here.close()
-    assert all(index.holds(document) for document in documents)
+    assert all(index.has_document(document) for document in documents)
     assert index.committed_offset > 1
 
 
@@ -144,7 +144,7 @@ def test_a_process_that_is_killed_is_started_again(
     again = worker(index)._process
     assert again is not None
     assert again.pid != process.pid
-    assert all(index.holds(document) for document in documents)
+    assert all(index.has_document(document) for document in documents)
     assert caplog.messages == []
 
 
@@ -157,7 +157,7 @@ def test_where_no_process_can_be_started_entries_are_made_here(
     monkeypatch.setattr(entries, "_COMMAND", (sys.executable, "-c", "print('not a message')"))
     load(index, documents)
     index.flush()
-    assert all(index.holds(document) for document in documents)
+    assert all(index.has_document(document) for document in documents)
     assert [message.partition(" (")[0] for message in caplog.messages] == [
         "index entries cannot be built in another process"
     ]
@@ -170,7 +170,7 @@ def test_a_process_that_does_not_answer_is_ended(
     monkeypatch.setattr(entries, "_ANSWER_SECONDS", 0.2)
     load(index, documents)
     index.flush()
-    assert all(index.holds(document) for document in documents)
+    assert all(index.has_document(document) for document in documents)
     assert worker(index)._process is None
 
 
@@ -180,7 +180,7 @@ def test_text_that_cannot_be_encoded_keeps_only_its_own_document_out(
     bad = dataset("shop.bad", datasetProperties={"description": "half a \ud83d pair"})
     load(index, [*documents[:160], bad, *documents[160:200]])
     index.flush()
-    assert all(index.holds(document) for document in documents[:200])
+    assert all(index.has_document(document) for document in documents[:200])
     assert worker(index).is_useful
 
 
@@ -198,7 +198,7 @@ def test_the_process_ends_when_there_is_no_work(
     assert process.wait(30) == 0
     load(index, documents[200:], 201)
     index.flush()
-    assert all(index.holds(document) for document in documents)
+    assert all(index.has_document(document) for document in documents)
 
 
 def test_the_process_ends_with_a_service_that_is_killed() -> None:

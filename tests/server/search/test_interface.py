@@ -53,8 +53,8 @@ def test_what_is_held_is_what_was_given(index: SearchEngine, dataset: Make) -> N
     other = dataset("a", datasetProperties={"name": "N", "description": "E"}, usage=3.0)
     index.apply(1, [one, dataset("b", status={"removed": True})])
     for _ in range(2):
-        assert index.holds(one)
-        assert not index.holds(other)
+        assert index.has_document(one)
+        assert not index.has_document(other)
         held = index.document(one.urn)
         assert held is not None
         assert (held.name, held.usage) == ("N", 3.0)
@@ -78,7 +78,7 @@ def test_a_suspended_engine_says_why_and_a_renewed_one_is_empty(
         lambda: index.found_urns(SearchQuery("*", None, Filter(), 0, 0)),
         lambda: index.urns_with("name"),
         lambda: index.folders(FolderQuery(None, (), "*", Filter())),
-        lambda: index.holds(dataset("a")),
+        lambda: index.has_document(dataset("a")),
     ]
     for ask in asked:
         with pytest.raises(Busy, match="weather") as raised:

@@ -26,7 +26,7 @@ from explorer.server.search.query import (
 )
 
 VOCABULARY = Vocabulary(load_registry())
-KNOWN = VOCABULARY.known(("dataset",))
+KNOWN = VOCABULARY.known_fields(("dataset",))
 A, B, C = Word(("a",)), Word(("b",)), Word(("c",))
 
 

@@ -90,7 +90,9 @@ def test_what_points_at_an_entity_stays_when_it_is_removed(owned: Store) -> None
 def hop(store: Store, urns: list[str], *, upstream: bool, limit: int = -1) -> set[tuple[str, ...]]:
     handles = store.handles(urns)
     near, far, names = store.lineage(list(handles.values()), upstream=upstream, limit=limit)
-    return set(zip(store.known_urns(near)[0], store.known_urns(far)[0], names, strict=True))
+    return set(
+        zip(store.urns_of_handles(near)[0], store.urns_of_handles(far)[0], names, strict=True)
+    )
 
 
 @pytest.fixture
@@ -121,16 +123,16 @@ def test_lineage_runs_along_edges_whichever_side_declares_them(flowing: Store) -
 
 
 def test_every_edge_of_lineage_is_a_pair(flowing: Store) -> None:
-    upstream, downstream = (flowing.known_urns(one)[0] for one in flowing.lineage_pairs())
+    upstream, downstream = (flowing.urns_of_handles(one)[0] for one in flowing.lineage_pairs())
     assert set(zip(upstream, downstream, strict=True)) == {(ONE, JOB), (JOB, TWO), (TWO, THREE)}
 
 
 def test_handles_stand_for_what_is_stored_or_pointed_at(flowing: Store) -> None:
     handles = flowing.handles([THREE, ONE, dataset("never")])
     assert handles.keys() == {THREE, ONE}
-    assert flowing.known_urns([handles[ONE], handles[THREE]]) == ([ONE, THREE], [0, 1])
-    assert flowing.known_urns([handles[THREE], handles[ONE]]) == ([THREE, ONE], [1, 0])
-    assert flowing.known_urns([]) == ([], [])
+    assert flowing.urns_of_handles([handles[ONE], handles[THREE]]) == ([ONE, THREE], [0, 1])
+    assert flowing.urns_of_handles([handles[THREE], handles[ONE]]) == ([THREE, ONE], [1, 0])
+    assert flowing.urns_of_handles([]) == ([], [])
 
 
 def test_a_transaction_says_whether_lineage_changed(flowing: Store) -> None:

@@ -178,7 +178,7 @@ def answers(store: Store) -> dict[str, Any]:
             for page in ((0, -1), (1, 1))
         ]
     handles = store.handles(URNS)
-    told["known"] = dict(zip(*store.known_urns(sorted(handles.values())), strict=True))
+    told["known"] = dict(zip(*store.urns_of_handles(sorted(handles.values())), strict=True))
     told["lineage"] = [
         sorted(zip(*store.lineage(sorted(handles.values()), upstream=one), strict=True))
         for one in (True, False)

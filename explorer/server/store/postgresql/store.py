@@ -103,13 +103,13 @@ _DIALECT = Dialect(
     no_limit=None,
     texts="json_array_elements_text(CAST(? AS json)) f (value)",
     gathered="json_agg({})::text",
-    whole="{}",
+    unindexed="{}",
     like="u.urn ILIKE :like ESCAPE ''",
     seen=f"({_JSON.format('{0}.system')} ->> 'lastObserved')::numeric::bigint",
     removed=_REMOVED,
     lineage=_LINEAGE,
     lineage_pairs=_LINEAGE_PAIRS,
-    known_urns=_KNOWN_URNS,
+    urns_of_handles=_KNOWN_URNS,
     after_copy=tuple(
         f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), greatest(1, max(id))) FROM {table}"
         for table in ("runs", "folders")
@@ -173,10 +173,10 @@ class _Follower:
         self._address = address
         self._head = head
         self.lock = threading.RLock()
-        self.told: int | None = None
+        self.published: int | None = None
         self.caught_up = -math.inf
         self.is_cut_off = False
-        self._has_told_clock = False
+        self._has_logged_clock = False
         self.observer: Observer | None = None
         self._is_closing = False
         self._name = ""
@@ -189,7 +189,7 @@ class _Follower:
         """Follow the log after an offset from now on; see `Store.follow`."""
         with self.lock:
             self._name, self._needed = name, needed
-            self.told = max(after, self.told or 0)
+            self.published = max(after, self.published or 0)
             if self._thread is None:
                 self._thread = threading.Thread(
                     target=self._listen, name="catalog-listener", daemon=True
@@ -203,11 +203,11 @@ class _Follower:
         observer raises.
         """
         with self.lock:
-            if self.told is None or self.observer is None:
+            if self.published is None or self.observer is None:
                 return
-            if head > self.told:
+            if head > self.published:
                 self.observer.follow(head)
-                self.told = head
+                self.published = head
             self.caught_up = max(self.caught_up, asked)
 
     def close(self) -> None:
@@ -233,8 +233,8 @@ class _Follower:
         """Log a warning, once, if this machine's clock differs from the database's by over 10 s."""
         (now,) = raw.execute(_NOW.encode()).fetchone() or (0,)
         ahead = time.time() - now / 1000
-        if abs(ahead) > _CLOCK_SECONDS and not self._has_told_clock:
-            self._has_told_clock = True
+        if abs(ahead) > _CLOCK_SECONDS and not self._has_logged_clock:
+            self._has_logged_clock = True
             _log.warning(
                 "the clock of this machine is %.0f seconds %s that of the database, and so are "
                 "the times stored with changes made here; correct the clock",
@@ -289,9 +289,9 @@ class _WritingConnection:
         """Do nothing: only a write shows whether the database can be written to."""
 
     def begin(self) -> SqlTransaction:
-        told, asked = self._follower.told, time.monotonic()
+        published, asked = self._follower.published, time.monotonic()
         count, head = self._take_turn()
-        if told is not None and head > told + _FOLLOWED_AT_ONCE:
+        if published is not None and head > published + _FOLLOWED_AT_ONCE:
             self.roll_back()
             self._follower.tell(head, asked)
             asked = time.monotonic()
@@ -328,8 +328,8 @@ class _WritingConnection:
                     raise
             if written is not None:
                 self._count += 1
-            if offset is not None and publish(offset) and self._follower.told is not None:
-                self._follower.told = offset
+            if offset is not None and publish(offset) and self._follower.published is not None:
+                self._follower.published = offset
 
     def roll_back(self) -> None:
         self._cache.clear()

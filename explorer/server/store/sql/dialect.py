@@ -58,10 +58,10 @@ class Dialect(Struct, frozen=True):
     - `no_limit` is the value for LIMIT that means no limit.
     - `texts` is a relation `f` with one column `value`; its placeholder takes a JSON array.
     - `gathered` is an aggregate that returns a column as a JSON array.
-    - `whole` is a format string for a column that keeps the engine from using an index on it.
+    - `unindexed` is a format string for a column that keeps the engine from using an index on it.
     - `like` is the condition that a URN matches a pattern.
     - `seen` and `removed` read the time of observation and the soft deletion from a row's JSON.
-    - `lineage`, `lineage_pairs` and `known_urns` are statements for `SqlReads`.
+    - `lineage`, `lineage_pairs` and `urns_of_handles` are statements for `SqlReads`.
     - `after_copy` are statements that make the tables ready for use after rows were copied to them.
     """
 
@@ -69,13 +69,13 @@ class Dialect(Struct, frozen=True):
     no_limit: int | None
     texts: str
     gathered: str
-    whole: str
+    unindexed: str
     like: str
     seen: str
     removed: str
     lineage: str
     lineage_pairs: str
-    known_urns: str
+    urns_of_handles: str
     after_copy: tuple[str, ...] = ()
 
     def limit(self, count: int) -> int | None:

@@ -172,14 +172,15 @@ class SqlReads(ABC):
     ) -> list[str]:
         if entity_type is not None:
             prefix = prefix or f"urn:li:{entity_type}:"
-        # `whole` (a unary plus in SQLite) keeps the engine from using an index on `live` or `type`,
-        # so that it uses that of the URNs, which also has their order, or that of a run's entities.
-        whole = self._dialect.whole.format
-        where = f"urn > :after AND {whole('live')}"
+        # `unindexed` (a unary plus in SQLite) keeps the engine from using an index on `live` or
+        # `type`, so that it uses that of the URNs, which also has their order, or that of a run's
+        # entities.
+        unindexed = self._dialect.unindexed.format
+        where = f"urn > :after AND {unindexed('live')}"
         if prefix:
             where += " AND urn >= :prefix AND urn < :end"
         if entity_type is not None:
-            where += f" AND {whole('type')} = :type"
+            where += f" AND {unindexed('type')} = :type"
         if run is not None:
             where += (
                 " AND id IN ("
@@ -268,7 +269,7 @@ class SqlReads(ABC):
         with_removed: bool = True,
     ) -> list[RunRow]:
         begin, narrowed = ("", "") if with_removed else (self._dialect.removed, _NOT_REMOVED)
-        column = "t.run" if urn is None else self._dialect.whole.format("t.run")
+        column = "t.run" if urn is None else self._dialect.unindexed.format("t.run")
         of_run = f"WHERE {column} = {_RUN}{'' if urn is None else _OF_ENTITY}{narrowed}"
         seen = self._dialect.seen.format("t")
         columns = (
@@ -373,9 +374,11 @@ class SqlReads(ABC):
             )
             return dict(rows.fetchall())
 
-    def known_urns(self, handles: Sequence[int]) -> tuple[list[str], list[int]]:
+    def urns_of_handles(self, handles: Sequence[int]) -> tuple[list[str], list[int]]:
         with self._reading() as connection:
-            urns, live = connection.execute(self._dialect.known_urns, (_array(handles),)).fetchone()
+            urns, live = connection.execute(
+                self._dialect.urns_of_handles, (_array(handles),)
+            ).fetchone()
         return orjson.loads(urns), orjson.loads(live)
 
     def lineage(

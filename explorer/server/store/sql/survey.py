@@ -6,14 +6,14 @@ from typing import Any, Generic, TypeVar
 from explorer.server.store.sql.dialect import SqlRows
 from explorer.server.store.sql.transaction import SqlSnapshot
 from explorer.server.store.survey import (
-    Holding,
-    KeptAspect,
-    KeptEdge,
-    KeptFolder,
-    KeptLeaf,
-    KeptPlacement,
-    KeptPoint,
-    KeptVersion,
+    AspectRow,
+    BrowseFolderRow,
+    EdgeRow,
+    EntityRows,
+    LeafRow,
+    PlacementRow,
+    PointRow,
+    VersionRow,
 )
 
 __all__ = ["SqlSurvey"]
@@ -44,20 +44,20 @@ class SqlSurvey(SqlSnapshot):
     def damage(self) -> list[str]:
         return []
 
-    def holdings(self) -> Iterator[Holding]:
+    def all_entity_rows(self) -> Iterator[EntityRows]:
         tables = _Tables(self._run)
         for entity, urn, entity_type, live in self._run(
             "SELECT id, urn, type, live FROM urns ORDER BY id"
         ):
             while (stray := tables.ahead()) is not None and stray < entity:
-                yield tables.holding(stray, None, "", live=False)
-            yield tables.holding(entity, urn, entity_type, live=bool(live))
+                yield tables.entity_rows(stray, None, "", live=False)
+            yield tables.entity_rows(entity, urn, entity_type, live=bool(live))
         while (stray := tables.ahead()) is not None:
-            yield tables.holding(stray, None, "", live=False)
+            yield tables.entity_rows(stray, None, "", live=False)
 
-    def folders(self) -> Iterator[KeptFolder]:
+    def folders(self) -> Iterator[BrowseFolderRow]:
         for row in self._run("SELECT id, type, parent, key, entities FROM folders"):
-            yield KeptFolder(*row)
+            yield BrowseFolderRow(*row)
 
 
 class _RowsByEntity(Generic[_T]):
@@ -83,16 +83,16 @@ class _RowsByEntity(Generic[_T]):
 
 
 class _Tables:
-    """All tables with rows by entity, in the order of `Holding`'s fields, read side by side."""
+    """All tables with rows by entity, in the order of `EntityRows`'s fields, read side by side."""
 
     def __init__(self, run: Callable[[str], SqlRows]) -> None:
         self._tables: list[_RowsByEntity[Any]] = [
-            _RowsByEntity(run(_ASPECTS), KeptAspect),
-            _RowsByEntity(run(_VERSIONS), KeptVersion),
-            _RowsByEntity(run(_EDGES), KeptEdge),
-            _RowsByEntity(run(_PLACEMENTS), KeptPlacement),
-            _RowsByEntity(run(_LEAVES), KeptLeaf),
-            _RowsByEntity(run(_POINTS), KeptPoint),
+            _RowsByEntity(run(_ASPECTS), AspectRow),
+            _RowsByEntity(run(_VERSIONS), VersionRow),
+            _RowsByEntity(run(_EDGES), EdgeRow),
+            _RowsByEntity(run(_PLACEMENTS), PlacementRow),
+            _RowsByEntity(run(_LEAVES), LeafRow),
+            _RowsByEntity(run(_POINTS), PointRow),
         ]
 
     def ahead(self) -> int | None:
@@ -100,6 +100,8 @@ class _Tables:
         found = (table.entity for table in self._tables)
         return min((entity for entity in found if entity is not None), default=None)
 
-    def holding(self, entity: int, urn: str | None, entity_type: str, *, live: bool) -> Holding:
+    def entity_rows(
+        self, entity: int, urn: str | None, entity_type: str, *, live: bool
+    ) -> EntityRows:
         """Return what the tables have of an entity."""
-        return Holding(urn, entity_type, live, *(table.take(entity) for table in self._tables))
+        return EntityRows(urn, entity_type, live, *(table.take(entity) for table in self._tables))

@@ -591,7 +591,7 @@ class SqlTransaction(SqlSnapshot):
         given = [entity, aspect, *bounds]
         self._touch(entity, urn)
         if run is not None:
-            column = self._dialect.whole.format("t.run")
+            column = self._dialect.unindexed.format("t.run")
             where += f" AND {column} = (SELECT id FROM runs WHERE name = ?)"
             given.append(run)
         self._keep_logged("points", where, given)
@@ -760,7 +760,7 @@ class SqlTransaction(SqlSnapshot):
         self._new.pop(entity, None)
         self._cache.aspects.drop(urn)
 
-    def _known(self, urn: str) -> tuple[int, bool, bool]:
+    def _urn_entry(self, urn: str) -> tuple[int, bool, bool]:
         """Return the entry of a URN in `WriterCache.urns`, looking it up if necessary."""
         known = self._cache.urns.get(urn)
         if known is None:
@@ -769,10 +769,10 @@ class SqlTransaction(SqlSnapshot):
         return known
 
     def _id(self, urn: str) -> int:
-        return self._known(urn)[0]
+        return self._urn_entry(urn)[0]
 
     def _live_id(self, urn: str, entity_type: str) -> int:
-        found, live, past = self._known(urn)
+        found, live, past = self._urn_entry(urn)
         if live:
             return found
         self._cache.aspects.drop(urn)

@@ -3,7 +3,7 @@
 from explorer.server.store.sqlite.files import (
     back_up_file,
     compact_file,
-    copy_whole,
+    copy_file,
     draft_restored_file,
     find_file_damage,
     replace_file,
@@ -15,7 +15,7 @@ __all__ = [
     "SqliteStore",
     "back_up_file",
     "compact_file",
-    "copy_whole",
+    "copy_file",
     "draft_restored_file",
     "find_file_damage",
     "flush_directory",

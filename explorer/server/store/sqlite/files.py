@@ -25,7 +25,7 @@ from explorer.server.store.sqlite.schema import (
 __all__ = [
     "back_up_file",
     "compact_file",
-    "copy_whole",
+    "copy_file",
     "draft_restored_file",
     "find_file_damage",
     "replace_file",
@@ -130,19 +130,19 @@ def _set_aside(present: Path) -> Path | None:
     kept = present.with_name(f"{present.name}.replaced-{stamp}")
     log = present.with_name(f"{present.name}-wal")
     if log.exists() and log.stat().st_size:
-        copy_whole(log, kept.with_name(f"{kept.name}-wal"))
+        copy_file(log, kept.with_name(f"{kept.name}-wal"))
     try:
         os.link(present, kept)
     except OSError:
         # The file system has no hard links.
-        copy_whole(present, kept)
+        copy_file(present, kept)
     flush_directory(present.parent)
     log.unlink(missing_ok=True)
     present.with_name(f"{present.name}-shm").unlink(missing_ok=True)
     return kept
 
 
-def copy_whole(source: Path, target: Path) -> None:
+def copy_file(source: Path, target: Path) -> None:
     """Copy a file so that the target is either complete or absent."""
     draft = target.with_name(f"{target.name}.partial")
     shutil.copyfile(source, draft)

@@ -74,13 +74,13 @@ _DIALECT = Dialect(
     no_limit=-1,
     texts="json_each(?) f",
     gathered="json_group_array({})",
-    whole="+{}",
+    unindexed="+{}",
     like="u.urn LIKE :like",
     seen="json_extract({0}.system, '$.lastObserved')",
     removed=_REMOVED,
     lineage=_LINEAGE,
     lineage_pairs=_LINEAGE_PAIRS,
-    known_urns=_KNOWN_URNS,
+    urns_of_handles=_KNOWN_URNS,
 )
 
 
