@@ -508,7 +508,7 @@ class _Listed:
         at = self._at(step)
         if step.isdecimal() and at is not None:
             if at > len(self._elements):
-                raise Misplaced(f"the array has only {len(self._elements)} elements")
+                raise Misplaced(f"the array has {len(self._elements)} elements")
             self._elements.insert(at, value)
         elif not self._texts:
             raise Misplaced(

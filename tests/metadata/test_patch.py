@@ -292,7 +292,7 @@ class TestOrdinaryPaths:
             "customProperties": {"a": "1", "b": "1"},
         }
         failing = [{"op": "test", "path": "/name", "value": "m"}]
-        with pytest.raises(Conflict, match='there is "n"'):
+        with pytest.raises(Conflict, match='the value is "n"'):
             patched("datasetProperties", value, failing)
 
     def test_an_absent_aspect_starts_with_what_its_record_asks_for(self, registry: Any) -> None:
