@@ -202,6 +202,8 @@ _INGESTED_TEXTS = (
     ("notebookInfo", "description"),
     ("applicationProperties", "description"),
     ("businessAttributeInfo", "description"),
+    ("metricInfo", "description"),
+    ("semanticModelInfo", "description"),
     ("assertionInfo", "description"),
     ("incidentInfo", "description"),
 )

@@ -32,6 +32,8 @@ _TOLD = (
     ("dataProductProperties", "name"),
     ("propertyDefinition", "displayName"),
     ("businessAttributeInfo", "name"),
+    ("metricInfo", "name"),
+    ("semanticModelInfo", "name"),
     # Their ids say nothing to people.
     ("assertionInfo", "description"),
     ("incidentInfo", "title"),

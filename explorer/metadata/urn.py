@@ -21,6 +21,8 @@ UNKNOWN_ACTOR = "urn:li:corpuser:unknown"
 _PREFIX = "urn:li:"
 # NUL, line breaks, and the separator of DataHub's compound keys.
 _FORBIDDEN = re.compile("[\0\n\r\u241f]")
+# Their keys are a platform, a path and an id.
+_BY_PATH = ("metric", "semanticModel")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -96,6 +98,8 @@ class Urn:
     @property
     def name(self) -> str:
         """What a person would call it when no aspect says better: the telling part of the key."""
+        if self.entity_type in _BY_PATH:
+            return self.parts[-1]
         return self.parts[1] if len(self.parts) > 1 else self.parts[0]
 
     @property
@@ -115,7 +119,8 @@ class Urn:
     @property
     def origin(self) -> str | None:
         """The environment label in the key (`PROD`), if the key has one."""
-        return self.parts[2] if len(self.parts) == 3 and self.entity_type != "dataFlow" else None
+        has_origin = len(self.parts) == 3 and self.entity_type not in ("dataFlow", *_BY_PATH)
+        return self.parts[2] if has_origin else None
 
 
 # The same few are read again and again: every aspect of an entity names it.

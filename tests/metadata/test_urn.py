@@ -61,6 +61,11 @@ def test_nested_urns_are_split_at_the_outer_commas_only() -> None:
     assert (urn.name, urn.platform) == ("task", "airflow")
 
 
+def test_a_metric_is_called_by_its_id_and_not_by_its_path() -> None:
+    urn = Urn.parse("urn:li:metric:(urn:li:dataPlatform:dbt,shop,revenue)")
+    assert (urn.name, urn.platform, urn.origin) == ("revenue", "dbt", None)
+
+
 def test_a_dataset_tells_its_name_platform_and_origin() -> None:
     urn = Urn.dataset("hive", "db.orders", "DEV")
     assert (urn.name, urn.platform, urn.origin) == ("db.orders", "hive", "DEV")
