@@ -1,22 +1,25 @@
-"""Read a dbt project from the artifacts in its target folder.
+"""Read a dbt project from the artifacts in its target folder, or from artifacts without a project.
 
-`manifest.json` has the models, sources, seeds, snapshots and tests, `catalog.json` the types of
-columns and the sizes of tables, `run_results.json` and `sources.json` the last results of tests and
-of freshness checks. Only `manifest.json` is required. The URNs are those of DataHub's dbt
-connector.
+`manifest.json` has the models, sources, seeds, snapshots, semantic models, tests, exposures and
+metrics, `catalog.json` the types of columns and the sizes of tables, `run_results.json` and
+`sources.json` the last results of tests and of freshness checks. Only `manifest.json` is required.
+The URNs are those of DataHub's dbt connector.
 """
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import orjson
 
-from explorer.errors import InvalidFile, InvalidInput
+from explorer.errors import InvalidFile, InvalidInput, InvalidUrn
 from explorer.metadata.column_lineage import column_urn
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
@@ -37,6 +40,9 @@ __all__ = ["DbtArtifacts"]
 _PLATFORM: Final = "urn:li:dataPlatform:dbt"
 _SCHEMA: Final = "com.linkedin.schema."
 _KINDS: Final = ("model", "seed", "snapshot", "source")
+_SEMANTIC_MODEL: Final = "semantic_model"
+_ARTIFACTS: Final = ("manifest", "catalog", "run_results", "sources")
+_MANIFEST: Final = re.compile(r"(.+_)?manifest\.json")
 # Adapters whose names differ from that of the platform in DataHub.
 _WAREHOUSES: Final = {"sqlserver": "mssql"}
 _PASSED: Final = frozenset({"pass", "success"})
@@ -48,6 +54,21 @@ _TESTS: Final[dict[str, tuple[str, str]]] = {
     "accepted_values": ("IN", "IDENTITY"),
     "relationships": ("_NATIVE_", "IDENTITY"),
 }
+# The subtypes of exposures whose type is not its own name.
+_EXPOSURES: Final = {"ml": "ML Model"}
+_DIALECTS: Final = {"snowflake": "SNOWFLAKE", "databricks": "DATABRICKS", "spark": "DATABRICKS"}
+# Where a metric refers to measures and to other metrics, as paths in `type_params`.
+_MEASURES: Final = (
+    *(("measure",), ("input_measures",), ("cumulative_type_params", "measure")),
+    ("conversion_type_params", "base_measure"),
+    ("conversion_type_params", "conversion_measure"),
+)
+_INPUTS: Final = (
+    *(("metrics",), ("numerator",), ("denominator",), ("cumulative_type_params", "metric")),
+    ("conversion_type_params", "base_metric"),
+    ("conversion_type_params", "conversion_metric"),
+)
+_UNKNOWN_STAMP: Final = {"time": 0, "actor": "urn:li:corpuser:unknown"}
 _STATISTICS: Final = {
     "rowCount": ("num_rows", "row_count", "rows"),
     "sizeInBytes": ("num_bytes", "bytes", "size"),
@@ -68,41 +89,80 @@ _TYPES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class DbtArtifacts:
-    """A source of a dbt project's models, sources, seeds and snapshots, with their tests."""
+    """A source of what a dbt project defines: models, sources, seeds and snapshots with their
+    tests, semantic models, exposures and metrics.
+
+    `root` is the folder of the project. Of artifacts without a project, it is their folder,
+    `manifest` the path of the manifest, and `name` the project's name in it.
+    """
 
     root: Path
     options: SourceOptions
     kind: str = "dbt"
+    manifest: Path | None = None
+    name: str | None = None
+
+    @classmethod
+    def of_manifest(cls, path: Path, options: SourceOptions) -> Self | None:
+        """Return the source of a `manifest.json` or `…_manifest.json`, which is read, or `None` if
+        it was not written by dbt. The manifest in a project's target folder stands for the
+        project. Raises `InvalidFile` if dbt's manifest is damaged, and `StorageFault` if the file
+        cannot be read."""
+        if _MANIFEST.fullmatch(path.name) is None or not path.is_file():
+            return None
+        folders = path.resolve().parents[:2]
+        for folder in (one for one in folders if (one / "dbt_project.yml").is_file()):
+            written = artifact_path(folder, read_settings(folder), "manifest.json")
+            if written.resolve() == path.resolve():
+                return cls(folder, options)
+        try:
+            manifest = _artifact(path)
+        except InvalidFile:
+            if b"schemas.getdbt.com/dbt/manifest/" in read_file(path)[:1_000]:
+                raise
+            return None
+        if _schema_of(manifest) != "manifest":
+            return None
+        return cls(path.parent, options, manifest=path, name=_project_name(manifest, path))
 
     @property
     def location(self) -> str:
-        """The absolute path of the project."""
-        return str(self.root.resolve())
+        """The absolute path of the project, or of the manifest if there is no project."""
+        return str((self.manifest or self.root).resolve())
 
     @property
     def default_name(self) -> str:
         """The project's name."""
-        return str(read_settings(self.root)["name"])
+        return self.name or str(read_settings(self.root)["name"])
 
     def read(self, progress: Progress) -> Inventory:
-        """Return the tables and tests in the manifest, including those of installed packages.
+        """Return the tables, tests, exposures and metrics in the manifest, including those of
+        installed packages.
 
         A model whose SQL is not understood has no column lineage and is listed as skipped. Raises
         `InvalidInput` if there is no manifest, and `InvalidFile` if an artifact is not a JSON
         object.
         """
-        settings = read_settings(self.root)
-        path = artifact_path(self.root, settings, "manifest.json")
-        if not path.is_file():
+        paths = {name: self._path(f"{name}.json") for name in _ARTIFACTS}
+        if not paths["manifest"].is_file():
             raise InvalidInput(
-                f"{path} is missing; dbt parse writes it, dbt docs generate with the types of "
-                "columns too"
+                f"{paths['manifest']} is missing; dbt parse writes it, dbt docs generate with the "
+                "types of columns too"
             )
-        artifacts = {
-            name: _artifact(artifact_path(self.root, settings, f"{name}.json"))
-            for name in ("manifest", "catalog", "run_results", "sources")
-        }
-        return _Reader(self.options, artifacts, str(settings["name"]), progress).read()
+        artifacts = {name: _artifact(path) for name, path in paths.items()}
+        if not artifacts["run_results"]:
+            # Some keep the results of tests under this name. Others have a file of that name.
+            with suppress(InvalidFile):
+                results = _artifact(self._path("test_results.json"))
+                if _schema_of(results) == "run-results":
+                    artifacts["run_results"] = results
+        return _Reader(self.options, artifacts, self.default_name, progress).read()
+
+    def _path(self, name: str) -> Path:
+        if self.manifest is None:
+            return artifact_path(self.root, read_settings(self.root), name)
+        # Artifacts of one project have the same prefix.
+        return self.manifest.with_name(self.manifest.name.removesuffix("manifest.json") + name)
 
 
 def _artifact(path: Path) -> dict[str, Any]:
@@ -117,8 +177,50 @@ def _artifact(path: Path) -> dict[str, Any]:
     return value
 
 
+def _schema_of(artifact: Mapping[str, Any]) -> str | None:
+    """Return the kind of an artifact that dbt wrote, such as `manifest`, from the address of its
+    schema, `https://schemas.getdbt.com/dbt/manifest/v12.json`."""
+    schema = str(_mapping(artifact, "metadata").get("dbt_schema_version") or "")
+    return schema.split("/")[-2] if schema.count("/") > 1 else None
+
+
+def _project_name(manifest: Mapping[str, Any], path: Path) -> str:
+    """Return the name of the project that a manifest is of: that in its metadata, else the package
+    of most nodes, else the prefix of the file or its folder."""
+    if name := read_text(_mapping(manifest, "metadata").get("project_name")):
+        return name
+    nodes = _mapping(manifest, "nodes").values()
+    packages = Counter(read_text(_mapping(one).get("package_name")) for one in nodes)
+    del packages[None]
+    if packages:
+        return str(max(packages, key=packages.__getitem__))
+    return path.name.removesuffix("manifest.json").rstrip("_") or path.resolve().parent.name
+
+
+def _mapping(value: Any, *keys: str) -> Mapping[str, Any]:
+    """Return the object at a path of keys, or an empty one if there is none."""
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value if isinstance(value, dict) else {}
+
+
+def _mappings(value: Any) -> list[Mapping[str, Any]]:
+    """Return the objects in a list, or in a single object; anything else is left out."""
+    held = value if isinstance(value, list) else [value]
+    return [one for one in held if isinstance(one, dict)]
+
+
+def _depends_on(value: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the ids of the nodes that a node depends on, without duplicates."""
+    return tuple(dict.fromkeys(strings_in(_mapping(value, "depends_on").get("nodes"))))
+
+
+def _is_enabled(value: Mapping[str, Any]) -> bool:
+    return _mapping(value, "config").get("enabled") is not False
+
+
 class _Node:
-    """A model, seed, snapshot or source of the manifest."""
+    """A model, seed, snapshot, source or semantic model of the manifest."""
 
     def __init__(self, value: Mapping[str, Any], catalog: Mapping[str, Any]) -> None:
         self.value = value
@@ -129,16 +231,17 @@ class _Node:
         # The table of a source may have another name in the warehouse.
         self.relation = _path(value, value.get("identifier") or name)
         self.name = str(value.get("name"))
+        if self.kind == _SEMANTIC_MODEL:
+            # It is no table: its name is its id.
+            self.path = self.relation = (self.id,)
         self.catalog = catalog
-        config = value.get("config") or {}
-        self.materialized = str(config.get("materialized") or "")
-        self.is_enabled = config.get("enabled") is not False
+        self.materialized = str(_mapping(value, "config").get("materialized") or "")
         self.inferred: list[str] = []
 
     @property
     def upstreams(self) -> tuple[str, ...]:
         """The ids of the nodes that it depends on."""
-        return strings_in((self.value.get("depends_on") or {}).get("nodes"))
+        return _depends_on(self.value)
 
     @property
     def sql(self) -> str | None:
@@ -175,6 +278,19 @@ class _Node:
         return [*(named.get(name.casefold(), name) for name in self.inferred), *said]
 
 
+def _semantic_model(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a semantic model in the form of other nodes: its entities, dimensions and measures are
+    columns, the first of a name."""
+    columns: dict[str, Any] = {}
+    for kind, key in (("entities", "type"), ("dimensions", "type"), ("measures", "agg")):
+        for one in _mappings(value.get(kind)):
+            if name := read_text(one.get("name")):
+                noun = {"entities": "entity"}.get(kind, kind.removesuffix("s"))
+                about = {"name": name, "data_type": f"{noun}:{one.get(key) or 'unknown'}"}
+                columns.setdefault(name, {**one, **about})
+    return {**value, "columns": columns, "resource_type": _SEMANTIC_MODEL, "language": "yaml"}
+
+
 def _path(value: Mapping[str, Any], name: Any) -> tuple[str, ...]:
     parts = (value.get("database"), value.get("schema"), name)
     return tuple(str(part).replace('"', "") for part in parts if part)
@@ -193,16 +309,21 @@ class _Reader:
 
     def read(self) -> Inventory:
         manifest, catalog = self.artifacts["manifest"], self.artifacts["catalog"]
-        held = {**(manifest.get("nodes") or {}), **(manifest.get("sources") or {})}
-        described = {**(catalog.get("nodes") or {}), **(catalog.get("sources") or {})}
+        held = {
+            key: value
+            for part in ("nodes", "sources")
+            for key, value in _mapping(manifest, part).items()
+            if isinstance(value, dict)
+        }
+        described = {**_mapping(catalog, "nodes"), **_mapping(catalog, "sources")}
         nodes = {
-            key: node
+            key: _Node(value, _mapping(described.get(key)))
             for key, value in held.items()
-            if isinstance(value, dict) and value.get("resource_type") in _KINDS
-            for node in (_Node(value, described.get(key) or {}),)
-            if node.is_enabled
+            if value.get("resource_type") in _KINDS and _is_enabled(value)
         }
         tests = [one for one in held.values() if one.get("resource_type") == "test"]
+        for key, value in self.listed("semantic_models"):
+            nodes[key] = _Node({**_semantic_model(value), "unique_id": key}, {})
         self.by_relation = {node.relation: node for node in nodes.values()}
         lineages = self._lineages(nodes)
         for node in nodes.values():
@@ -211,25 +332,45 @@ class _Reader:
         for test in tests:
             self._add_test(test, nodes, results.get(str(test.get("unique_id"))))
         self._add_freshness(nodes)
+        metrics = _Metrics(self, nodes)
+        metrics.add_all()
+        for key, value in self.listed("exposures"):
+            self._add_exposure(key, value, nodes, metrics.urns)
         return self.inventory
 
-    @property
-    def _dialect(self) -> str:
-        return str((self.artifacts["manifest"].get("metadata") or {}).get("adapter_type") or "")
+    def listed(self, part: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """Yield the enabled entries of a part of the manifest, by their ids. Entries whose id
+        cannot be part of a URN, or which are no objects, are listed as skipped."""
+        for key, value in sorted(_mapping(self.artifacts["manifest"], part).items()):
+            if not isinstance(value, dict):
+                self.skip(key, "it is not an object; run dbt again")
+            elif not _is_valid(Urn.of("dashboard", "dbt", key)):
+                self.skip(key, "its id has characters that a URN cannot have")
+            elif _is_enabled(value):
+                yield key, value
 
-    def _urn(self, node: _Node) -> Urn:
-        above = (self.options.instance,) if self.options.instance else ()
-        return Urn.dataset("dbt", ".".join((*above, *node.path)), self.options.env)
+    @property
+    def dialect(self) -> str:
+        """The adapter of the project's warehouse, empty if it is not known."""
+        return str(_mapping(self.artifacts["manifest"], "metadata").get("adapter_type") or "")
+
+    def urn(self, node: _Node) -> Urn:
+        """Return the dataset of a node on the platform dbt."""
+        return Urn.dataset("dbt", self._within_instance(*node.path), self.options.env)
+
+    def _within_instance(self, *names: str) -> str:
+        return ".".join((*filter(None, (self.options.instance,)), *names))
 
     def _warehouse_urn(self, node: _Node) -> Urn | None:
-        """Return the dataset of a node in the warehouse, or `None` if the node is ephemeral or the
-        adapter is not known."""
-        if not self._dialect or node.materialized == "ephemeral":
+        """Return the dataset of a node in the warehouse, or `None` if the node is ephemeral or a
+        semantic model, or the adapter is not known."""
+        if not self.dialect or node.materialized == "ephemeral" or node.kind == _SEMANTIC_MODEL:
             return None
-        platform = _WAREHOUSES.get(self._dialect, self._dialect)
+        platform = _WAREHOUSES.get(self.dialect, self.dialect)
         return Urn.dataset(platform, ".".join(node.relation), self.options.env)
 
-    def _skip(self, subject: str, reason: str) -> None:
+    def skip(self, subject: str, reason: str) -> None:
+        """List something as skipped."""
         self.inventory.skipped.append(SkippedPart(subject, reason))
 
     def _lineages(self, nodes: Mapping[str, _Node]) -> dict[str, QueryLineage]:
@@ -248,37 +389,56 @@ class _Reader:
         for done, key in enumerate(order, start=1):
             self.progress("models", done, len(order))
             node = nodes[key]
+            if node.kind == _SEMANTIC_MODEL:
+                if (lineage := self._semantic_lineage(node, tables)) is not None:
+                    found[key] = lineage
+                continue
             if node.kind not in ("model", "snapshot") or node.value.get("language") == "python":
                 continue
             if node.sql is None:
                 uncompiled += 1
                 continue
-            if not self._dialect:
+            if not self.dialect:
                 continue
             width = len(node.types) or None if node.kind == "model" else None
-            lineage = read_lineage(node.sql, self._dialect, tables, node.relation[:-1], width)
+            lineage = read_lineage(node.sql, self.dialect, tables, node.relation[:-1], width)
             if lineage.problem is not None:
-                self._skip(node.id, f"no column lineage: {lineage.problem}")
+                self.skip(node.id, f"no column lineage: {lineage.problem}")
                 continue
             found[key] = lineage
             if not node.types:
                 node.inferred = lineage.names
                 tables.add(node.relation, node.columns)
         if uncompiled:
-            self._skip(
+            self.skip(
                 self.project,
                 f"no column lineage of {uncompiled:,} models: their SQL is not compiled; dbt "
                 "compile does that",
             )
         return found
 
+    def _semantic_lineage(self, node: _Node, tables: KnownTables) -> QueryLineage | None:
+        """Return the lineage of a semantic model's fields, whose expressions are SQL over the
+        columns of its model."""
+        relation = read_text(_mapping(node.value, "node_relation").get("relation_name"))
+        if not self.dialect or relation is None or not node.columns:
+            return None
+        fields = node.documented.values()
+        selected = [read_text(one.get("expr")) or str(one["name"]) for one in fields]
+        listed = ", ".join(f"{one} as c{at}" for at, one in enumerate(selected))
+        lineage = read_lineage(f"select {listed} from {relation}", self.dialect, tables, ())
+        if lineage.problem is not None:
+            self.skip(node.id, f"no column lineage: {lineage.problem}")
+            return None
+        return replace(lineage, names=node.columns)
+
     def _add(self, node: _Node, nodes: Mapping[str, _Node], lineage: QueryLineage | None) -> None:
-        urn = self._urn(node)
+        urn = self.urn(node)
         aspects: dict[str, Any] = {
             "datasetProperties": self._properties(node),
             "schemaMetadata": self._schema(node),
-            "dataPlatformInstance": self._platform(),
-            "subTypes": {"typeNames": [node.kind.capitalize()]},
+            "dataPlatformInstance": self.platform(),
+            "subTypes": {"typeNames": [_title(node.kind)]},
             "status": {"removed": False},
             "browsePathsV2": {"path": [{"id": part} for part in node.path[:-1]]},
         }
@@ -289,6 +449,8 @@ class _Reader:
                 **({"formattedViewLogic": node.sql} if node.sql else {}),
                 "viewLanguage": str(node.value.get("language") or "sql").upper(),
             }
+        if node.kind == _SEMANTIC_MODEL:
+            aspects["browsePathsV2"] = self.browse_path(node.value)
         warehouse = self._warehouse_urn(node)
         if warehouse is not None:
             aspects["siblings"] = {"siblings": [str(warehouse)], "primary": True}
@@ -297,11 +459,20 @@ class _Reader:
         aspects |= _labels(node.value)
         if profile := _profile(node):
             aspects["datasetProfile"] = profile
-        self.inventory.proposals += (Proposal(urn, name, value) for name, value in aspects.items())
-        self.inventory.count(node.kind)
+        self.add(urn, aspects)
+        self.inventory.count(node.kind.replace("_", " "))
         self.inventory.count("column", len(node.columns))
 
-    def _platform(self) -> dict[str, Any]:
+    def add(self, urn: Urn, aspects: Mapping[str, Any]) -> None:
+        """Add an entity to the inventory."""
+        self.inventory.proposals += (Proposal(urn, name, value) for name, value in aspects.items())
+
+    def browse_path(self, value: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the folder of what is not in the warehouse: that of its package."""
+        return {"path": [{"id": read_text(value.get("package_name")) or self.project}]}
+
+    def platform(self) -> dict[str, Any]:
+        """Return the aspect of the platform, with the platform instance if there is one."""
         value = {"platform": _PLATFORM}
         if self.options.instance:
             named = f"({_PLATFORM},{self.options.instance})"
@@ -318,10 +489,7 @@ class _Reader:
             "language": node.value.get("language"),
             "catalog_type": (node.catalog.get("metadata") or {}).get("type"),
         }
-        meta = {key: one for key, one in _meta(node.value).items() if key not in _MAPPED}
-        said = {
-            f"meta.{key}": one if isinstance(one, str) else _json(one) for key, one in meta.items()
-        }
+        said = {f"meta.{key}": one for key, one in _further(node.value).items()}
         value: dict[str, Any] = {
             "customProperties": {key: str(one) for key, one in known.items() if one} | said,
             "name": node.name,
@@ -363,13 +531,13 @@ class _Reader:
         lineage: QueryLineage | None,
         warehouse: Urn | None,
     ) -> dict[str, Any] | None:
-        urn = self._urn(node)
+        urn = self.urn(node)
         if node.kind == "source":
             if warehouse is None:
                 return None
             same = (ColumnSources(name, ((warehouse, name),)) for name in node.columns)
             return lineage_aspect(urn, [warehouse], same, "COPY")
-        upstreams = [self._urn(nodes[key]) for key in node.upstreams if key in nodes]
+        upstreams = [self.urn(nodes[key]) for key in node.upstreams if key in nodes]
         if not upstreams:
             return None
         columns: list[ColumnSources] = []
@@ -378,7 +546,7 @@ class _Reader:
             columns = [
                 ColumnSources(
                     names.get(name.casefold(), name),
-                    tuple((self._urn(self.by_relation[path]), column) for path, column in sources),
+                    tuple((self.urn(self.by_relation[path]), column) for path, column in sources),
                 )
                 for name, sources in zip(lineage.names, lineage.columns, strict=True)
                 if name.casefold() in names
@@ -391,9 +559,9 @@ class _Reader:
         nodes: Mapping[str, _Node],
         result: "_Result | None",
     ) -> None:
-        if (test.get("config") or {}).get("enabled") is False:
+        if not _is_enabled(test):
             return
-        listed = strings_in((test.get("depends_on") or {}).get("nodes"))
+        listed = _depends_on(test)
         about = [nodes[key] for key in listed if key in nodes]
         attached = nodes.get(str(test.get("attached_node")))
         metadata = test.get("test_metadata") or {}
@@ -401,9 +569,9 @@ class _Reader:
             # The last dependency of a `relationships` test is the tested table.
             attached = about[-1] if metadata.get("name") == "relationships" else about[0]
         if attached is None:
-            self._skip(str(test.get("unique_id")), "the table that it tests is not in the manifest")
+            self.skip(str(test.get("unique_id")), "the table that it tests is not in the manifest")
             return
-        entity, arguments = self._urn(attached), metadata.get("kwargs") or {}
+        entity, arguments = self.urn(attached), metadata.get("kwargs") or {}
         called = str(metadata.get("name") or test.get("name"))
         operator, aggregation = _TESTS.get(called, ("_NATIVE_", "_NATIVE_"))
         column = read_text(test.get("column_name") or arguments.get("column_name"))
@@ -439,12 +607,13 @@ class _Reader:
         custom: Mapping[str, Any],
         description: str | None,
         result: "_Result | None",
+        properties: Iterable[tuple[str, str]] = (),
     ) -> None:
         instance = {"instance": self.options.instance} if self.options.instance else {}
         key = {"platform": "dbt", "name": name, **instance, **part}
         urn = Urn.of("assertion", datahub_guid(key))
         info: dict[str, Any] = {
-            "customProperties": {"dbt_unique_id": name},
+            "customProperties": {"dbt_unique_id": name, **dict(properties)},
             "type": "CUSTOM",
             "customAssertion": dict(custom),
             "source": {"type": "EXTERNAL"},
@@ -454,7 +623,7 @@ class _Reader:
             info["description"] = description
         aspects: dict[str, Any] = {
             "assertionInfo": info,
-            "dataPlatformInstance": self._platform(),
+            "dataPlatformInstance": self.platform(),
             "status": {"removed": False},
         }
         if result is not None:
@@ -469,15 +638,284 @@ class _Reader:
                     "nativeResults": dict(result.told),
                 },
             }
-        self.inventory.proposals += (Proposal(urn, name, value) for name, value in aspects.items())
+        self.add(urn, aspects)
 
     def _add_freshness(self, nodes: Mapping[str, _Node]) -> None:
         for key, result in _results(self.artifacts["sources"]).items():
             if (node := nodes.get(key)) is not None:
-                custom = {"type": "dbt Freshness", "entity": str(self._urn(node))}
-                entity = self._urn(node)
-                self._add_assertion(f"{key}_freshness", {}, entity, custom, None, result)
+                entity = self.urn(node)
+                custom = {"type": "dbt Freshness", "entity": str(entity)}
+                said, properties = _freshness(_mapping(node.value, "freshness"))
+                name = f"{key}_freshness"
+                self._add_assertion(name, {}, entity, custom, said, result, properties)
                 self.inventory.count("freshness test")
+
+    def _add_exposure(
+        self,
+        key: str,
+        value: Mapping[str, Any],
+        nodes: Mapping[str, _Node],
+        metrics: Mapping[str, Urn],
+    ) -> None:
+        urn = Urn.of("dashboard", "dbt", self._within_instance(key))
+        datasets, consumed = list[str](), list[str]()
+        for upstream in _depends_on(value):
+            if upstream in nodes:
+                datasets.append(str(self.urn(nodes[upstream])))
+            elif upstream in metrics:
+                consumed.append(str(metrics[upstream]))
+            else:
+                self.skip(key, f"no lineage from {upstream}, which is not in the manifest")
+        kind = read_text(value.get("type")) or "dashboard"
+        known = {
+            "dbt_unique_id": key,
+            "exposure_type": kind,
+            "maturity": read_text(value.get("maturity")),
+            "dbt_package_name": read_text(value.get("package_name")),
+            "dbt_file_path": read_text(value.get("original_file_path")),
+        }
+        said = {name: one for name, one in known.items() if one}
+        info: dict[str, Any] = {
+            "title": read_text(value.get("label")) or read_text(value.get("name")) or key,
+            "description": read_text(value.get("description")) or "",
+            "customProperties": _further(value) | said,
+            "lastModified": {"created": _UNKNOWN_STAMP, "lastModified": _UNKNOWN_STAMP},
+            "datasets": datasets,
+        }
+        if url := read_text(value.get("url")):
+            info["externalUrl"] = url
+        aspects: dict[str, Any] = {
+            "dashboardInfo": info,
+            "dataPlatformInstance": self.platform(),
+            "subTypes": {"typeNames": [_EXPOSURES.get(kind, _title(kind))]},
+            "status": {"removed": False},
+            "browsePathsV2": self.browse_path(value),
+        }
+        if consumed:
+            edges = [{"destinationUrn": one} for one in consumed]
+            aspects["upstreamMetrics"] = {"metrics": edges}
+        owners = _exposure_owners(value)
+        if wrong := [one for one in owners if not _is_valid(Urn.of("corpuser", one))]:
+            self.skip(key, f"no owner {wrong[0]!r}: it has characters that a URN cannot have")
+        listed = [
+            {"owner": _named(one, "corpuser"), "type": "DATAOWNER"}
+            for one in owners
+            if one not in wrong
+        ]
+        self.add(
+            urn, aspects | _labels(value) | ({"ownership": {"owners": listed}} if listed else {})
+        )
+        self.inventory.count("exposure")
+
+
+class _Metrics:
+    """The metrics of a project, and the measures in semantic models that they are computed from."""
+
+    def __init__(self, reader: _Reader, nodes: Mapping[str, _Node]) -> None:
+        self.reader = reader
+        self.nodes = nodes
+        models = [node for node in nodes.values() if node.kind == _SEMANTIC_MODEL]
+        # By semantic model and name.
+        self.measures = {
+            (model.id, name): one
+            for model in sorted(models, key=lambda model: model.id)
+            for one in _mappings(model.value.get("measures"))
+            if (name := read_text(one.get("name")))
+        }
+        self.values: dict[str, Mapping[str, Any]] = {}
+        self.ids: dict[str, str] = {}
+        for key, value in reader.listed("metrics"):
+            name = read_text(value.get("name"))
+            if name is None or not _is_valid(self._urn(name)):
+                reader.skip(key, "it has no name that a URN can have")
+            elif name not in self.ids:
+                self.ids[name], self.values[key] = key, value
+            else:
+                reader.skip(key, f"{self.ids[name]} has the same name")
+        self.urns = {key: self._urn(name) for name, key in self.ids.items()}
+
+    def _urn(self, name: str) -> Urn:
+        """Return the metric of a name; its path is the project, within the instance if that has
+        another name."""
+        metadata = _mapping(self.reader.artifacts["manifest"], "metadata")
+        project = read_text(metadata.get("project_name")) or self.reader.project
+        above = self.reader.options.instance
+        path = project if above in (None, "", project) else f"{above}.{project}"
+        return Urn.of("metric", _PLATFORM, path, name)
+
+    def add_all(self) -> None:
+        """Add all metrics to the inventory."""
+        for key, value in self.values.items():
+            self._add(key, value)
+
+    def _add(self, key: str, value: Mapping[str, Any]) -> None:
+        reader, parameters = self.reader, _mapping(value, "type_params")
+        upstreams, derived = dict[str, None](), dict[str, None]()
+        for upstream in _depends_on(value):
+            if upstream in self.nodes:
+                upstreams[str(reader.urn(self.nodes[upstream]))] = None
+            elif upstream in self.urns:
+                derived[str(self.urns[upstream])] = None
+            else:
+                reader.skip(key, f"no lineage from {upstream}, which is not in the manifest")
+        for name in _references(parameters, _INPUTS):
+            if name in self.ids:
+                derived[str(self.urns[self.ids[name]])] = None
+            elif (model := self._model_of(value, name)) is not None:
+                # Early versions of dbt compute ratios of measures.
+                upstreams[str(reader.urn(self.nodes[model]))] = None
+            else:
+                reader.skip(key, f"no lineage from the metric {name}, which is not in the manifest")
+        for name in _references(parameters, _MEASURES):
+            if (model := self._model_of(value, name)) is not None:
+                upstreams[str(reader.urn(self.nodes[model]))] = None
+            else:
+                reader.skip(key, f"no lineage from the measure {name}: no semantic model has it")
+        derived.pop(str(self.urns[key]), None)
+        info: dict[str, Any] = {"name": read_text(value.get("label")) or value["name"].strip()}
+        if description := read_text(value.get("description")):
+            info["description"] = description
+        if expression := self._expression(value):
+            dialect = _DIALECTS.get(reader.dialect, "ANSI_SQL")
+            info["expression"] = {"dialects": [{"dialect": dialect, "expression": expression}]}
+        kind = read_text(value.get("type")) or read_text(value.get("calculation_method"))
+        aspects: dict[str, Any] = {
+            "metricInfo": info,
+            "metricUpstreams": {"datasetUpstreams": [{"destinationUrn": one} for one in upstreams]},
+            "metricRelationships": {"derivedFrom": [{"destinationUrn": one} for one in derived]},
+            "dataPlatformInstance": reader.platform(),
+            "subTypes": {"typeNames": [_title(kind or "simple")]},
+            "status": {"removed": False},
+            "browsePathsV2": reader.browse_path(value),
+        }
+        reader.add(self.urns[key], aspects | _labels(value))
+        reader.inventory.count("metric")
+
+    def _model_of(self, metric: Mapping[str, Any], measure: str) -> str | None:
+        """Return the id of the semantic model that has a measure: of those that the metric depends
+        on, else the first of the project."""
+        for model in _depends_on(metric):
+            if (model, measure) in self.measures:
+                return model
+        return next((model for model, name in self.measures if name == measure), None)
+
+    def _aggregate(self, metric: Mapping[str, Any], measure: str) -> str | None:
+        """Return the aggregation of a measure, such as `sum(orders.revenue)`."""
+        model = self._model_of(metric, measure)
+        if model is None:
+            return None
+        kind = read_text(self.measures[model, measure].get("agg"))
+        return f"{kind}({self.nodes[model].name}.{measure})" if kind else None
+
+    def _expression(self, metric: Mapping[str, Any]) -> str | None:
+        """Return how a metric is computed, as far as the manifest says: the expression of its
+        author, the ratio of two others, or the aggregation of its measure. Filters, whose templates
+        dbt renders, and the window are part of it."""
+        parameters = _mapping(metric, "type_params")
+        conditions = [*_filters(metric)]
+        measures = _references(parameters, _MEASURES)
+        written = read_text(parameters.get("expr"))
+        sides = _references(parameters, (("numerator",), ("denominator",)), unique=False)
+        if sql := read_text(metric.get("expression")) or read_text(metric.get("sql")):
+            method = read_text(metric.get("calculation_method")) or read_text(metric.get("type"))
+            found, is_aggregate = _old_expression(method, sql)
+        elif written and written not in measures:
+            found, is_aggregate = written, False
+        elif len(sides) == 2:
+            found = " / ".join(self._aggregate(metric, one) or one for one in sides)
+            is_aggregate = False
+        elif len(measures) == 1 and (aggregate := self._aggregate(metric, measures[0])):
+            found, is_aggregate = aggregate, True
+            for one in _mappings(parameters.get("measure")):
+                conditions = [*_filters(one), *conditions]
+        else:
+            return None
+        notes = []
+        if conditions and is_aggregate:
+            found += f" FILTER (WHERE {_all_of(conditions)})"
+        elif conditions:
+            notes.append(f"filtered: {_all_of(conditions)}")
+        cumulative = {**parameters, **_mapping(parameters, "cumulative_type_params")}
+        window, grain = cumulative.get("window"), read_text(cumulative.get("grain_to_date"))
+        span = _mapping(window)
+        if text := read_text(window) or (span and f"{span.get('count')} {span.get('granularity')}"):
+            notes.append(f"cumulative over {text}")
+        elif grain:
+            notes.append(f"cumulative to date by {grain}")
+        return f"{found} /* {'; '.join(notes)} */" if notes else found
+
+
+def _references(
+    parameters: Mapping[str, Any], paths: Iterable[Sequence[str]], *, unique: bool = True
+) -> list[str]:
+    """Return the names of the metrics or measures at paths in the parameters of a metric: strings,
+    objects with a name, or lists of these."""
+    found = list[str]()
+    for *above, last in paths:
+        held = _mapping(parameters, *above).get(last)
+        for one in held if isinstance(held, list) else [held]:
+            name = read_text(one.get("name") if isinstance(one, dict) else one)
+            found += [name] if name else []
+    return list(dict.fromkeys(found)) if unique else found
+
+
+def _filters(value: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the conditions on a metric or on one of its measures: texts, templates, or columns with
+    an operator and a value."""
+    if text := read_text(value.get("filter")):
+        yield text
+    for one in _mappings(_mapping(value, "filter").get("where_filters")):
+        if text := read_text(one.get("where_sql_template")):
+            yield text
+    for one in _mappings(value.get("filters")):
+        parts = [str(one[key]) for key in ("field", "operator", "value") if one.get(key)]
+        if len(parts) == 3:
+            yield " ".join(parts)
+
+
+def _all_of(conditions: Sequence[str]) -> str:
+    return conditions[0] if len(conditions) == 1 else " AND ".join(f"({one})" for one in conditions)
+
+
+def _old_expression(method: str | None, sql: str) -> tuple[str, bool]:
+    """Return the expression of a metric in the form before dbt 1.6, and whether it is an
+    aggregation."""
+    if method is None or method in ("derived", "expression"):
+        return sql, False
+    return (f"count(distinct {sql})" if method == "count_distinct" else f"{method}({sql})"), True
+
+
+def _freshness(limits: Mapping[str, Any]) -> tuple[str, list[tuple[str, str]]]:
+    """Return when a source counts as stale, in words and as properties."""
+    said, properties = [], [("dbt_freshness_test", "true")]
+    for key, verb in (("warn_after", "warns"), ("error_after", "fails")):
+        count, period = (_mapping(limits, key).get(part) for part in ("count", "period"))
+        if isinstance(count, int) and isinstance(period, str):
+            said.append(f"{verb} after {count:,} {period}{'' if count == 1 else 's'}")
+            properties += [(f"{key}_count", str(count)), (f"{key}_period", period)]
+    return f"Freshness: {', '.join(said)}" if said else "Freshness", properties
+
+
+def _exposure_owners(value: Mapping[str, Any]) -> list[str]:
+    """Return the owners of an exposure: their e-mail addresses or, without any, their names."""
+    owner = _mapping(value, "owner")
+    emails = [one.strip() for one in strings_in(owner.get("email")) if one.strip()]
+    names = [one.strip() for one in strings_in(owner.get("name")) if one.strip()]
+    return emails or [one.replace(" ", "_").lower() for one in names]
+
+
+def _is_valid(urn: Urn) -> bool:
+    """Return whether a URN is read as the one that was written."""
+    try:
+        urn.check_characters()
+        return Urn.parse(str(urn)) == urn
+    except InvalidUrn:
+        return False
+
+
+def _title(kind: str) -> str:
+    """Return a kind as dbt writes it in words for people: `semantic_model` is Semantic Model."""
+    return kind.replace("_", " ").title()
 
 
 @dataclass(frozen=True, slots=True)
@@ -527,15 +965,24 @@ _MAPPED: Final = frozenset({"owner", "owners", "term", "terms"})
 
 
 def _meta(value: Mapping[str, Any]) -> dict[str, Any]:
-    found = value.get("meta") or (value.get("config") or {}).get("meta") or {}
+    found = value.get("meta") or _mapping(value, "config").get("meta") or {}
     return found if isinstance(found, dict) else {}
+
+
+def _further(value: Mapping[str, Any]) -> dict[str, str]:
+    """Return the entries of `meta` that are not owners or terms, as texts."""
+    return {
+        key: one if isinstance(one, str) else _json(one)
+        for key, one in _meta(value).items()
+        if key not in _MAPPED
+    }
 
 
 def _labels(value: Mapping[str, Any]) -> dict[str, Any]:
     """Return the tags, terms and owners of a node or column, as aspects. Terms and owners are read
     from `term`, `terms`, `owner` and `owners` in `meta`."""
     meta, aspects = _meta(value), dict[str, Any]()
-    tags = strings_in(value.get("tags") or (value.get("config") or {}).get("tags"))
+    tags = strings_in(value.get("tags") or _mapping(value, "config").get("tags"))
     if tags:
         urns = dict.fromkeys(f"urn:li:tag:dbt:{name}" for name in tags)
         aspects["globalTags"] = {"tags": [{"tag": urn} for urn in urns]}

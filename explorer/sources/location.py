@@ -136,8 +136,8 @@ def _local_servers() -> Iterator[LocalSource]:
 
 
 def open_source(location: str, options: SourceOptions, password: str | None = None) -> Source:
-    """Return the source at a location; at most the beginning of a file is read. With a dialect in
-    the options, a file or folder is a query log.
+    """Return the source at a location; at most the beginning of a file is read, except for dbt's
+    `manifest.json`. With a dialect in the options, a file or folder is a query log.
 
     Raises `InvalidInput` if there is nothing there or it is of no known kind, and `MissingExtra` if
     the package that reads it is not installed.
@@ -216,15 +216,23 @@ def _open_url(location: str, options: SourceOptions, password: str | None) -> So
 
 
 def _open_folder(path: Path, options: SourceOptions) -> Source:
-    # The target folder of a project stands for the project.
-    for folder in (path, path.resolve().parent):
-        is_dbt = folder == path or (path / "manifest.json").is_file()
-        if is_dbt and (folder / "dbt_project.yml").is_file():
-            from explorer.sources.dbt_artifacts import DbtArtifacts
+    from explorer.sources.dbt_artifacts import DbtArtifacts
+    from explorer.sources.file_folder import FileFolder, file_format
 
-            return DbtArtifacts(folder, options)
-    from explorer.sources.file_folder import FileFolder
-
+    if (path / "dbt_project.yml").is_file():
+        return DbtArtifacts(path, options)
+    if (source := DbtArtifacts.of_manifest(path / "manifest.json", options)) is not None:
+        return source
+    named = sorted(path.glob("*_manifest.json"))
+    if named and not any(file_format(one.name) for one in path.iterdir()):
+        found = [one for one in (DbtArtifacts.of_manifest(at, options) for at in named) if one]
+        if len(found) > 1:
+            raise InvalidInput(
+                f"{path} has the manifests of {len(found)} dbt projects: give the path of one, "
+                f"such as {found[0].location}"
+            )
+        if found:
+            return found[0]
     return FileFolder.of(path, options)
 
 
@@ -247,6 +255,10 @@ def _open_file(path: Path, options: SourceOptions) -> Source:
 
     if file_format(path.name) or METADATA.fullmatch(path.name):
         return FileFolder.of(path, options)
+    from explorer.sources.dbt_artifacts import DbtArtifacts
+
+    if (source := DbtArtifacts.of_manifest(path, options)) is not None:
+        return source
     if path.suffix.lower() in (".yml", ".yaml", ".json"):
         from explorer.sources.datahub_recipe import DataHubRecipe, read_recipe
 
@@ -256,5 +268,6 @@ def _open_file(path: Path, options: SourceOptions) -> Source:
         raise InvalidInput(f"{path} has SQL: give its --dialect, such as snowflake or postgres")
     raise InvalidInput(
         f"{path} is no file that is known; known are SQLite and DuckDB databases, Parquet, CSV and "
-        "JSON lines, the metadata.json of an Iceberg table, and recipes of DataHub"
+        "JSON lines, the metadata.json of an Iceberg table, dbt's manifest.json, and recipes of "
+        "DataHub"
     )

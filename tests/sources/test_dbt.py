@@ -1,4 +1,5 @@
-"""A dbt project is read from its artifacts: models and their tests, documentation and lineage."""
+"""A dbt project is read from its artifacts: models and their tests, exposures and metrics,
+documentation and lineage."""
 
 import json
 import shutil
@@ -11,18 +12,22 @@ import pytest
 
 from explorer.client import Catalog
 from explorer.errors import InvalidFile, InvalidInput
+from explorer.metadata.urn import Urn
 from explorer.sources.location import open_source
 from explorer.sources.source import Inventory, SourceOptions
 from tests.sources.conftest import Run, aspects_of, column_lineage, columns_of, dataset, quiet
 
 # Artifacts of dbt's public example project; too large to be kept with the tests.
 _REAL = Path(__file__).parents[3] / "shared" / "data" / "dbt"
+# The parts of a manifest besides nodes and sources.
+_PARTS = ("exposures", "metrics", "semantic_models")
 Project = Callable[..., Path]
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
-    """Makes a project with these nodes and sources, and these other artifacts."""
+    """Makes a project with these nodes and sources, and these other parts of the manifest and other
+    artifacts."""
 
     def make(nodes: Iterable[dict[str, Any]], **artifacts: Any) -> Path:
         root = tmp_path / "shop"
@@ -32,7 +37,10 @@ def project(tmp_path: Path) -> Project:
         for one in nodes:
             part = "sources" if one["resource_type"] == "source" else "nodes"
             split[part][one["unique_id"]] = one
-        manifest = {"metadata": {"adapter_type": "duckdb"}, **split}
+        schema = "https://schemas.getdbt.com/dbt/manifest/v12.json"
+        about = {"adapter_type": "duckdb", "dbt_schema_version": schema}
+        parts = {name: artifacts.pop(name, {}) for name in _PARTS}
+        manifest = {"metadata": about, **split, **parts}
         for name, value in {"manifest": manifest, **artifacts}.items():
             (root / "target" / f"{name}.json").write_text(json.dumps(value))
         return root
@@ -113,9 +121,110 @@ def results(**status: str) -> dict[str, Any]:
     }
 
 
-def read(root: Path) -> Inventory:
+def read(root: Path, **options: Any) -> Inventory:
     """Return what is found in a project."""
-    return open_source(str(root), SourceOptions()).read(quiet)
+    return open_source(str(root), SourceOptions(**options)).read(quiet)
+
+
+def exposure(name: str, *upstreams: str, **rest: Any) -> dict[str, Any]:
+    """Return the part of a manifest with an exposure of these nodes."""
+    value = {"name": name, "package_name": "shop", "depends_on": {"nodes": list(upstreams)}}
+    return {f"exposure.shop.{name}": {"resource_type": "exposure", **value, **rest}}
+
+
+def metric(name: str, kind: str, *upstreams: str, **parameters: Any) -> dict[str, Any]:
+    """Return the part of a manifest with a metric, as dbt 1.6 and later write it."""
+    value = {"name": name, "package_name": "shop", "type": kind, "type_params": parameters}
+    return {f"metric.shop.{name}": {**value, "depends_on": {"nodes": list(upstreams)}}}
+
+
+def semantic_model(name: str, model: str, **fields: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the part of a manifest with a semantic model of a model in `wh.main`."""
+    relation = {"alias": model, "relation_name": f'"wh"."main"."{model}"'}
+    value = {"name": name, "package_name": "shop", "node_relation": relation, **fields}
+    depends_on = {"nodes": [f"model.shop.{model}"]}
+    return {f"semantic_model.shop.{name}": {**value, "depends_on": depends_on}}
+
+
+def sales() -> dict[str, Any]:
+    """A semantic model of `mart`, metrics of each type, and what shows them."""
+    measures: list[dict[str, Any]] = [
+        {"name": "sold", "agg": "sum", "expr": "twice / 2", "description": "What was sold."},
+        {"name": "orders", "agg": "count", "expr": "order_id"},
+    ]
+    entities = [{"name": "order", "type": "primary", "expr": "order_id"}]
+    late = {"where_filters": [{"where_sql_template": "{{ Dimension('order__late') }}"}]}
+    of_sales = "semantic_model.shop.sales"
+    sold = metric("sold", "simple", of_sales, measure={"name": "sold"}, expr="sold")
+    sold["metric.shop.sold"] |= {
+        "label": "Sold",
+        "description": "In euro.",
+        "tags": ["money"],
+        "config": {"meta": {"owner": "ann"}},
+    }
+    late_orders = metric("late", "simple", of_sales, measure={"name": "orders"})
+    late_orders["metric.shop.late"]["filter"] = late
+    sides = {"numerator": {"name": "sold"}, "denominator": {"name": "late"}}
+    parts = ("metric.shop.sold", "metric.shop.late")
+    window = {"window": {"count": 7, "granularity": "day"}}
+    week: dict[str, Any] = {"measure": {"name": "sold"}, "cumulative_type_params": window}
+    return {
+        "semantic_models": semantic_model("sales", "mart", entities=entities, measures=measures),
+        "metrics": {
+            **sold,
+            **late_orders,
+            **metric("mean", "ratio", *parts, **sides),
+            **metric("rest", "derived", *parts, expr="sold - late", metrics=["sold", "late"]),
+            **metric("week", "cumulative", of_sales, **week),
+        },
+        "exposures": {
+            **exposure(
+                "weekly",
+                *("model.shop.mart", "source.shop.raw_orders", "metric.shop.mean"),
+                type="dashboard",
+                label="Weekly Sales",
+                description="Read on Mondays.",
+                maturity="high",
+                url="https://bi.example.com/1",
+                original_file_path="models/shop.yml",
+                tags=["board"],
+                meta={"tier": 1, "owner": "not the owner"},
+                owner={"name": "Ann Lee", "email": "ann@example.com"},
+            ),
+            **exposure("churn", "model.shop.mart", type="ml", owner={"name": "Data Science"}),
+            **exposure("off", "model.shop.mart", config={"enabled": False}),
+        },
+    }
+
+
+def entity(proposals: Iterable[Any], urn: str) -> dict[str, Any]:
+    """Return the values of an entity by aspect."""
+    return {one.aspect: one.value for one in proposals if str(one.urn) == urn}
+
+
+def metrics_of(found: Inventory) -> dict[str, tuple[Any, ...]]:
+    """Return the metrics of the project `shop` by their ids: type, upstream datasets, metrics that
+    it is derived from, and expression."""
+
+    def short(edges: list[dict[str, str]], part: int) -> list[str]:
+        return [Urn.parse(one["destinationUrn"]).parts[part] for one in edges]
+
+    by_urn: dict[str, dict[str, Any]] = {}
+    for one in found.proposals:
+        if one.urn.entity_type == "metric":
+            assert one.urn.parts[:2] == ("urn:li:dataPlatform:dbt", "shop")
+            by_urn.setdefault(one.urn.parts[2], {})[one.aspect] = one.value
+    return {
+        name: (
+            *value["subTypes"]["typeNames"],
+            short(value["metricUpstreams"]["datasetUpstreams"], 1),
+            short(value["metricRelationships"]["derivedFrom"], 2),
+            value["metricInfo"].get("expression", {"dialects": [{"expression": None}]})["dialects"][
+                0
+            ]["expression"],
+        )
+        for name, value in by_urn.items()
+    }
 
 
 def test_models_and_sources_have_their_documentation_labels_and_sql(project: Project) -> None:
@@ -188,6 +297,12 @@ def test_the_warehouse_tells_the_types_the_comments_and_the_sizes(project: Proje
 
 def test_tests_and_freshness_are_assertions_with_their_last_result(project: Project) -> None:
     ran = results(not_null_stg_orders_order_id="pass", totals_are_positive="fail")
+    nodes = small()
+    nodes[0]["freshness"] = {
+        "warn_after": {"count": 1, "period": "day"},
+        "error_after": {"count": 36, "period": "hour"},
+        "filter": None,
+    }
     fresh = {
         "metadata": {"invocation_id": "run-2", "generated_at": "2024-05-02T12:00:00Z"},
         "results": [
@@ -199,7 +314,7 @@ def test_tests_and_freshness_are_assertions_with_their_last_result(project: Proj
             }
         ],
     }
-    found = read(project(small(), run_results=ran, sources=fresh))
+    found = read(project(nodes, run_results=ran, sources=fresh))
     assert found.kinds["freshness test"] == 1
     infos = {one.urn: one.value for one in found.proposals if one.aspect == "assertionInfo"}
     events = {one.urn: one.value for one in found.proposals if one.aspect == "assertionRunEvent"}
@@ -230,6 +345,16 @@ def test_tests_and_freshness_are_assertions_with_their_last_result(project: Proj
             "FAILURE",
             1_714_647_600_000,
         ),
+    }
+    (freshness,) = [one for one in infos.values() if "dbt Freshness" in str(one)]
+    assert freshness["description"] == "Freshness: warns after 1 day, fails after 36 hours"
+    assert freshness["customProperties"] == {
+        "dbt_unique_id": "source.shop.raw_orders_freshness",
+        "dbt_freshness_test": "true",
+        "warn_after_count": "1",
+        "warn_after_period": "day",
+        "error_after_count": "36",
+        "error_after_period": "hour",
     }
     (columns,) = [
         one["customAssertion"]["fields"] for one in infos.values() if "fields" in str(one)
@@ -278,6 +403,298 @@ def test_a_second_run_changes_nothing_and_a_new_result_is_told(
     assert "fail" in str(health).lower()
 
 
+def test_exposures_are_dashboards_with_what_they_show(project: Project) -> None:
+    found = read(project(small(), **sales()))
+    assert found.skipped == []
+    assert found.kinds["exposure"] == 2
+    stamp = {"time": 0, "actor": "urn:li:corpuser:unknown"}
+    assert entity(found.proposals, "urn:li:dashboard:(dbt,exposure.shop.weekly)") == {
+        "dashboardInfo": {
+            "title": "Weekly Sales",
+            "description": "Read on Mondays.",
+            "customProperties": {
+                "dbt_unique_id": "exposure.shop.weekly",
+                "exposure_type": "dashboard",
+                "maturity": "high",
+                "dbt_package_name": "shop",
+                "dbt_file_path": "models/shop.yml",
+                "tier": "1",
+            },
+            "externalUrl": "https://bi.example.com/1",
+            "datasets": [dataset("dbt", "wh.main.mart"), dataset("dbt", "wh.main.raw_orders")],
+            "lastModified": {"created": stamp, "lastModified": stamp},
+        },
+        "upstreamMetrics": {
+            "metrics": [{"destinationUrn": "urn:li:metric:(urn:li:dataPlatform:dbt,shop,mean)"}]
+        },
+        "dataPlatformInstance": {"platform": "urn:li:dataPlatform:dbt"},
+        "subTypes": {"typeNames": ["Dashboard"]},
+        "status": {"removed": False},
+        "browsePathsV2": {"path": [{"id": "shop"}]},
+        "globalTags": {"tags": [{"tag": "urn:li:tag:dbt:board"}]},
+        "ownership": {
+            "owners": [{"owner": "urn:li:corpuser:ann@example.com", "type": "DATAOWNER"}]
+        },
+    }
+    churn = entity(found.proposals, "urn:li:dashboard:(dbt,exposure.shop.churn)")
+    assert churn["subTypes"] == {"typeNames": ["ML Model"]}
+    assert churn["ownership"]["owners"][0]["owner"] == "urn:li:corpuser:data_science"
+
+
+def test_a_platform_instance_stands_before_the_names_of_exposures_and_metrics(
+    project: Project,
+) -> None:
+    found = read(project(small(), **sales()), instance="eu")
+    urns = {one.urn.entity_type: str(one.urn) for one in found.proposals}
+    assert urns["dashboard"] == "urn:li:dashboard:(dbt,eu.exposure.shop.weekly)"
+    assert urns["metric"].startswith("urn:li:metric:(urn:li:dataPlatform:dbt,eu.shop,")
+    (info,) = (
+        one.value
+        for one in found.proposals
+        if str(one.urn).endswith("eu.exposure.shop.churn)") and one.aspect == "dashboardInfo"
+    )
+    assert info["datasets"] == [dataset("dbt", "eu.wh.main.mart")]
+
+
+def test_metrics_are_computed_from_semantic_models_and_other_metrics(project: Project) -> None:
+    found = read(project(small(), **sales()))
+    model = "semantic_model.shop.sales"
+    assert metrics_of(found) == {
+        "sold": ("Simple", [model], [], "sum(sales.sold)"),
+        "late": (
+            *("Simple", [model], []),
+            "count(sales.orders) FILTER (WHERE {{ Dimension('order__late') }})",
+        ),
+        "mean": ("Ratio", [], ["sold", "late"], "sum(sales.sold) / late"),
+        "rest": ("Derived", [], ["sold", "late"], "sold - late"),
+        "week": ("Cumulative", [model], [], "sum(sales.sold) /* cumulative over 7 day */"),
+    }
+    sold = entity(found.proposals, "urn:li:metric:(urn:li:dataPlatform:dbt,shop,sold)")
+    assert sold["metricInfo"]["name"] == "Sold"
+    assert sold["metricInfo"]["description"] == "In euro."
+    assert sold["globalTags"] == {"tags": [{"tag": "urn:li:tag:dbt:money"}]}
+    assert sold["ownership"]["owners"] == [{"owner": "urn:li:corpuser:ann", "type": "DATAOWNER"}]
+    assert sold["browsePathsV2"] == {"path": [{"id": "shop"}]}
+
+
+def test_a_semantic_model_has_the_columns_of_its_model(project: Project) -> None:
+    found = read(project(small(), **sales()))
+    assert found.kinds["semantic model"] == 1
+    value = aspects_of(found.proposals, "semantic_model.shop.sales")
+    assert value["subTypes"] == {"typeNames": ["Semantic Model"]}
+    assert columns_of(value["schemaMetadata"]) == [
+        ("order", "entity:primary", "Null", True),
+        ("sold", "measure:sum", "Null", True),
+        ("orders", "measure:count", "Null", True),
+    ]
+    assert value["schemaMetadata"]["fields"][1]["description"] == "What was sold."
+    upstreams = value["upstreamLineage"]["upstreams"]
+    assert [one["dataset"] for one in upstreams] == [dataset("dbt", "wh.main.mart")]
+    assert column_lineage(value["upstreamLineage"]) == {
+        "sales.order": ["mart.order_id"],
+        "sales.sold": ["mart.twice"],
+        "sales.orders": ["mart.order_id"],
+    }
+    # It is in no warehouse.
+    assert "siblings" not in value
+
+
+def test_metrics_of_dbt_before_semantic_models_are_of_their_models(project: Project) -> None:
+    def old(name: str, *upstreams: str, **rest: Any) -> dict[str, Any]:
+        value = {"name": name, "package_name": "shop", "depends_on": {"nodes": [*upstreams]}}
+        return {f"metric.shop.{name}": {**value, **rest}}
+
+    where = [{"field": "total", "operator": ">", "value": "0"}]
+    mart, both = "model.shop.mart", ("metric.shop.sold", "metric.shop.buyers")
+    metrics = {
+        **old("sold", mart, type="sum", sql="twice", filters=where),
+        **old("buyers", mart, calculation_method="count_distinct", expression="order_id"),
+        **old("each", *both, calculation_method="derived", expression="sold / buyers"),
+    }
+    found = read(project(small(), metrics=metrics))
+    assert found.skipped == []
+    assert metrics_of(found) == {
+        "buyers": ("Count Distinct", ["wh.main.mart"], [], "count(distinct order_id)"),
+        "each": ("Derived", [], ["sold", "buyers"], "sold / buyers"),
+        "sold": ("Sum", ["wh.main.mart"], [], "sum(twice) FILTER (WHERE total > 0)"),
+    }
+
+
+def test_what_cannot_be_read_of_exposures_and_metrics_is_told_and_loses_nothing_else(
+    project: Project,
+) -> None:
+    nobody = exposure("nobody", "model.shop.gone", "model.shop.mart", owner=None, type=None)
+    odd: dict[str, Any] = exposure(
+        "odd", owner=["ann"], depends_on=["x"], meta="x", tags={"a": 1}, config=[], label=7
+    )
+    found = read(
+        project(
+            small(),
+            exposures={
+                **nobody,
+                **odd,
+                **exposure("lines", owner={"name": "Ann\nLee", "email": ["ben@x.org", "c\rd"]}),
+                "exposure.shop.text": "a text",
+                "exposure.shop.a,b": {},
+            },
+            semantic_models={
+                **semantic_model("broken", "mart", measures=[{"name": "x", "expr": "no_column"}]),
+                **semantic_model("empty", "mart", measures=[{"name": 7}, {"agg": "sum"}]),
+                "semantic_model.shop.list": [],
+            },
+            metrics={
+                **metric("new", "forecast", "model.shop.mart"),
+                **metric("lost", "simple", "semantic_model.shop.no", measure="gone", window=[1]),
+                **metric("itself", "derived", "metric.shop.itself", metrics=["who", {"name": 7}]),
+                **metric("nothing", "ratio", numerator=None, cumulative_type_params=[]),
+                "metric.other.new": {"name": "new", "type": ["x"]},
+                "metric.shop.nameless": {"type_params": [], "filter": 7},
+                "metric.shop.comma": {"name": "a,(b"},
+                "metric.shop.null": None,
+            },
+        )
+    )
+    assert {(one.subject, one.reason) for one in found.skipped if "column" not in one.reason} == {
+        ("exposure.shop.nobody", "no lineage from model.shop.gone, which is not in the manifest"),
+        ("exposure.shop.text", "it is not an object; run dbt again"),
+        ("exposure.shop.a,b", "its id has characters that a URN cannot have"),
+        ("exposure.shop.lines", "no owner 'c\\rd': it has characters that a URN cannot have"),
+        ("semantic_model.shop.list", "it is not an object; run dbt again"),
+        ("metric.shop.lost", "no lineage from the measure gone: no semantic model has it"),
+        (
+            "metric.shop.lost",
+            "no lineage from semantic_model.shop.no, which is not in the manifest",
+        ),
+        (
+            "metric.shop.itself",
+            "no lineage from the metric who, which is not in the manifest",
+        ),
+        ("metric.shop.new", "metric.other.new has the same name"),
+        ("metric.shop.nameless", "it has no name that a URN can have"),
+        ("metric.shop.comma", "it has no name that a URN can have"),
+        ("metric.shop.null", "it is not an object; run dbt again"),
+    }
+    assert [one.subject for one in found.skipped if "column" in one.reason] == [
+        "semantic_model.shop.broken"
+    ]
+    assert metrics_of(found) == {
+        "new": ("Simple", [], [], None),
+        "lost": ("Simple", [], [], None),
+        "itself": ("Derived", [], [], None),
+        "nothing": ("Ratio", [], [], None),
+    }
+    titles = {
+        one.value["title"]: one.value["datasets"]
+        for one in found.proposals
+        if one.aspect == "dashboardInfo"
+    }
+    assert titles == {"nobody": [dataset("dbt", "wh.main.mart")], "odd": [], "lines": []}
+    lines = entity(found.proposals, "urn:li:dashboard:(dbt,exposure.shop.lines)")
+    assert [one["owner"] for one in lines["ownership"]["owners"]] == ["urn:li:corpuser:ben@x.org"]
+    assert "ownership" not in entity(found.proposals, "urn:li:dashboard:(dbt,exposure.shop.nobody)")
+
+
+def test_exposures_and_metrics_are_downstream_and_are_hidden_when_they_are_gone(
+    command: Run, cat: Catalog, project: Project
+) -> None:
+    root = project(small(), **sales())
+    plan = command("add", str(root), "--dry-run").out
+    assert "2 exposures" in plan
+    assert "5 metrics" in plan
+    assert command("add", str(root)).code == 0
+    assert "13 unchanged; 0 aspects written" in command("sources", "run", "shop").out
+    graph = json.loads(command("lineage", dataset("dbt", "wh.main.mart"), "--down", "--json").out)
+    assert {one["name"]: one["hops"] for one in graph["nodes"]} == {
+        "mart": 0,
+        **dict.fromkeys(("sales", "churn", "Weekly Sales"), 1),
+        **dict.fromkeys(("Sold", "late", "week"), 2),
+        **dict.fromkeys(("mean", "rest"), 3),
+    }
+    fewer = sales()
+    del fewer["exposures"]["exposure.shop.churn"], fewer["metrics"]["metric.shop.rest"]
+    project(small(), **fewer)
+    assert "2 gone, 11 unchanged; 2 aspects written" in command("sources", "run", "shop").out
+    assert cat.entity("urn:li:dashboard:(dbt,exposure.shop.churn)").removed
+    assert cat.entity("urn:li:metric:(urn:li:dataPlatform:dbt,shop,rest)").removed
+    project(small(), **sales())
+    assert "2 back again, 11 unchanged" in command("sources", "run", "shop").out
+
+
+def test_a_metric_is_found_and_shown_by_its_label(command: Run, project: Project) -> None:
+    assert command("add", str(project(small(), **sales()))).code == 0
+    found = command("search", "Sold").out.splitlines()
+    assert [line.split() for line in found[1:2]] == [
+        ["Sold", "Simple", "dbt", "In", "euro.", "name"]
+    ]
+    shown = command("get", "urn:li:metric:(urn:li:dataPlatform:dbt,shop,mean)").out
+    assert "metric · Ratio · dbt\n" in shown
+    assert "derived from  Sold, late" in shown
+
+
+def test_artifacts_without_a_project_are_named_after_what_the_manifest_says(
+    command: Run, project: Project, tmp_path: Path
+) -> None:
+    ran = results(totals_are_positive="fail")
+    target = project(small(), run_results=ran, **sales()) / "target"
+    within = read(target.parent)
+    # In a project, the manifest and its folder stand for the project.
+    by_file = open_source(str(target / "manifest.json"), SourceOptions())
+    assert by_file.location == str(target.parent)
+    bare = tmp_path / "copied"
+    shutil.copytree(target, bare)
+    source = open_source(str(bare), SourceOptions())
+    assert (source.kind, source.default_name) == ("dbt", "shop")
+    assert source.location == str(bare / "manifest.json")
+    found = source.read(quiet)
+    assert (found.proposals, found.kinds) == (within.proposals, within.kinds)
+    assert command("add", str(bare)).code == 0
+    assert "13 unchanged; 0 aspects written" in command("sources", "run", "shop").out
+    assert "13 unchanged; 0 aspects written" in command("add", str(bare / "manifest.json")).out
+    # A folder of a project that dbt does not write to is not the project.
+    kept = target.parent / "production"
+    shutil.move(bare, kept)
+    assert open_source(str(kept), SourceOptions()).location == str(kept / "manifest.json")
+
+
+def test_artifacts_with_a_prefix_belong_together(project: Project, tmp_path: Path) -> None:
+    root = project(small(), run_results=results(totals_are_positive="fail"))
+    within = read(root)
+    folder = tmp_path / "artifacts"
+    folder.mkdir()
+    manifest = json.loads((root / "target" / "manifest.json").read_bytes())
+    (folder / "eu_manifest.json").write_text(json.dumps(manifest))
+    outcome = json.loads((root / "target" / "run_results.json").read_bytes())
+    (folder / "eu_test_results.json").write_text(json.dumps(outcome))
+    assert read(folder).kinds == within.kinds
+    # Only a file that says so has results of dbt.
+    assert not [one for one in read(folder).proposals if one.aspect == "assertionRunEvent"]
+    schema = "https://schemas.getdbt.com/dbt/run-results/v4.json"
+    outcome["metadata"]["dbt_schema_version"] = schema
+    (folder / "eu_test_results.json").write_text(json.dumps(outcome))
+    assert read(folder / "eu_manifest.json").proposals == within.proposals
+    manifest["metadata"]["project_name"] = "north"
+    (folder / "us_manifest.json").write_text(json.dumps(manifest))
+    assert open_source(str(folder / "us_manifest.json"), SourceOptions()).default_name == "north"
+    with pytest.raises(InvalidInput, match=r"of 2 dbt projects: .*eu_manifest\.json"):
+        open_source(str(folder), SourceOptions())
+    # A folder of data files stays one.
+    (folder / "orders.csv").write_text("id\n1\n")
+    assert open_source(str(folder), SourceOptions()).kind == "file"
+
+
+def test_another_manifest_is_not_taken_for_that_of_dbt(tmp_path: Path) -> None:
+    (tmp_path / "manifest.json").write_text('{"name": "an app", "metadata": [1]}')
+    assert open_source(str(tmp_path), SourceOptions()).kind == "file"
+    for content in ('{"name": "an app"}', "[]"):
+        (tmp_path / "manifest.json").write_text(content)
+        with pytest.raises(InvalidInput, match=r"dbt's manifest\.json"):
+            open_source(str(tmp_path / "manifest.json"), SourceOptions())
+    schema = "https://schemas.getdbt.com/dbt/manifest/v12.json"
+    (tmp_path / "manifest.json").write_text(f'{{"metadata": {{"dbt_schema_version": "{schema}"')
+    with pytest.raises(InvalidFile, match=r"manifest\.json is no JSON: .*; run dbt again"):
+        open_source(str(tmp_path / "manifest.json"), SourceOptions())
+
+
 @pytest.mark.skipif(not _REAL.is_dir(), reason="the example project's artifacts are not here")
 def test_the_example_project_of_dbt_is_read_as_a_person_would_list_it(tmp_path: Path) -> None:
     target = tmp_path / "target"
@@ -289,6 +706,9 @@ def test_the_example_project_of_dbt_is_read_as_a_person_would_list_it(tmp_path: 
     found = read(tmp_path)
     assert found.skipped == []
     assert found.kinds == {"model": 5, "seed": 3, "column": 38, "test": 24}
+    as_they_are = open_source(str(_REAL), SourceOptions())
+    assert as_they_are.default_name == "jaffle_shop"
+    assert as_they_are.read(quiet).proposals == found.proposals
     place = "calm-pagoda-323403.jaffle_shop"
     orders = aspects_of(found.proposals, f"{place}.orders")
     assert columns_of(orders["schemaMetadata"])[:4] == [
