@@ -38,6 +38,7 @@ Examples
   catalog add ./lake
   catalog add s3://bucket/lake
   catalog add ./dbt_project
+  catalog add ./artifacts/shop_manifest.json
   catalog add ./load.sql --dialect snowflake
   catalog add ./query_history.csv --dialect snowflake
   catalog add ./recipe.yml
@@ -53,8 +54,11 @@ What is read
   buckets         the same at s3://, gs:// and az://
   dbt projects    target/manifest.json, and catalog.json, run_results.json and
                   sources.json where dbt has written them: models, sources,
-                  seeds, snapshots, their tests with the last result; meta.owner
-                  and meta.terms become owners and terms
+                  seeds, snapshots, their tests with the last result, semantic
+                  models, metrics, and exposures as dashboards; meta.owner and
+                  meta.terms become owners and terms. Without the project: a
+                  manifest.json or NAME_manifest.json, or its folder, with the
+                  other artifacts beside it
   queries         with --dialect: SQL, or a query history as CSV, JSON lines
                   or Parquet, as Snowflake, BigQuery, Redshift, Databricks and
                   PostgreSQL's csvlog name its columns; or a folder of these.
