@@ -21,7 +21,7 @@ from explorer.files import replace_file
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
 
-__all__ = ["Draft", "Drafts", "Kept"]
+__all__ = ["Draft", "Drafts", "StoredDraft"]
 
 
 class _Session(Protocol):
@@ -46,7 +46,7 @@ class Draft(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredDraft:
     """A draft on disk and when it was written. `open` is true if another running program is editing
     it."""
 
@@ -99,14 +99,14 @@ class Drafts:
         drafts = (_draft(file) for file in found)
         return next((one for one in drafts if one and (one.urn, one.path) == (urn, path)), None)
 
-    def all(self) -> list[Kept]:
+    def all(self) -> list[StoredDraft]:
         """Return the newest draft of each description, newest first."""
-        newest: dict[tuple[str, str | None], Kept] = {}
+        newest: dict[tuple[str, str | None], StoredDraft] = {}
         for file in sorted(self.directory.glob("*.json"), key=_written, reverse=True):
             draft = _draft(file)
             if draft is not None:
                 at = datetime.fromtimestamp(_written(file), UTC)
-                kept = Kept(draft, at, not self._may_use(file))
+                kept = StoredDraft(draft, at, not self._may_use(file))
                 newest.setdefault((draft.urn, draft.path), kept)
         return list(newest.values())
 

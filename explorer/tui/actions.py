@@ -93,7 +93,7 @@ class Action:
 
     With a `label` it is shown on the key line, with the keys in `shown` instead of the first key
     where that is set. An action without `help` is not listed; a neighbouring action describes it.
-    `called` replaces the part of the ID that is made from the name. An action that `writes` is
+    `id_part` replaces the part of the ID that is made from the name. An action that `writes` is
     shown as disabled while the server is open read-only.
     """
 
@@ -103,13 +103,13 @@ class Action:
     help: str
     label: str = ""
     shown: str = ""
-    called: str = ""
+    id_part: str = ""
     writes: bool = False
 
     @property
     def id(self) -> str:
         """Return the ID of the action in a keymap: `entity.copy-urn`, `lineage.more`."""
-        return f"{self.scope}.{self.called or _word_of(self.name)}"
+        return f"{self.scope}.{self.id_part or _word_of(self.name)}"
 
     @property
     def key(self) -> str:
@@ -357,7 +357,7 @@ _EDITING: tuple[Action, ...] = (
         "f2 f3",
         "column-before",
     ),
-    Action("editor", "move(1)", ("f3",), "Go to the next column", called="column-after"),
+    Action("editor", "move(1)", ("f3",), "Go to the next column", id_part="column-after"),
     Action(
         "editor",
         "to_failed",
@@ -371,7 +371,7 @@ _EDITING: tuple[Action, ...] = (
     Action(
         "editor", "leave", ("escape",), "Close; your text is kept as a draft", "close, keep draft"
     ),
-    Action("editor", "take(1)", ("f5",), "Use the ingested text", called="take-1"),
+    Action("editor", "take(1)", ("f5",), "Use the ingested text", id_part="take-1"),
     *(
         Action(
             "editor", f"take({number})", (f"f{number + 4}",), f"Use text {number} of the list below"
@@ -407,7 +407,7 @@ _EDITING: tuple[Action, ...] = (
         "turn(-1)",
         ("left", "h", "shift+tab"),
         "Group by the previous one",
-        called="before",
+        id_part="before",
     ),
     Action("coverage", "trend", ("t",), "Show the trend: of columns, then of tables", "trend"),
     Action("coverage", "filter", ("f", "slash"), "Filter by words and conditions", "filter"),
@@ -625,23 +625,23 @@ _ENTITY: tuple[Action, ...] = (
 _FIND: tuple[Action, ...] = (
     Action("find", "enter", ("enter",), "Search, or open the chosen completion", "search"),
     Action("find", "take", ("tab",), "Accept the chosen completion, or the first", "complete"),
-    Action("find", "choose(1)", ("down",), "Next completion, or go to the results", called="next"),
-    Action("find", "choose(-1)", ("up",), "Previous completion; recent searches", called="before"),
+    Action("find", "choose(1)", ("down",), "Next completion, or go to the results", id_part="next"),
+    Action("find", "choose(-1)", ("up",), "Previous completion; recent searches", id_part="before"),
     Action("find", "leave", ("escape",), "Close the completions, or the search box", "close"),
     Action("find", "syntax", ("f1",), "Search syntax (also ? in an empty box)", "syntax"),
     Action("find", "save", ("ctrl+s",), "Save this search under a name"),
     Action("find", "searches", ("ctrl+r",), "Saved and recent searches"),
     Action("results", "do('facets')", ("f",), "Go to the facets, and back", "facets"),
     Action("results", "do('condition')", ("c",), "Add a condition, step by step", "condition"),
-    Action("results", "do('plain')", ("x",), "Clear all conditions", called="clear"),
+    Action("results", "do('plain')", ("x",), "Clear all conditions", id_part="clear"),
     Action("results", "facet(1)", ("1",), "Filter by the facet value with that number", "", "1–9"),
     *(Action("results", f"facet({n})", (str(n),), "") for n in range(2, 10)),
     Action("results", "next_page", ("n",), "Next page", "page", "n p"),
     Action("results", "previous_page", ("p",), "Previous page"),
     Action(
-        "results", "do('jump')", ("J",), "Go to a result or a page by its number", called="jump"
+        "results", "do('jump')", ("J",), "Go to a result or a page by its number", id_part="jump"
     ),
-    Action("results", "do('order')", ("o",), "Choose the sort order", "sort", called="order"),
+    Action("results", "do('order')", ("o",), "Choose the sort order", "sort", id_part="order"),
     Action("results", "do('why')", ("w",), "Why this result matches, and why it ranks here", "why"),
     Action(
         "results", "mark", ("space", "v"), "Mark or unmark a result, and go to the next", "mark"
@@ -666,8 +666,8 @@ _FIND: tuple[Action, ...] = (
     ),
     Action("results", "label('links')", ("L",), "Links to documents, the same way", writes=True),
     Action("results", "do('save')", ("s",), "Save this search under a name", "save search"),
-    Action("results", "do('searches')", ("S",), "Saved and recent searches", called="searches"),
-    Action("results", "do('again')", ("r",), "Search again", called="again"),
+    Action("results", "do('searches')", ("S",), "Saved and recent searches", id_part="searches"),
+    Action("results", "do('again')", ("r",), "Search again", id_part="again"),
     Action("facets", "choose", ("enter", "space"), "Add or remove the value", "add, remove"),
     Action("facets", "leave", ("escape", "f", "right", "l"), "Back to the results", "results"),
     Action("searches", "rename", ("f2",), "Rename a saved search", "rename"),
@@ -838,10 +838,10 @@ _LINEAGE: tuple[Action, ...] = (
     Action("lineage", "move('right')", ("right", "l"), "Right"),
     Action("lineage", "move('up')", ("up", "k"), "Up"),
     Action("lineage", "move('down')", ("down", "j"), "Down"),
-    Action("lineage", "pan(1, 0)", ("pagedown", "J"), "Half a screen down", called="pan-down"),
-    Action("lineage", "pan(-1, 0)", ("pageup", "K"), "Half a screen up", called="pan-up"),
-    Action("lineage", "pan(0, 1)", ("L",), "Half a screen to the right", called="pan-right"),
-    Action("lineage", "pan(0, -1)", ("H",), "Half a screen to the left", called="pan-left"),
+    Action("lineage", "pan(1, 0)", ("pagedown", "J"), "Half a screen down", id_part="pan-down"),
+    Action("lineage", "pan(-1, 0)", ("pageup", "K"), "Half a screen up", id_part="pan-up"),
+    Action("lineage", "pan(0, 1)", ("L",), "Half a screen to the right", id_part="pan-right"),
+    Action("lineage", "pan(0, -1)", ("H",), "Half a screen to the left", id_part="pan-left"),
     Action("impact", "leave", ("escape", "x"), "Go back to the drawing", "drawing"),
     Action("asking", "submit", ("enter",), "Accept the input", "accept"),
     Action("asking", "leave", ("escape",), "Cancel", "cancel"),
@@ -948,16 +948,16 @@ _EVERYWHERE: tuple[Action, ...] = (
         "change_theme",
         ("f2",),
         "Choose a theme: light, dark, high contrast …",
-        called="theme",
+        id_part="theme",
     ),
     Action("app", "settings", ("ctrl+k",), "Keys and settings"),
     Action("app", "welcome", ("ctrl+g",), "Show the introduction for new users"),
     Action("palette", "close", ("escape", "f1", "ctrl+p"), "Close", "close"),
     Action("palette", "choose", ("enter",), "Choose the entry", "choose"),
-    Action("palette", "move(1)", ("down", "ctrl+n"), "Down", called="down"),
-    Action("palette", "move(-1)", ("up",), "Up", called="up"),
-    Action("palette", "page(1)", ("pagedown",), "Page down", called="page-down"),
-    Action("palette", "page(-1)", ("pageup",), "Page up", called="page-up"),
+    Action("palette", "move(1)", ("down", "ctrl+n"), "Down", id_part="down"),
+    Action("palette", "move(-1)", ("up",), "Up", id_part="up"),
+    Action("palette", "page(1)", ("pagedown",), "Page down", id_part="page-down"),
+    Action("palette", "page(-1)", ("pageup",), "Page up", id_part="page-up"),
     Action("jump", "leave", ("escape", "ctrl+o"), "Cancel", "cancel"),
 )
 

@@ -33,7 +33,7 @@ from explorer.tui.content import line
 from explorer.tui.key_queue import KeyQueue, import_first, start_worker
 from explorer.tui.screens.browse import BrowseTree
 from explorer.tui.screens.entity.tabs import Tab
-from explorer.tui.screens.labels.choice import BulkLabelsAsked
+from explorer.tui.screens.labels.choice import BulkLabelsRequested
 from explorer.tui.screens.search.results import SEEN, Facets, Welcome
 from explorer.tui.screens.search.view import SearchView
 from explorer.tui.session import ChangeListener, Changes, ChangeWatch, RequestLog, TerminalSession
@@ -89,23 +89,23 @@ _SIGNALS = [
 ]
 
 
-def heed_signals(end: Callable[[int], None]) -> None:
+def handle_signals(end: Callable[[int], None]) -> None:
     """Call `end` with the exit status at the first SIGTERM or SIGHUP; a second one ends the program
     at once."""
     loop = asyncio.get_running_loop()
 
-    def told(number: int) -> None:
-        forget_signals()
+    def on_signal(number: int) -> None:
+        restore_signals()
         # The exit status that shells use for a program ended by a signal.
         end(128 + number)
 
     # Not supported on every platform, nor outside the main thread.
     with suppress(NotImplementedError, RuntimeError, ValueError):
         for number in _SIGNALS:
-            loop.add_signal_handler(number, told, number)
+            loop.add_signal_handler(number, on_signal, number)
 
 
-def forget_signals() -> None:
+def restore_signals() -> None:
     """Restore the default handling: a signal ends the program at once."""
     loop = asyncio.get_running_loop()
     with suppress(NotImplementedError, RuntimeError, ValueError):
@@ -166,7 +166,7 @@ _PROJECT = "dbt_project"
 
 class CatalogApp(App[None]):
     """Explores the catalog whose client `make` returns. It opens `urn` or searches for `query`
-    first where they are given, or with `last` the page that was open last. `furnished` is called
+    first where they are given, or with `last` the page that was open last. `on_mounted` is called
     when everything is set up, and again after every switch of servers."""
 
     TITLE = "catalog"
@@ -209,7 +209,7 @@ class CatalogApp(App[None]):
         remembered: TerminalState | None = None,
         exchanges: RequestLog | None = None,
         look: Appearance | None = None,
-        furnished: Callable[[], None] = lambda: None,
+        on_mounted: Callable[[], None] = lambda: None,
     ) -> None:
         # Textual reads it while the application is made.
         self._look = look or Appearance()
@@ -217,19 +217,19 @@ class CatalogApp(App[None]):
         super().__init__(ansi_color=True if is_without_colour() else None)
         self._remembered = remembered or TerminalState()
         self._session = TerminalSession(
-            make, self._say, self._heard, server=server, exchanges=exchanges
+            make, self._say, self._show_server_status, server=server, exchanges=exchanges
         )
         self._history = self._history_of(server)
         self._offers_again = False
         self._watch = ChangeWatch(self._session, self._others_changed, self._missed_changes)
         self._is_greeting = False
-        self.clipboard_way: ClipboardMethod = self._look.settings.clipboard
-        self._dress()
+        self.clipboard_method: ClipboardMethod = self._look.settings.clipboard
+        self._apply_settings()
         self._gate = ControlFilter()
         self._keys = KeyQueue(self, super().on_event)
-        self._furnishing = asyncio.Lock()
-        self._furnished = False
-        self._tell_furnished = furnished
+        self._entity_page_lock = asyncio.Lock()
+        self._has_entity_page = False
+        self._notify_mounted = on_mounted
         self._is_ending = False
         self._editing: EditorLauncher | None = None
         self._taking_back: UndoActions | None = None
@@ -238,7 +238,7 @@ class CatalogApp(App[None]):
         self._first_query = query
         self._first_review = review
 
-    def _dress(self) -> None:
+    def _apply_settings(self) -> None:
         """Register the themes, and apply the dark one before the first frame."""
         for theme in self._look.themes.values():
             self.register_theme(theme)
@@ -255,9 +255,9 @@ class CatalogApp(App[None]):
         if keys:
             self.set_keymap(keys)
         if self._look.problems:
-            self.call_after_refresh(self._complain, self._look.problems)
+            self.call_after_refresh(self._show_problems, self._look.problems)
 
-    def _complain(self, problems: Sequence[str]) -> None:
+    def _show_problems(self, problems: Sequence[str]) -> None:
         more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
         self._say(f"{problems[0]}{more}", error=True)
 
@@ -296,21 +296,21 @@ class CatalogApp(App[None]):
         yield ContentSwitcher(find, initial="find", id="page")
 
     async def _clear(self) -> None:
-        body = self._desk.query_one("#body", Horizontal)
-        async with self._furnishing:
+        body = self._main_screen.query_one("#body", Horizontal)
+        async with self._entity_page_lock:
             await body.remove_children()
-            self._furnished, self._first_urn, self._first_query = False, None, ""
+            self._has_entity_page, self._first_urn, self._first_query = False, None, ""
             self._first_review = None
             # What it saves and keeps is of the server that was left.
             self._editing = None
             self._feed_place = None
             await body.mount_all(self._panes())
-        self._desk.query_one(SearchView).focus_results()
+        self._main_screen.query_one(SearchView).focus_results()
 
     async def on_event(self, event: events.Event) -> None:
         """Queue keys, so that they are dispatched one after another; handle all other events at
         once."""
-        if not await self._keys.takes(event):
+        if not await self._keys.enqueue(event):
             await super().on_event(event)
 
     async def on_key_done(self) -> None:
@@ -324,29 +324,29 @@ class CatalogApp(App[None]):
 
     def on_mount(self) -> None:
         """Request data once the first frame is drawn."""
-        heed_signals(self._end)
+        handle_signals(self._end)
         self.turn_to_colours()
         self.query_one(SearchView).focus_results()
         self.call_after_refresh(self._start)
 
     def on_resize(self, event: events.Resize) -> None:
         """In a narrow terminal show the page alone, or the folders if they have the focus."""
-        tree = self._desk.query_one(BrowseTree)
+        tree = self._main_screen.query_one(BrowseTree)
         is_beside = event.size.width >= _FOLDERS_WIDE
         self._show_folders(tree.display and (is_beside or tree.has_focus_within))
-        self._desk.query_one(SearchView).narrow(event.size.width < _FACETS_WIDE)
+        self._main_screen.query_one(SearchView).narrow(event.size.width < _FACETS_WIDE)
 
     def _start(self) -> None:
         self._greet()
-        self._desk.query_one(BrowseTree).fill()
-        self._desk.query_one(SearchView).start(self._first_query)
+        self._main_screen.query_one(BrowseTree).fill()
+        self._main_screen.query_one(SearchView).start(self._first_query)
         if self._first_urn is not None:
             self._open(self._first_urn)
         elif not self._first_query:
             self.begin()
         if self._first_review is not None:
             self._review_file(self._first_review)
-        start_worker(self, self._furnish, group="furnish")
+        start_worker(self, self._mount_entity_page, group="furnish")
         self.look_for_drafts(tell=True)
 
     @work(exclusive=True, group="drafts-noted", description="the list of drafts")
@@ -357,8 +357,8 @@ class CatalogApp(App[None]):
             drafts = await drafts_of.Drafts.at(self._session)
             kept = [one.draft for one in await asyncio.to_thread(drafts.all) if not one.open]
             self._session.note_drafts(frozenset((one.urn, one.path) for one in kept))
-            self._desk.query_one(SearchView).show_drafts()
-            if self._furnished:
+            self._main_screen.query_one(SearchView).show_drafts()
+            if self._has_entity_page:
                 self._entity_view.show_drafts()
             if tell and kept:
                 texts = (
@@ -368,15 +368,15 @@ class CatalogApp(App[None]):
                 )
                 self._say(f"{texts} not saved yet: F4 lists the drafts.")
 
-    async def _furnish(self, first: Urn | None = None) -> None:
+    async def _mount_entity_page(self, first: Urn | None = None) -> None:
         """Mount the entity page after the first frame; then open the `first` entity."""
-        async with self._furnishing:
-            if not self._furnished:
+        async with self._entity_page_lock:
+            if not self._has_entity_page:
                 home = await asyncio.to_thread(import_module, "explorer.tui.screens.entity.page")
-                pages = self._desk.query_one("#page", ContentSwitcher)
+                pages = self._main_screen.query_one("#page", ContentSwitcher)
                 await pages.add_content(home.EntityView(self._session))
-                self._furnished = True
-                self._tell_furnished()
+                self._has_entity_page = True
+                self._notify_mounted()
         if first is not None:
             self._show(first)
 
@@ -384,16 +384,16 @@ class CatalogApp(App[None]):
     def _entity_view(self) -> "EntityView":
         from explorer.tui.screens.entity.page import EntityView
 
-        return self._desk.query_one(EntityView)
+        return self._main_screen.query_one(EntityView)
 
     def _open_pages(self) -> "Iterable[EntityView]":
         """Return the entity page; nothing before it is mounted and while the application ends, when
         its widgets go before its screens."""
-        if not self._furnished:
+        if not self._has_entity_page:
             return ()
         from explorer.tui.screens.entity.page import EntityView
 
-        return self._desk.query(EntityView)
+        return self._main_screen.query(EntityView)
 
     def _say(self, message: str, *, error: bool = False) -> None:
         for screen in (*self.screen_stack[-1:], *self.screen_stack[:1]):
@@ -415,12 +415,12 @@ class CatalogApp(App[None]):
         """Quit from anywhere, after keeping the typed text as a draft and waiting briefly for saves
         under way."""
         if await self._finish_writing():
-            self.exit(message=self._told_unsaved())
+            self.exit(message=self._unsaved_message())
 
     async def _finish_writing(self) -> bool:
         return self._editing is None or await self._editing.ready_to_quit(_END_SECONDS)
 
-    def _told_unsaved(self) -> str | None:
+    def _unsaved_message(self) -> str | None:
         """Return the message printed after the exit about texts that were not saved."""
         titles = self._editing.unsaved if self._editing is not None else []
         if not titles:
@@ -432,7 +432,7 @@ class CatalogApp(App[None]):
         self._keys.note_closed()
         return super().pop_screen()
 
-    def on_terminal_gone(self) -> None:
+    def on_terminal_disconnected(self) -> None:
         """Quit as after SIGHUP, which may not have arrived."""
         self._end(_HUNG_UP)
 
@@ -453,7 +453,7 @@ class CatalogApp(App[None]):
     async def on_unmount(self) -> None:
         """Close the connection, and write the remembered state; from now on a signal ends the
         program at once."""
-        forget_signals()
+        restore_signals()
         self._watch.stop()
         await self._session.close()
         await self._remembered.close()
@@ -461,16 +461,16 @@ class CatalogApp(App[None]):
     def action_find(self) -> None:
         """Focus the search box."""
         self._turn_to("find")
-        self._desk.query_one(SearchView).focus_box()
+        self._main_screen.query_one(SearchView).focus_box()
 
     def turn_to_results(self) -> None:
         """Focus the results."""
         self._turn_to("find")
-        self._desk.query_one(SearchView).focus_results()
+        self._main_screen.query_one(SearchView).focus_results()
 
     def action_browse(self) -> None:
         """Show and focus the folders, or hide them if they are shown."""
-        if self._desk.query_one(BrowseTree).display:
+        if self._main_screen.query_one(BrowseTree).display:
             self._show_folders(False)
             self._focus_page()
         else:
@@ -478,7 +478,7 @@ class CatalogApp(App[None]):
 
     def action_folders(self) -> None:
         """Focus the folders, shown if they were hidden; from the folders, focus the page."""
-        if self._desk.query_one(BrowseTree).has_focus_within:
+        if self._main_screen.query_one(BrowseTree).has_focus_within:
             self._show_folders(self.size.width >= _FOLDERS_WIDE)
             self._focus_page()
         else:
@@ -486,18 +486,18 @@ class CatalogApp(App[None]):
 
     def _focus_folders(self) -> None:
         self._show_folders(True)
-        self._desk.query_one(BrowseTree).take_keys()
+        self._main_screen.query_one(BrowseTree).take_keys()
 
     def action_reveal(self) -> None:
         """Show the open entity in the folders; again, show its next place."""
         self._show_folders(True)
-        self._desk.query_one(BrowseTree).reveal()
+        self._main_screen.query_one(BrowseTree).reveal()
 
     def _show_folders(self, shown: bool) -> None:
         """Show or hide the folders beside the page; a narrow terminal shows one of the two."""
-        self._desk.query_one(BrowseTree).display = shown
+        self._main_screen.query_one(BrowseTree).display = shown
         is_beside = self.size.width >= _FOLDERS_WIDE
-        self._desk.query_one("#page").display = is_beside or not shown
+        self._main_screen.query_one("#page").display = is_beside or not shown
 
     def action_go_back(self) -> None:
         """Go back to the previous page."""
@@ -512,8 +512,8 @@ class CatalogApp(App[None]):
     def _opened(self, event: SearchView.Opened | BrowseTree.Opened) -> None:
         self._open(event.urn)
 
-    @on(SearchView.LedOn)
-    def _led_on(self, event: SearchView.LedOn) -> None:
+    @on(SearchView.ResultOpened)
+    def _result_opened(self, event: SearchView.ResultOpened) -> None:
         if event.urn is not None:
             self._open(event.urn)
         # Before the next key, and when what they are for is open.
@@ -527,18 +527,18 @@ class CatalogApp(App[None]):
     def _others_changed(self, changes: Changes) -> None:
         if not self._is_open:
             return
-        for view in self._desk.query(SearchView):
-            view.hear(changes)
+        for view in self._main_screen.query(SearchView):
+            view.apply_changes(changes)
         for page in self._open_pages():
-            page.hear(changes)
+            page.apply_changes(changes)
         for screen in self.screen_stack[1:]:
             if isinstance(screen, ChangeListener):
-                screen.hear(changes)
+                screen.apply_changes(changes)
 
     def _missed_changes(self) -> None:
         if not self._is_open:
             return
-        for view in self._desk.query(SearchView):
+        for view in self._main_screen.query(SearchView):
             view.refresh_results()
         for page in self._open_pages():
             page.refresh_missed()
@@ -555,7 +555,7 @@ class CatalogApp(App[None]):
 
     def _is_page_free(self) -> bool:
         """Return whether no dialog is open over the page; if one is, show a message."""
-        is_free = self.screen is self._desk
+        is_free = self.screen is self._main_screen
         if not is_free:
             self._say("Close the open dialog first; what you typed is kept.", error=True)
         return is_free
@@ -564,7 +564,7 @@ class CatalogApp(App[None]):
         """Search for a text from the palette."""
         if self._is_page_free():
             self._turn_to("find")
-            self._desk.query_one(SearchView).run(text, order)
+            self._main_screen.query_one(SearchView).run(text, order)
 
     def _open(self, urn: Urn) -> None:
         self._visit(urn)
@@ -574,23 +574,23 @@ class CatalogApp(App[None]):
     def _go(self, place: Urn | None) -> None:
         if place is None:
             self._turn_to("find")
-            self._desk.query_one(SearchView).focus_results()
+            self._main_screen.query_one(SearchView).focus_results()
         else:
             self._note_place()
             self._show(place)
 
     def _open_now(self) -> Urn | None:
         """Return the URN of the open entity, None for the search."""
-        shown = self._desk.query_one("#page", ContentSwitcher).current == "entity"
+        shown = self._main_screen.query_one("#page", ContentSwitcher).current == "entity"
         return self._entity_view.urn if shown else None
 
     def _show(self, urn: Urn) -> None:
-        if not self._furnished:
+        if not self._has_entity_page:
             # Before the next key is dispatched: later keys are meant for the page.
-            self.call_next(self._furnish, urn)
+            self.call_next(self._mount_entity_page, urn)
             return
         self._turn_to("entity")
-        self._desk.query_one(BrowseTree).mark(urn)
+        self._main_screen.query_one(BrowseTree).mark(urn)
         view = self._entity_view
         view.open(urn)
         view.focus_content()
@@ -604,13 +604,13 @@ class CatalogApp(App[None]):
     def _turn_to(self, name: str) -> None:
         if self.size.width < _FOLDERS_WIDE:
             self._show_folders(False)
-        self._desk.query_one("#page", ContentSwitcher).current = name
+        self._main_screen.query_one("#page", ContentSwitcher).current = name
 
     def _focus_page(self) -> None:
-        if self._desk.query_one("#page", ContentSwitcher).current == "entity":
+        if self._main_screen.query_one("#page", ContentSwitcher).current == "entity":
             self._entity_view.focus_content()
         else:
-            self._desk.query_one(SearchView).focus_results()
+            self._main_screen.query_one(SearchView).focus_results()
 
     def _write(self, what: Callable[["EditorLauncher"], None]) -> None:
         def go_on() -> None:
@@ -622,7 +622,7 @@ class CatalogApp(App[None]):
                     self._session,
                     lambda: self._entity_view,
                     self._open,
-                    lambda: self._desk.query_one(SearchView).found,
+                    lambda: self._main_screen.query_one(SearchView).found,
                     self.look_for_drafts,
                 )
             what(self._editing)
@@ -654,8 +654,8 @@ class CatalogApp(App[None]):
 
     def _question_here(self) -> str:
         """Return the text of the search where the results are shown, else an empty text."""
-        shown = self._desk.query_one("#page", ContentSwitcher).current == "find"
-        return self._desk.query_one(SearchView).text if shown else ""
+        shown = self._main_screen.query_one("#page", ContentSwitcher).current == "find"
+        return self._main_screen.query_one(SearchView).text if shown else ""
 
     def _show_worklist(self, text: str) -> None:
         def go_on() -> None:
@@ -686,7 +686,7 @@ class CatalogApp(App[None]):
     def _open_from_list(self, urn: Urn | None) -> None:
         """Open the page of an entity that was chosen in a list over the page."""
         if urn is not None:
-            while self.screen is not self._desk:
+            while self.screen is not self._main_screen:
                 self.pop_screen()
             self._open(urn)
 
@@ -810,7 +810,7 @@ class CatalogApp(App[None]):
         self._feed_place = place
         if place is not None:
             self._open_from_list(place.urn)
-            if self._furnished:
+            if self._has_entity_page:
                 self._entity_view.go_to(place.tab, place.column)
 
     def on_entity_view_concept_requested(self, event: "EntityView.ConceptRequested") -> None:
@@ -853,7 +853,7 @@ class CatalogApp(App[None]):
 
     def _entity_here(self) -> "Entity | None":
         """Return the entity whose page is shown."""
-        shown = self._desk.query_one("#page", ContentSwitcher).current
+        shown = self._main_screen.query_one("#page", ContentSwitcher).current
         return self._entity_view.entity if shown == "entity" else None
 
     def _show_concept(self, name: str, term: str | None, at: "Key | None") -> None:
@@ -869,8 +869,8 @@ class CatalogApp(App[None]):
         reporting = self._session.reporting("opening the columns with the same name")
         import_first(self, "explorer.tui.screens.concept", go_on, reporting)
 
-    @on(BulkLabelsAsked)
-    def _change_marked(self, event: BulkLabelsAsked) -> None:
+    @on(BulkLabelsRequested)
+    def _change_marked(self, event: BulkLabelsRequested) -> None:
         """Change labels of the marked items through a changeset."""
 
         def review(changeset: "StagedChangeset") -> None:
@@ -893,7 +893,7 @@ class CatalogApp(App[None]):
         self._take_back(lambda taking: taking.redo())
 
     def _take_back(self, what: Callable[["UndoActions"], None]) -> None:
-        if self.screen is not self._desk:
+        if self.screen is not self._main_screen:
             # Where something is being written or asked, its own keys count.
             return
         self._with_undo(what)
@@ -911,17 +911,17 @@ class CatalogApp(App[None]):
 
     async def _show_written(self, urns: frozenset[Urn]) -> None:
         """Read the shown entity again if it is one of the written ones."""
-        if self._furnished and self._entity_view.urn in urns:
+        if self._has_entity_page and self._entity_view.urn in urns:
             await self._entity_view.show_changed()
 
     @property
-    def _desk(self) -> Screen[object]:
+    def _main_screen(self) -> Screen[object]:
         """Return the main screen, below all dialogs."""
         return self.screen_stack[0]
 
     @work(group="info")
     async def _greet(self) -> None:
-        header = self._desk.query_one(Header)
+        header = self._main_screen.query_one(Header)
         with self._session.reporting("opening the catalog", header.fail, self._greet):
             catalog = await self._session.catalog()
             info = await catalog.info()
@@ -929,16 +929,16 @@ class CatalogApp(App[None]):
             self.set_class(catalog.read_only, READ_ONLY)
             self._watch.start()
 
-    def _heard(self) -> None:
+    def _show_server_status(self) -> None:
         """Show the server status in the header."""
         if not self.screen_stack:
             # A request was still under way when the program ended.
             return
-        for header in self._desk.query_children(Header):
+        for header in self._main_screen.query_children(Header):
             header.look()
         if self._session.has_unanswered != self._offers_again:
             self._offers_again = self._session.has_unanswered
-            self._desk.refresh_bindings()
+            self._main_screen.refresh_bindings()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Return whether an action can be done: retrying needs a request without an answer."""
@@ -986,12 +986,12 @@ class CatalogApp(App[None]):
 
         self._clipboard = text
         with self._session.reporting("copying"):
-            how = await copy(text, self.clipboard_way, super().copy_to_clipboard)
+            how = await copy(text, self.clipboard_method, super().copy_to_clipboard)
             self._say(how)
 
     def action_servers(self) -> None:
         """Choose another server."""
-        if self.screen is not self._desk:
+        if self.screen is not self._main_screen:
             self._say("Close the open dialog first; what you typed is kept.", error=True)
             return
         from explorer.tui.screens.servers import ServersScreen
@@ -1019,7 +1019,7 @@ class CatalogApp(App[None]):
             self._watch.stop()
             await self._session.switch(opening.maker(), found.identity)
             self._history = self._history_of(found.identity)
-            self._desk.query_one(Header).forget()
+            self._main_screen.query_one(Header).forget()
             await self._clear()
             self._start()
 
@@ -1091,7 +1091,7 @@ class CatalogApp(App[None]):
         """Remove the introduction."""
         self._is_greeting = False
         self.workers.cancel_group(self, "welcome")
-        for welcome in self._desk.query(Welcome):
+        for welcome in self._main_screen.query(Welcome):
             welcome.remove()
 
     def _greet_newcomer(self) -> None:
@@ -1103,8 +1103,8 @@ class CatalogApp(App[None]):
         # The search reports it where the server does not answer.
         with self._session.reporting("opening the catalog", lambda _: True):
             info = await (await self._session.catalog()).info()
-            found = self._desk.query_one(SearchView).query("#found")
-            if found and not self._desk.query(Welcome):
+            found = self._main_screen.query_one(SearchView).query("#found")
+            if found and not self._main_screen.query(Welcome):
                 await found.first().mount(Welcome(sample=info.sample), before=0)
 
     def action_help(self) -> None:
@@ -1119,7 +1119,7 @@ class CatalogApp(App[None]):
         from explorer.tui.screens.palette import PaletteScreen, PaletteTargets, available_actions
 
         doable = available_actions(self.screen).values()
-        find = self._desk.query_one(SearchView)
+        find = self._main_screen.query_one(SearchView)
         places = PaletteTargets(
             self._session, self._history.recent(_RECENT), find.searches, self.open_page, self.search
         )

@@ -185,7 +185,7 @@ def main(
         remembered=TerminalState.of_user(),
         exchanges=RequestLog(log),
         look=look,
-        furnished=freeze_heap,
+        on_mounted=freeze_heap,
     )
     app.run(mouse=look.settings.mouse)
     if app.return_code:

@@ -23,12 +23,12 @@ __all__ = [
     "counted",
     "join",
     "line",
+    "line_text",
     "markdown",
     "marked",
     "padded",
     "preview",
     "rendered_lines",
-    "said",
 ]
 
 _DAY = len("2026-01-31")
@@ -49,7 +49,7 @@ class Times:
         """Return the name of the zone for messages."""
         return "UTC" if self.utc else "local time"
 
-    def said(self, millis: int) -> str:
+    def format(self, millis: int) -> str:
         """Format a time given in milliseconds since the epoch; with “UTC” when the zone is UTC."""
         return moment(millis, utc=self.utc)
 
@@ -68,7 +68,7 @@ class Times:
 
     def when(self, stamp: "AuditStamp | None") -> str:
         """Format the time of an audit stamp."""
-        return self.said(stamp.time) if stamp and stamp.time > 0 else "unknown time"
+        return self.format(stamp.time) if stamp and stamp.time > 0 else "unknown time"
 
 
 MUTED = "dim"
@@ -101,7 +101,7 @@ _TAGS = re.compile(
 _MARKS = re.compile(r"[*`|]|-{3,}|^#+ |^\s*[-|>] ?|\]\([^)]*\)|\[(?=[^\]]*\]\()", re.MULTILINE)
 
 
-def said(text: str | None, style: str = "", missing: str = "") -> Text:
+def line_text(text: str | None, style: str = "", missing: str = "") -> Text:
     """Return one line of a catalog's text as clean Rich text; `missing` where it is empty."""
     shown = line(text)
     return Text(shown, style) if shown else Text(missing, "dim italic")
@@ -143,7 +143,7 @@ def preview(text: str | None, style: str = "", missing: str = "") -> Text:
         from html import unescape
 
         begin = unescape(begin)
-    return said(begin, style, missing)
+    return line_text(begin, style, missing)
 
 
 def marked(text: Text, query: str, style: str = "bold underline") -> Text:

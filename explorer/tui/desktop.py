@@ -264,7 +264,7 @@ _COMMANDS: Final[Mapping[ClipboardMethod, tuple[str, ...]]] = {
 _CALLED: Final[Mapping[ClipboardMethod, str]] = {"terminal": "the terminal", "tmux": "tmux"}
 
 
-async def copy(text: str, way: ClipboardMethod, through_terminal: Callable[[str], None]) -> str:
+async def copy(text: str, method: ClipboardMethod, through_terminal: Callable[[str], None]) -> str:
     """Copy a text, and return the message that says how much was copied and how.
 
     `through_terminal` sends the request to the terminal. Raises `InvalidInput` for a text too long
@@ -272,9 +272,11 @@ async def copy(text: str, way: ClipboardMethod, through_terminal: Callable[[str]
     """
     if not text:
         return "There is nothing to copy."
-    ways = await asyncio.to_thread(clipboard_methods, os.environ) if way == "auto" else (way,)
+    methods = (
+        await asyncio.to_thread(clipboard_methods, os.environ) if method == "auto" else (method,)
+    )
     failures = []
-    for one in ways:
+    for one in methods:
         if one == "none":
             raise Misconfigured("copying is turned off in the settings")
         if one == "terminal":
@@ -311,14 +313,14 @@ def clipboard_methods(
             ("xsel", bool(environment.get("DISPLAY"))),
             ("clip.exe", platform == "win32" or bool(environment.get("WSL_DISTRO_NAME"))),
         ]
-        found += [way for way, fits in here if fits and shutil.which(way)]
+        found += [method for method, fits in here if fits and shutil.which(method)]
     return (*found, "terminal")
 
 
-async def _run_clipboard(way: ClipboardMethod, text: str) -> str:
+async def _run_clipboard(method: ClipboardMethod, text: str) -> str:
     """Send the text to a clipboard program; return an error message, empty on success."""
-    command = _COMMANDS[way]
-    encoding = "utf-16-le" if way == "clip.exe" else "utf-8"
+    command = _COMMANDS[method]
+    encoding = "utf-16-le" if method == "clip.exe" else "utf-8"
     data = text.encode(encoding, errors="replace")
     quiet = asyncio.subprocess.DEVNULL
     try:

@@ -73,7 +73,7 @@ def without_html(text: str) -> list[Token]:
     """Return the tokens of a markdown text in which HTML is replaced by what it means."""
     parser = MarkdownIt().enable("strikethrough").enable("table")
     tokens = parser.parse(text)
-    joined = _with_whole_tables(text, tokens)
+    joined = _without_empty_table_lines(text, tokens)
     if joined != text:
         tokens = parser.parse(joined)
     # What a block was made into is parsed once: a tag alone on a line is not a block again.
@@ -81,7 +81,7 @@ def without_html(text: str) -> list[Token]:
     return list(_tokens(tokens, inner))
 
 
-def _with_whole_tables(text: str, tokens: Sequence[Token]) -> str:
+def _without_empty_table_lines(text: str, tokens: Sequence[Token]) -> str:
     """Return the text without empty lines inside HTML tables, which would end the HTML block."""
     lines = text.split("\n")
     kept_from = 0

@@ -66,7 +66,7 @@ def import_first(
     it is; `reporting` shows errors."""
     screen, focused = node.app.screen, node.app.focused
 
-    async def lead_on() -> None:
+    async def import_and_continue() -> None:
         with reporting:
             await asyncio.to_thread(import_module, module)
             _IMPORTED.add(module)
@@ -76,7 +76,7 @@ def import_first(
     if module in _IMPORTED:
         go_on()
     else:
-        leading: WorkType[None] = lead_on
+        leading: WorkType[None] = import_and_continue
         node.run_worker(leading, LEADING, "import", module, exclusive=True)
 
 
@@ -91,14 +91,14 @@ class KeyQueue:
         self._app = app
         self._send = send
         self._queued: deque[Event] = deque()
-        self._kept: Callable[[], Iterable[Event]] | None = None
+        self._first_keys: Callable[[], Iterable[Event]] | None = None
         self._target: Widget | None = None
         self._is_held = False
         self._too_slow: WeakSet[Worker[object]] = WeakSet()
         self._drops_until = 0.0
         self._sent_at = 0.0
 
-    async def takes(self, event: Event) -> bool:
+    async def enqueue(self, event: Event) -> bool:
         """Return whether an event is a key or a paste; if so, it is queued."""
         if not isinstance(event, Key | Paste) or event.is_forwarded:
             return False
@@ -134,7 +134,7 @@ class KeyQueue:
     async def put_first(self, take: Callable[[], Iterable[Event]]) -> None:
         """Dispatch the keys that `take` returns before those that are queued; it is called once the
         last key is done with."""
-        self._kept = take
+        self._first_keys = take
         if not self._is_held:
             await self._go_on()
 
@@ -145,34 +145,34 @@ class KeyQueue:
 
     async def _go_on(self, *, is_idle: bool = False) -> None:
         """Dispatch queued keys one after another, up to one that has to be held."""
-        while self._queued or self._kept is not None:
-            if not is_idle and self._is_under_way():
+        while self._queued or self._first_keys is not None:
+            if not is_idle and self._is_busy():
                 self._is_held = True
                 self._look(time.monotonic() + _MAX_HELD_SECONDS, _TURNS)
                 return
             is_idle = False
-            if self._kept is not None:
-                kept, self._kept = self._kept, None
+            if self._first_keys is not None:
+                kept, self._first_keys = self._first_keys, None
                 self._queued.extendleft(reversed(list(kept())))
             if self._queued:
                 self._target = self._app.focused or self._app.screen
                 self._sent_at = time.monotonic()
                 await self._send(self._queued.popleft())
 
-    def _is_under_way(self) -> bool:
+    def _is_busy(self) -> bool:
         """Return whether messages are queued for the widget that the last key went to, for the one
         that the next would go to, or for their ancestors."""
         if self._app.message_queue_size:
             return True
         if any(self._leading()):
             return True
-        ways = [self._app.focused or self._app.screen]
-        if self._target is not None and self._target is not ways[0] and self._target.is_attached:
-            ways.append(self._target)
+        targets = [self._app.focused or self._app.screen]
+        if self._target is not None and self._target is not targets[0] and self._target.is_attached:
+            targets.append(self._target)
         return any(
             node.message_queue_size or not node.is_mounted
-            for way in ways
-            for node in way.ancestors_with_self
+            for target in targets
+            for node in target.ancestors_with_self
             if isinstance(node, Widget)
         )
 
@@ -189,7 +189,7 @@ class KeyQueue:
             # When the application ends there is soon no screen.
             return
         is_late = turns <= 0 and time.monotonic() >= deadline
-        if is_late or not self._is_under_way():
+        if is_late or not self._is_busy():
             # A worker that takes too long holds up one key, not each of them.
             self._too_slow.update(self._leading())
             self._app.post_message(KeyDone())

@@ -54,11 +54,12 @@ _ECHO_SECONDS = 3.0
 
 class RequestLog:
     """The last requests with their answers, newest first. `count` is the number of all requests,
-    `heard` of those that were answered. With a `file`, a thread also appends each as a line."""
+    `answered_count` of those that were answered. With a `file`, a thread also appends each as a
+    line."""
 
     def __init__(self, file: Path | None = None) -> None:
         self.count = 0
-        self.heard = 0
+        self.answered_count = 0
         self._wrote_at: float | None = None
         self._newest: deque[Exchange] = deque(maxlen=KEPT)
         self._file = file
@@ -75,7 +76,7 @@ class RequestLog:
         """Add a request."""
         self._newest.appendleft(exchange)
         self.count += 1
-        self.heard += exchange.status is not None
+        self.answered_count += exchange.status is not None
         if exchange.writes:
             self._wrote_at = time.monotonic()
         if self._file is not None:
@@ -200,14 +201,14 @@ class ServerStatus:
 class TerminalSession:
     """The session of the application with one server at a time.
 
-    `say` shows a message; `heard` is called when a request begins and when the status changes.
+    `say` shows a message; `on_status` is called when a request begins and when the status changes.
     """
 
     def __init__(
         self,
         make: Callable[[], "AsyncCatalog"],
         say: ShowMessage,
-        heard: Callable[[], None],
+        on_status: Callable[[], None],
         *,
         server: str = "",
         exchanges: RequestLog | None = None,
@@ -215,11 +216,11 @@ class TerminalSession:
         self._make = make
         self._catalog: AsyncCatalog | None = None
         self._opening = asyncio.Lock()
-        self._heard = heard
-        self._asked_at: dict[int, float] = {}
+        self._on_status = on_status
+        self._started_at: dict[int, float] = {}
         self._numbers = 0
         self._unread: dict[Where, Callable[[], object]] = {}
-        self._asked_again: set[Where] = set()
+        self._retried: set[Where] = set()
         self.server = server
         """What tells this server from others wherever something is remembered of it."""
         self.standing = ServerStatus()
@@ -282,7 +283,7 @@ class TerminalSession:
     def note_drafts(self, drafts: frozenset[tuple[str, str | None]]) -> None:
         """Have the screens mark what has drafts."""
         self.drafts = drafts
-        self._heard()
+        self._on_status()
 
     @property
     def read_only(self) -> bool:
@@ -298,9 +299,9 @@ class TerminalSession:
     @property
     def waiting_seconds(self) -> float | None:
         """Return how long the oldest unanswered request has been waiting, in seconds."""
-        if not self._asked_at:
+        if not self._started_at:
             return None
-        return time.monotonic() - min(self._asked_at.values())
+        return time.monotonic() - min(self._started_at.values())
 
     async def switch(self, make: Callable[[], "AsyncCatalog"], server: str) -> None:
         """Switch to another server, and cancel requests to this one."""
@@ -308,7 +309,7 @@ class TerminalSession:
             previous, self._catalog = self._catalog, None
             self._make, self.server = make, server
         self._unread.clear()
-        self._asked_again.clear()
+        self._retried.clear()
         self.drafts = frozenset()
         self._names.clear()
         self._stand(ServerStatus())
@@ -350,9 +351,9 @@ class TerminalSession:
         any other exception goes to the log file, which the sentence names.
         """
         number = self._numbers = self._numbers + 1
-        heard = self.exchanges.heard
-        self._asked_at[number] = time.monotonic()
-        self._heard()
+        heard = self.exchanges.answered_count
+        self._started_at[number] = time.monotonic()
+        self._on_status()
         try:
             yield
             self._answered(where, heard)
@@ -363,17 +364,17 @@ class TerminalSession:
             kept = _keep_trace(doing)
             self._failed(f"Something went wrong while {doing}; {kept}", where, again)
         finally:
-            del self._asked_at[number]
-            self._heard()
+            del self._started_at[number]
+            self._on_status()
 
     def _answered(self, where: Where | None, heard: int) -> None:
         if where is not None:
             self._unread.pop(where, None)
-            self._asked_again.discard(where)
+            self._retried.discard(where)
         as_of = None if self._catalog is None else self._catalog.as_of
         if as_of is not None:
             self._stand(ServerStatus("kept", as_of))
-        elif self.exchanges.heard > heard:
+        elif self.exchanges.answered_count > heard:
             self._stand(ServerStatus("ready"))
 
     def _failed(
@@ -404,11 +405,11 @@ class TerminalSession:
         before, self.standing = self.standing, standing
         if before == standing:
             return
-        self._heard()
+        self._on_status()
         if standing.contact == "ready" and before.contact in ("silent", "refused", "kept"):
             # By itself once only: what fails again waits until the reader asks for it.
-            due = [one for one in self._unread if one not in self._asked_again]
-            self._asked_again.update(due)
+            due = [one for one in self._unread if one not in self._retried]
+            self._retried.update(due)
             for one in due:
                 self._unread.pop(one)()
 
@@ -460,7 +461,7 @@ Changes = Mapping[Urn, tuple["ChangeEvent", ...]]
 class ChangeListener(Protocol):
     """A screen that shows what others have changed."""
 
-    def hear(self, changes: Changes) -> None:
+    def apply_changes(self, changes: Changes) -> None:
         """Update what is shown after changes."""
         ...
 
@@ -504,7 +505,7 @@ class ChangeWatch:
         self._changed = changed
         self._missed = missed
         self._following: asyncio.Task[None] | None = None
-        self._heard: dict[Urn, list[ChangeEvent]] = {}
+        self._pending: dict[Urn, list[ChangeEvent]] = {}
 
     def start(self) -> None:
         """Follow the change log of the session's server, and stop following the previous one."""
@@ -516,7 +517,7 @@ class ChangeWatch:
         if self._following is not None:
             self._following.cancel()
         self._following = None
-        self._heard = {}
+        self._pending = {}
 
     async def _run(self) -> None:
         with suppress(CatalogError):
@@ -538,15 +539,15 @@ class ChangeWatch:
         telling: asyncio.TimerHandle | None = None
         try:
             async for change in catalog.follow(after):
-                if not self._heard:
-                    telling = loop.call_later(_TOGETHER_SECONDS, self._tell)
-                self._heard.setdefault(change.urn, []).append(change)
+                if not self._pending:
+                    telling = loop.call_later(_TOGETHER_SECONDS, self._report)
+                self._pending.setdefault(change.urn, []).append(change)
         finally:
             if telling is not None:
                 telling.cancel()
 
-    def _tell(self) -> None:
-        heard, self._heard = self._heard, {}
+    def _report(self) -> None:
+        heard, self._pending = self._pending, {}
         if not heard:
             # It was stopped meanwhile.
             return

@@ -111,7 +111,7 @@ class SearchStore:
 
         return self._change(change)
 
-    def asked(self, text: str) -> SearchFile:
+    def add_recent(self, text: str) -> SearchFile:
         """Add a search to the recent ones, as the latest."""
 
         def change(kept: SearchFile) -> SearchFile:
@@ -167,7 +167,7 @@ class TerminalState:
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
-        self._kept = _read(path)
+        self._stored = _read(path)
         self._changes: deque[_StateChange] = deque()
         self._writing: asyncio.Task[None] | None = None
 
@@ -191,7 +191,7 @@ class TerminalState:
 
     def setting(self, name: str) -> Setting | None:
         """Return a value by its name."""
-        return self._kept.settings.get(name)
+        return self._stored.settings.get(name)
 
     def set(self, name: str, value: Setting | None) -> None:
         """Store a value by its name; None removes it."""
@@ -208,7 +208,7 @@ class TerminalState:
 
     def place(self, server: str) -> ServerState:
         """Return the history of a server."""
-        return self._kept.servers.get(server, ServerState())
+        return self._stored.servers.get(server, ServerState())
 
     def note_place(self, server: str, place: ServerState) -> None:
         """Store the history of a server."""
@@ -221,7 +221,7 @@ class TerminalState:
             await self._writing
 
     def _change(self, change: _StateChange) -> None:
-        self._kept = change(self._kept)
+        self._stored = change(self._stored)
         if self._path is None:
             return
         self._changes.append(change)

@@ -83,9 +83,9 @@ def _looks_alike(shown: str, one: _Pen | None, other: _Pen | None) -> bool:
 
 
 @lru_cache(1024)
-def _applied(pen: _Pen | None, told: str) -> _Pen | None:
+def _applied(pen: _Pen | None, codes_text: str) -> _Pen | None:
     """Return the style after SGR codes; None where they are not understood."""
-    codes = told.split(";") if told else ["0"]
+    codes = codes_text.split(";") if codes_text else ["0"]
     if codes[0] == "0":
         pen, codes = _PLAIN, codes[1:]
     if pen is None:
@@ -130,7 +130,7 @@ def _change(pen: _Pen | None, wanted: _Pen | None) -> str:
     return f"\x1b[{min(';'.join(changed), ';'.join(whole), key=len)}m"
 
 
-class TerminalGone(Message):
+class TerminalDisconnected(Message):
     """The terminal disconnected."""
 
 
@@ -161,7 +161,7 @@ class TerminalDriver(LinuxDriver):
         ends = select.poll()
         ends.register(self.fileno, 0)
         if any(what & select.POLLHUP for _, what in ends.poll()):
-            self._app.post_message(TerminalGone())
+            self._app.post_message(TerminalDisconnected())
 
 
 class _Outliving:

@@ -55,7 +55,9 @@ class CatalogServer(Server):
     def run(self) -> None:
         """Serve until interrupted; raises `OSError` where the port cannot be opened."""
         # The address is printed once the port is open.
-        web.run_app(self._make_app(), host=self.host, port=self.port, print=lambda *_: self._tell())
+        web.run_app(
+            self._make_app(), host=self.host, port=self.port, print=lambda *_: self._print_address()
+        )
 
     async def _make_app(self) -> web.Application:
         app = await super()._make_app()
@@ -65,7 +67,7 @@ class CatalogServer(Server):
     async def on_startup(self, app: web.Application) -> None:
         """Print the address once the port is open."""
 
-    def _tell(self) -> None:
+    def _print_address(self) -> None:
         """Print the address, and who can use it."""
         click.echo(f"The catalog is open in a browser at\n\n  {self.address}\n")
         click.echo("Anyone with this address has your permissions, including write access.")

@@ -144,7 +144,7 @@ async def _measure(data_dir: Path, names: list[str], rounds: int) -> float:
 
 @asynccontextmanager
 async def _opened(data_dir: Path) -> AsyncIterator[Pilot[None]]:
-    app = CatalogApp(lambda: AsyncCatalog(data_dir=data_dir), urn=TABLE, furnished=freeze_heap)
+    app = CatalogApp(lambda: AsyncCatalog(data_dir=data_dir), urn=TABLE, on_mounted=freeze_heap)
     async with app.run_test(size=(120, 36)) as pilot:
         for _ in range(8):
             with suppress(WorkerCancelled):

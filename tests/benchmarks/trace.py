@@ -151,7 +151,7 @@ async def trace(address: str, traced: Trace) -> dict[str, dict[str, set[str]]]:
     found: dict[str, dict[str, set[str]]] = {}
     app = CatalogApp(lambda: AsyncCatalog(address), urn=TABLE)
     async with app.run_test(size=(120, 36)) as pilot:
-        view = await until(lambda: app._furnished and app._entity_view)
+        view = await until(lambda: app._has_entity_page and app._entity_view)
         await until(lambda: view.columns.has_focus_within and view.columns.current is not None)
         for what, follow_seconds, last in (
             ("a save, until it is on disk", 0.0, "Writer._transact"),

@@ -59,7 +59,7 @@ def tree_of(reader: Reader) -> Any:
 
 def folder_of(reader: Reader) -> Any:
     """The folder under the cursor."""
-    return tree_of(reader)._spot.branch
+    return tree_of(reader)._row_at_cursor.branch
 
 
 def under_cursor(reader: Reader) -> Any:

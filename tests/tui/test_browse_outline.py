@@ -87,7 +87,7 @@ def test_a_million_entries_are_one_number_and_the_pages_looked_at() -> None:
     assert outline.height == total
     assert sum(map(len, root.pages.values())) < 6_000
     assert outline.locate(total - 1).entry is None
-    assert root.lacks(root.page_of(total - 1))
+    assert root.needs_page(root.page_of(total - 1))
 
 
 def test_what_is_unfolded_stays_so_where_its_folder_is_after_reading_again() -> None:
@@ -97,7 +97,7 @@ def test_what_is_unfolded_stays_so_where_its_folder_is_after_reading_again() -> 
     below = unfold(root, 1)
     filled(below, [leaf(1)])
     root.reload()
-    assert root.lacks(0)
+    assert root.needs_page(0)
     assert first_names(outline, 3) == ["b", "c", "t1"]
     filled(root, [folder("a"), folder("b"), folder("c")])
     assert first_names(outline, 4) == ["a", "b", "c", "t1"]

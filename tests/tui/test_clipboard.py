@@ -88,12 +88,12 @@ async def test_what_is_too_long_or_turned_off_is_said(monkeypatch: pytest.Monkey
 
 async def test_every_copy_of_the_program_goes_that_way(sample: Path, at: OpenTerminal) -> None:
     async with at(sample, urn=ORDERS) as reader:
-        reader.app.clipboard_way = "terminal"
+        reader.app.clipboard_method = "terminal"
         await reader.sees("documented")
         await reader.press("y")
         await reader.sees("Copied urn:li:dataset", "through the terminal")
         assert reader.app.clipboard == str(ORDERS)
-        reader.app.clipboard_way = "none"
+        reader.app.clipboard_method = "none"
         await reader.press("y")
         await reader.sees("turned off in the settings")
 

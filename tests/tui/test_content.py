@@ -13,7 +13,7 @@ from rich.markdown import Markdown
 from rich.text import Text
 
 from explorer.client.display import block
-from explorer.tui.content import counted, markdown, preview, said
+from explorer.tui.content import counted, line_text, markdown, preview
 
 JOINED = {
     "family \U0001f468\u200d\U0001f469\u200d\U0001f467": "family \U0001f468\U0001f469\U0001f467",
@@ -27,7 +27,7 @@ WRITTEN = ["क्\u200dष", "می\u200cخواهم", "ක්\u200dෂ", "plain 
 
 @pytest.mark.parametrize("text", JOINED)
 def test_joined_emoji_are_shown_as_their_parts(text: Any) -> None:
-    shown = said(text).plain
+    shown = line_text(text).plain
     assert shown == JOINED[text]
     parts = sum(cell_len(char) for char in shown.replace("\U0001f3fd", ""))
     assert cell_len(shown) == parts
@@ -39,7 +39,7 @@ def test_joined_emoji_are_shown_as_their_parts(text: Any) -> None:
 
 @pytest.mark.parametrize("text", WRITTEN)
 def test_joiners_between_letters_stay(text: Any) -> None:
-    assert said(text).plain == text
+    assert line_text(text).plain == text
 
 
 def _seen(shown: Any, width: Any) -> Any:

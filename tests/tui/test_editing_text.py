@@ -134,9 +134,9 @@ def test_a_subject_goes_through_its_columns_in_the_order_of_the_schema(sample: P
     subject = Descriptions(entity)
     paths = [column.path.raw for column in entity.schema]
     missing = [column.path.raw for column in entity.schema if not column.documented]
-    assert subject.beside(paths[0], 1) == paths[1]
-    assert subject.beside(paths[0], -1) is None
-    assert subject.beside(paths[-1], 1) is None
+    assert subject.neighbour(paths[0], 1) == paths[1]
+    assert subject.neighbour(paths[0], -1) is None
+    assert subject.neighbour(paths[-1], 1) is None
     assert subject.place(missing[0]).endswith(f"of {len(paths)}, {len(missing)} undocumented")
     assert subject.undocumented_after(missing[-1]) == missing[0]
     for path in missing[:-1]:

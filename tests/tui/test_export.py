@@ -13,7 +13,7 @@ import pytest
 from explorer.client import Catalog
 from explorer.errors import InvalidInput, MissingExtra
 from explorer.metadata import Urn
-from explorer.tui.screens.export import check, path_of, suggest_name, write, write_whole
+from explorer.tui.screens.export import check, path_of, suggest_name, write, write_atomically
 from explorer.views.table import Table, to_markdown
 from tests.tui.conftest import OpenTerminal, Reader
 
@@ -104,9 +104,9 @@ def test_a_file_that_is_there_is_replaced_when_asked_and_never_otherwise(tmp_pat
     with pytest.raises(InvalidInput, match="already exists"):
         check(file, replace=False)
     with pytest.raises(InvalidInput, match="already exists"):
-        write_whole(file, b"new", replace=False)
+        write_atomically(file, b"new", replace=False)
     assert file.read_text() == "mine"
-    write_whole(file, b"new", replace=True)
+    write_atomically(file, b"new", replace=True)
     assert file.read_text() == "new"
     assert [one.name for one in tmp_path.iterdir()] == ["t.csv"]
 
@@ -121,9 +121,9 @@ def test_names_are_offered_expanded_and_checked(
     with pytest.raises(InvalidInput, match="must end in"):
         path_of("x.exe", (".csv",))
     with pytest.raises(InvalidInput, match="cannot be written"):
-        write_whole(tmp_path / "nowhere" / "x.csv", b"", replace=False)
+        write_atomically(tmp_path / "nowhere" / "x.csv", b"", replace=False)
     with pytest.raises(InvalidInput, match="cannot be written"):
-        write_whole(tmp_path / "nul\0.csv", b"", replace=False)
+        write_atomically(tmp_path / "nul\0.csv", b"", replace=False)
 
 
 async def name_it(reader: Reader, path: Any) -> None:

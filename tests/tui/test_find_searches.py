@@ -26,7 +26,7 @@ def test_searches_are_kept_renamed_and_forgotten(
 def test_the_latest_search_stands_first_and_once(tmp_path: Path) -> None:
     searches = SearchStore(tmp_path / "x.json")
     for text in ("a", "b", "a"):
-        searches.asked(text)
+        searches.add_recent(text)
     assert searches.read().recent == ("a", "b")
     assert searches.forget(recent="a").recent == ("b",)
 
@@ -43,5 +43,5 @@ def test_a_broken_file_is_told_and_not_overwritten(tmp_path: Path) -> None:
     searches = SearchStore(tmp_path / "x.json")
     searches.path.write_text("{")
     with pytest.raises(InvalidFile, match="cannot be read"):
-        searches.asked("a")
+        searches.add_recent("a")
     assert searches.path.read_text() == "{"

@@ -254,7 +254,7 @@ async def test_what_is_found_is_shown_and_never_obeyed(
 ) -> None:
     searches = SearchStore.of("in process")
     searches.save(SavedSearch(EVIL, f"orders {EVIL}", EVIL))
-    searches.asked(EVIL)
+    searches.add_recent(EVIL)
     async with at(None, size=SMALL, transport=Evil(sample), query="orders") as reader:
         await reader.sees("results")
         watcher = Watcher(reader)

@@ -81,7 +81,7 @@ class Small(App[None]):
             yield Input()
 
     async def on_event(self, event: Any) -> None:
-        if not await self.keys.takes(event):
+        if not await self.keys.enqueue(event):
             await super().on_event(event)
 
     async def on_key_done(self) -> None:

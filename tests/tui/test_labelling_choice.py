@@ -1,6 +1,6 @@
 """What is chosen stays chosen, whatever the server has meanwhile."""
 
-from explorer.tui.screens.labels.choice import LabelChoice, owner_and_type, tell_change
+from explorer.tui.screens.labels.choice import LabelChoice, describe_change, owner_and_type
 
 PII, LEGACY, CDC = (f"urn:li:tag:{name}" for name in ("PII", "Legacy", "CDC"))
 SALES, FINANCE = ("urn:li:domain:sales", "urn:li:domain:finance")
@@ -13,7 +13,7 @@ def test_what_is_put_on_and_taken_off_is_told_as_a_difference() -> None:
     assert choice.toggle(LEGACY)
     assert (choice.added, choice.removed) == ((PII,), (LEGACY,))
     assert [choice.state(one) for one in (PII, LEGACY, CDC)] == ["added", "removed", "off"]
-    assert tell_change(choice).plain == "+ PII  − Legacy"
+    assert describe_change(choice).plain == "+ PII  − Legacy"
     choice.toggle(PII)
     choice.toggle(LEGACY)
     assert not choice.changed
@@ -55,7 +55,7 @@ def test_a_step_that_is_written_is_not_written_again() -> None:
     assert (choice.added, choice.removed, choice.new) == ((), (LEGACY,), set())
     choice.written(removed=choice.removed)
     assert not choice.changed
-    assert choice.there == (PII,)
+    assert choice.current == (PII,)
 
 
 def test_only_the_label_of_an_owner_has_a_kind() -> None:

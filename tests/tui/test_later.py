@@ -176,7 +176,7 @@ async def test_names_that_come_while_the_overview_is_not_looked_at_are_told_when
 async def test_an_overview_left_while_it_is_laid_out_is_there_when_it_is_looked_at_again(
     sample: Path, at: OpenTerminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    gate, told = threading.Event(), overview._told
+    gate, told = threading.Event(), overview._lay_out_entity
 
     def when_let(*arguments: Any) -> Any:
         assert gate.wait(10)
@@ -184,7 +184,7 @@ async def test_an_overview_left_while_it_is_laid_out_is_there_when_it_is_looked_
 
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
-        monkeypatch.setattr(overview, "_told", when_let)
+        monkeypatch.setattr(overview, "_lay_out_entity", when_let)
         await reader.pilot.press("1")
         await turn(reader)
         await reader.pilot.press("2")

@@ -185,7 +185,7 @@ async def test_colours_are_tried_on_kept_and_found_again(
         assert reader.app.theme == "colour-blind"
         await reader.press("enter")
         await reader.sees("documented", "Columns")
-        assert reader.app.screen is reader.app._desk
+        assert reader.app.screen is reader.app._main_screen
     async with at(sample, remembered=TerminalState(file)) as reader:
         assert reader.app.theme == "colour-blind"
 
@@ -315,14 +315,14 @@ async def test_a_letter_jumps_to_anything_on_the_screen(sample: Path, at: OpenTe
             str(mark.render()).strip(): mark.region.offset
             for mark in reader.app.screen.query(".letter")
         }
-        tree = reader.app._desk.query_one("BrowseTree")
+        tree = reader.app._main_screen.query_one("BrowseTree")
         letter = next(key for key, place in labels.items() if place.x <= 2 and place.y <= 2)
         await reader.press(letter)
         assert reader.app.focused in (tree, *tree.query("*"))
         await reader.press("ctrl+o", "escape")
         assert reader.app.focused is not before
         await reader.press("ctrl+o", "f5")
-        assert reader.app.screen is reader.app._desk
+        assert reader.app.screen is reader.app._main_screen
 
 
 async def test_a_pane_fills_the_screen_until_it_is_left(sample: Path, at: OpenTerminal) -> None:
@@ -332,14 +332,14 @@ async def test_a_pane_fills_the_screen_until_it_is_left(sample: Path, at: OpenTe
         shown = reader.screen()
         assert "1 Over" not in shown
         assert "order_id" in shown or "order_number" in shown
-        pane = reader.app._desk.maximized
+        pane = reader.app._main_screen.maximized
         assert pane is not None
         assert pane.region.width == 120
         await reader.press("f10")
         await reader.sees("1 Over")
         await reader.press("f10", "slash")
         await reader.sees("results")
-        assert reader.app._desk.maximized is None
+        assert reader.app._main_screen.maximized is None
 
 
 @pytest.mark.parametrize("size", [(80, 24), (40, 10), (300, 80)])

@@ -83,7 +83,7 @@ async def test_what_ends_while_the_screen_is_taken_down_is_told_to_nobody(
         screen = await review(reader, path)
         # Parts go one after the other, and a worker that is cancelled ends in between.
         await screen.query_one("#heading").remove()
-        screen._tell_progress(1, 2)
+        screen._show_progress(1, 2)
         screen._show(0)
 
 
@@ -315,7 +315,7 @@ async def test_a_pause_that_ends_while_the_text_is_accepted_keeps_no_draft(
         screen.action_accept()
         # The pause ends while the screen is going, and what was typed is dropped already.
         screen._typed = kept_late.append
-        screen._tell_typed()
+        screen._pass_typed_text()
         assert kept_late == []
         await reader.sees("1 accepted")
         await reader.settle()

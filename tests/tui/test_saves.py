@@ -166,7 +166,7 @@ async def opened(network: Any, urn: Urn) -> AsyncIterator[Any]:
     """The editor on the first column of a table, over a network."""
     app = CatalogApp(lambda: AsyncCatalog(transport=network), urn=urn)
     async with app.run_test(size=(120, 36)) as pilot:
-        view = await until(lambda: app._furnished and app._entity_view)
+        view = await until(lambda: app._has_entity_page and app._entity_view)
         await until(lambda: view.columns.has_focus_within and view.columns.current is not None)
         press(app, "e")
         screen = await until(

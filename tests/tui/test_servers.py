@@ -8,7 +8,7 @@ import pytest
 from explorer import config
 from explorer.client import AsyncCatalog
 from explorer.metadata import Urn
-from explorer.tui.screens.servers import known_servers
+from explorer.tui.screens.servers import list_servers
 from explorer.tui.session import Opening
 from tests.tui.conftest import OpenTerminal
 
@@ -32,10 +32,10 @@ def profiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sample: Path, desk
 def test_profiles_this_machine_and_what_the_environment_names_are_listed(
     profiles: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert [one.name for one in known_servers()] == ["desk", "prod", "this machine"]
-    assert [one.asks for one in known_servers()] == [False, True, False]
+    assert [one.name for one in list_servers()] == ["desk", "prod", "this machine"]
+    assert [one.asks for one in list_servers()] == [False, True, False]
     monkeypatch.setenv("CATALOG_URL", "http://elsewhere:8080")
-    first = known_servers()[0]
+    first = list_servers()[0]
     assert (first.place, first.opening) == ("http://elsewhere:8080", Opening())
 
 

@@ -28,7 +28,7 @@ from explorer.client.folders import (
 from explorer.metadata.names import natural_key
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
-from explorer.tui.content import padded, said
+from explorer.tui.content import line_text, padded
 from explorer.tui.session import TerminalSession
 from explorer.tui.state import TerminalState
 from explorer.tui.widgets.inputs import FilterLine
@@ -48,10 +48,10 @@ class Branch:
 
     `total` is the number of its entries, None before the first response. `pages` has the pages
     read, by number, after the entries of `head`; `stale` pages are shown until they are read again,
-    `asked` pages are being read, `failed` has the error of pages that could not be read. A response
-    to a request of an earlier `turn` is discarded. `waiting` has the folders that were expanded
-    below, until the page that shows them is read again. `height` is the number of rows below its
-    own.
+    `requested` pages are being read, `failed` has the error of pages that could not be read. A
+    response to a request of an earlier `turn` is discarded. `waiting` has the folders that were
+    expanded below, until the page that shows them is read again. `height` is the number of rows
+    below its own.
     """
 
     entry: FolderEntry
@@ -67,12 +67,12 @@ class Branch:
     head: tuple[FolderEntry, ...] = ()
     pages: dict[int, tuple[FolderEntry, ...]] = field(default_factory=dict)
     stale: set[int] = field(default_factory=set)
-    asked: set[int] = field(default_factory=set)
+    requested: set[int] = field(default_factory=set)
     failed: dict[int, str] = field(default_factory=dict)
     below: dict[int, "Branch"] = field(default_factory=dict)
     waiting: dict[object, "Branch"] = field(default_factory=dict)
     opened: list[int] = field(default_factory=list)
-    _whole: "_Whole | None" = None
+    _unfiltered: "_UnfilteredFolder | None" = None
 
     @property
     def complete(self) -> bool:
@@ -106,16 +106,16 @@ class Branch:
         last = max(0, (self.total or 0) - 1)
         return max(0, min(index, last) - len(self.head)) // PAGE
 
-    def known(self) -> Iterator[tuple[int, FolderEntry]]:
+    def loaded(self) -> Iterator[tuple[int, FolderEntry]]:
         """Yield the entries that were read, each with its index, in order."""
         yield from enumerate(self.head)
         for number in sorted(self.pages):
             yield from enumerate(self.pages[number], len(self.head) + number * PAGE)
 
-    def lacks(self, number: int) -> bool:
+    def needs_page(self, number: int) -> bool:
         """Return whether a page has to be read when it comes into view."""
         there = number in self.pages and number not in self.stale
-        return not (there or number in self.asked or number in self.failed)
+        return not (there or number in self.requested or number in self.failed)
 
     def take(self, number: int, portion: EntryPage) -> None:
         """Take a page that was read."""
@@ -123,7 +123,7 @@ class Branch:
             self.source = portion.instead
         if number == 0:
             if len(portion.head) != len(self.head):
-                self._take_off(list(self.below))
+                self._detach(list(self.below))
             self.head = portion.head
         self.pages[number] = portion.entries
         self.stale.discard(number)
@@ -133,9 +133,9 @@ class Branch:
         for gone in [one for one in self.pages if one > self.page_of(self.total - 1)]:
             del self.pages[gone]
         if number == 0:
-            self._hang(0, self.head)
-        self._hang(len(self.head) + number * PAGE, portion.entries)
-        self._take_off([index for index in self.below if index >= self.total])
+            self._reattach(0, self.head)
+        self._reattach(len(self.head) + number * PAGE, portion.entries)
+        self._detach([index for index in self.below if index >= self.total])
         self.regrow()
 
     def fail(self, number: int, why: str) -> None:
@@ -165,7 +165,7 @@ class Branch:
         self.turn += 1
         self.stale = set(self.pages)
         self.failed.clear()
-        self.asked.clear()
+        self.requested.clear()
         for branch in (*self.below.values(), *self.waiting.values()):
             branch.reload()
 
@@ -173,16 +173,16 @@ class Branch:
         """Filter entries by a text in their names; an empty text clears the filter."""
         if text == self.text:
             return
-        if self._whole is None:
-            self._whole = _Whole.of(self)
-        whole = self._whole
+        if self._unfiltered is None:
+            self._unfiltered = _UnfilteredFolder.of(self)
+        whole = self._unfiltered
         self.text = text
         self.source = whole.narrowed(text) if text else whole.source
         self.below, self.waiting = {}, {} if text else whole.unfolded
-        self._whole = whole if text else None
+        self._unfiltered = whole if text else None
         self.turn += 1
         self.total, self.note, self.head = None, "", ()
-        for held in (self.pages, self.stale, self.asked, self.failed):
+        for held in (self.pages, self.stale, self.requested, self.failed):
             held.clear()
         self.regrow()
 
@@ -195,11 +195,11 @@ class Branch:
             branch.height = own + sum(branch.below[at].height for at in branch.opened)
             branch = branch.above
 
-    def _hang(self, first: int, entries: tuple[FolderEntry, ...]) -> None:
+    def _reattach(self, first: int, entries: tuple[FolderEntry, ...]) -> None:
         """Move expanded folders to the new positions of their entries."""
         here = {entry.key: at for at, entry in enumerate(entries, first)}
         moved = [at for at in range(first, first + len(entries)) if at in self.below]
-        self._take_off([at for at in moved if here.get(self.below[at].entry.key) != at])
+        self._detach([at for at in moved if here.get(self.below[at].entry.key) != at])
         for at, entry in enumerate(entries, first):
             back = self.waiting.pop(entry.key, None)
             if back is not None and entry.below is not None:
@@ -207,34 +207,34 @@ class Branch:
             if at in self.below:
                 self.below[at].entry = entry
 
-    def _take_off(self, indexes: list[int]) -> None:
+    def _detach(self, indexes: list[int]) -> None:
         for index in indexes:
             branch = self.below.pop(index)
             self.waiting[branch.entry.key] = branch
 
 
 @dataclass(frozen=True, slots=True)
-class _Whole:
+class _UnfilteredFolder:
     """The unfiltered state of a folder while a filter is on."""
 
     source: EntrySource
     unfolded: dict[object, Branch]
-    known: tuple[FolderEntry, ...]
+    entries: tuple[FolderEntry, ...]
     complete: bool
 
     @classmethod
-    def of(cls, branch: Branch) -> "_Whole":
+    def of(cls, branch: Branch) -> "_UnfilteredFolder":
         below = {one.entry.key: one for one in branch.below.values()}
-        known = tuple(entry for _, entry in branch.known())
-        return cls(branch.source, branch.waiting | below, known, branch.complete)
+        entries = tuple(entry for _, entry in branch.loaded())
+        return cls(branch.source, branch.waiting | below, entries, branch.complete)
 
     def narrowed(self, text: str) -> EntrySource:
         """Return where filtered entries come from: the entries read, if they are complete and none
         is a folder, else the server."""
-        folders = any(one.urn is None and one.below and not one.heading for one in self.known)
+        folders = any(one.urn is None and one.below and not one.heading for one in self.entries)
         if self.complete and not folders:
-            return FixedSource(self.known).narrowed(text, ())
-        return self.source.narrowed(text, self.known)
+            return FixedSource(self.entries).narrowed(text, ())
+        return self.source.narrowed(text, self.entries)
 
 
 _PAGES_KEPT = 12
@@ -356,17 +356,17 @@ def folder_row(spot: OutlineRow, width: int, shown: Urn | None) -> Text:
         return start.append_text(_instead(spot))
     below = spot.unfolded
     start.append("  " if entry.below is None else "▾ " if below else "▸ ")
-    name = said(entry.name, "bold" if entry.heading or marked else "", "no name")
+    name = line_text(entry.name, "bold" if entry.heading or marked else "", "no name")
     end = Text(f" {entry.count:,}" if entry.count is not None else "", _DIM)
     if below is not None and below.text:
         total = "…" if below.total is None else f"{below.total:,}"
-        end = Text.assemble(" ", said(f"“{below.text}”", "italic"), (f" {total}", _DIM))
+        end = Text.assemble(" ", line_text(f"“{below.text}”", "italic"), (f" {total}", _DIM))
         end.truncate(max(8, width // 2), overflow="ellipsis")
     room = width - start.cell_len - end.cell_len
     if name.cell_len > room:
         name = padded(name, max(4, room))
     elif entry.aside and name.cell_len + len(entry.aside) < room:
-        end = Text.assemble(end, " ", said(entry.aside, _DIM))
+        end = Text.assemble(end, " ", line_text(entry.aside, _DIM))
     return start.append_text(name).append_text(end)
 
 
@@ -378,12 +378,12 @@ def _instead(spot: OutlineRow) -> Text:
     """Return the text of a row without an entry."""
     branch = spot.branch
     if spot.why is not None:
-        return Text("  ").append_text(said(f"could not be read: {spot.why}", "italic"))
+        return Text("  ").append_text(line_text(f"could not be read: {spot.why}", "italic"))
     if branch.total is None:
         return Text("  reading …", _ASIDE)
     if spot.index < 0:
         if branch.text:
-            return Text("  ").append_text(said(f"no match for “{branch.text}”", _ASIDE))
+            return Text("  ").append_text(line_text(f"no match for “{branch.text}”", _ASIDE))
         return Text("  empty" if branch.above else "  nothing here yet", _ASIDE)
     if spot.index >= branch.total:
         return Text(f"  {branch.note}", _ASIDE)
@@ -400,7 +400,7 @@ def row_description(spot: OutlineRow, width: int, room: int) -> Text:
     total = branch.total or 0
     place = f"{spot.index + 1:,} of {total:,} {one if total == 1 else several}" if total else ""
     if spot.why is not None:
-        first = said(spot.why)
+        first = line_text(spot.why)
         first.truncate(width, overflow="ellipsis")
         return first.append(f"\n{place}{' · ' if place else ''}⏎ retries", _DIM)
     if branch.total is None:
@@ -415,11 +415,11 @@ def row_description(spot: OutlineRow, width: int, room: int) -> Text:
     while above.above is not None:
         names.append(above.entry.name)
         above = above.above
-    way = said(" / ".join(reversed(names)), _DIM)
+    way = line_text(" / ".join(reversed(names)), _DIM)
     cut = entry is not None and len(entry.name) + _indent(spot, room) + 3 > room
-    first = said(entry.name) if entry is not None and cut else _ending(way, width)
+    first = line_text(entry.name) if entry is not None and cut else _ending(way, width)
     if entry is not None and cut and entry.aside:
-        first.append_text(said(f" {entry.aside}", _DIM))
+        first.append_text(line_text(f" {entry.aside}", _DIM))
     one, several = ("type", "types") if branch.above is None else ("entry", "entries")
     first.truncate(width, overflow="ellipsis")
     return first.append(
@@ -440,7 +440,7 @@ class FolderRows(Rows):
         super().__init__()
         self._edge = edge
 
-    class Looked(Message):
+    class RowsChanged(Message):
         """Other rows became visible."""
 
     def refit(self, count: int, cursor: int, line: int) -> None:
@@ -465,12 +465,12 @@ class FolderRows(Rows):
         """Announce that other rows became visible."""
         super().watch_scroll_y(old_value, new_value)
         if round(old_value) != round(new_value):
-            self.post_message(self.Looked())
+            self.post_message(self.RowsChanged())
 
     def on_resize(self, event: events.Resize | None = None) -> None:
         """Announce new visible rows after a resize; Textual calls the base class's handler too."""
         del event
-        self.post_message(self.Looked())
+        self.post_message(self.RowsChanged())
 
 
 _AT_ONCE = 4
@@ -493,7 +493,7 @@ class Folders(Vertical):
         self._outline = Outline(TypesSource())
         self._shown: Urn | None = None
         self._filling = False
-        self._under_way = 0
+        self._reads_running = 0
 
     def on_mount(self) -> None:
         """Draw rows from the outline."""
@@ -504,7 +504,7 @@ class Folders(Vertical):
         return self.query_one(FolderRows)
 
     @property
-    def _spot(self) -> OutlineRow:
+    def _row_at_cursor(self) -> OutlineRow:
         return self._outline.locate(self._rows.cursor)
 
     @property
@@ -512,12 +512,12 @@ class Folders(Vertical):
         """Return whether all visible rows were read, or failed to be read."""
         first, height = self._rows.scroll_offset.y, self._rows.size.height
         pages = self._outline.pages(first, first + height - 1)
-        return not self._under_way and not any(one.lacks(number) for one, number in pages)
+        return not self._reads_running and not any(one.needs_page(number) for one, number in pages)
 
     def fill(self) -> None:
         """Start reading visible rows, beginning with the entity types."""
         self._filling = True
-        self._look()
+        self._request_pages()
 
     def mark(self, urn: Urn) -> None:
         """Mark the entity that is shown on the page."""
@@ -530,13 +530,13 @@ class Folders(Vertical):
 
     # Reading.
 
-    @on(FolderRows.Looked)
-    def _looked(self, event: FolderRows.Looked) -> None:
+    @on(FolderRows.RowsChanged)
+    def _rows_changed(self, event: FolderRows.RowsChanged) -> None:
         event.stop()
-        self._look()
-        self._tell()
+        self._request_pages()
+        self._show_place()
 
-    def _look(self) -> None:
+    def _request_pages(self) -> None:
         """Request visible pages that were not read; if there are none, the next page."""
         height = self._rows.size.height
         if not self._filling or not height:
@@ -545,15 +545,15 @@ class Folders(Vertical):
         pages = list(self._outline.pages(first, first + height - 1))
         self._outline.forget(pages)
         for branch, number in pages:
-            self._ask(branch, number)
-        if not self._under_way:
+            self._request_page(branch, number)
+        if not self._reads_running:
             for branch, number in self._outline.pages(first + height, first + 2 * height):
-                self._ask(branch, number)
+                self._request_page(branch, number)
 
-    def _ask(self, branch: Branch, number: int) -> None:
-        if self._under_way < _AT_ONCE and branch.lacks(number):
-            branch.asked.add(number)
-            self._under_way += 1
+    def _request_page(self, branch: Branch, number: int) -> None:
+        if self._reads_running < _AT_ONCE and branch.needs_page(number):
+            branch.requested.add(number)
+            self._reads_running += 1
             self._read(branch, number)
 
     @work(group="browse")
@@ -561,11 +561,11 @@ class Folders(Vertical):
         page = _Page(self, branch, number, branch.turn)
         where = branch.entry.name or "types"
         try:
-            with self._session.reporting(f"reading the folder {where}", page, page.ask_again):
+            with self._session.reporting(f"reading the folder {where}", page, page.retry):
                 await self._fetch(await self._session.catalog(), branch, number)
         finally:
-            self._under_way -= 1
-        self._look()
+            self._reads_running -= 1
+        self._request_pages()
 
     async def _fetch(self, catalog: "AsyncCatalog", branch: Branch, number: int) -> None:
         """Read a page; a response that is no longer wanted is discarded."""
@@ -573,34 +573,34 @@ class Folders(Vertical):
         portion = await branch.source.read(catalog, number * PAGE, PAGE)
         if turn != branch.turn:
             return
-        with self._steady():
+        with self._keeping_cursor():
             begun = branch.total is not None
-            branch.asked.discard(number)
+            branch.requested.discard(number)
             branch.take(number, portion)
             first = branch.entry_at(0)
             if branch.above is None and not begun and not branch.text and first is not None:
                 branch.unfold(0, first)
-        self._came(branch, number)
+        self._after_page_read(branch, number)
 
-    def _came(self, branch: Branch, number: int) -> None:
+    def _after_page_read(self, branch: Branch, number: int) -> None:
         """Show a page that was read."""
 
     def show_failure(self, branch: Branch, number: int, why: str) -> None:
         """Show in the rows of a page why it could not be read."""
-        with self._steady():
-            branch.asked.discard(number)
+        with self._keeping_cursor():
+            branch.requested.discard(number)
             branch.fail(number, why)
 
-    def ask_again(self, branch: Branch) -> None:
+    def retry(self, branch: Branch) -> None:
         """Retry the pages of a folder that could not be read."""
         branch.failed.clear()
         self._rows.refresh()
-        self._look()
+        self._request_pages()
 
     @contextmanager
-    def _steady(self) -> Iterator[None]:
+    def _keeping_cursor(self) -> Iterator[None]:
         """Keep the cursor on its entry and on its line of the screen while rows change."""
-        rows, spot = self._rows, self._spot
+        rows, spot = self._rows, self._row_at_cursor
         branch, index = spot.branch, spot.index
         key = spot.entry.key if spot.entry else None
         line = rows.cursor - rows.scroll_offset.y
@@ -609,13 +609,13 @@ class Folders(Vertical):
             branch, index, key = branch.above, branch.index, None
         now = branch.entry_at(index) if index >= 0 else None
         if key is not None and now is not None and now.key != key:
-            index = next((at for at, one in branch.known() if one.key == key), index)
+            index = next((at for at, one in branch.loaded() if one.key == key), index)
         last = max(0, (branch.total or 1) - 1 + bool(branch.note))
         place = self._outline.row_of(branch, max(0, min(index, last)))
         rows.refit(self._outline.height, place, line)
-        self._tell()
+        self._show_place()
 
-    def _tell(self) -> None:
+    def _show_place(self) -> None:
         if not self.size.height:
             # Not laid out yet: hiding the lines below now would give the rows a height that they
             # lose again with the next layout.
@@ -625,7 +625,8 @@ class Folders(Vertical):
         if place.display:
             room = self._rows.scrollable_content_region.width
             place.update(
-                row_description(self._spot, max(8, self.size.width - 3), room), layout=False
+                row_description(self._row_at_cursor, max(8, self.size.width - 3), room),
+                layout=False,
             )
 
     # Moving.
@@ -633,14 +634,14 @@ class Folders(Vertical):
     @on(Rows.Moved)
     def _moved(self, event: Rows.Moved) -> None:
         event.stop()
-        self._tell()
+        self._show_place()
 
     @on(Rows.Chosen)
     def _chosen(self, event: Rows.Chosen) -> None:
         event.stop()
-        spot = self._spot
+        spot = self._row_at_cursor
         if spot.why is not None:
-            self.ask_again(spot.branch)
+            self.retry(spot.branch)
         elif spot.entry is None:
             return
         elif spot.entry.urn is not None:
@@ -649,7 +650,7 @@ class Folders(Vertical):
             self.action_turn()
 
     def _edge(self, last: bool) -> int:
-        branch = self._spot.branch
+        branch = self._row_at_cursor.branch
         index = max(0, (branch.total or 1) - 1) if last else 0
         place = self._outline.row_of(branch, index)
         if place != self._rows.cursor:
@@ -658,7 +659,7 @@ class Folders(Vertical):
 
     def action_turn(self) -> None:
         """Expand or collapse a folder."""
-        spot = self._spot
+        spot = self._row_at_cursor
         if spot.unfolded is not None:
             self._fold(spot.unfolded)
         elif spot.entry is not None:
@@ -666,7 +667,7 @@ class Folders(Vertical):
 
     def action_into(self) -> None:
         """Expand a folder; if it is expanded, go to its first entry."""
-        spot = self._spot
+        spot = self._row_at_cursor
         if spot.unfolded is not None:
             self._rows.action_down()
         else:
@@ -674,7 +675,7 @@ class Folders(Vertical):
 
     def action_out(self) -> None:
         """Collapse a folder; from an entry, go up to its folder."""
-        spot = self._spot
+        spot = self._row_at_cursor
         if spot.unfolded is not None:
             self._fold(spot.unfolded)
         elif spot.branch.above is not None:
@@ -683,25 +684,25 @@ class Folders(Vertical):
 
     def _unfold(self, spot: OutlineRow) -> None:
         if spot.entry is not None and spot.entry.below is not None:
-            with self._steady():
+            with self._keeping_cursor():
                 spot.branch.unfold(spot.index, spot.entry)
-            self._look()
+            self._request_pages()
 
     def _fold(self, branch: Branch) -> None:
-        with self._steady():
+        with self._keeping_cursor():
             branch.fold()
-        self._look()
+        self._request_pages()
 
     def action_reload(self) -> None:
         """Read the folder under the cursor again, with its count."""
-        spot = self._spot
+        spot = self._row_at_cursor
         branch = spot.unfolded or spot.branch
         branch.reload()
         above = branch.above
         if above is not None:
             above.stale.update({above.page_of(branch.index)} & above.pages.keys())
         self._rows.refresh()
-        self._look()
+        self._request_pages()
         self._session.say("Refreshing the folder.")
 
 
@@ -720,9 +721,9 @@ class _Page:
             self.folders.show_failure(self.branch, self.number, why)
         return True
 
-    def ask_again(self) -> None:
+    def retry(self) -> None:
         """Read the page again."""
-        self.folders.ask_again(self.branch)
+        self.folders.retry(self.branch)
 
 
 _FEW = 3
@@ -741,12 +742,12 @@ class FolderLocation:
 
 
 async def unfold_to(
-    catalog: "AsyncCatalog", outline: Outline, way: FolderPath, fetch: Fetch
+    catalog: "AsyncCatalog", outline: Outline, path: FolderPath, fetch: Fetch
 ) -> FolderLocation:
     """Expand the folders above an entity, and return its row."""
     branch = outline.root
     held: list[Branch] = []
-    for step in way.steps:
+    for step in path.steps:
         branch.narrow("")
         at = await _find(catalog, branch, step, str(step), fetch)
         entry = branch.entry_at(at) if at is not None else None
@@ -756,11 +757,11 @@ async def unfold_to(
         held.append(branch)
         branch = below
     branch.narrow("")
-    at = await _find(catalog, branch, way.urn, way.name, fetch)
-    if at is None and way.own and held and len(held) == len(way.steps):
+    at = await _find(catalog, branch, path.urn, path.name, fetch)
+    if at is None and path.own and held and len(held) == len(path.steps):
         # A folder that is called as the entity is: it may stand beside it.
         above = held[-1]
-        beside = await _find(catalog, above, way.urn, way.name, fetch)
+        beside = await _find(catalog, above, path.urn, path.name, fetch)
         if beside is not None:
             return FolderLocation(above, beside)
     return FolderLocation(branch, at)
@@ -800,9 +801,9 @@ async def _find(
 def _at_hand(branch: Branch, wanted: str | Urn) -> int | None:
     if isinstance(wanted, str):
         text = wanted.casefold()
-        named = (at for at, one in branch.known() if not one.urn and one.name.casefold() == text)
+        named = (at for at, one in branch.loaded() if not one.urn and one.name.casefold() == text)
         return next(named, None)
-    return next((at for at, one in branch.known() if one.urn == wanted), None)
+    return next((at for at, one in branch.loaded() if one.urn == wanted), None)
 
 
 async def _page_with(
@@ -859,8 +860,8 @@ class BrowseTree(Folders):
         self.add_class(f"-width{self._width}")
         self._filtered: Branch | None = None
         self._left: dict[Branch, _CursorPosition] = {}
-        self._ways: list[FolderPath] = []
-        self._way = 0
+        self._locations: list[FolderPath] = []
+        self._location_at = 0
 
     def compose(self) -> ComposeResult:
         """Yield the filter, the rows, and the details of the row under the cursor."""
@@ -871,7 +872,7 @@ class BrowseTree(Folders):
     def mark(self, urn: Urn) -> None:
         """Mark the entity that is shown on the page."""
         if urn != self._shown:
-            self._ways = []
+            self._locations = []
         super().mark(urn)
 
     def action_tab(self, name: str) -> None:
@@ -911,9 +912,9 @@ class BrowseTree(Folders):
 
     def action_filter(self) -> None:
         """Filter the folder under the cursor by a text in names."""
-        spot, rows = self._spot, self._rows
+        spot, rows = self._row_at_cursor, self._rows
         left = _CursorPosition(spot.branch, spot.index, rows.cursor - rows.scroll_offset.y)
-        with self._steady():
+        with self._keeping_cursor():
             if spot.entry is not None and spot.entry.urn is None:
                 self._filtered = spot.branch.unfold(spot.index, spot.entry)
             else:
@@ -934,10 +935,10 @@ class BrowseTree(Folders):
             self._narrow(self._filtered, event.value.strip())
 
     def _narrow(self, branch: Branch, text: str) -> None:
-        with self._steady():
+        with self._keeping_cursor():
             branch.narrow(text)
         self.refresh_bindings()
-        self._look()
+        self._request_pages()
 
     @on(FilterLine.Left)
     def _leave_filter(self, event: FilterLine.Left) -> None:
@@ -953,15 +954,15 @@ class BrowseTree(Folders):
         elif branch.attached:
             self._rows.move_to(self._outline.row_of(branch, 0))
 
-    def _came(self, branch: Branch, number: int) -> None:
+    def _after_page_read(self, branch: Branch, number: int) -> None:
         """Move the cursor back to where it was before the filter, once all rows are shown again."""
         if number or branch.text or branch not in self._left:
             return
         left = self._left.pop(branch)
-        if left.branch.attached and self._spot.branch is branch:
+        if left.branch.attached and self._row_at_cursor.branch is branch:
             row = self._outline.row_of(left.branch, left.index)
             self._rows.refit(self._outline.height, row, left.line)
-            self._tell()
+            self._show_place()
 
     def action_unfilter(self) -> None:
         """Clear the filter."""
@@ -983,21 +984,21 @@ class BrowseTree(Folders):
     async def _reveal(self, urn: Urn) -> None:
         with self._session.reporting(f"looking for {urn.name} in the folders"):
             catalog = await self._session.catalog()
-            if not self._ways:
-                self._ways, self._way = await paths_to(catalog, urn), -1
-            self._way = (self._way + 1) % len(self._ways)
-            way = self._ways[self._way]
+            if not self._locations:
+                self._locations, self._location_at = await paths_to(catalog, urn), -1
+            self._location_at = (self._location_at + 1) % len(self._locations)
+            location = self._locations[self._location_at]
 
             async def fetch(branch: Branch, number: int) -> None:
                 await self._fetch(catalog, branch, number)
 
-            found = await unfold_to(catalog, self._outline, way, fetch)
+            found = await unfold_to(catalog, self._outline, location, fetch)
             place = found.index
             if place is None:
-                with self._steady():
-                    found.branch.narrow(way.name)
+                with self._keeping_cursor():
+                    found.branch.narrow(location.name)
                 await fetch(found.branch, 0)
-                known = found.branch.known()
+                known = found.branch.loaded()
                 place = next((at for at, one in known if one.urn == urn), None)
             if not self._rows.size.height:
                 # Folders that were hidden have no height, and so no line to show it on, before
@@ -1011,12 +1012,14 @@ class BrowseTree(Folders):
         rows = self._rows
         line = max(1, rows.size.height // 3)
         rows.refit(self._outline.height, self._outline.row_of(branch, place or 0), line)
-        self._tell()
-        self._look()
+        self._show_place()
+        self._request_pages()
         if place is None:
             self._session.say("The server lists it in no folder.")
-        elif len(self._ways) > 1:
-            self._session.say(f"Place {self._way + 1} of {len(self._ways)}; . shows the next.")
+        elif len(self._locations) > 1:
+            self._session.say(
+                f"Place {self._location_at + 1} of {len(self._locations)}; . shows the next."
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,9 +23,9 @@ from textual.widgets import Input
 from explorer.errors import CatalogError
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
-from explorer.tui.content import Times, counted, join, padded, preview, said
+from explorer.tui.content import Times, counted, join, line_text, padded, preview
 from explorer.tui.screens.entity.tabs import Tab
-from explorer.tui.screens.labels.choice import LabelAsked, LabelKind
+from explorer.tui.screens.labels.choice import LabelKind, LabelsRequested
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.charts import bar_text
 from explorer.tui.widgets.inputs import FilterLine
@@ -149,11 +149,11 @@ class ColumnDrawing:
         name = Text.assemble(
             (MARK if row.path in self.marked else " ", "bold"),
             (f"{' ' * indent}{fold} ", "dim"),
-            said(row.label, "" if row.wanted else "dim"),
+            line_text(row.label, "" if row.wanted else "dim"),
         )
         text = padded(name, room.name).append(" ")
         if room.kind:
-            text.append_text(padded(said(_kind(column), "dim"), room.kind)).append(" ")
+            text.append_text(padded(line_text(_kind(column), "dim"), room.kind)).append(" ")
         if room.key:
             text.append(f"{_key(column.is_key, bool(row.foreign_key)):<{room.key}} ", "bold")
         if room.use:
@@ -189,7 +189,7 @@ def _described(text: Text, row: ColumnRow, room: int) -> Text:
         about = Text.assemble((" draft ", "reverse"), " ", about)
     if not marks:
         return text.append_text(padded(about, room))
-    label = said(" ".join(marks), "italic dim")
+    label = line_text(" ".join(marks), "italic dim")
     # Marks have what the text leaves, and a third of the room at least.
     share = min(label.cell_len, max(room // 3, room - about.cell_len - 1, 6))
     text.append_text(padded(about, room - share - 1)).append(" ")
@@ -221,7 +221,7 @@ def column_lines(row: ColumnRow, times: Times, lines: int, width: int) -> Text:
 
 def column_fact_line(row: ColumnRow) -> Text:
     """Return type and key, use, and sample values of a column in one line."""
-    return join([*map(said, row.facts), _measured(row)])
+    return join([*map(line_text, row.facts), _measured(row)])
 
 
 def _cut(text: Text, width: int) -> Text:
@@ -233,16 +233,16 @@ def _facts(row: ColumnRow) -> Text:
     column = row.column
     foreign = Text()
     if row.foreign_key:
-        foreign = Text.assemble("foreign key → ", said(row.foreign_key, "bold"))
+        foreign = Text.assemble("foreign key → ", line_text(row.foreign_key, "bold"))
     return join(
         [
-            said(column.path.simple, "bold"),
-            *map(said, row.facts),
+            line_text(column.path.simple, "bold"),
+            *map(line_text, row.facts),
             foreign,
             Text("recursive" if column.recursive else ""),
-            said(f"{column.children} fields" if column.children else ""),
-            *(Text.assemble((TAG, "dim"), said(name, "bold")) for name in row.tags),
-            *(Text.assemble((TERM, "dim"), said(name, "bold")) for name in row.terms),
+            line_text(f"{column.children} fields" if column.children else ""),
+            *(Text.assemble((TAG, "dim"), line_text(name, "bold")) for name in row.tags),
+            *(Text.assemble((TERM, "dim"), line_text(name, "bold")) for name in row.terms),
         ]
     )
 
@@ -252,7 +252,7 @@ def _measured(row: ColumnRow) -> Text:
     if row.uses is not None:
         used = f"used {counted(row.uses, 'time')}" if row.uses else "not used"
         used = f"{used} in {DAYS} days"
-    samples = [_cut(said(one), _SAMPLE_WIDTH) for one in row.samples]
+    samples = [_cut(line_text(one), _SAMPLE_WIDTH) for one in row.samples]
     return join(
         [
             Text(used),
@@ -276,7 +276,7 @@ def _with_author(text: Text, row: ColumnRow, times: Times, origin: str) -> Text:
     if change is None or change.origin != origin or change.created is None:
         return text
     by = f" by {row.author}" if row.author else ""
-    return text.append("  ").append_text(said(f"· {times.when(change.created)}{by}", "dim"))
+    return text.append("  ").append_text(line_text(f"· {times.when(change.created)}{by}", "dim"))
 
 
 class ColumnDetail(SizeAware):
@@ -370,7 +370,7 @@ class ColumnRows(ActionRows):
         super().__init__(offers)
         self._moved = moved
 
-    def tell_moved(self) -> None:
+    def post_moved(self) -> None:
         """Send the message at once, so that row and details are painted together."""
         self._moved()
 
@@ -380,7 +380,7 @@ class ColumnRows(ActionRows):
 
     def action_label(self, kind: LabelKind) -> None:
         """Ask to choose tags or terms of the column under the cursor."""
-        self.post_message(LabelAsked(kind))
+        self.post_message(LabelsRequested(kind))
 
 
 _NAMED_AT_MOST = 150

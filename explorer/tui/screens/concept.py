@@ -18,9 +18,9 @@ from explorer.stewardship.concepts import Concept, ConceptColumn, stage_concept
 from explorer.stewardship.drafts import Draft, Drafts
 from explorer.stewardship.worklist import Key
 from explorer.tui.actions import bindings
-from explorer.tui.content import join, said
+from explorer.tui.content import join, line_text
 from explorer.tui.key_queue import LEADING
-from explorer.tui.screens.labels.choice import BulkLabelsAsked
+from explorer.tui.screens.labels.choice import BulkLabelsRequested
 from explorer.tui.screens.review import ReviewAnswer, ReviewTextScreen
 from explorer.tui.session import Changes, TerminalSession
 from explorer.tui.widgets.bars import KeyLine
@@ -113,7 +113,7 @@ class ConceptScreen(OverlayScreen[Urn]):
         self._review = review
         self._concept = Concept(question.name, ())
         self._variants: tuple[ConceptVariant, ...] = ()
-        self._taken = 1
+        self._variant = 1
         self._own = ""
         self._marked: dict[Key, None] = {}
         self._rows = ConceptRows(self._mark)
@@ -140,7 +140,7 @@ class ConceptScreen(OverlayScreen[Urn]):
         self.set_class(self.size.height < _LOW, "-low")
         self._fit_texts()
 
-    def hear(self, changes: Changes) -> None:
+    def apply_changes(self, changes: Changes) -> None:
         """Show what was written meanwhile."""
         if {str(urn) for urn in changes} & {one.urn for one in self._concept.columns}:
             self._read()
@@ -164,7 +164,7 @@ class ConceptScreen(OverlayScreen[Urn]):
 
     def action_write(self) -> None:
         """Write a text, starting from the chosen one. It is kept on disk while it is typed."""
-        text = self._taken_text()
+        text = self._variant_text()
         what = "with the term" if self._concept.term else "called"
 
         def left(answer: ReviewAnswer | None) -> None:
@@ -191,7 +191,7 @@ class ConceptScreen(OverlayScreen[Urn]):
         column = self._column
         keys = tuple(self._marked) or ((column.key,) if column is not None else ())
         count = "1 column" if len(keys) == 1 else f"{len(keys):,} columns"
-        self.post_message(BulkLabelsAsked(kind, keys, f"{count} {self._concept.name}"))
+        self.post_message(BulkLabelsRequested(kind, keys, f"{count} {self._concept.name}"))
 
     def action_turn(self) -> None:
         """Switch between the texts and the columns."""
@@ -204,7 +204,7 @@ class ConceptScreen(OverlayScreen[Urn]):
             return
         if not self._marked:
             self.say("Mark columns first: space marks one, u all undocumented, A all.")
-        elif not self._taken_text():
+        elif not self._variant_text():
             self.say("Choose a text by its number, or write one with e.")
         else:
             self._stage()
@@ -249,12 +249,12 @@ class ConceptScreen(OverlayScreen[Urn]):
         at = self._rows.cursor
         return self._concept.columns[at] if at < len(self._concept.columns) else None
 
-    def _taken_text(self) -> str:
+    def _variant_text(self) -> str:
         """Return the chosen text; empty if there is none."""
-        return next((one.text for one in self._variants if one.number == self._taken), "")
+        return next((one.text for one in self._variants if one.number == self._variant), "")
 
     def _take(self, number: int) -> None:
-        self._taken = number
+        self._variant = number
         self._show_texts()
 
     def _mark(self) -> None:
@@ -287,9 +287,9 @@ class ConceptScreen(OverlayScreen[Urn]):
             catalog = await self._session.catalog()
             steward = AsyncStewardship(catalog)
             read = steward.concept if question.term is None else steward.term_concept
-            concept = await read(question.term or question.name, progress=self._tell_progress)
+            concept = await read(question.term or question.name, progress=self._show_progress)
             if first:
-                self._own = await self._kept_text()
+                self._own = await self._read_draft()
             self._state = "No dataset has a matching column."
             at = question.at if first else self._column.key if self._column is not None else None
             self._concept = concept
@@ -300,7 +300,7 @@ class ConceptScreen(OverlayScreen[Urn]):
             if first and self._own:
                 self.say("The text that you wrote last is marked “new”.")
 
-    def _tell_progress(self, done: int, total: int) -> None:
+    def _show_progress(self, done: int, total: int) -> None:
         if not self._concept.columns:
             self._state = f"{done:,} of {total:,} tables read …"
             self._show(None)
@@ -314,7 +314,7 @@ class ConceptScreen(OverlayScreen[Urn]):
     async def _stage(self) -> None:
         from explorer.stewardship import AsyncStewardship
 
-        text = self._taken_text()
+        text = self._variant_text()
         edits = stage_concept(self._concept, text, self._marked)
         if not edits:
             self.say("The marked columns already have this text.")
@@ -323,7 +323,7 @@ class ConceptScreen(OverlayScreen[Urn]):
             catalog = await self._session.catalog()
             title = f"One text for {self._concept.name}"
             changeset = await AsyncStewardship(catalog).stage(edits, title)
-            if self._taken == _OWN:
+            if self._variant == _OWN:
                 # It is in the changeset now.
                 drafts = await self._drafts()
                 await asyncio.to_thread(drafts.drop, _DRAFT, self._draft_name)
@@ -336,7 +336,7 @@ class ConceptScreen(OverlayScreen[Urn]):
     async def _drafts(self) -> Drafts:
         return await Drafts.at(self._session, "concepts")
 
-    async def _kept_text(self) -> str:
+    async def _read_draft(self) -> str:
         drafts = await self._drafts()
         kept = await asyncio.to_thread(drafts.read, _DRAFT, self._draft_name)
         return kept.text if kept is not None else ""
@@ -370,13 +370,13 @@ class ConceptScreen(OverlayScreen[Urn]):
         written = next((one.number for one in found if one.text == self._own.strip()), 0)
         if self._own and written:
             # The text is in the catalog now.
-            self._own, self._taken = "", written if self._taken == _OWN else self._taken
+            self._own, self._variant = "", written if self._variant == _OWN else self._variant
         own = (ConceptVariant(_OWN, 0, self._own),) if self._own else ()
         self._variants = (*own, *found)
         numbers = [one.number for one in self._variants]
-        if self._taken not in numbers or not self._taken_text():
-            self._taken = next((one.number for one in self._variants if one.text), 1)
-        at = numbers.index(self._taken) if self._taken in numbers else 0
+        if self._variant not in numbers or not self._variant_text():
+            self._variant = next((one.number for one in self._variants if one.text), 1)
+        at = numbers.index(self._variant) if self._variant in numbers else 0
         self._texts.show(len(self._variants), self._draw_variant, cursor=at)
         self._fit_texts()
         self._show_marks()
@@ -392,7 +392,7 @@ class ConceptScreen(OverlayScreen[Urn]):
         what = "Columns with the term" if concept.term else "Columns"
         marked = Text(f"{len(self._marked):,} marked" if self._marked else "", "bold")
         counts = Text(concept_sentence(concept) if concept.columns else "")
-        name = Text.assemble((what, "bold"), " ", said(concept.name, "bold"))
+        name = Text.assemble((what, "bold"), " ", line_text(concept.name, "bold"))
         self.query_one("#heading", Static).update(join([name, marked, counts]))
         self._show_text()
         self.refresh_bindings()
@@ -401,23 +401,25 @@ class ConceptScreen(OverlayScreen[Urn]):
         """Show all of the text under the cursor."""
         text = Text()
         if self._texts.has_focus and self._texts.cursor < len(self._variants):
-            text = said(self._variants[self._texts.cursor].text, missing=NO_TEXT)
+            text = line_text(self._variants[self._texts.cursor].text, missing=NO_TEXT)
         elif self._column is not None:
             column = self._column
-            text = join([said(Urn.parse(column.urn).name, "bold"), said(column.platform or "")])
-            text.append("\n").append_text(said(column.text, missing=NO_TEXT))
+            text = join(
+                [line_text(Urn.parse(column.urn).name, "bold"), line_text(column.platform or "")]
+            )
+            text.append("\n").append_text(line_text(column.text, missing=NO_TEXT))
         self.query_one("#text", Static).update(text)
 
     def _draw_variant(self, index: int, width: int) -> tuple[Text]:
         del width
         one = self._variants[index]
-        sign = "●" if one.number == self._taken and one.text else " "
+        sign = "●" if one.number == self._variant and one.text else " "
         number = "new" if one.number == _OWN else str(one.number or "")
         count = "" if one.number == _OWN else f"{one.count:,}"
         row = Text.assemble((f" {sign} ", "bold"), f"{number:>3} ", (f"{count:>6}  ", "dim"))
         words = " ".join(one.text.split())
         style = "bold" if sign.strip() else ""
-        return (row.append_text(said(words, style, missing=NO_TEXT)),)
+        return (row.append_text(line_text(words, style, missing=NO_TEXT)),)
 
 
 class _MarkedRows(Sequence[Row]):

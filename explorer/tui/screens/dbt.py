@@ -17,7 +17,7 @@ from explorer.metadata.urn import Urn
 from explorer.stewardship import dbt
 from explorer.stewardship.api import AsyncStewardship
 from explorer.tui.actions import bindings
-from explorer.tui.content import counted, join, line, said
+from explorer.tui.content import counted, join, line, line_text
 from explorer.tui.key_queue import LEADING
 from explorer.tui.screens.review import project_prompt
 from explorer.tui.session import Changes, TerminalSession
@@ -147,7 +147,7 @@ class DbtProjectScreen(FilteredListScreen[Urn]):
             self._is_reviewed = False
             self.read()
 
-    def hear(self, changes: Changes) -> None:
+    def apply_changes(self, changes: Changes) -> None:
         """Show that the catalog changed; the list stays, because it is being read."""
         if self._found is not None and not changes.keys().isdisjoint(self._found.held):
             self._is_outdated = True
@@ -203,7 +203,7 @@ class DbtProjectScreen(FilteredListScreen[Urn]):
 
     @work(exclusive=True, group="write")
     async def _write(self, plan: dbt.ProjectPlan) -> None:
-        self._tell("writing the files …")
+        self._show_status("writing the files …")
         with self._session.reporting("writing the files"):
             await asyncio.to_thread(plan.write)
             self._session.say(f"Written: {plan_sentence(plan)}.")
@@ -217,7 +217,7 @@ class DbtProjectScreen(FilteredListScreen[Urn]):
         if before is None:
             return
         with self._session.reporting("reading the texts of the project"):
-            self._tell("reading the texts of the project …")
+            self._show_status("reading the texts of the project …")
             try:
                 project = await asyncio.to_thread(dbt.read_project, self._folder)
                 steward = AsyncStewardship(await self._session.catalog())
@@ -225,7 +225,7 @@ class DbtProjectScreen(FilteredListScreen[Urn]):
                     project,
                     before.urns,
                     properties=options.properties,
-                    progress=partial(self._tell_progress, "compared"),
+                    progress=partial(self._show_progress, "compared"),
                 )
                 forced = options.conflicts
                 found = await steward.dbt_edits(changes, force_conflicts=forced)
@@ -239,7 +239,7 @@ class DbtProjectScreen(FilteredListScreen[Urn]):
                 title = f"dbt project {line(project.name, 80)}"
                 changeset = await steward.stage(found.edits, title)
             finally:
-                self._tell("")
+                self._show_status("")
             if self.is_current:
                 self._is_reviewed = True
                 self._review(changeset, remark)
@@ -290,7 +290,7 @@ class DbtProjectScreen(FilteredListScreen[Urn]):
     def _forget(self) -> None:
         self._found, self._plan, self._items, self._shown = None, None, (), ()
 
-    def _say_failed(self, sentence: str) -> bool:
+    def _show_failure(self, sentence: str) -> bool:
         """Show in place of the list why it could not be read."""
         if not self.is_attached:
             return False
@@ -302,39 +302,39 @@ class DbtProjectScreen(FilteredListScreen[Urn]):
         self.show_row()
         return True
 
-    def _tell(self, progress: str) -> None:
+    def _show_status(self, progress: str) -> None:
         self._progress = progress
         self._show_heading()
         self.refresh_bindings()
 
-    def _tell_progress(self, verb: str, done: int, total: int) -> None:
-        self._tell(f"{done:,} of {counted(total, 'dataset')} {verb} …")
+    def _show_progress(self, verb: str, done: int, total: int) -> None:
+        self._show_status(f"{done:,} of {counted(total, 'dataset')} {verb} …")
 
     # Not with what narrows the list, which would end it.
     @work(exclusive=True, group="read")
     async def read(self) -> None:
         """Read the project and what the catalog says of it, and list what differs."""
-        with self._session.reporting("reading the project", self._say_failed, self.action_reload):
-            self._tell(self.READING)
+        with self._session.reporting("reading the project", self._show_failure, self.action_reload):
+            self._show_status(self.READING)
             project = await asyncio.to_thread(dbt.read_project, self._folder)
             self._note(await asyncio.to_thread(self._folder.absolute))
             catalog = await self._session.catalog()
-            self._tell("looking for its datasets …")
+            self._show_status("looking for its datasets …")
             urns = await AsyncStewardship(catalog).datasets()
             matches = await asyncio.to_thread(dbt.match, project.resources, urns)
             self._is_outdated = False
-            tell = partial(self._tell_progress, "read")
+            tell = partial(self._show_progress, "read")
             held = await dbt.read_held(catalog, matches.urns, tell)
             self._found = _Comparison(project, matches, held)
             await self._make_plan()
-            self._tell("")
+            self._show_status("")
 
     def _choose_options(self, options: _Options) -> None:
         self._options = options
-        self._plan_anew()
+        self._plan_again()
 
     @work(exclusive=True, group="plan")
-    async def _plan_anew(self) -> None:
+    async def _plan_again(self) -> None:
         with self._session.reporting("comparing the project with the catalog"):
             await self._make_plan()
 
@@ -379,11 +379,11 @@ class DbtProjectScreen(FilteredListScreen[Urn]):
         project = found.project
         count, total = len(self._shown), len(self._items)
         first = [
-            said(f"{self.TITLE_TEXT} {project.name}", "bold"),
+            line_text(f"{self.TITLE_TEXT} {project.name}", "bold"),
             Text(self._progress, "bold"),
             *map(Text, self._summary),
             *([Text(f"{count:,} of {total:,} listed")] if count < total else []),
-            said(self.words, "italic"),
+            line_text(self.words, "italic"),
             Text("the catalog changed: r refreshes" if self._is_outdated else "", "italic"),
         ]
         second = [

@@ -20,7 +20,7 @@ from textual.widgets import ContentSwitcher, Input, Static
 from explorer.errors import CatalogError, InvalidInput
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
-from explorer.tui.content import said
+from explorer.tui.content import line_text
 from explorer.tui.session import TerminalSession, sentence_of
 from explorer.tui.widgets.bars import KeyLine
 from explorer.tui.widgets.dialogs import OverlayScreen
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 __all__ = [
     "MOST_ROWS",
     "ExportScreen",
+    "ExportedSearch",
     "FileScreen",
     "PictureScreen",
-    "SearchAsked",
     "aspects_table",
     "check",
     "path_of",
@@ -46,7 +46,7 @@ __all__ = [
     "suggest_name",
     "table_here",
     "write",
-    "write_whole",
+    "write_atomically",
 ]
 
 _PAGE: Final = 100
@@ -68,7 +68,7 @@ _RESULT: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class SearchAsked:
+class ExportedSearch:
     """A search as it was sent."""
 
     words: str
@@ -78,7 +78,7 @@ class SearchAsked:
 
 def results_table(
     session: "TerminalSession",
-    asked: SearchAsked,
+    search: ExportedSearch,
     hits: Iterable["Hit"],
     known: Mapping[Urn, "Entity"],
     total: int,
@@ -86,14 +86,14 @@ def results_table(
     """Return the results of a search as a table: those read so far, or all, with two requests per
     page."""
 
-    async def whole() -> AsyncIterator[Sequence[Row]]:
+    async def read_all_rows() -> AsyncIterator[Sequence[Row]]:
         catalog = await session.catalog()
         start = 0
         while True:
             page = await catalog.search(
-                asked.words,
-                filter=asked.filter,
-                sort=asked.order,
+                search.words,
+                filter=search.filter,
+                sort=search.order,
                 start=start,
                 count=_PAGE,
             )
@@ -105,9 +105,9 @@ def results_table(
                 return
 
     rows = [_of_hit(hit, known.get(hit.urn)) for hit in hits]
-    more = whole if total > len(rows) else None
+    more = read_all_rows if total > len(rows) else None
     return Table.of(
-        f"results {asked.words}".rstrip(" *"), _RESULT, rows, total=total, read_all=more
+        f"results {search.words}".rstrip(" *"), _RESULT, rows, total=total, read_all=more
     )
 
 
@@ -148,7 +148,7 @@ def rows_table(shown: Rows, title: str = "list") -> Table | None:
     if draw is None or not shown.count:
         return None
 
-    async def whole() -> AsyncIterator[Sequence[Row]]:
+    async def read_all_rows() -> AsyncIterator[Sequence[Row]]:
         for start in range(0, shown.count, _DRAWN_AT_ONCE):
             end = min(start + _DRAWN_AT_ONCE, shown.count)
             yield [
@@ -158,7 +158,7 @@ def rows_table(shown: Rows, title: str = "list") -> Table | None:
             # Drawing is quick, and the reader may want to stop.
             await asyncio.sleep(0)
 
-    return Table.of(title, ("text",), (), total=shown.count, read_all=whole)
+    return Table.of(title, ("text",), (), total=shown.count, read_all=read_all_rows)
 
 
 @runtime_checkable
@@ -191,10 +191,10 @@ def write(path: Path, table: Table, rows: Sequence[Row], *, replace: bool = Fals
     it cannot be written, and for Parquet if its writer is not installed.
     """
     data = FILE_FORMATS[path.suffix.lower()](table, rows)
-    return write_whole(path, data, replace=replace)
+    return write_atomically(path, data, replace=replace)
 
 
-def write_whole(path: Path, data: bytes, *, replace: bool) -> Path:
+def write_atomically(path: Path, data: bytes, *, replace: bool) -> Path:
     """Write a file atomically; see `write`."""
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
     try:
@@ -324,7 +324,7 @@ class FileScreen(OverlayScreen[None]):
         """Write the file, and return the message for the reader."""
         raise NotImplementedError
 
-    def tell(self, sentence: str, *, error: bool = False) -> None:
+    def show_message(self, sentence: str, *, error: bool = False) -> None:
         """Show a message below the input."""
         self.query_one("#told", Static).update(Text(sentence, "bold" if error else ""))
 
@@ -349,7 +349,7 @@ class FileScreen(OverlayScreen[None]):
         try:
             path = path_of(event.value, self.FORMS)
         except CatalogError as error:
-            self.tell(sentence_of(error), error=True)
+            self.show_message(sentence_of(error), error=True)
             return
         replace = path == self._replacing
         self._replacing = path
@@ -360,7 +360,7 @@ class FileScreen(OverlayScreen[None]):
         try:
             told = await self.write_to(path, replace=replace)
         except CatalogError as error:
-            self.tell(sentence_of(error), error=True)
+            self.show_message(sentence_of(error), error=True)
             return
         with self._session.reporting("writing a file"):
             self.dismiss()
@@ -379,26 +379,26 @@ class ExportScreen(FileScreen):
     def __init__(self, session: TerminalSession, table: Table) -> None:
         super().__init__(session, suggest_name(table.title))
         self._table = table
-        self._wants_whole = table.read_all is not None
+        self._wants_all = table.read_all is not None
 
     def about(self) -> Text:
         """Return how much is written."""
         table = self._table
-        text = Text.assemble(said(table.title, "bold"), f": {len(table.rows):,} rows")
+        text = Text.assemble(line_text(table.title, "bold"), f": {len(table.rows):,} rows")
         if table.read_all is not None and table.total is not None and not table.rows:
-            return Text.assemble(said(table.title, "bold"), f": {table.total:,} lines")
+            return Text.assemble(line_text(table.title, "bold"), f": {table.total:,} lines")
         if table.read_all is not None and table.total is not None:
             wanted = min(table.total, MOST_ROWS)
             cut = f", the first {MOST_ROWS:,}" if table.total > MOST_ROWS else ""
-            text = Text.assemble(said(table.title, "bold"), f": {table.total:,} in all{cut}")
-            chosen = f"all {wanted:,}" if self._wants_whole else f"the {len(table.rows):,} shown"
+            text = Text.assemble(line_text(table.title, "bold"), f": {table.total:,} in all{cut}")
+            chosen = f"all {wanted:,}" if self._wants_all else f"the {len(table.rows):,} shown"
             text.append(f"\nWrites {chosen}; ^t switches.")
         return text
 
     def action_shown(self) -> None:
         """Switch between all rows and those shown."""
         if self._table.read_all is not None and self._table.rows:
-            self._wants_whole = not self._wants_whole
+            self._wants_all = not self._wants_all
             self.query_one("#about", Static).update(self.about())
 
     async def write_to(self, path: Path, *, replace: bool) -> str:
@@ -406,15 +406,15 @@ class ExportScreen(FileScreen):
         table = self._table
         await asyncio.to_thread(partial(check, path, replace=replace))
         rows: list[Row] = list(table.rows)
-        if self._wants_whole and table.read_all is not None:
+        if self._wants_all and table.read_all is not None:
             rows = []
             async for page in table.read_all():
                 rows += page
-                self.tell(f"{len(rows):,} of {table.total or 0:,} read; esc stops")
+                self.show_message(f"{len(rows):,} of {table.total or 0:,} read; esc stops")
                 if len(rows) >= MOST_ROWS:
                     break
         rows = rows[:MOST_ROWS]
-        self.tell(f"writing {len(rows):,} rows …")
+        self.show_message(f"writing {len(rows):,} rows …")
         where = await asyncio.to_thread(partial(write, path, table, rows, replace=replace))
         of = f" of {table.total:,}" if table.total and table.total > len(rows) else ""
         return f"Wrote {len(rows):,}{of} rows to {where}"
@@ -436,5 +436,5 @@ class PictureScreen(FileScreen):
     async def write_to(self, path: Path, *, replace: bool) -> str:
         """Write the screenshot."""
         data = self._picture.encode()
-        where = await asyncio.to_thread(partial(write_whole, path, data, replace=replace))
+        where = await asyncio.to_thread(partial(write_atomically, path, data, replace=replace))
         return f"Wrote the screenshot to {where}"

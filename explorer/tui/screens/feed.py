@@ -14,7 +14,7 @@ from explorer.metadata.urn import Urn
 from explorer.stewardship.api import AsyncStewardship
 from explorer.stewardship.feed import ChangeFeed, FeedEntry
 from explorer.tui.actions import bindings
-from explorer.tui.content import join, said
+from explorer.tui.content import join, line_text
 from explorer.tui.screens.columns import ColumnsView
 from explorer.tui.screens.entity.overview import OverviewTab
 from explorer.tui.session import Changes, TerminalSession
@@ -102,7 +102,7 @@ class FeedScreen(FilteredListScreen[FeedPlace]):
             self._is_brief = self.size.width < _NARROW
             self.narrow()
 
-    def hear(self, changes: Changes) -> None:
+    def apply_changes(self, changes: Changes) -> None:
         """Show that there are new changes; the list stays, because it is being read."""
         self._more += len(changes)
         self._draw_heading()
@@ -180,7 +180,7 @@ class FeedScreen(FilteredListScreen[FeedPlace]):
         at = self._rows.cursor
         return self._shown[at] if at < len(self._shown) else None
 
-    def _say_failed(self, sentence: str) -> bool:
+    def _show_failure(self, sentence: str) -> bool:
         """Show in place of the list why it could not be read."""
         if not self.is_attached:
             return False
@@ -194,7 +194,7 @@ class FeedScreen(FilteredListScreen[FeedPlace]):
     async def read(self) -> None:
         """Read the changes, and list them."""
         doing = "reading the changes"
-        with self._session.reporting(doing, self._say_failed, self.action_reload):
+        with self._session.reporting(doing, self._show_failure, self.action_reload):
             steward = AsyncStewardship(await self._session.catalog())
             feed = await steward.feed(earlier=self._is_earlier)
             if not self.is_attached:
@@ -210,7 +210,7 @@ class FeedScreen(FilteredListScreen[FeedPlace]):
             return
         found = await asyncio.to_thread(entries_with, feed, self.words)
         self._shown = [one for one in found if one.needs_care or not self._is_care]
-        draw = partial(feed_page, feed, self._shown, self._session.times.said)
+        draw = partial(feed_page, feed, self._shown, self._session.times.format)
         page = await asyncio.to_thread(partial(draw, brief=self._is_brief))
         if not self.is_attached:
             return
@@ -230,13 +230,13 @@ class FeedScreen(FilteredListScreen[FeedPlace]):
             total, count = len(feed.entries), len(self._shown)
             narrowed = f"{count:,} of {total:,} changes"
             parts.append(Text(narrowed if count < total else feed_counts(feed)))
-            parts.append(said(self.words, "italic"))
+            parts.append(line_text(self.words, "italic"))
             parts += [Text("only changes to check" if self._is_care else "")]
             parts.append(Text("read" if self._is_read else ""))
             parts.append(Text("new changes: r reads them" if self._more else "", "italic"))
         heading = join(parts)
         if feed is not None:
-            remarks = " ".join(feed_remarks(feed, self._session.times.said))
+            remarks = " ".join(feed_remarks(feed, self._session.times.format))
             heading.append(f"\n{remarks}", "dim")
         self.query_one("#heading", Static).update(heading)
 
@@ -246,7 +246,7 @@ class FeedScreen(FilteredListScreen[FeedPlace]):
         entry, feed = self._entry, self._feed
         lines: Diff = ()
         if entry is not None and feed is not None:
-            lines = await asyncio.to_thread(entry_diff, entry, feed, self._session.times.said)
+            lines = await asyncio.to_thread(entry_diff, entry, feed, self._session.times.format)
         if self.is_attached and entry is self._entry:
             self.query_one(DifferenceRows).show_lines(lines)
             self.refresh_bindings()

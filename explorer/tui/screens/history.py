@@ -21,7 +21,7 @@ from explorer.client.history import version_of
 from explorer.errors import CatalogError, NotFound, ReadOnly
 from explorer.metadata.fieldpath import FieldPath
 from explorer.tui.actions import bindings
-from explorer.tui.content import Times, counted, join, padded, preview, said
+from explorer.tui.content import Times, counted, join, line_text, padded, preview
 from explorer.tui.key_queue import LEADING
 from explorer.tui.screens.entity.tabs import View
 from explorer.tui.session import TerminalSession
@@ -73,12 +73,12 @@ _RUN_FROM = 100
 class Track:
     """An aspect in the list, with its versions as far as they were read.
 
-    `asked` says whether any were asked for.
+    `is_requested` says whether any were asked for.
     """
 
     latest: "Version"
     history: AspectHistory
-    asked: bool = False
+    is_requested: bool = False
     folded: bool = True
 
     @property
@@ -92,7 +92,7 @@ class Track:
         return next(iter(self.history.steps), None)
 
     @property
-    def known_steps(self) -> Sequence[VersionStep]:
+    def available_steps(self) -> Sequence[VersionStep]:
         """Return the versions that were read, else the latest, which came with the entity."""
         latest = VersionStep(self.aspect, self.latest, None, "not read")
         return self.history.steps or (latest,)
@@ -127,15 +127,15 @@ class StampText:
         at = self.when(stamp)
         room = _WHO if width < _RUN_FROM else _WHO * 2
         text = padded(Text(at), max(_WHEN, cell_len(at))).append("  ")
-        return text.append_text(padded(said(self.who(stamp)), room)).append(" ")
+        return text.append_text(padded(line_text(self.who(stamp)), room)).append(" ")
 
     def facts(self, change: "ColumnChange") -> list[Text]:
         """Return who gave a description, when, and in which run."""
         return [
             Text("✎ edited" if change.origin == "edited" else "ingested"),
             Text(self.when(change.created)),
-            said(self.who(change.created)),
-            said(run_of(change.run_id), "dim"),
+            line_text(self.who(change.created)),
+            line_text(run_of(change.run_id), "dim"),
         ]
 
 
@@ -192,18 +192,20 @@ class VersionsList:
         row = Text("   ").append("◆ " if self.is_marked(place) else "  ", "bold")
         row.append_text(self._stamps.both(version.created, width))
         if width >= _RUN_FROM:
-            row.append_text(padded(said(run_of(version.run_id), "dim"), width // 5)).append(" ")
-        return (row.append_text(said(place.step.summary)),)
+            row.append_text(padded(line_text(run_of(version.run_id), "dim"), width // 5)).append(
+                " "
+            )
+        return (row.append_text(line_text(place.step.summary)),)
 
     def _draw_aspect(self, track: Track, width: int) -> Text:
         name = max(_NAME_AT_LEAST, min(self._name, width - 34))
         row = Text().append(" ▸ " if track.folded else " ▾ ", "dim")
-        row.append_text(padded(said(track.aspect, "bold"), name)).append(" ")
+        row.append_text(padded(line_text(track.aspect, "bold"), name)).append(" ")
         created, total = track.latest.created, track.history.total
         facts = [
             Text("" if total is None else counted(total, "version")),
             Text(self._stamps.when(created)),
-            said(self._stamps.who(created)),
+            line_text(self._stamps.who(created)),
         ]
         return row.append_text(join([Text(one.plain, "dim") for one in facts]))
 
@@ -212,14 +214,14 @@ class VersionsList:
         place = self.places[index]
         step = place.step or place.track.newest
         if place.more or step is None:
-            return said(place.track.aspect, "bold")
+            return line_text(place.track.aspect, "bold")
         version = step.version
         facts = [
-            said(place.track.aspect, "bold"),
+            line_text(place.track.aspect, "bold"),
             Text(step.label),
             Text(self._stamps.when(version.created)),
-            said(self._stamps.who(version.created)),
-            said(run_of(version.run_id), "dim"),
+            line_text(self._stamps.who(version.created)),
+            line_text(run_of(version.run_id), "dim"),
         ]
         return join(facts)
 
@@ -227,7 +229,7 @@ class VersionsList:
         """Return which version another is compared with."""
         stamp = marked.version.created
         text = Text(f"\nagainst ◆ {self._stamps.when(stamp)} ", "bold")
-        return text.append_text(said(self._stamps.who(stamp), "dim"))
+        return text.append_text(line_text(self._stamps.who(stamp), "dim"))
 
     def row_of(self, track: Track) -> int:
         """Return the row of an aspect."""
@@ -267,7 +269,7 @@ class BlameList:
         """Return a row: the column, when it was described and by whom."""
         column = self.columns[index]
         name = max(_NAME_AT_LEAST, min(self._name, width - _WHEN - _WHO - 8))
-        row = Text(" ").append_text(padded(said(column.path.simple), name)).append("  ")
+        row = Text(" ").append_text(padded(line_text(column.path.simple), name)).append("  ")
         change = self.blamed.get(column.path.raw)
         if change is None:
             return (row.append("nobody", "dim italic"),)
@@ -282,7 +284,7 @@ class BlameList:
         column = self.columns[index]
         change = self.blamed.get(column.path.raw)
         facts = self._stamps.facts(change) if change else ()
-        return join([said(column.path.simple, "bold"), *facts])
+        return join([line_text(column.path.simple, "bold"), *facts])
 
 
 class ColumnList:
@@ -300,7 +302,7 @@ class ColumnList:
 
     def title(self) -> Text:
         """Return the column, and how often its description changed."""
-        text = said(self._name, "bold")
+        text = line_text(self._name, "bold")
         return text.append(f" · {counted(len(self.changes), 'change')}", "dim")
 
     def draw(self, index: int, width: int) -> tuple[Text]:
@@ -312,7 +314,7 @@ class ColumnList:
 
     def head(self, index: int) -> Text:
         """Return who made the change, when, and in which run."""
-        return join([said(self._name, "bold"), *self._stamps.facts(self.changes[index])])
+        return join([line_text(self._name, "bold"), *self._stamps.facts(self.changes[index])])
 
 
 HistoryList: TypeAlias = VersionsList | BlameList | ColumnList
@@ -335,7 +337,7 @@ async def read_more_versions(
         track.history = await asyncio.to_thread(track.history.with_page, page)
     except NotFound:
         pass
-    track.asked = True
+    track.is_requested = True
 
 
 _NO_TEXT = "This change contains no description; b and ⏎ show the old texts of a column."
@@ -381,7 +383,7 @@ class RestoreScreen(OverlayScreen[RestoreOutcome]):
         """Yield the question, what would change, and the keys."""
         with Vertical():
             yield Static("", id="what", markup=False)
-            yield DifferenceRows(beside=False)
+            yield DifferenceRows(has_list=False)
         yield KeyLine()
 
     def on_mount(self) -> None:
@@ -421,7 +423,7 @@ class RestoreScreen(OverlayScreen[RestoreOutcome]):
         old = self._old
         stamps = StampText(self._session.times, self._session.names)
         written = f"as of {stamps.when(old.written)} {stamps.who(old.written)}"
-        of = join([said(old.name), said(old.column), said(written, "dim")])
+        of = join([line_text(old.name), line_text(old.column), line_text(written, "dim")])
         text = Text.assemble((question, "bold"), "\n", of)
         if not old.text:
             text.append("\nThere was no description then: the present one is removed.", "italic")
@@ -496,7 +498,7 @@ class HistoryTab(Vertical, View):
     def show_times(self) -> None:
         """Show every time in the zone chosen now."""
         self._rows.refresh()
-        self._tell()
+        self._show_change()
 
     def table(self) -> "Table | None":
         """Return the list as far as it was read, with the versions in collapsed aspects."""
@@ -505,7 +507,7 @@ class HistoryTab(Vertical, View):
         name, names = self._entity.name, self._session.names
         match self._shown:
             case VersionsList(tracks=tracks):
-                steps = [step for track in tracks for step in track.known_steps]
+                steps = [step for track in tracks for step in track.available_steps]
                 return history_table(f"{name} versions", steps, names)
             case BlameList(columns=columns, blamed=blamed):
                 return blame_table(f"{name} who described the columns", columns, blamed, names)
@@ -522,7 +524,9 @@ class HistoryTab(Vertical, View):
         a request for versions; elsewhere an aspect's are read when it is unfolded."""
         catalog = await self._session.catalog()
         tracks = tracks_of(entity)
-        folds = {track.aspect: track.folded for track in self._versions.tracks if track.asked}
+        folds = {
+            track.aspect: track.folded for track in self._versions.tracks if track.is_requested
+        }
         if (await catalog.abilities()).versions:
             await asyncio.gather(
                 *(read_more_versions(catalog, entity, track, _FIRST) for track in tracks)
@@ -541,7 +545,7 @@ class HistoryTab(Vertical, View):
 
     async def _read_names(self, tracks: Sequence[Track]) -> None:
         """Read the names of those who wrote the versions that were read."""
-        versions = (step.version for track in tracks for step in track.known_steps)
+        versions = (step.version for track in tracks for step in track.available_steps)
         await self._session.read_names(actors_of(version.created for version in versions))
 
     @property
@@ -612,7 +616,7 @@ class HistoryTab(Vertical, View):
     @on(Rows.Moved, "HistoryRows")
     def _moved(self, event: Rows.Moved) -> None:
         event.stop()
-        self._tell()
+        self._show_change()
 
     @on(DifferenceRows.Left)
     def _left(self, event: DifferenceRows.Left) -> None:
@@ -632,7 +636,7 @@ class HistoryTab(Vertical, View):
 
     def _fold(self, track: Track, *, folded: bool) -> None:
         track.folded = folded
-        if not folded and not track.asked:
+        if not folded and not track.is_requested:
             self._read_older(track)
         self._versions.lay_out()
         self._lay_out(self._versions.row_of(track))
@@ -644,7 +648,7 @@ class HistoryTab(Vertical, View):
             return
         versions.marked = None if versions.is_marked(place) else place
         self._rows.refresh()
-        self._tell()
+        self._show_change()
 
     def _back(self) -> None:
         entity = self._entity
@@ -723,44 +727,44 @@ class HistoryTab(Vertical, View):
             title.append(" · read-only: nothing can be restored", "italic")
         self.query_one("#of", Static).update(title)
         self.refresh_bindings()
-        self._tell()
+        self._show_change()
 
-    def _tell(self) -> None:
+    def _show_change(self) -> None:
         """Show what was changed in the row under the cursor."""
         self.workers.cancel_group(self, "difference")
         shown, at = self._shown, self._rows.cursor
         if not self._rows.count:
-            self._tell_lines(Text(), ())
+            self._show_lines(Text(), ())
             return
         head = shown.head(at)
         if isinstance(shown, BlameList):
             change = shown.blamed.get(shown.columns[at].path.raw)
             text = (change.after if change else None) or ""
-            self._tell_lines(
+            self._show_lines(
                 head, plain_lines(text), "No description; ⏎ shows earlier ones, if any."
             )
         elif isinstance(shown, ColumnList):
             one = shown.changes[at]
-            self._tell_lines(head, text_diff(one.before, one.after))
+            self._show_lines(head, text_diff(one.before, one.after))
         else:
-            self._tell_version(head, self._versions.places[at])
+            self._show_version(head, self._versions.places[at])
 
-    def _tell_lines(self, head: Text, lines: Diff, empty: str = "") -> None:
+    def _show_lines(self, head: Text, lines: Diff, empty: str = "") -> None:
         self.query_one("#head", Static).update(head)
         self.query_one(DifferenceRows).show_lines(lines, empty=empty)
 
-    def _tell_version(self, head: Text, place: VersionRow) -> None:
+    def _show_version(self, head: Text, place: VersionRow) -> None:
         track = place.track
         step = place.step or track.newest
         marked = self._versions.marked
         if place.more or step is None:
-            self._tell_lines(head, (), "⏎ reads the versions from the server.")
+            self._show_lines(head, (), "⏎ reads the versions from the server.")
         elif marked is not None and marked.step is not None and marked.track is track:
             if step is not marked.step:
                 head.append_text(self._versions.head_against(marked.step))
                 self._compare(head, marked.step, step, track)
             else:
-                self._tell_lines(head, (), "◆ marked: move to another version to compare.")
+                self._show_lines(head, (), "◆ marked: move to another version to compare.")
         else:
             self._explain(head, step)
 
@@ -771,14 +775,14 @@ class HistoryTab(Vertical, View):
         # Versions run newest first: the one further down is the older.
         older, newer = sorted((marked, step), key=track.history.steps.index, reverse=True)
         lines = await asyncio.to_thread(_between, older, newer)
-        self._tell_lines(head, lines, "The two versions are the same.")
+        self._show_lines(head, lines, "The two versions are the same.")
 
     @work(exclusive=True, group="difference", description="a version")
     async def _explain(self, head: Text, step: VersionStep) -> None:
         kept = self._lines.get(id(step))
         lines = kept[1] if kept else await asyncio.to_thread(step.diff)
         self._lines[id(step)] = step, lines
-        self._tell_lines(head, lines, f"{step.summary[:1].upper()}{step.summary[1:]}.")
+        self._show_lines(head, lines, f"{step.summary[:1].upper()}{step.summary[1:]}.")
 
     def _ask_to_restore(self) -> None:
         if self._session.refuses_to_write():
@@ -813,5 +817,5 @@ class HistoryTab(Vertical, View):
         place = self._place
         if place is None:
             return None
-        step = place.step or place.track.known_steps[0]
+        step = place.step or place.track.available_steps[0]
         return old_description(entity, step.aspect, step.version)

@@ -18,9 +18,9 @@ from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.names import singular
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
-from explorer.tui.content import join, line, said
+from explorer.tui.content import join, line, line_text
 from explorer.tui.key_queue import LEADING
-from explorer.tui.screens.labels.choice import tell_taking_back
+from explorer.tui.screens.labels.choice import describe_undo
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.dialogs import ConfirmScreen, FilteredListScreen
 from explorer.tui.widgets.differences import DifferenceRows
@@ -132,7 +132,7 @@ class JournalScreen(FilteredListScreen[Urn]):
         find = partial(entries_with, self._entries, words)
         found = {one.save or one.id for one in await asyncio.to_thread(find)}
         self._shown = [one for one in self._records if one.save.id in found]
-        page = await asyncio.to_thread(journal_page, self._shown, self._session.times.said)
+        page = await asyncio.to_thread(journal_page, self._shown, self._session.times.format)
         if not self.is_attached:
             return
         ids = [one.save.id for one in self._shown]
@@ -141,7 +141,11 @@ class JournalScreen(FilteredListScreen[Urn]):
         self.query_one(TableRows).show(page, cursor=cursor, empty=empty)
         count, total = len(self._shown), len(self._records)
         saves = f"{count:,} of {total:,} saves" if count < total else _several(total)
-        heading = [Text("Journal", "bold"), Text(saves if total else ""), said(words, "italic")]
+        heading = [
+            Text("Journal", "bold"),
+            Text(saves if total else ""),
+            line_text(words, "italic"),
+        ]
         self.query_one("#heading", Static).update(join(heading))
         self.show_row()
 
@@ -238,9 +242,9 @@ class UndoActions:
                 text = Text.assemble(
                     ("Somebody else changed it since; nothing was written.\n", "bold"),
                     ("now           ", "dim"),
-                    said(conflict.theirs, missing="nothing"),
+                    line_text(conflict.theirs, missing="nothing"),
                     ("\nwould become  ", "dim"),
-                    said(conflict.mine, "bold", missing="nothing"),
+                    line_text(conflict.mine, "bold", missing="nothing"),
                     "\n\nReplace it anyway?",
                 )
                 self._ask(text, save, again=again, force=True, done=done)
@@ -251,12 +255,12 @@ class UndoActions:
 
     def _question(self, head: str, save: "JournalSave") -> Text:
         edits = [edit for edit, _ in save.edits]
-        when = self._session.times.said(round(save.at.timestamp() * 1000))
+        when = self._session.times.format(round(save.at.timestamp() * 1000))
         head += f", {len(edits):,} edits?" if len(edits) > 1 else "?"
         text = Text.assemble((head, "bold"), (f"  saved {when}", "dim"))
         for edit in edits[:_SHOWN_AT_MOST]:
-            text.append("\n").append_text(said(_called(edit))).append("\n  ")
-            text.append_text(tell_taking_back(edit))
+            text.append("\n").append_text(line_text(_describe_target(edit))).append("\n  ")
+            text.append_text(describe_undo(edit))
         left = len(edits) - _SHOWN_AT_MOST
         if left > 0:
             text.append(f"\nand {left:,} more", "dim")
@@ -267,7 +271,7 @@ def _outcome(made: "Iterable[Edit]", *, again: bool) -> str:
     done = list(made)
     first = done[0]
     more = f" and {len(done) - 1:,} more" if len(done) > 1 else ""
-    what = f"{line(_called(first))}{more}"
+    what = f"{line(_describe_target(first))}{more}"
     if again:
         return f"Redone: {what}. U undoes it."
     kept = [edit for edit in done if edit.what == "entity" and edit.after is not None]
@@ -275,7 +279,7 @@ def _outcome(made: "Iterable[Edit]", *, again: bool) -> str:
     return f"Undone: {what}.{stays} ^y redoes it."
 
 
-def _called(edit: "Edit") -> str:
+def _describe_target(edit: "Edit") -> str:
     """Return what an edit changed; not cleaned for the screen."""
     what = singular(edit.urn.entity_type) if edit.what == "entity" else f"{edit.what} of"
     column = "" if edit.column is None else f"{FieldPath(edit.column).simple} of "

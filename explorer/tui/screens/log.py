@@ -10,7 +10,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.widgets import Static
 
 from explorer.tui.actions import bindings
-from explorer.tui.content import block, padded, said
+from explorer.tui.content import block, line_text, padded
 from explorer.tui.session import KEPT, TerminalSession, request_line
 from explorer.tui.widgets.bars import KeyLine
 from explorer.tui.widgets.dialogs import OverlayScreen
@@ -58,12 +58,12 @@ class LogScreen(OverlayScreen[None]):
         rows = self.query_one(Rows)
         rows.show(len(self._shown), self._draw, empty="No requests yet.")
         self.set_focus(rows)
-        self._tell()
+        self._show_details()
 
     @on(Rows.Moved)
     def _moved(self, event: Rows.Moved) -> None:
         event.stop()
-        self._tell()
+        self._show_details()
 
     @on(Rows.Chosen)
     def _chosen(self, event: Rows.Chosen) -> None:
@@ -90,13 +90,13 @@ class LogScreen(OverlayScreen[None]):
         if width >= _WIDE:
             text.append(f"{one.sized_bytes:>11,} B ", "dim")
         text.append(f" {one.method:<5}", "bold" if one.writes else "")
-        return (text.append_text(padded(said(one.path), width - text.cell_len)),)
+        return (text.append_text(padded(line_text(one.path), width - text.cell_len)),)
 
-    def _tell(self) -> None:
+    def _show_details(self) -> None:
         if not self._shown:
             return
         one = self._shown[self.query_one(Rows).cursor]
-        text = Text.assemble((f"{one.method} ", "bold"), said(one.path))
+        text = Text.assemble((f"{one.method} ", "bold"), line_text(one.path))
         answer = f"status {one.status}" if one.status else "no answer"
         text.append(f"\n{answer} after {one.seconds:.3f} s, {one.sized_bytes:,} bytes", "dim")
         if one.writes:

@@ -12,7 +12,7 @@ from textual.widgets import Static
 from explorer.metadata.urn import Urn
 from explorer.stewardship.api import AsyncStewardship
 from explorer.tui.actions import bindings
-from explorer.tui.content import join, said
+from explorer.tui.content import join, line_text
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.dialogs import ConfirmScreen, FilteredListScreen
 from explorer.tui.widgets.differences import DifferenceRows
@@ -192,7 +192,7 @@ class PropagatedScreen(FilteredListScreen[Urn]):
         empty = _NOT_LISTED if self._texts else _NOTHING
         self.query_one(TableRows).show(page, cursor=cursor, empty=empty)
         counts = propagated_counts(self._shown, len(self._texts))
-        heading = [Text(self.TITLE_TEXT, "bold"), Text(counts), said(self.words, "italic")]
+        heading = [Text(self.TITLE_TEXT, "bold"), Text(counts), line_text(self.words, "italic")]
         self.query_one("#heading", Static).update(join(heading))
         self.show_row()
 

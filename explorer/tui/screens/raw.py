@@ -17,7 +17,7 @@ from textual.widgets import Input, Static
 from explorer.client.display import moment
 from explorer.errors import CatalogError
 from explorer.tui.actions import bindings
-from explorer.tui.content import block, join, padded, said
+from explorer.tui.content import block, join, line_text, padded
 from explorer.tui.screens.entity.tabs import View
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.inputs import FilterLine
@@ -461,16 +461,20 @@ class RawTab(Vertical, View):
         if node.depth == 0 and not self._filtered:
             return (row.append_text(self._draw_aspect(node)),)
         label = node.path if self._filtered and node.depth == 0 else (self._label(node),)
-        row.append_text(join([said(one[:_LABEL_LIMIT]) for one in label], " / "))
+        row.append_text(join([line_text(one[:_LABEL_LIMIT]) for one in label], " / "))
         row.stylize("dim" if node.of_list else "bold", len(indent) + 3)
         return (row.append("  ").append_text(_shown(node)),)
 
     def _label(self, node: JsonNode) -> str:
         millis = node.millis
-        return node.path[-1] if millis is None else self._session.times.said(millis)
+        return node.path[-1] if millis is None else self._session.times.format(millis)
 
     def _draw_aspect(self, node: JsonNode) -> Text:
-        text = Text().append_text(padded(said(node.aspect, "bold"), self._name_width)).append("  ")
+        text = (
+            Text()
+            .append_text(padded(line_text(node.aspect, "bold"), self._name_width))
+            .append("  ")
+        )
         if node.is_series:
             if node.value is None:
                 return text.append("timeseries; ⏎ reads its newest points", "dim italic")
@@ -481,7 +485,10 @@ class RawTab(Vertical, View):
         facts = [Text(_sized(node.value))]
         if read is not None:
             facts.append(Text(self._session.times.when(read.created)))
-            facts += [said(actor_of(read.created, self._session.names)), said(run_of(read.run_id))]
+            facts += [
+                line_text(actor_of(read.created, self._session.names)),
+                line_text(run_of(read.run_id)),
+            ]
         return text.append_text(Text(join(facts).plain, "dim"))
 
 
@@ -492,11 +499,11 @@ def _shown(node: JsonNode) -> Text:
         case None | bool():
             return Text({None: "null", True: "true", False: "false"}[value], "italic")
         case str():
-            return said(f'"{value[:_VALUE_LIMIT]}{"…" if len(value) > _VALUE_LIMIT else ""}"')
+            return line_text(f'"{value[:_VALUE_LIMIT]}{"…" if len(value) > _VALUE_LIMIT else ""}"')
         case dict() | list():
             return Text(_sized(value), "dim").append_text(_preview(value))
         case _:
-            return said(str(value)[:_VALUE_LIMIT])
+            return line_text(str(value)[:_VALUE_LIMIT])
 
 
 def _sized(value: Any) -> str:
@@ -509,5 +516,5 @@ def _preview(value: dict[str, Any] | list[Any]) -> Text:
     """Return the first short texts and numbers in a value."""
     held = list(value.values() if isinstance(value, dict) else value)[:_PREVIEWED]
     short = [one for one in held if isinstance(one, str | int | float) and one is not True]
-    parts = [said(str(one)[:_LABEL_LIMIT], "dim") for one in short if one is not False]
+    parts = [line_text(str(one)[:_LABEL_LIMIT], "dim") for one in short if one is not False]
     return Text("  ").append_text(join(parts)) if parts else Text()

@@ -39,7 +39,7 @@ from explorer.stewardship.staging import (
     shared_copies,
 )
 from explorer.tui.actions import bindings
-from explorer.tui.content import join, padded, said
+from explorer.tui.content import join, line_text, padded
 from explorer.tui.screens.editor.text_area import DescriptionArea
 from explorer.tui.session import Changes, TerminalSession
 from explorer.tui.widgets.bars import KeyLine
@@ -265,7 +265,7 @@ class ReviewScreen(OverlayScreen[Urn]):
         """Fetch colleagues' decisions, and send those made here."""
         self._sync()
 
-    def hear(self, changes: Changes) -> None:
+    def apply_changes(self, changes: Changes) -> None:
         """Fetch colleagues' decisions if this changeset changed on the server."""
         if self._server and changeset_urn(self._changeset.id) in changes:
             self._sync()
@@ -360,7 +360,7 @@ class ReviewScreen(OverlayScreen[Urn]):
         try:
             while self._is_sync_due:
                 self._is_sync_due = False
-                with self._session.reporting(doing, self._tell_trouble, self._sync):
+                with self._session.reporting(doing, self._show_sync_failure, self._sync):
                     await self._exchange_once()
         finally:
             self._is_syncing = False
@@ -387,7 +387,7 @@ class ReviewScreen(OverlayScreen[Urn]):
             edit = self._changeset.item(number).edit
             self.say(f"{edit.name} · {edit_column(edit)}: {OVERTAKEN}", error=True)
 
-    def _tell_trouble(self, sentence: str) -> bool:
+    def _show_sync_failure(self, sentence: str) -> bool:
         """Show why the sync failed; for an unreachable server the heading shows it."""
         if not self._is_unreached:
             self.say(sentence, error=True)
@@ -457,12 +457,12 @@ class ReviewScreen(OverlayScreen[Urn]):
         from explorer.stewardship import AsyncStewardship
 
         outcome: StagedOutcome | None = None
-        self._tell_progress(0, len(self._changeset.of("accepted")))
+        self._show_progress(0, len(self._changeset.of("accepted")))
         try:
             with self._session.reporting("writing the changes"):
                 catalog = await self._session.catalog()
                 outcome = await AsyncStewardship(catalog).apply_staged(
-                    self._changeset, self._tell_progress
+                    self._changeset, self._show_progress
                 )
                 if outcome.ended_by is not None:
                     raise outcome.ended_by
@@ -482,7 +482,7 @@ class ReviewScreen(OverlayScreen[Urn]):
         refused = f"; {outcome.failed:,} failed, see the reasons below" if outcome.failed else ""
         self.say(f"Written: {written}{refused}.", error=bool(outcome.failed))
 
-    def _tell_progress(self, done: int, total: int) -> None:
+    def _show_progress(self, done: int, total: int) -> None:
         self._progress = f"writing {done:,} of {total:,} …"
         self._show_heading()
 
@@ -508,12 +508,12 @@ class ReviewScreen(OverlayScreen[Urn]):
         states = [Text(words) for words in review_counts(self._changeset)]
         who = Urn.label(self._changeset.proposed_by)
         proposed = f"proposed by {who}" if who else ""
-        title = said(self._changeset.title, "bold")
-        heading = [title, *counts, *states, self._said_shared(), said(proposed, "dim")]
+        title = line_text(self._changeset.title, "bold")
+        heading = [title, *counts, *states, self._describe_sync(), line_text(proposed, "dim")]
         self.query_one("#heading", Static).update(join(heading))
 
-    def _said_shared(self) -> Text:
-        return _said_shared(len(self._changeset.unsent(self._server))) if self._server else Text()
+    def _describe_sync(self) -> Text:
+        return _describe_sync(len(self._changeset.unsent(self._server))) if self._server else Text()
 
     def _show_item(self) -> None:
         item = self._item
@@ -567,9 +567,9 @@ class ReviewTextScreen(OverlayScreen[ReviewAnswer]):
 
     def compose(self) -> ComposeResult:
         """Yield the heading, the text, its sources, and the keys."""
-        yield Static(said(self._title, "bold"), id="title", markup=False)
+        yield Static(line_text(self._title, "bold"), id="title", markup=False)
         yield DescriptionArea("")
-        yield Static(Text("\n").join(map(said, self._sources)), id="sources", markup=False)
+        yield Static(Text("\n").join(map(line_text, self._sources)), id="sources", markup=False)
         yield KeyLine()
 
     def on_mount(self) -> None:
@@ -595,9 +595,9 @@ class ReviewTextScreen(OverlayScreen[ReviewAnswer]):
         event.stop()
         if self._pause is not None:
             self._pause.stop()
-        self._pause = self.set_timer(_PAUSE_SECONDS, self._tell_typed)
+        self._pause = self.set_timer(_PAUSE_SECONDS, self._pass_typed_text)
 
-    def _tell_typed(self) -> None:
+    def _pass_typed_text(self) -> None:
         text = self.query_one(DescriptionArea).text
         if text != self._text and not self._is_left:
             self._typed(text)
@@ -623,18 +623,19 @@ def project_prompt(folder: str) -> PromptScreen:
     return PromptScreen("A dbt project", hint, folder)
 
 
-def _said_shared(unsent: int) -> Text:
+def _describe_sync(unsent: int) -> Text:
     return Text(f"{unsent:,} not sent yet", "bold") if unsent else Text("shared")
 
 
 @dataclass(frozen=True, slots=True)
 class _Listed:
-    """A changeset from a file, from the server, or from both: then `kept` is the working copy."""
+    """A changeset from a file, from the server, or from both; `working_copy` is the one in a
+    file."""
 
     title: str
     at: datetime
     counts: str
-    kept: StagedChangeset | None = None
+    working_copy: StagedChangeset | None = None
     shared: Urn | None = None
     unsent: int = 0
 
@@ -681,13 +682,17 @@ class ChangesetsScreen(OverlayScreen[StagedChangeset | Path]):
         if one is not None and one.shared is not None:
             self._fetch(one.shared)
         elif one is not None:
-            self.dismiss(one.kept)
+            self.dismiss(one.working_copy)
 
     def action_share(self) -> None:
         """Share the changeset under the cursor on the server, for everyone to review."""
         one = self._current
-        if one is not None and one.kept is not None and not self._session.refuses_to_write():
-            self._share(one.kept)
+        if (
+            one is not None
+            and one.working_copy is not None
+            and not self._session.refuses_to_write()
+        ):
+            self._share(one.working_copy)
 
     def action_withdraw(self) -> None:
         """Withdraw the changeset under the cursor from the server, after confirmation."""
@@ -697,7 +702,7 @@ class ChangesetsScreen(OverlayScreen[StagedChangeset | Path]):
         urn = one.shared
         question = Text.assemble(
             "Withdraw ",
-            said(one.title, "bold"),
+            line_text(one.title, "bold"),
             " from the server?\n\n"
             "Others can no longer review it. Sharing its file again restores it.",
         )
@@ -800,28 +805,28 @@ class ChangesetsScreen(OverlayScreen[StagedChangeset | Path]):
         if not self._listed:
             self.query_one(Rows).show(0, self._draw, empty="looking for changesets …")
         with self._session.reporting("looking for changesets"):
-            kept = await asyncio.to_thread(_read_kept, kept_changesets)
+            kept = await asyncio.to_thread(_read_changesets, kept_changesets)
             if await asyncio.to_thread(Path("dbt_project.yml").is_file):
                 # The one that is being worked in.
                 self._project = "."
             if kept:
-                self._show_listed([_kept_file(one) for one in kept])
+                self._show_listed([_listed_file(one) for one in kept])
             catalog = await self._session.catalog()
             key = server_key(catalog)
             # Shared changesets are recognised by their files, even if the server does not answer.
-            copies = await asyncio.to_thread(_read_kept, partial(shared_copies, key))
+            copies = await asyncio.to_thread(_read_changesets, partial(shared_copies, key))
             known = [one for one in (*copies, *kept) if one.is_shared_with(key)]
             found = {one.id: _shared_copy(one, key) for one in reversed(known)}
-            files = [_kept_file(one) for one in kept if one.id not in found]
+            files = [_listed_file(one) for one in kept if one.id not in found]
             if found or files:
                 self._show_listed([*found.values(), *files])
             self._can_share = (await catalog.abilities()).proposals
             if self._can_share:
                 queue = await shared_changesets(catalog)
                 listed = {one.urn.name for one in queue}
-                gone = [_kept_file(one) for one in kept if one.id in found.keys() - listed]
+                gone = [_listed_file(one) for one in kept if one.id in found.keys() - listed]
                 shown = [_shared(one, found.get(one.urn.name)) for one in queue]
-                files = [_kept_file(one) for one in kept if one.id not in {*found, *listed}]
+                files = [_listed_file(one) for one in kept if one.id not in {*found, *listed}]
                 self._show_listed([*shown, *gone, *files])
         if not self._listed:
             self._show_listed([])
@@ -845,9 +850,9 @@ class ChangesetsScreen(OverlayScreen[StagedChangeset | Path]):
 
     def _draw(self, index: int, width: int) -> tuple[Text, Text]:
         one = self._listed[index]
-        moment = self._session.times.said(round(one.at.timestamp() * 1000))
-        title = padded(said(one.title, "bold"), max(width - len(moment) - 4, 8))
-        shared = [_said_shared(one.unsent)] if one.shared is not None else []
+        moment = self._session.times.format(round(one.at.timestamp() * 1000))
+        title = padded(line_text(one.title, "bold"), max(width - len(moment) - 4, 8))
+        shared = [_describe_sync(one.unsent)] if one.shared is not None else []
         counts = join([Text(one.counts), *shared])
         return Text.assemble(" ", title, " ", (moment, "dim")), Text.assemble("   ", counts)
 
@@ -873,14 +878,14 @@ async def changeset_of(catalog: "AsyncCatalog", path: Path) -> StagedChangeset:
     return await steward.stage(edits, path.name)
 
 
-def _kept_file(changeset: StagedChangeset) -> _Listed:
+def _listed_file(changeset: StagedChangeset) -> _Listed:
     counts = " · ".join(review_counts(changeset))
     return _Listed(changeset.title, changeset.at, counts, changeset)
 
 
 def _shared_copy(changeset: StagedChangeset, key: str) -> _Listed:
     unsent = len(changeset.unsent(key))
-    return replace(_kept_file(changeset), shared=changeset_urn(changeset.id), unsent=unsent)
+    return replace(_listed_file(changeset), shared=changeset_urn(changeset.id), unsent=unsent)
 
 
 def _shared(shared: SharedChangeset, copy: _Listed | None) -> _Listed:
@@ -889,7 +894,7 @@ def _shared(shared: SharedChangeset, copy: _Listed | None) -> _Listed:
     return _Listed(shared.title, shared.at, counts, None, shared.urn, unsent)
 
 
-def _read_kept(list_paths: Callable[[], Iterable[Path]]) -> list[StagedChangeset]:
+def _read_changesets(list_paths: Callable[[], Iterable[Path]]) -> list[StagedChangeset]:
     """Return the changesets of files that can be read, in the order of the files. Blocks."""
     found = []
     for path in list_paths():

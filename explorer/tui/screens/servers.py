@@ -16,14 +16,14 @@ from explorer import config
 from explorer.client.transport import Secret
 from explorer.errors import CatalogError
 from explorer.tui.actions import bindings
-from explorer.tui.content import join, padded, said
+from explorer.tui.content import join, line_text, padded
 from explorer.tui.session import Opening, TerminalSession, sentence_of
 from explorer.tui.widgets.bars import KeyLine
 from explorer.tui.widgets.dialogs import OverlayScreen
 from explorer.tui.widgets.inputs import HintedLine
 from explorer.tui.widgets.rows import Rows
 
-__all__ = ["KnownServer", "ServersScreen", "known_servers"]
+__all__ = ["KnownServer", "ServersScreen", "list_servers"]
 
 _NAME = 18
 
@@ -43,25 +43,25 @@ class KnownServer:
     embedded: bool = False
 
 
-def known_servers() -> list[KnownServer]:
+def list_servers() -> list[KnownServer]:
     """Return the profiles by name, the local catalog, and servers of the environment or of
     DataHub's settings. Reads small files; raises `Unusable` for a damaged one."""
     profiles = config.read_profiles()
     found = [
-        _known(
+        _describe_server(
             Opening(profile=name),
             f"a profile{', current' if name == profiles.current else ''}",
         )
         for name in profiles.by_name
     ]
-    own = _known(Opening(profile=config.EMBEDDED), "always available")
-    meant = _known(Opening(), "from the environment, or DataHub's settings")
+    own = _describe_server(Opening(profile=config.EMBEDDED), "always available")
+    meant = _describe_server(Opening(), "from the environment, or DataHub's settings")
     if meant.identity not in [one.identity for one in (*found, own)]:
         found.insert(0, meant)
     return [*found, own]
 
 
-def _known(opening: Opening, known_from: str) -> KnownServer:
+def _describe_server(opening: Opening, known_from: str) -> KnownServer:
     server = opening.found()
     place = server.url or str(server.data_dir or config.data_dir())
     source = server.token.source
@@ -110,7 +110,7 @@ class ServersScreen(OverlayScreen[Opening | Literal["sources"] | None]):
     def __init__(self, session: TerminalSession) -> None:
         super().__init__()
         self._session = session
-        self._known: list[KnownServer] = []
+        self._servers: list[KnownServer] = []
         self._wanted: Opening | None = None
 
     def compose(self) -> ComposeResult:
@@ -132,21 +132,21 @@ class ServersScreen(OverlayScreen[Opening | Literal["sources"] | None]):
     async def _read(self) -> None:
         rows = self.query_one(Rows)
         try:
-            self._known = await asyncio.to_thread(known_servers)
+            self._servers = await asyncio.to_thread(list_servers)
         except CatalogError as error:
             rows.styles.height = 6
             rows.show(0, self._draw, empty=sentence_of(error))
             return
-        at = [one.identity for one in self._known]
+        at = [one.identity for one in self._servers]
         here = at.index(self._session.server) if self._session.server in at else 0
-        rows.styles.height = 2 * len(self._known)
-        rows.show(len(self._known), self._draw, cursor=here)
+        rows.styles.height = 2 * len(self._servers)
+        rows.show(len(self._servers), self._draw, cursor=here)
 
     def _draw(self, index: int, width: int) -> tuple[Text, Text]:
-        one = self._known[index]
+        one = self._servers[index]
         here = one.identity == self._session.server
-        first = Text.assemble(" ● " if here else "   ", padded(said(one.name, "bold"), _NAME))
-        first.append(" ").append_text(padded(said(one.place), width - _NAME - 4))
+        first = Text.assemble(" ● " if here else "   ", padded(line_text(one.name, "bold"), _NAME))
+        first.append(" ").append_text(padded(line_text(one.place), width - _NAME - 4))
         return first, Text("   ").append_text(join(list(self._marks(one, here=here))))
 
     @staticmethod
@@ -154,18 +154,18 @@ class ServersScreen(OverlayScreen[Opening | Literal["sources"] | None]):
         yield Text("current" if here else "", "bold")
         yield Text("read-only" if one.read_only else "", "bold")
         yield Text("local" if one.embedded else "", "dim")
-        yield said(f"token: {one.token_from}" if one.token_from else "", "dim")
-        yield said(one.known_from, "dim")
+        yield line_text(f"token: {one.token_from}" if one.token_from else "", "dim")
+        yield line_text(one.known_from, "dim")
 
     @property
     def _current(self) -> KnownServer | None:
         at = self.query_one(Rows).cursor
-        return self._known[at] if at < len(self._known) else None
+        return self._servers[at] if at < len(self._servers) else None
 
     @on(Rows.Chosen)
     def _chosen(self, event: Rows.Chosen) -> None:
         event.stop()
-        one = self._known[event.index]
+        one = self._servers[event.index]
         if one.asks:
             self._ask_token(one.opening)
         else:
@@ -208,7 +208,7 @@ class ServersScreen(OverlayScreen[Opening | Literal["sources"] | None]):
             self.set_focus(rows)
 
     @on(Input.Submitted, "#address")
-    def _address_given(self, event: Input.Submitted) -> None:
+    def _address_submitted(self, event: Input.Submitted) -> None:
         event.stop()
         url = event.value.strip()
         if not url:
@@ -223,7 +223,7 @@ class ServersScreen(OverlayScreen[Opening | Literal["sources"] | None]):
         self.dismiss(Opening(url=url))
 
     @on(Input.Submitted, "#token")
-    def _token_given(self, event: Input.Submitted) -> None:
+    def _token_submitted(self, event: Input.Submitted) -> None:
         event.stop()
         token = Secret.of(event.value)
         event.input.value = ""

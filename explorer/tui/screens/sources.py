@@ -40,7 +40,7 @@ from explorer.sources.run import (
 )
 from explorer.sources.source import Source, SourceOptions
 from explorer.tui.actions import bindings
-from explorer.tui.content import join, padded, said
+from explorer.tui.content import join, line_text, padded
 from explorer.tui.session import TerminalSession, sentence_of
 from explorer.tui.widgets.bars import KeyLine
 from explorer.tui.widgets.dialogs import ConfirmScreen, OverlayScreen
@@ -139,18 +139,18 @@ class SourcesScreen(OverlayScreen[SourceChoice | None]):
             state = state_text(run, datetime.now(UTC))
             marks = [Text(source.kind), Text(state, "bold")]
             if run is not None:
-                marks.append(Text(self._session.times.said(run.started_millis), "dim"))
+                marks.append(Text(self._session.times.format(run.started_millis), "dim"))
             name, place = source.name, source.location or "run by DataHub's ingestion"
-            first = Text.assemble(" ● ", padded(said(name, "bold"), _NAME), " ").append_text(
+            first = Text.assemble(" ● ", padded(line_text(name, "bold"), _NAME), " ").append_text(
                 join(marks)
             )
         else:
             local = self._found[index - len(self._added)]
             name, place = _short_name(local.location), local.location
-            first = Text.assemble(" + ", padded(said(name, "bold"), _NAME), " ").append_text(
-                said(local.known_from)
+            first = Text.assemble(" + ", padded(line_text(name, "bold"), _NAME), " ").append_text(
+                line_text(local.known_from)
             )
-        return first, Text("   ").append_text(padded(said(place, "dim"), width - 4))
+        return first, Text("   ").append_text(padded(line_text(place, "dim"), width - 4))
 
     @on(Rows.Moved)
     def _moved(self) -> None:
@@ -170,7 +170,7 @@ class SourcesScreen(OverlayScreen[SourceChoice | None]):
             self.say("DataHub's own ingestion runs this source.", error=True)
 
     @on(Input.Submitted)
-    def _given(self, event: Input.Submitted) -> None:
+    def _address_submitted(self, event: Input.Submitted) -> None:
         event.stop()
         if event.value.strip():
             self.dismiss(SourceChoice(event.value.strip()))
@@ -190,7 +190,7 @@ class SourcesScreen(OverlayScreen[SourceChoice | None]):
         )
         if source.is_supplement:
             what = "? The lineage and usage that it added to datasets stay."
-        question = Text.assemble("Remove ", said(source.name, "bold"), what)
+        question = Text.assemble("Remove ", line_text(source.name, "bold"), what)
 
         def answered(is_sure: bool | None) -> None:
             if is_sure:
@@ -316,7 +316,7 @@ class AddSourceScreen(OverlayScreen[str | None]):
     def on_mount(self) -> None:
         """Read the source at once if its address is known."""
         self.set_focus(self.query_one("#location", Input))
-        self.set_interval(_TICK_SECONDS, self._tell_progress)
+        self.set_interval(_TICK_SECONDS, self._show_progress)
         if self._choice.location:
             self._read()
 
@@ -340,7 +340,7 @@ class AddSourceScreen(OverlayScreen[str | None]):
         """Discard the plan, because the form has changed."""
         if self._plan is not None and not self._is_busy:
             self._plan = None
-            self._tell(Text("The form changed; ⏎ reads the source again.", "dim"))
+            self._show_status(Text("The form changed; ⏎ reads the source again.", "dim"))
             self.refresh_bindings()
 
     @on(Input.Submitted)
@@ -381,7 +381,7 @@ class AddSourceScreen(OverlayScreen[str | None]):
             return
         self._stop.set()
         self._doing = None
-        self._tell_problem("Stopping … press esc again to close without waiting.")
+        self._show_problem("Stopping … press esc again to close without waiting.")
 
     def _value(self, name: str) -> str:
         return self.query_one(f"#{name}", Input).value.strip()
@@ -398,7 +398,7 @@ class AddSourceScreen(OverlayScreen[str | None]):
     async def _read(self) -> None:
         location = self._value("location")
         if not location:
-            self._tell_problem("Enter an address: a file, a folder, or a database URL.")
+            self._show_problem("Enter an address: a file, a folder, or a database URL.")
             return
         options, name = self._options(), self._value("name")
         # One that was found with an address is for that address.
@@ -420,13 +420,13 @@ class AddSourceScreen(OverlayScreen[str | None]):
         skipped = self._plan.inventory.skipped
         reasons = [("skipped", f"{one.subject}: {one.reason}") for one in skipped[:_MOST_SKIPPED]]
         for label, words in (*plan_lines(self._plan), *reasons):
-            told.add_row(Text(label, "dim"), said(words))
+            told.add_row(Text(label, "dim"), line_text(words))
         if len(skipped) > _MOST_SKIPPED:
             told.add_row("", Text(f"and {len(skipped) - _MOST_SKIPPED:,} more", "dim"))
         ends = [Text("⏎ adds it to the catalog; nothing is written yet.", "bold")]
         if getattr(source, "contains_secret", False) or password:
             ends.insert(0, Text("The password is not saved: the next run asks for it again."))
-        self._tell(Group(told, *ends))
+        self._show_status(Group(told, *ends))
         self.refresh_bindings()
 
     @work(exclusive=True, group="source")
@@ -454,18 +454,18 @@ class AddSourceScreen(OverlayScreen[str | None]):
             catalog = _blocking(await self._session.catalog())
             return await asyncio.to_thread(work, catalog)
         except _Stopped:
-            self._tell_problem("Stopped.")
+            self._show_problem("Stopped.")
         except WrongPassword as error:
             self.add_class("-password")
             self.set_focus(self.query_one("#password", Input))
-            self._tell_problem(sentence_of(error))
+            self._show_problem(sentence_of(error))
         except CatalogError as error:
             # Of the source or of the catalog: the sentence says which.
-            self._tell_problem(sentence_of(error))
+            self._show_problem(sentence_of(error))
         except Exception:
             with self._session.reporting(f"{what} {self._value('location')}"):
                 raise
-            self._tell(Text())
+            self._show_status(Text())
         finally:
             self._is_busy, self._doing = False, None
             if self.is_attached:
@@ -478,7 +478,7 @@ class AddSourceScreen(OverlayScreen[str | None]):
             raise _Stopped
         self._doing = what, done, total
 
-    def _tell_progress(self) -> None:
+    def _show_progress(self) -> None:
         if self._doing is None:
             return
         what, done, total = self._doing
@@ -487,11 +487,11 @@ class AddSourceScreen(OverlayScreen[str | None]):
             filled = round(_BAR * min(done / total, 1))
             told.append(f" of {total:,}  ")
             told.append("━" * filled, "bold").append("━" * (_BAR - filled), "dim")
-        self._tell(told)
+        self._show_status(told)
 
-    def _tell_problem(self, sentence: str) -> None:
-        self._tell(said(sentence, "bold"))
+    def _show_problem(self, sentence: str) -> None:
+        self._show_status(line_text(sentence, "bold"))
 
-    def _tell(self, told: RenderableType) -> None:
+    def _show_status(self, content: RenderableType) -> None:
         if self.is_attached:
-            self.query_one("#told", Static).update(told)
+            self.query_one("#told", Static).update(content)

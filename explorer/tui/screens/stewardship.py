@@ -27,7 +27,7 @@ from explorer.stewardship.coverage import (
 )
 from explorer.stewardship.worklist import Item, Key, Worklist, WorkQueue, documented_meanwhile
 from explorer.tui.actions import bindings
-from explorer.tui.content import join, said
+from explorer.tui.content import join, line_text
 from explorer.tui.screens.search.box import Query, condition_text
 from explorer.tui.session import Changes, TerminalSession
 from explorer.tui.widgets.bars import KeyLine
@@ -247,7 +247,7 @@ class WorklistScreen(DatasetScreen):
         """Return what is listed, for a file."""
         return worklist_table(self._queue.worklist) if self._shown else None
 
-    def hear(self, changes: Changes) -> None:
+    def apply_changes(self, changes: Changes) -> None:
         """Remove what others have documented."""
         keys = self._queue.keys_of({str(urn) for urn in changes})
         if keys:
@@ -269,13 +269,13 @@ class WorklistScreen(DatasetScreen):
     async def _propose(self) -> None:
         from explorer.stewardship import AsyncStewardship
 
-        self._tell_progress(0, 0)
+        self._report_progress(0, 0)
         with self._session.reporting("searching for texts"):
             catalog = await self._session.catalog()
             steward = AsyncStewardship(catalog)
             text, filter = await read_question(catalog, self._question)
             edits = await steward.propose_descriptions(
-                text=text, filter=filter, progress=self._tell_progress
+                text=text, filter=filter, progress=self._report_progress
             )
             if edits:
                 title = f"Proposed texts: {self._question.words() or 'the whole catalog'}"
@@ -285,7 +285,7 @@ class WorklistScreen(DatasetScreen):
         self._progress = ""
         self._show_left()
 
-    def _tell_progress(self, done: int, total: int) -> None:
+    def _report_progress(self, done: int, total: int) -> None:
         self._progress = f"searching for texts, {done:,} of {total:,} tables read …"
         if self.is_attached:
             self.query_one("#heading", Static).update(self._heading())
@@ -388,7 +388,7 @@ class WorklistScreen(DatasetScreen):
             parts.append(Text(f"{queue.left:,} undocumented{more}"))
         if queue.written:
             parts.append(Text(f"{queue.written:,} documented here", "bold"))
-        return join([*parts, said(self._question.words(), "italic")])
+        return join([*parts, line_text(self._question.words(), "italic")])
 
     def _show_item(self) -> None:
         item = self._item
@@ -396,9 +396,9 @@ class WorklistScreen(DatasetScreen):
         if item is not None:
             text = join(
                 [
-                    said(item.column.simple if item.column else "", "bold"),
-                    said(Urn.parse(item.urn).name),
-                    said(item.platform or ""),
+                    line_text(item.column.simple if item.column else "", "bold"),
+                    line_text(Urn.parse(item.urn).name),
+                    line_text(item.platform or ""),
                     *(Text(sentence, "dim") for sentence in item_sentences(item, _DAYS)),
                 ]
             )
@@ -519,7 +519,7 @@ class CoverageScreen(DatasetScreen):
             counted = f"{count.documented:,} of {count.total:,} ({percent_of(count)})"
             changed = "" if change is None else f"{change:+.1f} points in {len(trend.days):,} days"
             return join(
-                [said(name, "bold"), Text(part), Text(f"{day:%Y-%m-%d}"), Text(counted)]
+                [line_text(name, "bold"), Text(part), Text(f"{day:%Y-%m-%d}"), Text(counted)]
                 + ([Text(changed, "dim")] if changed else [])
             )
 
@@ -590,7 +590,7 @@ class CoverageScreen(DatasetScreen):
             [
                 Text("Coverage", "bold"),
                 Text(f"by {self._by}"),
-                said(self._question.words(), "italic"),
+                line_text(self._question.words(), "italic"),
             ]
         )
         if coverage is not None:

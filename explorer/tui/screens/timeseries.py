@@ -24,7 +24,7 @@ from explorer.metadata.aspects import FieldProfile
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
-from explorer.tui.content import block, counted, join, padded, said
+from explorer.tui.content import block, counted, join, line_text, padded
 from explorer.tui.screens.entity.tabs import View
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.charts import ChartWidget, Plot, Point, bar_text, sparkline
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from explorer.client.records import Timeseries
     from explorer.views.table import Table
 
-__all__ = ["ProfileTab", "UsageTab", "whole"]
+__all__ = ["ProfileTab", "UsageTab", "format_count"]
 
 _TIMES: tuple[int | None, ...] = (7, 30, 90, None)
 _LEAST_FOR_CHART = 12
@@ -122,7 +122,7 @@ class SeriesTab(Vertical, View, Generic[T]):
         super().__init__()
         self._session = session
         self._entity: Entity | None = None
-        self._held: dict[int | None, T] = {}
+        self._cached: dict[int | None, T] = {}
         self._days: int | None = 30
         self._as_table = False
         self._lines: Sequence[MeasurementRow] = ()
@@ -146,7 +146,7 @@ class SeriesTab(Vertical, View, Generic[T]):
     def show_entity(self, entity: "Entity", *, keep: bool) -> None:
         """Clear the measurements of the previous entity."""
         self._entity = entity
-        self._held.clear()
+        self._cached.clear()
         if not keep:
             self._say(_READING)
 
@@ -165,7 +165,7 @@ class SeriesTab(Vertical, View, Generic[T]):
             raise
         if entity is not self._entity:
             return
-        self._held[days] = data
+        self._cached[days] = data
         if days == self._days:
             self.draw(data)
 
@@ -233,7 +233,7 @@ class SeriesTab(Vertical, View, Generic[T]):
         totals.truncate(max(width - times.cell_len - 1, 0), overflow="ellipsis", pad=True)
         self.query_one(".totals", Static).update(totals.append(" ").append_text(times))
 
-    def say_nothing_measured(self, what: str) -> None:
+    def show_nothing_measured(self, what: str) -> None:
         """Show that there are no measurements in the range."""
         if self._days is None:
             self._say(f"{what} was ever recorded for this entity.")
@@ -245,9 +245,9 @@ class SeriesTab(Vertical, View, Generic[T]):
         """Return the zone for times; None for local time."""
         return UTC if self._session.times.utc else None
 
-    def said_moment(self, at: datetime) -> str:
+    def format_moment(self, at: datetime) -> str:
         """Format a time in the chosen zone; with “UTC” if that is UTC."""
-        return self._session.times.said(round(at.timestamp() * 1000))
+        return self._session.times.format(round(at.timestamp() * 1000))
 
     def first_moment(self, of: datetime) -> datetime:
         """Return the start of the range; without a limit, the first measurement `of`."""
@@ -271,7 +271,7 @@ class SeriesTab(Vertical, View, Generic[T]):
         if not 0 <= at < len(_TIMES):
             return
         self._days = _TIMES[at]
-        if self._days in self._held:
+        if self._days in self._cached:
             self._redraw()
         else:
             self.show_totals(Text(_READING, "dim italic"))
@@ -285,7 +285,7 @@ class SeriesTab(Vertical, View, Generic[T]):
                 await self.read(self._entity)
 
     def _redraw(self) -> None:
-        held = self._held.get(self._days)
+        held = self._cached.get(self._days)
         if held is not None:
             self.draw(held)
 
@@ -300,7 +300,7 @@ class SeriesTab(Vertical, View, Generic[T]):
         rows.show(0, lambda *_: (), empty=sentence)
 
 
-def whole(value: float | None) -> str:
+def format_count(value: float | None) -> str:
     """Return a whole number as text, or a mark if it is not known."""
     return "—" if value is None else f"{value:,.0f}"
 
@@ -342,7 +342,7 @@ class UsageTab(SeriesTab[Usage]):
     def draw(self, use: Usage) -> None:
         """Show a chart above a list, or a table of days."""
         if not use.days:
-            self.say_nothing_measured("No use")
+            self.show_nothing_measured("No use")
             return
         chart = self.query_one(ChartWidget)
         chart.display = not self._as_table
@@ -355,7 +355,7 @@ class UsageTab(SeriesTab[Usage]):
 
     def table(self) -> "Table | None":
         """Return what is shown, for a file: columns, users and queries, or the days."""
-        held = self._held.get(self._days)
+        held = self._cached.get(self._days)
         if self._entity is None or held is None:
             return None
         name = self._entity.name
@@ -393,7 +393,8 @@ class UsageTab(SeriesTab[Usage]):
 
         def row(day: UsageDay) -> MeasurementRow:
             def draw(width: int) -> Text:
-                start = f"  {day.day:%a} {day.day}  {day.count:>{digits},}  {whole(day.users):>6}  "
+                users = format_count(day.users)
+                start = f"  {day.day:%a} {day.day}  {day.count:>{digits},}  {users:>6}  "
                 return Text(start).append(
                     bar_text(day.count / most, max(width - len(start) - 1, 4))
                 )
@@ -408,13 +409,13 @@ class UsageTab(SeriesTab[Usage]):
             yield self._columns_heading(use)
             most = use.columns[0][1] or 1
             for path, count in use.columns:
-                name = said(FieldPath(path).simple)
+                name = line_text(FieldPath(path).simple)
                 yield ranked_row(name, count, most, partial(self._open_column, path))
         if use.users:
             yield heading_row("Users", f"{len(use.users):,}")
             most = use.users[0][1] or 1
             for user, count in use.users:
-                yield ranked_row(said(name_of(user, self._session.names)), count, most)
+                yield ranked_row(line_text(name_of(user, self._session.names)), count, most)
         if use.queries:
             yield heading_row("Queries", f"{len(use.queries):,} among the most frequent of a day")
             for query, days in use.queries:
@@ -437,7 +438,9 @@ class UsageTab(SeriesTab[Usage]):
             seen = f"  on {counted(days, 'day')}"
             fold = "▾" if unfolded else "▸"
             text = Text().append(f"   {fold} ", "dim")
-            text.append_text(padded(said(query, "dim" if unfolded else ""), width - len(seen) - 6))
+            text.append_text(
+                padded(line_text(query, "dim" if unfolded else ""), width - len(seen) - 6)
+            )
             return text.append(seen, "dim")
 
         def toggle() -> None:
@@ -491,7 +494,7 @@ class ColumnTable:
         self._longest = max((len(FieldPath(one.path).simple) for one in columns), default=0)
         newest = [field for column in columns for _, field in column.points[-1:]]
         # What no column has takes no room.
-        self._told = [
+        self._shown_names = [
             name
             for name in _WIDTHS
             if name not in _NUMBERS or any(_text(field, name) for field in newest)
@@ -510,7 +513,7 @@ class ColumnTable:
         nulls."""
         name, spark_width, shown = self._layout(width)
         text = Text().append(" ! " if column.drift else "   ", "bold")
-        text.append_text(padded(said(FieldPath(column.path).simple), name))
+        text.append_text(padded(line_text(FieldPath(column.path).simple), name))
         text.append_text(_cells(column.newest, shown)).append("  ")
         nulls = [field.null_proportion for _, field in column.points]
         return text.append(sparkline(nulls, spark_width, _SHARE_AT_LEAST), "dim")
@@ -537,7 +540,7 @@ class ColumnTable:
 
     def _fitting(self, room: int) -> list[str]:
         shown = []
-        for name in self._told:
+        for name in self._shown_names:
             room -= _WIDTHS[name] + 1
             if room < 0:
                 break
@@ -552,7 +555,7 @@ size_text = partial(written, unit="bytes")
 def _cells(field: FieldProfile, shown: Sequence[str]) -> Text:
     text = Text()
     for name in shown:
-        value = said(_text(field, name), missing="—")
+        value = line_text(_text(field, name), missing="—")
         value.truncate(_WIDTHS[name], overflow="ellipsis")
         text.append(" " * (_WIDTHS[name] - value.cell_len + 1)).append_text(value)
     return text
@@ -563,9 +566,9 @@ def _text(field: FieldProfile, name: str) -> str:
         case "nulls":
             if field.null_proportion is not None:
                 return share(field.null_proportion)
-            return "" if field.null_count is None else whole(field.null_count)
+            return "" if field.null_count is None else format_count(field.null_count)
         case "distinct":
-            return "" if field.unique_count is None else whole(field.unique_count)
+            return "" if field.unique_count is None else format_count(field.unique_count)
         case "min":
             return field.min or ""
         case "max":
@@ -644,7 +647,7 @@ class ProfileTab(SeriesTab[Profiles]):
     def draw(self, data: Profiles) -> None:
         """Show all columns or the open one, with a chart or a table over time."""
         if not data.taken:
-            self.say_nothing_measured("Nothing")
+            self.show_nothing_measured("Nothing")
             return
         column = self._column
         chart = self.query_one(ChartWidget)
@@ -656,7 +659,7 @@ class ProfileTab(SeriesTab[Profiles]):
 
     def table(self) -> "Table | None":
         """Return what is shown, for a file."""
-        held, column = self._held.get(self._days), self._column
+        held, column = self._cached.get(self._days), self._column
         if self._entity is None or held is None:
             return None
         name = self._entity.name
@@ -668,7 +671,7 @@ class ProfileTab(SeriesTab[Profiles]):
 
     @property
     def _column(self) -> ColumnHistory | None:
-        held = self._held.get(self._days)
+        held = self._cached.get(self._days)
         columns = held.columns if held else ()
         return next((one for one in columns if one.path == self._open), None)
 
@@ -676,10 +679,10 @@ class ProfileTab(SeriesTab[Profiles]):
         at, newest = data.taken[-1]
         size, columns = newest.size_in_bytes, newest.column_count
         facts = [
-            Text(f"{whole(newest.row_count)} rows", "bold"),
+            Text(f"{format_count(newest.row_count)} rows", "bold"),
             self._moved(data.drift),
             *_cautions(data, newest),
-            Text(f"measured {self.said_moment(at)}"),
+            Text(f"measured {self.format_moment(at)}"),
             Text("" if columns is None else counted(columns, "column"), "dim"),
             Text("" if size is None else size_text(size), "dim"),
         ]
@@ -701,11 +704,11 @@ class ProfileTab(SeriesTab[Profiles]):
             self.show_lines(
                 lines or [text_row("No column was measured.")], heading=table.heading(width)
             )
-        self._tell()
+        self._show_details()
 
     def _draw_one(self, column: ColumnHistory, chart: ChartWidget) -> None:
         measure = self._measure_of(column)
-        name = said(FieldPath(column.path).simple, "bold")
+        name = line_text(FieldPath(column.path).simple, "bold")
         drift = self._moved(column.drift)
         others = [one for one in column.measures if one != measure]
         remark = f"m: {', '.join(others)}" if others else ""
@@ -717,11 +720,11 @@ class ProfileTab(SeriesTab[Profiles]):
             at, value = values[index]
             exact = share(value) if measure == "nulls" else f"{value:,.6g}"
             if measure == "distinct":
-                exact = whole(value)
+                exact = format_count(value)
             before = values[index - 1][1] if index else None
             return join(
                 [
-                    Text(self.said_moment(at), "bold"),
+                    Text(self.format_moment(at), "bold"),
                     Text(f"{exact} {_READ[measure]}", "bold"),
                     Text("" if before is None else _since(value - before, measure), "dim"),
                 ]
@@ -732,14 +735,14 @@ class ProfileTab(SeriesTab[Profiles]):
         if self._as_table:
             table = ColumnTable([column])
             lines = [
-                MeasurementRow(partial(table.draw_at, self.said_moment(at), field))
+                MeasurementRow(partial(table.draw_at, self.format_moment(at), field))
                 for at, field in reversed(column.points)
             ]
             heading = table.heading_at(self.query_one(Rows).size.width - 1)
             self.show_lines(lines, heading=heading)
         else:
             self.show_lines(list(_values(column.newest)))
-        self._tell()
+        self._show_details()
 
     def _measure_of(self, column: ColumnHistory) -> Measure:
         if self._measure in column.measures and self._measure is not None:
@@ -765,7 +768,7 @@ class ProfileTab(SeriesTab[Profiles]):
         since = _since(count - data.rows[index - 1][1], None) if index else ""
         return join(
             [
-                Text(self.said_moment(at), "bold"),
+                Text(self.format_moment(at), "bold"),
                 Text(f"{count:,} rows", "bold"),
                 Text(since, "dim"),
             ]
@@ -775,8 +778,8 @@ class ProfileTab(SeriesTab[Profiles]):
         lines = []
         for at, one in reversed(data.taken):
             size = "—" if one.size_in_bytes is None else size_text(one.size_in_bytes)
-            text = f"  {self.said_moment(at):<20}  {whole(one.row_count):>16}"
-            text += f"  {whole(one.column_count):>7}  {size:>9}"
+            text = f"  {self.format_moment(at):<20}  {format_count(one.row_count):>16}"
+            text += f"  {format_count(one.column_count):>7}  {size:>9}"
             lines.append(text_row(text))
         heading = Text(f"  {'measured':<20}  {'rows':>16}  {'columns':>7}  {'size':>9}")
         self.show_lines(lines, heading=heading)
@@ -791,23 +794,23 @@ class ProfileTab(SeriesTab[Profiles]):
     def on_rows_moved(self, event: Rows.Moved) -> None:
         """Update the details of the column under the cursor."""
         event.stop()
-        self._tell()
+        self._show_details()
 
-    def _tell(self) -> None:
-        held = self._held.get(self._days)
+    def _show_details(self) -> None:
+        held = self._cached.get(self._days)
         column = self._column
         if held and column is None and not self._as_table and held.columns:
             cursor = self.query_one(Rows).cursor
             column = held.columns[min(cursor, len(held.columns) - 1)]
         detail = self.query_one(".detail", Static)
-        told = self._told(column) if column else []
+        told = self._describe_column(column) if column else []
         told.append(Text(_DRIFT_RULE, "dim"))
         for text in told:
             width = detail.content_size.width or self.room.width - 2
             text.truncate(width, overflow="ellipsis")
         detail.update(Text("\n").join(told), layout=False)
 
-    def _told(self, column: ColumnHistory) -> list[Text]:
+    def _describe_column(self, column: ColumnHistory) -> list[Text]:
         """Return two lines with a column's numbers in the newest profile, and its drift."""
         newest = column.newest
         numbers: list[tuple[str, str | None]] = [
@@ -819,18 +822,18 @@ class ProfileTab(SeriesTab[Profiles]):
             ("median", newest.median),
         ]
         facts = [
-            Text.assemble((f"{name} ", "dim"), said(value)) for name, value in numbers if value
+            Text.assemble((f"{name} ", "dim"), line_text(value)) for name, value in numbers if value
         ]
-        text = join([said(FieldPath(column.path).simple, "bold"), *facts])
+        text = join([line_text(FieldPath(column.path).simple, "bold"), *facts])
         if column.drift:
             return [text, self._moved(column.drift)]
         samples = ", ".join(newest.sample_values or ())
-        return [text, said(f"e.g. {samples}" if samples else "", "dim")]
+        return [text, line_text(f"e.g. {samples}" if samples else "", "dim")]
 
     def _moved(self, drift: Drift | None) -> Text:
         if drift is None:
             return Text()
-        return Text(f"! {drift.words} since {self.said_moment(drift.since)}", "bold")
+        return Text(f"! {drift.words} since {self.format_moment(drift.since)}", "bold")
 
 
 def _cautions(data: Profiles, newest: TableMeasures) -> Iterator[Text]:
@@ -841,7 +844,7 @@ def _cautions(data: Profiles, newest: TableMeasures) -> Iterator[Text]:
     if data.parts:
         yield Text(f"{counted(data.parts, 'profile')} of parts left out", "italic")
     elif newest.partial and newest.partition_spec is not None:
-        yield said(f"of partition {newest.partition_spec.partition}", "italic")
+        yield line_text(f"of partition {newest.partition_spec.partition}", "italic")
     if data.limit is not None:
         yield Text(f"the newest {data.limit:,} only", "bold italic")
 
@@ -855,11 +858,11 @@ def _values(field: FieldProfile) -> Iterator[MeasurementRow]:
         yield heading_row("Values", f"{len(ranked):,}{more} counted")
         most = ranked[0].frequency or 1
         for one in ranked:
-            yield ranked_row(said(one.value, missing="(empty)"), one.frequency, most)
+            yield ranked_row(line_text(one.value, missing="(empty)"), one.frequency, most)
     if field.sample_values:
         yield heading_row("Samples", f"{len(field.sample_values):,}")
         for value in field.sample_values:
-            yield text_row(Text("   ").append_text(said(value, missing="(empty)")))
+            yield text_row(Text("   ").append_text(line_text(value, missing="(empty)")))
     if not ranked and not field.sample_values:
         yield text_row("  Profiling kept no values of this column.")
 

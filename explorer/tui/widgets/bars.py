@@ -15,7 +15,7 @@ from textual.widget import Widget
 
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import ACTIONS, Action, readable
-from explorer.tui.content import block, said
+from explorer.tui.content import block, line_text
 
 if TYPE_CHECKING:
     from textual.timer import Timer
@@ -65,14 +65,14 @@ class Header(Widget):
         """Show the server's description, and whether it is open read-only."""
         parts = [Text("sample catalog", "bold")] if info.sample else []
         user = f" as {Urn.label(info.user)}" if info.user else ""
-        parts.append(said(f"on this machine{user}" if info.embedded else info.address))
+        parts.append(line_text(f"on this machine{user}" if info.embedded else info.address))
         if read_only:
             parts.append(Text("read-only", "bold reverse"))
         if info.entities is not None:
             things = "entity" if info.entities == 1 else "entities"
             parts.append(Text(f"{info.entities:,} {things}", "dim"))
         if info.product == "datahub":
-            parts.append(said(f"DataHub {info.version}", "dim"))
+            parts.append(line_text(f"DataHub {info.version}", "dim"))
         self._server = Text("  ").join(parts)
         self.refresh()
 
@@ -89,7 +89,7 @@ class Header(Widget):
         return self._session.standing.contact in ("kept", "silent")
 
     @property
-    def knows_server(self) -> bool:
+    def has_server_info(self) -> bool:
         """Return whether the server's description was read."""
         return self._server is not None
 
@@ -106,7 +106,7 @@ class Header(Widget):
 
     def _state(self) -> Text:
         waiting = self._session.waiting_seconds
-        return _told(self._session.standing, waiting, known=self.knows_server)
+        return _format_status(self._session.standing, waiting, has_server_info=self.has_server_info)
 
     def render(self) -> RenderResult:
         """Render the line, with the help key at the right end."""
@@ -127,13 +127,15 @@ class Header(Widget):
         return Text("  ").append(words, Style(bold=True) + action_style("drafts"))
 
 
-def _told(standing: "ServerStatus", waiting: float | None, *, known: bool) -> Text:
+def _format_status(
+    standing: "ServerStatus", waiting: float | None, *, has_server_info: bool
+) -> Text:
     if waiting is not None and waiting >= _PATIENCE_SECONDS:
         before = "no answer yet" if standing.contact == "silent" else "waiting"
         return Text(f"◌ {before}, {waiting:,.0f} s", "bold")
     match standing.contact:
         case "ready":
-            return Text("●", "bold green") if known else Text("● ready", "bold green")
+            return Text("●", "bold green") if has_server_info else Text("● ready", "bold green")
         case "kept":
             return Text(f"◐ offline copy{_age(standing.as_of)}", "bold")
         case "silent":
@@ -197,7 +199,7 @@ class KeyLine(Widget):
         """Render the message, or the keys that fit."""
         width = self.size.width
         if self._message:
-            return self._told(max(width, 1))
+            return self._wrapped_message(max(width, 1))
         active = self._active()
         actions = [action for action in ACTIONS if action.label and action.id in active]
         refused = [action for action in actions if self._is_refused(action, active[action.id])]
@@ -209,7 +211,7 @@ class KeyLine(Widget):
         # The way to everything else stays, whatever has to go.
         last = parts[-1:] if len(parts) > 1 else []
         room = width - sum(part.cell_len + len(_GAP) for part in last)
-        told = _told_refused(refused, active, width // 2)
+        told = _format_refused(refused, active, width // 2)
         room -= told.cell_len
         self._shown = []
         line = Text(no_wrap=True)
@@ -226,7 +228,7 @@ class KeyLine(Widget):
         """Return whether an action is disabled because the server is open read-only."""
         return not bound[0].enabled or (action.writes and self.app.has_class(READ_ONLY))
 
-    def _told(self, width: int) -> Text:
+    def _wrapped_message(self, width: int) -> Text:
         """Return the message, ending with a mark if it is cut."""
         lines = 2 if self.screen.size.height < _SMALL else _MESSAGE_LINES
         wrapped = textwrap.wrap(self._message, width, max_lines=lines, placeholder=" …")
@@ -277,7 +279,9 @@ def _key(action: Action, bound: list[ActiveBinding]) -> str:
     return action.key if does else readable(next(iter(keys)))
 
 
-def _told_refused(refused: list[Action], active: dict[str, list[ActiveBinding]], room: int) -> Text:
+def _format_refused(
+    refused: list[Action], active: dict[str, list[ActiveBinding]], room: int
+) -> Text:
     """Return the actions that are disabled by read-only, as many as fit, with the reason."""
     told = Text("", "dim")
     for action in refused:

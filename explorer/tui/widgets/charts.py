@@ -270,7 +270,9 @@ class ChartWidget(Widget):
             [said, *shape, *self._axis(plot, margin, width, height)]
         )
 
-    def _kept(self, plot: Plot, width: int, height: int) -> tuple[list[str], list[tuple[int, str]]]:
+    def _cached_plot(
+        self, plot: Plot, width: int, height: int
+    ) -> tuple[list[str], list[tuple[int, str]]]:
         """Return the plot and the dates, cached for a size, so that moving the cursor draws neither
         again."""
         if (width, height) not in self._drawn:
@@ -284,7 +286,7 @@ class ChartWidget(Widget):
         at = plot.cell(plot.points[self.cursor].at, width)
         wide = _bar_width(plot, width)
         labels = _labels(plot, height)
-        for row, drawn in enumerate(self._kept(plot, width, height)[0]):
+        for row, drawn in enumerate(self._cached_plot(plot, width, height)[0]):
             text = Text(f"{labels.get(row, ''):>{margin - 2}} ┤"[:margin], axis)
             text.append(drawn[:at], shape)
             under = drawn[at : at + wide]
@@ -298,7 +300,7 @@ class ChartWidget(Widget):
         # No axis beyond the range, which was not read.
         wide = max(1, width // plot.days) * plot.days if plot.form == "bars" else width
         rule, names = ["─"] * min(wide, width), [" "] * width
-        for cell, name in self._kept(plot, width, height)[1]:
+        for cell, name in self._cached_plot(plot, width, height)[1]:
             rule[cell : cell + 1] = "┬"
             names[cell : cell + len(name)] = name
         at = plot.cell(plot.points[self.cursor].at, width)

@@ -340,7 +340,7 @@ class ChooserScreen(OverlayScreen[None]):
     @on(Rows.Moved)
     def _moved(self, event: Rows.Moved) -> None:
         event.stop()
-        self._tell()
+        self._show_number()
 
     @property
     def current(self) -> ChooserEntry | None:
@@ -367,7 +367,7 @@ class ChooserScreen(OverlayScreen[None]):
         list_ = self.query_one(Rows)
         target = max(0, min(list_.cursor + rows, len(self._rows) - 1))
         step = 1 if rows > 0 else -1
-        while 0 < target < len(self._rows) - 1 and not self._stands_on(target):
+        while 0 < target < len(self._rows) - 1 and not self._can_select(target):
             target += step
         list_.move_to(target)
         if target == self._first_entry() and rows < 0:
@@ -378,12 +378,12 @@ class ChooserScreen(OverlayScreen[None]):
         """Move by some screens."""
         self.action_move(pages * max(1, self.query_one(Rows).size.height - 1))
 
-    def _stands_on(self, index: int) -> bool:
+    def _can_select(self, index: int) -> bool:
         row = self._rows[index]
         return row.entry is not None and row.first
 
     def _first_entry(self) -> int:
-        return next((at for at in range(len(self._rows)) if self._stands_on(at)), 0)
+        return next((at for at in range(len(self._rows)) if self._can_select(at)), 0)
 
     def _lay_out(self, *, start: bool = False) -> None:
         rows = self.query_one(Rows)
@@ -410,7 +410,7 @@ class ChooserScreen(OverlayScreen[None]):
         if cursor == self._first_entry():
             rows.scroll_to(y=0, animate=False, immediate=True)
         if typed.strip():
-            self._tell()
+            self._show_number()
 
     @property
     def _keys_width(self) -> int:
@@ -457,7 +457,7 @@ class ChooserScreen(OverlayScreen[None]):
             text.append(" " * (room - len(said) + 1)).append(said, "dim")
         return (text,)
 
-    def _tell(self) -> None:
+    def _show_number(self) -> None:
         entry = self.current
         if entry is not None:
             self.looked_at(entry)

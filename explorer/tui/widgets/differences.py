@@ -31,7 +31,7 @@ _CHANGED = "bold underline"
 class DifferenceRows(TextRows):
     """A scrollable diff; long lines are wrapped.
 
-    `beside` means that there is a list to go back to.
+    `has_list` means that there is a list to go back to.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("difference")
@@ -45,9 +45,9 @@ class DifferenceRows(TextRows):
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"differences--added", "differences--removed"}
 
-    def __init__(self, *, beside: bool = True) -> None:
+    def __init__(self, *, has_list: bool = True) -> None:
         super().__init__()
-        self._beside = beside
+        self._has_list = has_list
         self._lines: Diff = ()
         self._wrapped: list[DiffLine] = []
         self._wrapped_at = 0
@@ -66,7 +66,7 @@ class DifferenceRows(TextRows):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Disable choosing: the lines are only for reading."""
         del parameters
-        return action != "choose" and (self._beside or action != "leave")
+        return action != "choose" and (self._has_list or action != "leave")
 
     def on_resize(self) -> None:
         """Wrap the lines again if the width has changed."""

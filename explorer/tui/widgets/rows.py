@@ -96,7 +96,7 @@ class SizeAware(Widget):
     layout.
     """
 
-    _size_told: Size | None = None
+    _notified_size: Size | None = None
 
     def on_mount(self) -> None:
         """Compare the size after every layout of the screen."""
@@ -104,8 +104,8 @@ class SizeAware(Widget):
 
     def _notice_size(self, screen: Screen[object]) -> None:
         del screen
-        if self.outer_size != self._size_told:
-            self._size_told = self.outer_size
+        if self.outer_size != self._notified_size:
+            self._notified_size = self.outer_size
             # Textual merges this with its own event where it sent one.
             self.post_message(
                 events.Resize(self.outer_size, self.virtual_size, self.container_size)
@@ -223,9 +223,9 @@ class Rows(ScrollView, SizeAware, can_focus=True):
             y = row * self.row_height - self.scroll_offset.y
             self.refresh(Region(0, y, width, self.row_height))
         self._follow()
-        self.tell_moved()
+        self.post_moved()
 
-    def tell_moved(self) -> None:
+    def post_moved(self) -> None:
         """Announce that the cursor moved to another row."""
         self.post_message(self.Moved(self, self.cursor))
 

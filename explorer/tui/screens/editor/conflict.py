@@ -13,7 +13,7 @@ from textual.containers import Vertical
 from textual.widgets import Static
 
 from explorer.tui.actions import bindings
-from explorer.tui.content import said
+from explorer.tui.content import line_text
 from explorer.tui.widgets.bars import KeyLine
 from explorer.tui.widgets.dialogs import OverlayScreen
 from explorer.tui.widgets.differences import DifferenceRows
@@ -46,7 +46,7 @@ class ComparisonScreen(OverlayScreen[ComparisonAnswer]):
         """Yield the heading, the difference, and the keys."""
         with Vertical():
             yield Static(self._question(), id="what", markup=False)
-            yield DifferenceRows(beside=False)
+            yield DifferenceRows(has_list=False)
         yield KeyLine()
 
     def on_mount(self) -> None:
@@ -65,7 +65,7 @@ class ComparisonScreen(OverlayScreen[ComparisonAnswer]):
         raise NotImplementedError
 
     def _question(self) -> Text:
-        return said(self._of, "bold")
+        return line_text(self._of, "bold")
 
     def action_back(self) -> None:
         """Go back to the text without saving."""
@@ -86,7 +86,7 @@ class DifferenceScreen(ComparisonScreen):
         return text_diff(self._saved, self._mine)
 
     def _question(self) -> Text:
-        return Text.assemble(said(self._of, "bold"), "   − saved   + yours")
+        return Text.assemble(line_text(self._of, "bold"), "   − saved   + yours")
 
     def action_save(self) -> None:
         """Save the typed text."""
@@ -132,7 +132,7 @@ class ConflictScreen(ComparisonScreen):
 
     def _question(self) -> Text:
         return Text.assemble(
-            "Not saved: somebody else changed ", said(self._of, "bold"), " meanwhile."
+            "Not saved: somebody else changed ", line_text(self._of, "bold"), " meanwhile."
         )
 
     def action_take_mine(self) -> None:

@@ -103,7 +103,7 @@ class Descriptions:
         """Record `text` as the edited text: it is on the server, or being saved."""
         self._written[path] = text
 
-    def beside(self, path: str | None, step: int) -> str | None:
+    def neighbour(self, path: str | None, step: int) -> str | None:
         """Return the column some steps away in schema order; None past the ends."""
         if path not in self._order:
             return None

@@ -18,9 +18,9 @@ from textual.widgets import Static
 
 from explorer.errors import Unusable
 from explorer.metadata.urn import Urn
-from explorer.stewardship.drafts import Draft, Drafts, Kept
+from explorer.stewardship.drafts import Draft, Drafts, StoredDraft
 from explorer.tui.actions import bindings
-from explorer.tui.content import join, padded, preview, said
+from explorer.tui.content import join, line_text, padded, preview
 from explorer.tui.screens.editor.descriptions import DescriptionTarget, Key
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.bars import KeyLine
@@ -52,7 +52,7 @@ class DraftsScreen(OverlayScreen[Draft]):
     def __init__(self, session: TerminalSession) -> None:
         super().__init__()
         self._session = session
-        self._kept: list[Kept] = []
+        self._stored: list[StoredDraft] = []
         self._removed: list[Draft] = []
 
     def compose(self) -> ComposeResult:
@@ -101,13 +101,13 @@ class DraftsScreen(OverlayScreen[Draft]):
         """Allow actions on a draft only where there is one."""
         del parameters
         if action in ("open", "remove"):
-            return bool(self._kept)
+            return bool(self._stored)
         return action != "restore" or bool(self._removed)
 
     @property
-    def _current(self) -> Kept | None:
+    def _current(self) -> StoredDraft | None:
         at = self.query_one(Rows).cursor
-        return self._kept[at] if at < len(self._kept) else None
+        return self._stored[at] if at < len(self._stored) else None
 
     @work(exclusive=True, group="drafts")
     async def _read(self) -> None:
@@ -130,19 +130,24 @@ class DraftsScreen(OverlayScreen[Draft]):
     async def _show(self) -> None:
         with self._session.reporting("looking for drafts"):
             drafts = await Drafts.at(self._session)
-            self._kept = await asyncio.to_thread(drafts.all)
+            self._stored = await asyncio.to_thread(drafts.all)
         rows = self.query_one(Rows)
-        count = len(self._kept)
+        count = len(self._stored)
         rows.show(count, self._draw, cursor=rows.cursor, empty="No drafts: everything is saved.")
         words = "1 draft, not saved" if count == 1 else f"{count} drafts, not saved"
         self.query_one("#what", Static).update(Text(words if count else "No drafts", "bold"))
         self.refresh_bindings()
 
     def _draw(self, index: int, width: int) -> tuple[Text, Text]:
-        one = self._kept[index]
+        one = self._stored[index]
         draft = one.draft
-        moment = self._session.times.said(round(one.at.timestamp() * 1000))
-        of = join([said(draft.name or draft.urn, "bold"), said(draft.column or draft.path or "")])
+        moment = self._session.times.format(round(one.at.timestamp() * 1000))
+        of = join(
+            [
+                line_text(draft.name or draft.urn, "bold"),
+                line_text(draft.column or draft.path or ""),
+            ]
+        )
         state = Text("open elsewhere  " if one.open else "", "reverse")
         room = max(width - len(moment) - state.cell_len - 4, 8)
         head = Text.assemble(" ", padded(of, room), " ", state, (moment, "dim"))
@@ -217,7 +222,7 @@ class Save:
     @property
     def title(self) -> str:
         """Return the name of the description for messages."""
-        return said(self.target.title).plain
+        return line_text(self.target.title).plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,13 +231,13 @@ class Failure:
     `theirs` the text that somebody else saved, if that is the reason; with the URN of its `author`
     and its time `at`, if the server reports them.
 
-    `held` is the last known edited text on the server, `base` the one that the writer started from,
-    which a further save replaces.
+    `server_text` is the last known edited text on the server, `base` the one that the writer
+    started from, which a further save replaces.
     """
 
     save: Save
     reason: str
-    held: str
+    server_text: str
     base: str
     theirs: str | None = None
     author: str | None = None
@@ -242,14 +247,14 @@ class Failure:
 @dataclass(slots=True)
 class _PendingSave:
     save: Save
-    kept: "asyncio.Task[None]"
+    draft_written: "asyncio.Task[None]"
     done: "asyncio.Future[Failure | None]"
     is_acknowledged: bool = False
     """The server has the text; what is left to do is to remove its draft."""
 
 
 @dataclass(slots=True)
-class _Held:
+class _ServerText:
     """What is known of a text on the server: the edited text read or acknowledged last, the one
     that the writer started from, and those that were sent without a response."""
 
@@ -262,7 +267,7 @@ class Saves:
     """Writes texts to the server in the background, one at a time.
 
     A save is fixed when it is queued: later keys neither change nor cancel it. Its draft is written
-    before the request and removed when the server has acknowledged the text. `told` is called at
+    before the request and removed when the server has acknowledged the text. `on_done` is called at
     the end of each save, with the failure if it failed.
     """
 
@@ -271,24 +276,24 @@ class Saves:
         session: TerminalSession,
         keeper: DraftKeeper,
         run: "Callable[[WorkType[None]], object]",
-        told: Callable[[Save, Failure | None], None],
+        on_done: Callable[[Save, Failure | None], None],
     ) -> None:
         self._session = session
         self._keeper = keeper
         self._run = run
-        self._told = told
+        self._on_done = on_done
         self._waiting: deque[_PendingSave] = deque()
-        self._held: dict[Key, _Held] = {}
+        self._server_texts: dict[Key, _ServerText] = {}
         self._is_running = False
         self.failed: dict[Key, Failure] = {}
         """The texts that were not saved and not given up since, the oldest first."""
-        self.not_kept: dict[Key, Save] = {}
+        self.without_draft: dict[Key, Save] = {}
         """Those of which no draft could be written either."""
 
     def put(self, save: Save) -> "asyncio.Future[Failure | None]":
         """Queue a save; the future returns its failure, or None."""
         done: asyncio.Future[Failure | None] = asyncio.get_running_loop().create_future()
-        held = self._held.setdefault(save.key, _Held(save.target.edited, save.base))
+        held = self._server_texts.setdefault(save.key, _ServerText(save.target.edited, save.base))
         if self.pending(save.key) is None and save.base not in held.sent:
             held.base = save.base
         self.failed.pop(save.key, None)
@@ -308,7 +313,7 @@ class Saves:
         """Return the edited text from which the pending saves of a text started; None if the server
         has acknowledged all of them."""
         of_key = [one for one in self._waiting if one.save.key == key]
-        return self._held[key].base if of_key and not of_key[-1].is_acknowledged else None
+        return self._server_texts[key].base if of_key and not of_key[-1].is_acknowledged else None
 
     def pending_of(self, urn: Urn) -> list[Save]:
         """Return the pending saves of an entity, in order."""
@@ -322,13 +327,13 @@ class Saves:
     def forget(self, key: Key) -> None:
         """Forget a failed save, because its writer chose another text."""
         self.failed.pop(key, None)
-        self.not_kept.pop(key, None)
+        self.without_draft.pop(key, None)
 
     async def finish(self, seconds: float) -> int:
         """Wait until everything is saved, at most `seconds` once the drafts are written; return the
         number of pending saves."""
         if self._waiting:
-            await asyncio.wait([one.kept for one in self._waiting])
+            await asyncio.wait([one.draft_written for one in self._waiting])
             await asyncio.wait([one.done for one in self._waiting], timeout=seconds)
         return len(self._waiting)
 
@@ -337,16 +342,16 @@ class Saves:
             try:
                 await self._keeper.keep(save.target, save.base, save.text)
             except Unusable:
-                self.not_kept[save.key] = save
+                self.without_draft[save.key] = save
                 raise
-            self.not_kept.pop(save.key, None)
+            self.without_draft.pop(save.key, None)
 
     async def _work(self) -> None:
         try:
             while self._waiting:
                 one = self._waiting[0]
                 # A save does not depend on its draft: where none can be written, that was told.
-                await asyncio.wait([one.kept])
+                await asyncio.wait([one.draft_written])
                 failure = await self._write(one.save)
                 self._note(one.save, failure)
                 if failure is None:
@@ -359,24 +364,24 @@ class Saves:
                 if failure is not None and self.pending(one.save.key) is None:
                     self.failed[one.save.key] = failure
                 one.done.set_result(failure)
-                self._told(one.save, failure)
+                self._on_done(one.save, failure)
         finally:
             self._is_running = False
 
     def _note(self, save: Save, failure: Failure | None) -> None:
         if failure is None:
-            self.not_kept.pop(save.key, None)
-            self._held[save.key] = _Held(save.text, save.text)
+            self.without_draft.pop(save.key, None)
+            self._server_texts[save.key] = _ServerText(save.text, save.text)
         elif failure.theirs is None:
-            self._held[save.key].sent.add(save.text)
+            self._server_texts[save.key].sent.add(save.text)
         else:
-            self._held[save.key].read = failure.theirs
-            self._held[save.key].sent.clear()
+            self._server_texts[save.key].read = failure.theirs
+            self._server_texts[save.key].sent.clear()
 
     async def _write(self, save: Save) -> Failure | None:
         from explorer.client import TextConflict
 
-        held = self._held[save.key]
+        held = self._server_texts[save.key]
         told: list[str] = []
         conflict: TextConflict | None = None
 
@@ -398,7 +403,7 @@ class Saves:
             return Failure(save, told[0], held.read, held.base)
         return None
 
-    async def _describe(self, catalog: "AsyncCatalog", save: Save, held: _Held) -> None:
+    async def _describe(self, catalog: "AsyncCatalog", save: Save, held: _ServerText) -> None:
         """Write a text if the server has the one that it started from, or another one of the same
         writer: an earlier save that was lost, or whose response was."""
         from explorer.client import TextConflict

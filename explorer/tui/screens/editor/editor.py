@@ -19,7 +19,7 @@ from explorer.errors import Misconfigured, Unusable
 from explorer.metadata.urn import Urn
 from explorer.stewardship.drafts import Draft
 from explorer.tui.actions import bindings
-from explorer.tui.content import join, said
+from explorer.tui.content import join, line_text
 from explorer.tui.desktop import edit_outside
 from explorer.tui.key_queue import CLOSING, LEADING, start_worker
 from explorer.tui.screens.columns import column_fact_line, read_measurements
@@ -64,8 +64,8 @@ def editor_heading(
     """A line of at most `width` cells: the names, the `place` among the columns, what is to be said
     of the draft."""
     parts = [
-        said(target.name),
-        said(target.column, "bold"),
+        line_text(target.name),
+        line_text(target.column, "bold"),
         Text(place, "dim"),
         Text(draft, "italic dim"),
     ]
@@ -267,7 +267,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
             gc.enable()
 
     @property
-    def _is_gone(self) -> bool:
+    def _is_closed(self) -> bool:
         """Return whether the screen was closed, or is being removed while the program ends."""
         return self._over or not (
             self.query("#title") and self.query(SuggestionsPane) and self.query(KeyLine)
@@ -309,7 +309,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
             case "draft", _:
                 return self.urn.entity_type == "dataset"
             case "move", (int(step),):
-                return self._subject.beside(path, step) is not None
+                return self._subject.neighbour(path, step) is not None
             case "take", (int(number),):
                 is_offered = (
                     self.is_mounted and self.query_one(SuggestionsPane).offer(number) is not None
@@ -334,7 +334,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
             return
         target = self._target
         left_out = self._save() is None and not self._area.text.strip()
-        skipped = f"{said(target.title).plain} still has no description." if left_out else ""
+        skipped = f"{line_text(target.title).plain} still has no description." if left_out else ""
         following = self._following
         if following is not None:
             self._turn_to(following, skipped)
@@ -372,7 +372,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         entity: Entity | None = None
         with self._session.reporting(f"reading {urn.name}"):
             entity = await self._read_ahead(urn)
-        if self._is_gone:
+        if self._is_closed:
             return
         if entity is None:
             # What was pressed since was meant for the other text.
@@ -403,7 +403,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
 
     def action_move(self, step: int) -> None:
         """Go some columns further; the typed text stays as a draft."""
-        path = self._subject.beside(self._target.path, step)
+        path = self._subject.neighbour(self._target.path, step)
         if path is not None:
             self._area.hold()
             self._move(path)
@@ -423,7 +423,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         buffer.target, buffer.start, buffer.base = fresh.target, fresh.start, fresh.base
         buffer.note, buffer.is_unseen = "", False
         self._area.replace_all(buffer.start)
-        self._tell()
+        self._show_status()
 
     def action_take(self, number: int) -> None:
         """Use a text from the list below; undo reverts it. While texts are still being read, keys
@@ -484,7 +484,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
             self._begin(self._subject.undocumented_after(None))
         elif self._is_looking:
             self._wants_next = True
-            self._tell_done()
+            self._show_done()
         else:
             self._leave()
 
@@ -511,12 +511,12 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         await asyncio.sleep(pause_seconds)
         self._burst_seconds = 0.0
         buffer = self._buffer
-        if self._is_gone or not self._opened.is_set():
+        if self._is_closed or not self._opened.is_set():
             return
         with self._session.reporting("keeping the draft"):
             await self._keep()
-            if buffer is self._buffer and not self._is_gone:
-                self._tell("draft saved" if self._is_typed else "")
+            if buffer is self._buffer and not self._is_closed:
+                self._show_status("draft saved" if self._is_typed else "")
         with self._session.reporting("rendering the preview"):
             await self._show_preview()
 
@@ -524,15 +524,15 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         """Render the text beside it: not before it was painted itself, for a thread that renders
         a long one takes turns with the thread that paints."""
         await self._shown.wait()
-        if not self._is_gone:
+        if not self._is_closed:
             await self.query_one(Preview).show_text(self._area.text)
-        if not self._is_gone:
+        if not self._is_closed:
             self._show_place()
 
     def _begin(self, path: str | None, message: str = "") -> None:
         """Turn to another text at once. What is pressed from here on is for that one, and waits
         until its draft is found, if there is one."""
-        if self._is_gone:
+        if self._is_closed:
             return
         area = self._area
         self._buffer = self._fresh(path)
@@ -546,7 +546,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         area.open_text(self._buffer.start)
         self.set_focus(area)
         self.query_one(SuggestionsPane).show_target(self._target)
-        self._tell()
+        self._show_status()
         if message:
             self._say(message)
         self._open_draft(self._buffer)
@@ -564,7 +564,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         draft = None
         with self._session.reporting("looking for a draft"):
             draft = await self._keeper.read(target)
-        if buffer is not self._buffer or self._is_gone:
+        if buffer is not self._buffer or self._is_closed:
             return
         failure = self._saves.failed.get(target.key)
         if draft is None and failure is not None:
@@ -580,7 +580,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
             # It was saved, but the answer came when nobody listened any more.
             with self._session.reporting("removing the draft"):
                 await self._keeper.drop(target, draft.text)
-            if buffer is not self._buffer or self._is_gone:
+            if buffer is not self._buffer or self._is_closed:
                 return
         ends = area.exact.line_ends()
         kept = f"It has {ends}, kept as they are." if ends else ""
@@ -590,7 +590,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         if failure is not None and failure.theirs is not None:
             beside.add_theirs(failure.theirs, self._by(failure))
         self._opened.set()
-        self._tell()
+        self._show_status()
         self.refresh_bindings()
         self._unpainted.close()
         self._go_on()
@@ -601,7 +601,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         self._hurry.clear()
         path = buffer.target.path
         await self._opened.wait()
-        if buffer is self._buffer and not self._is_gone:
+        if buffer is self._buffer and not self._is_closed:
             await self._show_preview()
         if path is None:
             return
@@ -611,11 +611,11 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
             with self._session.reporting("looking for other texts"):
                 catalog = await self._session.catalog()
                 found = await suggestions(catalog, self._subject.entity, path)
-                if buffer is self._buffer and not self._is_gone:
+                if buffer is self._buffer and not self._is_closed:
                     self.query_one(SuggestionsPane).add(found)
         finally:
             buffer.is_asking = False
-        if buffer is self._buffer and not self._is_gone:
+        if buffer is self._buffer and not self._is_closed:
             if buffer.target.key in self._drafted:
                 self._offer_drafted()
             self.refresh_bindings()
@@ -627,7 +627,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         writer is by then."""
         from explorer.stewardship.drafting import chosen_command, drafting_requests
 
-        title = said(subject.target(key[1]).title).plain
+        title = line_text(subject.target(key[1]).title).plain
         self._drafting.add(key)
         requests = []
         try:
@@ -640,12 +640,12 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
             for request in requests:
                 self._drafted[key] = await command.suggest(request)
         except Misconfigured as error:
-            if not self._is_gone:
+            if not self._is_closed:
                 self._say(sentence_of(error), error=True)
             return
         finally:
             self._drafting.discard(key)
-        if self._is_gone or not requests:
+        if self._is_closed or not requests:
             return
         if key == self._target.key and self._opened.is_set():
             self._offer_drafted()
@@ -671,9 +671,9 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         with self._session.reporting("reading the use of the columns", lambda _: True):
             catalog = await self._session.catalog()
             measured, _ = await read_measurements(catalog, subject.entity, schema)
-            if subject is self._subject and not self._is_gone:
+            if subject is self._subject and not self._is_closed:
                 self._measured = measured
-                self._tell()
+                self._show_status()
 
     def _take_wanted(self) -> None:
         """Take the text that was asked for before it was found."""
@@ -725,12 +725,12 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         self._subject.wrote(buffer.target.path, text)
         buffer.start = buffer.base = text
         buffer.note = ""
-        self._tell()
+        self._show_status()
         return done
 
     @work(exclusive=True, group="leave", name=CLOSING)
     async def _leave_when_saved(self, done: "asyncio.Future[Failure | None] | None") -> None:
-        buffer, title = self._buffer, said(self._target.title).plain
+        buffer, title = self._buffer, line_text(self._target.title).plain
         if done is not None:
             self._say(f"saving {title} …")
             # Whoever is told to wait no more leaves the save alone.
@@ -754,8 +754,8 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
             # What was pressed since was meant for the other text.
             area.drop_held()
             self._go_on()
-        elif not self._is_gone:
-            title = said(buffer.target.title).plain
+        elif not self._is_closed:
+            title = line_text(buffer.target.title).plain
             kept = f"Not saved: what you typed for {title} is kept as a draft."
             self._begin(path, kept if self._is_typed else "")
 
@@ -771,7 +771,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
 
     @work(exclusive=True, group="leave", name=LEADING)
     async def _leave(self) -> None:
-        title = said(self._target.title).plain
+        title = line_text(self._target.title).plain
         if await self.keep_draft():
             self._leave_with(
                 f"Not saved; what you typed for {title} is kept as a draft; F4 lists it."
@@ -802,7 +802,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         self.remove_class("-looking")
         self.set_focus(self.query_one(AllDone))
         self._next, self._is_looking, self._wants_next = None, self._queue is None, False
-        self._tell()
+        self._show_status()
         if self._queue is None:
             self._look_for_next(self.urn)
         self.refresh_bindings()
@@ -813,17 +813,17 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         with self._session.reporting("looking for the next table"):
             found = await self._find_next(urn)
         self._is_looking = False
-        if not self._is_done or self._is_gone:
+        if not self._is_done or self._is_closed:
             return
         self._next = found
         if self._wants_next:
             self._go_to_next()
         else:
-            self._tell_done()
+            self._show_done()
 
-    def told(self, save: Save, failure: Failure | None) -> None:
+    def show_save_result(self, save: Save, failure: Failure | None) -> None:
         """Show how a save ended."""
-        if self._is_gone:
+        if self._is_closed:
             return
         if save.target.urn == self.urn and self._saves.pending(save.key) is None:
             self._correct(save, failure)
@@ -831,14 +831,14 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
             self._say(f"Saved {save.title}.")
         else:
             self._say(f"Not saved: {save.title}. {_reason(failure)}", error=True)
-        self._tell()
+        self._show_status()
         self.refresh_bindings()
 
     def _correct(self, save: Save, failure: Failure | None) -> None:
         """Have the text of a save that failed count as not saved."""
         if failure is None:
             return
-        self._subject.wrote(save.target.path, failure.held)
+        self._subject.wrote(save.target.path, failure.server_text)
         buffer = self._buffer
         if buffer.target.key != save.key:
             return
@@ -912,16 +912,16 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
     def _by(self, failure: Failure) -> str:
         """Who saved what stands in the way of a save, and when, as far as is known."""
         known = failure.author is not None and Urn.label(failure.author) != _NOBODY
-        author = said(Urn.label(failure.author or "")).plain if known else "somebody else"
+        author = line_text(Urn.label(failure.author or "")).plain if known else "somebody else"
         if failure.at is None:
             return author if known else ""
         millis = int(failure.at.timestamp() * 1000)
-        return f"{author} · {self._session.times.said(millis)}"
+        return f"{author} · {self._session.times.format(millis)}"
 
     def _say(self, message: str, error: bool = False) -> None:
         self.query_one(KeyLine).say(message, error=error)
 
-    def _tell(self, draft: str = "") -> None:
+    def _show_status(self, draft: str = "") -> None:
         """Say above the text what it is of, and how it and what was saved before stand."""
         place = self._subject.place(self._target.path)
         if self._queue is not None:
@@ -935,9 +935,9 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         facts = self._facts(width)
         self._put("#title", Text("\n").join([title, *facts]))
         self.query_one("#failed").display = bool(self._saves.failed)
-        self._put("#failed", self._told_failed())
+        self._put("#failed", self._failures_text())
         if self._is_done:
-            self._tell_done()
+            self._show_done()
 
     def _put(self, selector: str, text: Text) -> None:
         """Show a text above the one that is edited, and lay nothing out anew where it is there."""
@@ -957,18 +957,18 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         facts.truncate(max(width, 1), overflow="ellipsis")
         return [facts]
 
-    def _told_failed(self) -> Text:
+    def _failures_text(self) -> Text:
         failures = self._saves.failed.values()
         parts = [f"{one.save.title} ({_reason(one)})" for one in failures]
         where = "^g goes there" if self._failed_paths else "F4 lists them after you leave"
-        return said(f"Not saved, kept as drafts; {where}: {'; '.join(parts)}" if parts else "")
+        return line_text(f"Not saved, kept as drafts; {where}: {'; '.join(parts)}" if parts else "")
 
-    def _tell_done(self) -> None:
+    def _show_done(self) -> None:
         if self._queue is not None:
             self.query_one(AllDone).update(self._queue_end())
             return
         missing = self._left_out
-        name = said(self._subject.entity.name, "bold")
+        name = line_text(self._subject.entity.name, "bold")
         if self._failed_paths:
             text = Text.assemble("Not every description of ", name, " was saved; ")
             text.append("^g", "bold").append(" goes to the first that was not.")
@@ -984,7 +984,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
             count = len(self._next.undocumented)
             columns = "1 column" if count == 1 else f"{count:,} columns"
             text.append("⏎", "bold").append("  next table: ")
-            text.append_text(said(self._next.entity.name, "bold"))
+            text.append_text(line_text(self._next.entity.name, "bold"))
             text.append(f", {columns} without a description")
         elif self._is_looking:
             text.append("⏎", "bold").append("  next table: looking for one …")

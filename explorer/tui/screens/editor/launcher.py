@@ -58,7 +58,10 @@ class EditorLauncher:
         self._drafts_changed = drafts_changed
         self._keeper = DraftKeeper(session)
         self._saves = Saves(
-            session, self._keeper, lambda work: app.run_worker(work, group="saves"), self._told
+            session,
+            self._keeper,
+            lambda work: app.run_worker(work, group="saves"),
+            self._show_save_result,
         )
         self._saved: list[Save] = []
         self._is_warned = False
@@ -161,7 +164,7 @@ class EditorLauncher:
             if not await screen.keep_draft():
                 return False
         await self._saves.finish(seconds)
-        lost = [save.title for save in self._saves.not_kept.values()]
+        lost = [save.title for save in self._saves.without_draft.values()]
         if lost and not self._is_warned:
             self._is_warned = True
             self._session.say(
@@ -181,7 +184,7 @@ class EditorLauncher:
     def _editors(self) -> list[EditorScreen]:
         return [one for one in self._app.screen_stack if isinstance(one, EditorScreen)]
 
-    def _told(self, save: Save, failure: Failure | None) -> None:
+    def _show_save_result(self, save: Save, failure: Failure | None) -> None:
         """Report the end of a save on the current screen."""
         if failure is None:
             self._saved.append(save)
@@ -190,7 +193,7 @@ class EditorLauncher:
                 self._queue_changed()
         editors = self._editors
         for screen in editors:
-            screen.told(save, failure)
+            screen.show_save_result(save, failure)
         if editors:
             return
         if failure is None:

@@ -16,7 +16,7 @@ from textual.widgets import Input, Label, Static
 from explorer.client.journal import one_save
 from explorer.errors import Conflict, NotFound
 from explorer.tui.actions import bindings
-from explorer.tui.content import join, said
+from explorer.tui.content import join, line_text
 from explorer.tui.desktop import browse_to, is_web
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.bars import KeyLine
@@ -188,17 +188,17 @@ class LinksScreen(OverlayScreen[bool]):
         if link is None:
             return
         if is_web(link.url) and await browse_to(link.url):
-            self._say(f"Opened {said(link.url).plain}")
+            self._say(f"Opened {line_text(link.url).plain}")
         else:
             self.app.copy_to_clipboard(link.url)
-            self._say(f"Copied {said(link.url).plain}")
+            self._say(f"Copied {line_text(link.url).plain}")
 
     def action_add(self) -> None:
         """Add a link."""
 
         def written(new: LinkInput | None) -> None:
             if new is not None:
-                self._write(self._add(new), f"Added {said(new.label or new.url).plain}.")
+                self._write(self._add(new), f"Added {line_text(new.label or new.url).plain}.")
 
         self.app.push_screen(LinkForm("A new link"), written)
 
@@ -211,7 +211,9 @@ class LinksScreen(OverlayScreen[bool]):
 
         def written(new: LinkInput | None) -> None:
             if new is not None and new != old:
-                self._write(self._replace(old, new), f"Changed {said(new.label or new.url).plain}.")
+                self._write(
+                    self._replace(old, new), f"Changed {line_text(new.label or new.url).plain}."
+                )
 
         self.app.push_screen(LinkForm("Change the link", old), written)
 
@@ -220,14 +222,14 @@ class LinksScreen(OverlayScreen[bool]):
         link = self._current
         if link is not None:
             old = LinkInput(link.url, link.description)
-            told = f"Removed {said(f'{old.label} {old.url}').plain}; ^z restores it."
+            told = f"Removed {line_text(f'{old.label} {old.url}').plain}; ^z restores it."
             self._write(self._remove(old), told)
 
     def action_restore(self) -> None:
         """Restore the last removed link."""
         if self._removed:
             old = self._removed[-1]
-            self._write(self._restore(old), f"Restored {said(old.label or old.url).plain}.")
+            self._write(self._restore(old), f"Restored {line_text(old.label or old.url).plain}.")
 
     def action_leave(self) -> None:
         """Close."""
@@ -304,7 +306,7 @@ class LinksScreen(OverlayScreen[bool]):
         rows = self.query_one(Rows)
         rows.show(len(self._links), self._draw, cursor=rows.cursor, empty="No links yet.")
         count = "1 link" if len(self._links) == 1 else f"{len(self._links)} links"
-        parts = [said(self._name, "bold"), Text(count)]
+        parts = [line_text(self._name, "bold"), Text(count)]
         if self._session.read_only:
             parts.append(Text("read-only: nothing can be changed", "bold reverse"))
         self.query_one("#what", Static).update(join(parts))
@@ -313,9 +315,9 @@ class LinksScreen(OverlayScreen[bool]):
     def _draw(self, index: int, width: int) -> tuple[Text, Text]:
         del width
         link = self._links[index]
-        by = said(author_of(link.create_stamp, self._session.names), "dim")
-        head = join([said(link.description, "bold", missing="unnamed"), by])
-        return Text(" ").append_text(head), Text("   ").append_text(said(link.url))
+        by = line_text(author_of(link.create_stamp, self._session.names), "dim")
+        head = join([line_text(link.description, "bold", missing="unnamed"), by])
+        return Text(" ").append_text(head), Text("   ").append_text(line_text(link.url))
 
     def say(self, message: str, *, error: bool = False) -> None:
         """Show one sentence in place of the keys."""

@@ -15,7 +15,7 @@ from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Criterion, Filter
 from explorer.tui.actions import actions_of
-from explorer.tui.content import markdown, padded, preview, rendered_lines, said
+from explorer.tui.content import line_text, markdown, padded, preview, rendered_lines
 from explorer.tui.key_queue import start_worker
 from explorer.tui.screens.editor.descriptions import DescriptionTarget
 from explorer.tui.widgets.rows import TextRows
@@ -272,7 +272,7 @@ class SuggestionsPane(Widget):
                 lines.append(Text("no ingested description", "dim italic"))
                 continue
             key = self._key_of(number)
-            origin = padded(said(one.origin, "dim"), min(max(width // 3, 12), 36))
+            origin = padded(line_text(one.origin, "dim"), min(max(width // 3, 12), 36))
             text = preview(one.text, missing="no description")
             lines.append(padded(Text.assemble((f"{key} ", "bold"), origin, " ", text), width))
         return Text("\n").join(lines)

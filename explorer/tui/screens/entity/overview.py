@@ -17,7 +17,7 @@ from explorer.client.records import Health
 from explorer.metadata.names import singular
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
-from explorer.tui.content import Times, block, join, markdown, rendered_lines, said
+from explorer.tui.content import Times, block, join, line_text, markdown, rendered_lines
 from explorer.tui.screens.entity.relations import page_of_urn
 from explorer.tui.screens.entity.tabs import Tab
 from explorer.tui.session import TerminalSession
@@ -61,12 +61,12 @@ class PageLine:
 @dataclass(frozen=True, slots=True)
 class PageLayout:
     """The layout of lines: `width` in cells, entities by their `names`, at most `limit` characters
-    of a text; with `whole`, long texts are shown completely, as Markdown source."""
+    of a text; with `in_full`, long texts are shown completely, as Markdown source."""
 
     width: int
     names: Mapping[Urn, str]
     times: Times
-    whole: bool = False
+    in_full: bool = False
     limit: int = RENDERED
 
 
@@ -80,7 +80,7 @@ def lay_out(parts: Sequence[Part], layout: PageLayout) -> list[PageLine]:
             case Title(words, remark):
                 heading = Text.assemble(" " * _LEFT, (words, "bold"))
                 if remark:
-                    heading.append("  ").append_text(said(remark, "dim"))
+                    heading.append("  ").append_text(line_text(remark, "dim"))
                 if lines:
                     lines.append(PageLine(Text()))
                 lines.append(PageLine(heading))
@@ -104,7 +104,7 @@ def lay_out(parts: Sequence[Part], layout: PageLayout) -> list[PageLine]:
 
 
 def _facts(facts: Sequence[Fact], layout: PageLayout) -> Iterator[PageLine]:
-    labels = [said(fact.label) for fact in facts]
+    labels = [line_text(fact.label) for fact in facts]
     most = min(_LABEL_MOST, max((layout.width - _LEFT) * 2 // 5, 8))
     wide = min(max((label.cell_len for label in labels), default=0), most)
     indent = wide + 2 if wide else 0
@@ -124,24 +124,24 @@ def _facts(facts: Sequence[Fact], layout: PageLayout) -> Iterator[PageLine]:
 def _value(value: Value, layout: PageLayout, room: int) -> Iterator[PageLine]:
     match value:
         case Plain(text, style):
-            yield from _wrapped(said(text).plain, style, room)
+            yield from _wrapped(line_text(text).plain, style, room)
         case Moment(millis):
-            yield PageLine(Text(layout.times.said(millis)))
+            yield PageLine(Text(layout.times.format(millis)))
         case Stamped(millis, actor, remark):
             yield PageLine(_stamped(value, layout), actor)
         case Mention(urn, remark):
             parts = [
                 _name(urn, layout),
-                said(remark, "dim"),
-                Text("" if _tells_kind(urn) else singular(urn.entity_type), "dim"),
-                said(urn.platform if urn.entity_type == "dataset" else "", "dim"),
+                line_text(remark, "dim"),
+                Text("" if _facts_include_type(urn) else singular(urn.entity_type), "dim"),
+                line_text(urn.platform if urn.entity_type == "dataset" else "", "dim"),
             ]
             yield PageLine(_short(join(parts), room), urn)
         case Web(url, label, added):
             if label:
-                yield PageLine(_short(Text.assemble("↗ ", said(label)), room), url)
+                yield PageLine(_short(Text.assemble("↗ ", line_text(label)), room), url)
             mark = "" if label else "↗ "
-            for one in wrapped_parts(said(url).plain, room - len(mark)):
+            for one in wrapped_parts(line_text(url).plain, room - len(mark)):
                 yield PageLine(Text(f"{mark}{one}", "dim" if label else ""), url)
                 mark = " " * len(mark)
             if added is not None:
@@ -150,18 +150,18 @@ def _value(value: Value, layout: PageLayout, room: int) -> Iterator[PageLine]:
 
 
 def _stamped(stamp: Stamped, layout: PageLayout) -> Text:
-    text = Text(layout.times.said(stamp.millis))
+    text = Text(layout.times.format(stamp.millis))
     if stamp.actor is not None:
         text.append(" by ", "dim").append_text(_name(stamp.actor, layout))
-    return join([text, said(stamp.remark, "dim")])
+    return join([text, line_text(stamp.remark, "dim")])
 
 
 def _name(urn: Urn, layout: PageLayout) -> Text:
     name = layout.names.get(urn)
-    return said(name or urn.name, "underline", missing=str(urn))
+    return line_text(name or urn.name, "underline", missing=str(urn))
 
 
-def _tells_kind(urn: Urn) -> bool:
+def _facts_include_type(urn: Urn) -> bool:
     """Return whether the facts on an entity include its type."""
     return urn.entity_type in ("corpuser", "tag", "glossaryTerm", "domain", "dataPlatform")
 
@@ -178,7 +178,7 @@ def _wrapped(text: str, style: str, room: int) -> Iterator[PageLine]:
 
 def _prose(part: Prose, layout: PageLayout) -> Iterator[PageLine]:
     width = max(layout.width - _LEFT - 1, 8)
-    if layout.whole and len(part.text) > RENDERED:
+    if layout.in_full and len(part.text) > RENDERED:
         for line in block(part.text, _WHOLE).splitlines():
             yield from _indented(_wrapped(line, "", width))
         return
@@ -205,9 +205,9 @@ def _rendered_prose(text: str, missing: str, width: int) -> Sequence[Text]:
 
 def _code(part: Code, layout: PageLayout) -> Iterator[PageLine]:
     width = max(layout.width - _LEFT - 3, 8)
-    limit = _WHOLE if layout.whole else RENDERED
+    limit = _WHOLE if layout.in_full else RENDERED
     clean = block(part.text, limit)
-    if layout.whole and len(part.text) > RENDERED:
+    if layout.in_full and len(part.text) > RENDERED:
         coloured = Text(clean)
     else:
         # Colours are worth their import only once there is some code.
@@ -268,14 +268,14 @@ class OverviewTab(Rows, Tab):
         self._lines: Sequence[PageLine] = ()
         self._laid_for = 0
         self._laid_of: Entity | None = None
-        self._whole = False
+        self._in_full = False
         self._health: Health | None = None
 
     def clear(self) -> None:
         """Show nothing, until there is an entity."""
         self._entity, self._parts, self._lines, self._names = None, (), (), {}
         self._health = None
-        self._whole = False
+        self._in_full = False
         self.show(0, self._draw_line, empty=_READING)
 
     def show_entity(self, entity: "Entity", *, keep: bool) -> None:
@@ -332,7 +332,7 @@ class OverviewTab(Rows, Tab):
 
     def action_whole(self) -> None:
         """Switch between long texts in full, as source, and rendered texts that are cut."""
-        self._whole = not self._whole
+        self._in_full = not self._in_full
         self._lay_out()
 
     def action_next_mention(self) -> None:
@@ -372,9 +372,9 @@ class OverviewTab(Rows, Tab):
             self._laid_of = None
             return
         self._laid_for, self._laid_of = self.size.width, entity
-        layout = PageLayout(width, self._names, self._session.times, self._whole)
+        layout = PageLayout(width, self._names, self._session.times, self._in_full)
         with self._session.reporting(f"rendering the overview of {entity.urn.name}"):
-            if not self._lines and not self._whole:
+            if not self._lines and not self._in_full:
                 # Of a page that is new, what fits on the screen is there before the rest is made.
                 first = replace(layout, limit=min(width * self.size.height, RENDERED))
                 await self._show_layout(entity, first)
@@ -385,7 +385,7 @@ class OverviewTab(Rows, Tab):
             await self._show_layout(entity, layout)
 
     async def _show_layout(self, entity: "Entity", layout: PageLayout) -> None:
-        self._parts, lines = await asyncio.to_thread(_told, entity, self._health, layout)
+        self._parts, lines = await asyncio.to_thread(_lay_out_entity, entity, self._health, layout)
         if entity is self._entity:
             cursor = _same_place(self._lines, self.cursor, lines)
             self._lines = lines
@@ -400,7 +400,7 @@ def _is_longer(part: Part, limit: int) -> bool:
     return isinstance(part, Prose | Code) and len(part.text) > limit
 
 
-def _told(
+def _lay_out_entity(
     entity: "Entity", health: Health | None, layout: PageLayout
 ) -> tuple[Sequence[Part], Sequence[PageLine]]:
     parts = [*(health_parts(health) if health else ()), *entity_parts(entity, _RAW_HINT)]

@@ -21,7 +21,7 @@ from explorer.errors import CatalogError, ServerFault
 from explorer.metadata.names import singular
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
-from explorer.tui.content import Times, join, said
+from explorer.tui.content import Times, join, line_text
 from explorer.tui.desktop import Browser
 from explorer.tui.key_queue import LEADING, import_first, start_worker
 from explorer.tui.screens.columns import ColumnsView
@@ -37,7 +37,7 @@ from explorer.tui.screens.entity.tabs import (
     Tab,
     titles,
 )
-from explorer.tui.screens.labels.choice import BulkLabelsAsked, LabelAsked, LabelKind
+from explorer.tui.screens.labels.choice import BulkLabelsRequested, LabelKind, LabelsRequested
 from explorer.tui.session import Changes, TerminalSession, change_sentence
 from explorer.tui.widgets.bars import KeyLine
 from explorer.tui.widgets.rows import SizeAware
@@ -102,7 +102,7 @@ def head_text(
     if state.plain:
         told.append(_cut(state, width))
     labels = _labels(entity, names)
-    if len(labels) > 1 and lines - len(told) > 1 and _whole(labels).cell_len > width:
+    if len(labels) > 1 and lines - len(told) > 1 and _format_all_labels(labels).cell_len > width:
         told += [_fitted(labels[:1], width), _fitted(labels[1:], width)]
     elif labels:
         told.append(_fitted(labels, width))
@@ -120,13 +120,13 @@ def head_mentions(entity: "Entity") -> list[Urn]:
 def _first(entity: "Entity", width: int) -> Text:
     """Return name, type, platform, full name and path; the least informative are left out first."""
     instance = _instance(entity)
-    platform = said(entity.platform or "", "bold")
+    platform = line_text(entity.platform or "", "bold")
     if instance is not None:
-        platform.append(" ").append_text(said(instance.parts[-1] if instance.parts else ""))
-    name = said(entity.name, "bold")
-    facts = [said(_kind(entity)), platform, said(entity.urn.origin or "")]
+        platform.append(" ").append_text(line_text(instance.parts[-1] if instance.parts else ""))
+    name = line_text(entity.name, "bold")
+    facts = [line_text(_kind(entity)), platform, line_text(entity.urn.origin or "")]
     room = width - name.cell_len - len(_GAP)
-    full = said(_full_name(entity), "dim")
+    full = line_text(_full_name(entity), "dim")
     shown = join([*facts, full])
     if not full.plain or shown.cell_len > room:
         shown = join(facts)
@@ -143,7 +143,7 @@ def _wrong(health: "Health", times: Times) -> Text:
     longest += [(one.title, one.since) for one in health.incidents[:1]]
     for what, at in longest:
         since = f" since {times.day_of(at)}" if at else ""
-        told.append(" ").append_text(said(what)).append(since, "dim")
+        told.append(" ").append_text(line_text(what)).append(since, "dim")
     return told
 
 
@@ -161,11 +161,11 @@ def _one_line(entity: "Entity", width: int, health: "Health | None") -> Text:
     if health is not None and health.incidents:
         marks.append("INCIDENT")
     state = Text(" ".join(marks), "bold reverse")
-    name = said(entity.name, "bold")
+    name = line_text(entity.name, "bold")
     if marks:
         name.truncate(max(width - state.cell_len - 1, 8), overflow="ellipsis")
         state.append(" ", "not reverse")
-    facts = join([said(_kind(entity)), said(entity.platform or "")])
+    facts = join([line_text(_kind(entity)), line_text(entity.platform or "")])
     return _cut(state.append_text(name).append("  ").append_text(facts), width)
 
 
@@ -189,7 +189,7 @@ def _state(entity: "Entity", names: _Names, times: Times, *, named: bool) -> Tex
                 " instead", "not reverse"
             )
             text.append(" ·", "not reverse")
-        parts.append(text.append(" ").append_text(said(note)))
+        parts.append(text.append(" ").append_text(line_text(note)))
     return Text(" ").join(parts)
 
 
@@ -204,7 +204,7 @@ def _day(entity: "Entity", times: Times) -> str:
 
 def _named(urn: Urn, names: _Names) -> Text:
     known = names.get(urn)
-    return said(known.name if known else urn.name, "bold", missing=str(urn))
+    return line_text(known.name if known else urn.name, "bold", missing=str(urn))
 
 
 def _replacement(entity: "Entity") -> Urn | None:
@@ -219,7 +219,9 @@ def _labels(entity: "Entity", names: _Names) -> list[_Label]:
 
     def name(urn: Urn, kind: str = "") -> _Name:
         told = _named(urn, names)
-        return told, Text.assemble(" " if kind else "", said(f"({kind})" if kind else "", "dim"))
+        return told, Text.assemble(
+            " " if kind else "", line_text(f"({kind})" if kind else "", "dim")
+        )
 
     owners = [name(urn, kind) for urn, kind in _owners(entity)]
     labels: list[_Label] = [("owner", owners)] if owners else []
@@ -228,33 +230,33 @@ def _labels(entity: "Entity", names: _Names) -> list[_Label]:
     return [*labels, *((word, [name(urn) for urn in urns]) for word, urns in _standing(entity))]
 
 
-def _whole(labels: Sequence[_Label]) -> Text:
-    return _told(labels, [len(names) for _, names in labels])
+def _format_all_labels(labels: Sequence[_Label]) -> Text:
+    return _format_labels(labels, [len(names) for _, names in labels])
 
 
 def _fitted(labels: Sequence[_Label], width: int) -> Text:
     """Return the labels in one line: long lists end with the number left out, and roles are dropped
     before names."""
     shown = [len(names) for _, names in labels]
-    text = _told(labels, shown)
-    least = _told(labels, [1] * len(shown))
+    text = _format_labels(labels, shown)
+    least = _format_labels(labels, [1] * len(shown))
     if least.cell_len > width:
         labels = [(word, [(name, Text()) for name, _ in names]) for word, names in labels]
     while text.cell_len > width and max(shown) > 1:
         longest = max(range(len(shown)), key=lambda at: (shown[at], at))
         shown[longest] -= 1
-        text = _told(labels, shown)
+        text = _format_labels(labels, shown)
     while text.cell_len > width and len(labels) > 1:
         # A label with none of its names, from the last on.
         if not any(shown[1:]):
             break
         at = max(at for at, count in enumerate(shown) if count)
         shown[at] = 0
-        text = _told(labels, shown)
+        text = _format_labels(labels, shown)
     return _cut(text, width)
 
 
-def _told(labels: Sequence[_Label], shown: Sequence[int]) -> Text:
+def _format_labels(labels: Sequence[_Label], shown: Sequence[int]) -> Text:
     parts = []
     for (word, names), count in zip(labels, shown, strict=True):
         told = [Text.assemble(name, kind) for name, kind in names[:count]]
@@ -319,7 +321,7 @@ def _path(entity: "Entity", room: int) -> Text:
     if not paths:
         return Text()
     more = f" +{len(paths) - 1:,}" if len(paths) > 1 else ""
-    path = said(paths[0].strip("/").replace("/", " / "))
+    path = line_text(paths[0].strip("/").replace("/", " / "))
     room -= len(more)
     if path.cell_len > room:
         steps = path.plain.split(" / ")
@@ -421,7 +423,7 @@ class EntityView(Vertical, SizeAware):
         self._column_wanted: str | None = None
         self._read_tabs: set[str] = set()
         self._failed: dict[str, str] = {}
-        self._drafts_told = 0
+        self._shown_drafts = 0
         self._web = Browser(session, self._copy)
         self.relations = RelationsView(session)
         self.columns = ColumnsView(session)
@@ -472,14 +474,14 @@ class EntityView(Vertical, SizeAware):
         entity = self._entity
         self._label(lambda labelling: labelling.label(kind, entity))
 
-    @on(LabelAsked)
-    def _label_column(self, event: LabelAsked) -> None:
+    @on(LabelsRequested)
+    def _label_column(self, event: LabelsRequested) -> None:
         event.stop()
         entity, path, paths = self._entity, self.column_path(), self.columns.marked
         if entity is not None and paths:
             keys = tuple((str(entity.urn), one) for one in paths)
             words = "1 marked column" if len(paths) == 1 else f"{len(paths):,} marked columns"
-            self.post_message(BulkLabelsAsked(event.kind, keys, f"{words} of {entity.name}"))
+            self.post_message(BulkLabelsRequested(event.kind, keys, f"{words} of {entity.name}"))
             return
         self._label(lambda labelling: labelling.label(event.kind, entity, path))
 
@@ -541,13 +543,15 @@ class EntityView(Vertical, SizeAware):
         """Show an entity."""
         self._wanted = urn
         self._entity = self._health = self._column_wanted = None
-        self.query_one("#who", Static).update(said(urn.name, "bold").append("   reading …", "dim"))
+        self.query_one("#who", Static).update(
+            line_text(urn.name, "bold").append("   reading …", "dim")
+        )
         self.query_one("#tabs", Static).update("")
         self.query_one(OverviewTab).clear()
         self._failed.clear()
         self._draw_failed()
-        self._read_anew(urn)
-        self.set_timer(_SOON_SECONDS, partial(self._say_reading, urn))
+        self._open_entity(urn)
+        self.set_timer(_SOON_SECONDS, partial(self._show_reading, urn))
 
     def go_to(self, tab: str, column: str | None) -> None:
         """Show a tab, and under Columns a column by its path, once the entity is read."""
@@ -566,11 +570,11 @@ class EntityView(Vertical, SizeAware):
         if self._wanted is None:
             return
         if self._entity is None:
-            self._read_anew(self._wanted)
+            self._open_entity(self._wanted)
         else:
             self._read(self._wanted, keep=True)
 
-    def _say_reading(self, urn: Urn) -> None:
+    def _show_reading(self, urn: Urn) -> None:
         """Show that a slow entity is being read, in place of the previous one."""
         if self._entity is None and self._wanted == urn and not self._failed:
             had_keys = self.has_focus_within
@@ -581,11 +585,11 @@ class EntityView(Vertical, SizeAware):
     def fail(self, name: str, sentence: str) -> bool:
         """Show in place of a tab, or without a name of the page, why it was not read; return
         whether that is visible."""
-        if not self._is_whole:
+        if not self._is_mounted_completely:
             return False
         self._failed[name] = sentence
         if self._entity is None and self._wanted is not None:
-            self.query_one("#who", Static).update(said(self._wanted.name, "bold"))
+            self.query_one("#who", Static).update(line_text(self._wanted.name, "bold"))
         self._draw_failed()
         return self.display and name in ("", self._current.NAME)
 
@@ -596,7 +600,7 @@ class EntityView(Vertical, SizeAware):
         self.query_one(ContentSwitcher).display = is_shown
         panel = self.query_one("#failed", Static)
         panel.display = bool(change_sentence)
-        panel.update(said(change_sentence))
+        panel.update(line_text(change_sentence))
 
     def table(self) -> "Table | None":
         """Return the table of the tab."""
@@ -605,7 +609,7 @@ class EntityView(Vertical, SizeAware):
     def show_drafts(self) -> None:
         """Mark what has drafts."""
         self.columns.show_drafts()
-        if self._drafts() != self._drafts_told:
+        if self._drafts() != self._shown_drafts:
             self._draw_who()
 
     def _drafts(self) -> int:
@@ -625,7 +629,7 @@ class EntityView(Vertical, SizeAware):
             return entity
         return None
 
-    def hear(self, changes: Changes) -> None:
+    def apply_changes(self, changes: Changes) -> None:
         """Refresh after a change by somebody else, keeping the cursor in place."""
         if self._entity is not None and self._entity.urn in changes:
             self._read_changed(self._entity, change_sentence(changes[self._entity.urn]))
@@ -737,7 +741,7 @@ class EntityView(Vertical, SizeAware):
         await asyncio.to_thread(schema_of, entity)
         return entity
 
-    def _read_anew(self, urn: Urn) -> None:
+    def _open_entity(self, urn: Urn) -> None:
         """Read another entity; keys pressed meanwhile are for its page."""
         reading: WorkType[None] = partial(self._reading, urn, keep=False)
         self.run_worker(reading, LEADING, "entity", "the entity", exclusive=True)
@@ -768,7 +772,7 @@ class EntityView(Vertical, SizeAware):
         with suppress(CatalogError):
             catalog = await self._session.catalog()
             health = await catalog.health(entity.urn)
-            if entity.urn == self._wanted and self._is_whole:
+            if entity.urn == self._wanted and self._is_mounted_completely:
                 self._health = health
                 self.query_one(OverviewTab).show_health(health)
                 self._draw_who()
@@ -830,13 +834,13 @@ class EntityView(Vertical, SizeAware):
         with self._session.reporting(doing, FailurePlace(self, tab.NAME), again):
             await tab.read(entity)
             self._failed.pop(tab.NAME, None)
-        if entity is self._entity and self._is_whole:
+        if entity is self._entity and self._is_mounted_completely:
             self._draw_failed()
             self._draw_who()
             self._draw_tabs()
 
     @property
-    def _is_whole(self) -> bool:
+    def _is_mounted_completely(self) -> bool:
         """Return whether all widgets of the page exist. They are removed one by one when the
         program ends, while workers may still run."""
         parts = ("#who", "#tabs", "#failed", "ContentSwitcher")
@@ -846,13 +850,13 @@ class EntityView(Vertical, SizeAware):
         entity = self._entity
         if entity is None:
             return
-        self._drafts_told = self._drafts()
+        self._shown_drafts = self._drafts()
         text = head_text(
             entity,
             self._names,
             self._session.times,
             named=self.relations.total > 0,
-            drafts=self._drafts_told,
+            drafts=self._shown_drafts,
             health=self._health,
             width=self.size.width - 2,
             lines=1 if self.size.height < _LOW else _LINES_AT_MOST,

@@ -16,7 +16,7 @@ from textual.widgets import Input
 from explorer.metadata.names import plural, singular
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
-from explorer.tui.content import join, padded, said
+from explorer.tui.content import join, line_text, padded
 from explorer.tui.screens.entity.tabs import Tab
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.inputs import FilterLine
@@ -94,8 +94,8 @@ def relationship_kinds(
     for name in sorted(grouped):
         words = _words(name, direction, of)
         columns = tuple(urn for urn in grouped[name] if urn.entity_type == COLUMN)
-        whole = tuple(urn for urn in grouped[name] if urn.entity_type != COLUMN)
-        for heading, urns in ((words, whole), (f"{words} columns", columns)):
+        read_all_rows = tuple(urn for urn in grouped[name] if urn.entity_type != COLUMN)
+        for heading, urns in ((words, read_all_rows), (f"{words} columns", columns)):
             if urns:
                 yield RelationshipKind(heading, name, direction, urns)
 
@@ -151,7 +151,7 @@ def relationships_table(
     """Return a table of the relationships, with the names of the other side: one request per
     hundred."""
 
-    async def whole() -> AsyncIterator[Sequence[Row]]:
+    async def read_all_rows() -> AsyncIterator[Sequence[Row]]:
         catalog = await session.catalog()
         for start in range(0, len(found), _AT_ONCE):
             some = found[start : start + _AT_ONCE]
@@ -159,7 +159,7 @@ def relationships_table(
             known = await catalog.summaries(urns) if urns else {}
             yield [_row(kind, urn, known) for kind, urn in some]
 
-    return Table.of(f"{name} relationships", _COLUMNS, (), total=len(found), read_all=whole)
+    return Table.of(f"{name} relationships", _COLUMNS, (), total=len(found), read_all=read_all_rows)
 
 
 def _row(kind: RelationshipKind, urn: "Urn", known: Mapping["Urn", "Entity"]) -> Row:
@@ -206,7 +206,7 @@ class RelationsView(Vertical, Tab):
         super().__init__(id=self.NAME)
         self._session = session
         self._of: Urn | None = None
-        self._called = ""
+        self._entity_name = ""
         self._edges: dict[Direction, list[Edge]] = {}
         self._ends: dict[Direction, int] = {}
         self._totals: dict[Direction, int] = {}
@@ -214,8 +214,8 @@ class RelationsView(Vertical, Tab):
         self._rows: Sequence[RelationshipRow] = ()
         self._folded: set[str] = set()
         self._words: tuple[str, ...] = ()
-        self._known: dict[Urn, Entity] = {}
-        self._asked: set[Urn] = set()
+        self._entities: dict[Urn, Entity] = {}
+        self._requested: set[Urn] = set()
         self._answered: set[Urn] = set()
         self._wanted: list[Urn] = []
 
@@ -235,9 +235,9 @@ class RelationsView(Vertical, Tab):
 
     def show_entity(self, entity: "Entity", *, keep: bool) -> None:
         """Clear the relationships of the previous entity."""
-        self._of, self._called = entity.urn, entity.name
-        self._known, self._wanted = {}, []
-        self._asked, self._answered = set(), set()
+        self._of, self._entity_name = entity.urn, entity.name
+        self._entities, self._wanted = {}, []
+        self._requested, self._answered = set(), set()
         if not keep:
             self._edges, self._ends, self._totals = {}, {}, {}
             self._kinds, self._words = (), ()
@@ -252,7 +252,7 @@ class RelationsView(Vertical, Tab):
             return None
         shown = relationship_rows(self._kinds, (), self._passes if self._words else None)
         found = [(one.kind, one.urn) for one in shown if one.kind and one.urn]
-        return relationships_table(self._session, self._called, found) if found else None
+        return relationships_table(self._session, self._entity_name, found) if found else None
 
     def focus_content(self) -> None:
         """Focus the list."""
@@ -306,7 +306,7 @@ class RelationsView(Vertical, Tab):
         related.show(len(rows), self._draw_row, cursor=cursor, empty=empty)
 
     def _passes(self, kind: RelationshipKind, urn: Urn) -> bool:
-        known = self._known.get(urn)
+        known = self._entities.get(urn)
         types = (urn.entity_type, singular(urn.entity_type), plural(urn.entity_type))
         said_kind = (known.kind if known else "").lower()
         name = known.name.lower() if known else ""
@@ -410,25 +410,28 @@ class RelationsView(Vertical, Tab):
             count += f", of the {end:,} read"
         return Text.assemble(
             (f" {fold} ", "dim"),
-            said(kind.words, "bold"),
+            line_text(kind.words, "bold"),
             " ",
-            said(f"{way} {kind.name} · {count}", "dim"),
+            line_text(f"{way} {kind.name} · {count}", "dim"),
         )
 
     def _draw_related(self, urn: Urn, width: int) -> Text:
         right = min(44, width // 2)
         if urn.entity_type == COLUMN:
-            name, about = said(urn.name), said(f"column of {page_of_urn(urn).name}", "dim")
+            name, about = (
+                line_text(urn.name),
+                line_text(f"column of {page_of_urn(urn).name}", "dim"),
+            )
         else:
-            entity = self._known.get(urn)
+            entity = self._entities.get(urn)
             if entity is None:
                 self._want(urn)
             missing = urn in self._answered and (entity is None or not entity.exists)
-            name = said(entity.name if entity else urn.name)
+            name = line_text(entity.name if entity else urn.name)
             about = join(
                 [
-                    said(singular(entity.kind if entity else urn.entity_type), "dim"),
-                    said(urn.platform or ""),
+                    line_text(singular(entity.kind if entity else urn.entity_type), "dim"),
+                    line_text(urn.platform or ""),
                     Text("not in the catalog" if missing else "", "italic"),
                     Text("SOFT-DELETED" if entity is not None and entity.removed else "", "bold"),
                 ]
@@ -438,9 +441,9 @@ class RelationsView(Vertical, Tab):
 
     def _want(self, urn: Urn) -> None:
         """Read the names of visible rows in one request, once the screen is drawn."""
-        if urn in self._asked:
+        if urn in self._requested:
             return
-        self._asked.add(urn)
+        self._requested.add(urn)
         if not self._wanted:
             self.call_after_refresh(self._name_wanted)
         self._wanted.append(urn)
@@ -449,7 +452,7 @@ class RelationsView(Vertical, Tab):
         """Read all names, which filtering by name needs."""
         urns = dict.fromkeys(urn for kind in self._kinds for urn in kind.urns)
         for urn in list(urns)[:_NAMED_TO_NARROW]:
-            if urn.entity_type != COLUMN and urn not in self._known:
+            if urn.entity_type != COLUMN and urn not in self._entities:
                 self._want(urn)
 
     @work(group="names")
@@ -464,7 +467,7 @@ class RelationsView(Vertical, Tab):
                 known = await catalog.summaries(some)
                 if of != self._of:
                     return
-                self._known |= known
+                self._entities |= known
                 self._answered.update(some)
             if self._words:
                 self._lay_out(self.query_one(_Related).cursor)

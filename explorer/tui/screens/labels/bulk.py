@@ -23,15 +23,15 @@ from explorer.stewardship.labels import (
 )
 from explorer.stewardship.worklist import Key
 from explorer.tui.actions import bindings
-from explorer.tui.content import line, said
+from explorer.tui.content import line, line_text
 from explorer.tui.key_queue import LEADING
 from explorer.tui.screens.editor.links import LinkForm, LinkInput
 from explorer.tui.screens.labels.choice import (
-    BulkLabelsAsked,
+    BulkLabelsRequested,
     LabelChoice,
     LabelKind,
     LabelTarget,
-    tell_change,
+    describe_change,
 )
 from explorer.tui.screens.labels.lifecycle import DeprecationFields, DeprecationScreen
 from explorer.tui.screens.labels.picker import PickerScreen, draw_label
@@ -56,7 +56,7 @@ class BulkStaging:
 
     what: LabelledKind
     keys: tuple[Key, ...]
-    called: str
+    subject: str
     places: LabelledPlaces | None = None
     staged: "StagedChangeset | None" = None
 
@@ -78,8 +78,8 @@ class BulkStaging:
 
         edits = stage_labels(self.places or await self.read(catalog), change)
         if not edits:
-            raise InvalidInput(f"{self.called}: no changes to review")
-        title = f"{_NOUNS[self.what].capitalize()} of {line(self.called)}: {words}"
+            raise InvalidInput(f"{self.subject}: no changes to review")
+        title = f"{_NOUNS[self.what].capitalize()} of {line(self.subject)}: {words}"
         self.staged = await AsyncStewardship(catalog).stage(edits, title)
 
     def held_by(self, label: str, counts: "Mapping[str, int]") -> str:
@@ -125,7 +125,7 @@ class BulkPickerScreen(PickerScreen):
     CREATED: ClassVar[str] = "created when the change is written"
 
     def __init__(self, session: TerminalSession, staging: BulkStaging, kind: LabelKind) -> None:
-        place = LabelTarget(Urn.parse(staging.keys[0][0]), staging.called)
+        place = LabelTarget(Urn.parse(staging.keys[0][0]), staging.subject)
         super().__init__(session, place, kind, LabelChoice(single=kind == "domain"))
         self._staging = staging
         self._counts: dict[str, int] = {}
@@ -148,7 +148,7 @@ class BulkPickerScreen(PickerScreen):
             tuple(one for one in choice.added if one in choice.new),
             called={urn: self.name_of(urn) for urn in (*urns, *choice.removed)},
         )
-        await self._staging.stage(catalog, change, tell_change(choice, self.name_of).plain)
+        await self._staging.stage(catalog, change, describe_change(choice, self.name_of).plain)
 
     def held_by(self, label: str) -> str:
         """Return how many marked items have a label."""
@@ -164,8 +164,8 @@ class BulkDeprecationScreen(DeprecationScreen):
         places = staging.places.places if staging.places is not None else ()
         held = [one.deprecation for one in places]
         is_same = bool(held) and all(one == held[0] for one in held)
-        now = DeprecationFields.of_held(held[0] if is_same else None)
-        place = LabelTarget(Urn.parse(staging.keys[0][0]), staging.called)
+        now = DeprecationFields.of_stored(held[0] if is_same else None)
+        place = LabelTarget(Urn.parse(staging.keys[0][0]), staging.subject)
         super().__init__(session, place, now)
         self._staging = staging
         self._is_any_deprecated = any(one is not None for one in held)
@@ -233,7 +233,7 @@ class BulkLinksScreen(OverlayScreen[None]):
     def compose(self) -> ComposeResult:
         """Yield the heading, the links, what will be staged, and the keys."""
         with Vertical():
-            title = Text.assemble(("Links", "bold"), " of ", said(self._staging.called))
+            title = Text.assemble(("Links", "bold"), " of ", line_text(self._staging.subject))
             yield Static(title, id="what", markup=False)
             yield BulkLinkRows()
             yield Static("", id="preview", markup=False)
@@ -253,7 +253,7 @@ class BulkLinksScreen(OverlayScreen[None]):
                 self._choice.toggle(link)
                 self._show()
 
-        self.app.push_screen(LinkForm(f"A new link for {line(self._staging.called)}"), written)
+        self.app.push_screen(LinkForm(f"A new link for {line(self._staging.subject)}"), written)
 
     def action_write(self) -> None:
         """Stage what was chosen."""
@@ -290,7 +290,7 @@ class BulkLinksScreen(OverlayScreen[None]):
             self.dismiss(None)
 
     def _change(self) -> Text:
-        return tell_change(self._choice, lambda link: link.partition(" ")[2] or link)
+        return describe_change(self._choice, lambda link: link.partition(" ")[2] or link)
 
     def _show(self) -> None:
         rows, links = self.query_one(Rows), self._choice.concerned
@@ -320,11 +320,11 @@ class BulkLauncher:
         self._session = session
         self._review = review
 
-    def open(self, asked: BulkLabelsAsked) -> None:
+    def open(self, request: BulkLabelsRequested) -> None:
         """Open the dialog for a change."""
-        if not asked.keys or self._session.refuses_to_write():
+        if not request.keys or self._session.refuses_to_write():
             return
-        staging = BulkStaging(asked.what, asked.keys, asked.called)
+        staging = BulkStaging(request.what, request.keys, request.subject)
         self._app.run_worker(self._open(staging), LEADING, "bulk", exclusive=True)
 
     async def _open(self, staging: BulkStaging) -> None:

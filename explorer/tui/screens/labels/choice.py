@@ -10,7 +10,7 @@ from textual.message import Message
 
 from explorer.metadata.names import ownership
 from explorer.metadata.urn import Urn
-from explorer.tui.content import said
+from explorer.tui.content import line_text
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 
 __all__ = [
     "TERM_PREFIX",
-    "BulkLabelsAsked",
-    "LabelAsked",
+    "BulkLabelsRequested",
     "LabelChoice",
     "LabelKind",
     "LabelState",
     "LabelTarget",
+    "LabelsRequested",
+    "describe_change",
+    "describe_label",
+    "describe_undo",
     "labels_of",
     "owner_and_type",
     "ownership_word",
     "read_labels",
-    "tell_change",
-    "tell_label",
-    "tell_taking_back",
 ]
 
 TERM_PREFIX: Final = "urn:li:glossaryTerm:"
@@ -46,33 +46,33 @@ LabelState = Literal["on", "some", "off", "added", "removed", "fixed"]
 class LabelChoice:
     """A choice of labels as texts: URNs, for owners with the ownership type after a space.
 
-    `there` is what the server has, `fixed` what comes from the ingested schema and cannot be
+    `current` is what the server has, `fixed` what comes from the ingested schema and cannot be
     removed here. If `single`, at most one label is chosen. `new` labels are created first. For
-    several items `there` is what all of them have, `some` what only some have; of these `taken` are
-    to be removed.
+    several items `current` is what all of them have, `some` what only some have; of these, those in
+    `to_remove` are to be removed.
     """
 
-    there: tuple[str, ...] = ()
+    current: tuple[str, ...] = ()
     fixed: tuple[str, ...] = ()
     single: bool = False
     wanted: list[str] = field(default_factory=list)
     new: set[str] = field(default_factory=set)
     some: tuple[str, ...] = ()
-    taken: set[str] = field(default_factory=set)
+    to_remove: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.wanted = list(self.there)
+        self.wanted = list(self.current)
 
     @property
     def added(self) -> tuple[str, ...]:
         """Return the labels to add, in the order in which they were chosen."""
-        return tuple(label for label in self.wanted if label not in self.there)
+        return tuple(label for label in self.wanted if label not in self.current)
 
     @property
     def removed(self) -> tuple[str, ...]:
         """Return the labels to remove."""
-        gone = (label for label in self.there if label not in self.wanted)
-        return (*gone, *(label for label in self.some if label in self.taken))
+        gone = (label for label in self.current if label not in self.wanted)
+        return (*gone, *(label for label in self.some if label in self.to_remove))
 
     @property
     def changed(self) -> bool:
@@ -82,13 +82,13 @@ class LabelChoice:
     @property
     def concerned(self) -> tuple[str, ...]:
         """Return every label that is present or chosen."""
-        return tuple(dict.fromkeys((*self.fixed, *self.there, *self.some, *self.wanted)))
+        return tuple(dict.fromkeys((*self.fixed, *self.current, *self.some, *self.wanted)))
 
     def state(self, label: str) -> LabelState:
         """Return the present and the chosen state of a label."""
         if label in self.wanted:
-            return "on" if label in self.there else "added"
-        if label in self.there or label in self.taken:
+            return "on" if label in self.current else "added"
+        if label in self.current or label in self.to_remove:
             return "removed"
         if label in self.some:
             return "some"
@@ -101,14 +101,14 @@ class LabelChoice:
             self.wanted.remove(label)
             self.new.discard(label)
             if label in self.some:
-                self.taken.add(label)
-        elif label in self.taken:
-            self.taken.remove(label)
-        elif label in self.fixed and label not in self.there:
+                self.to_remove.add(label)
+        elif label in self.to_remove:
+            self.to_remove.remove(label)
+        elif label in self.fixed and label not in self.current:
             return False
         elif self.single:
             self.wanted[:] = [label]
-            self.taken.clear()
+            self.to_remove.clear()
         else:
             self.wanted.append(label)
         return True
@@ -122,15 +122,15 @@ class LabelChoice:
     def written(self, *, added: Iterable[str] = (), removed: Iterable[str] = ()) -> None:
         """Record that the server has stored a part of the choice."""
         gone = frozenset(removed)
-        kept = (label for label in self.there if label not in gone)
-        self.there = tuple(dict.fromkeys((*kept, *added)))
-        self.new.difference_update(self.there)
+        kept = (label for label in self.current if label not in gone)
+        self.current = tuple(dict.fromkeys((*kept, *added)))
+        self.new.difference_update(self.current)
 
-    def found(self, there: Sequence[str]) -> None:
+    def found(self, current: Sequence[str]) -> None:
         """Record that the server has different labels now; the choice is kept."""
         added, removed = self.added, frozenset(self.removed)
-        self.there = tuple(there)
-        kept = [] if self.single and added else [one for one in there if one not in removed]
+        self.current = tuple(current)
+        kept = [] if self.single and added else [one for one in current if one not in removed]
         self.wanted = list(dict.fromkeys((*kept, *added)))
 
 
@@ -143,21 +143,21 @@ def owner_and_type(label: str) -> tuple[str, str]:
 
 
 @dataclass
-class LabelAsked(Message):
+class LabelsRequested(Message):
     """Asks to change the labels of the column under the cursor."""
 
     kind: LabelKind
 
 
 @dataclass
-class BulkLabelsAsked(Message):
+class BulkLabelsRequested(Message):
     """Asks to change the marked items through a reviewed changeset: labels, deprecation or links of
-    entities, or labels of columns at their exact paths. `called` is the name of all of them for
+    entities, or labels of columns at their exact paths. `subject` is the name of all of them for
     messages."""
 
     what: "LabelledKind"
     keys: "tuple[Key, ...]"
-    called: str
+    subject: str
 
 
 _COLUMN_ASPECTS = ("schemaMetadata", "editableSchemaMetadata")
@@ -181,7 +181,7 @@ class LabelTarget:
         return cls(entity.urn, entity.name, path, column.path.simple if column else path)
 
     @property
-    def called(self) -> str:
+    def full_name(self) -> str:
         """Return the name for messages; not cleaned for the screen."""
         return self.name if self.path is None else f"{self.column} of {self.name}"
 
@@ -230,28 +230,28 @@ def ownership_word(kind: str, name_of: NameOf = Urn.label) -> str:
     return ownership(kind)
 
 
-def tell_label(label: str, name_of: NameOf = Urn.label) -> str:
+def describe_label(label: str, name_of: NameOf = Urn.label) -> str:
     """Return the name of a label, for an owner with the ownership type; not cleaned for the
     screen."""
     urn, kind = owner_and_type(label)
     return f"{name_of(urn)} ({ownership_word(kind, name_of)})" if kind else name_of(urn)
 
 
-def tell_change(choice: LabelChoice, name_of: NameOf = Urn.label) -> Text:
+def describe_change(choice: LabelChoice, name_of: NameOf = Urn.label) -> Text:
     """What would be written: `+ PII  − Legacy`."""
     parts = [
-        *((f"+ {tell_label(one, name_of)}", one in choice.new) for one in choice.added),
-        *((f"− {tell_label(one, name_of)}", False) for one in choice.removed),
+        *((f"+ {describe_label(one, name_of)}", one in choice.new) for one in choice.added),
+        *((f"− {describe_label(one, name_of)}", False) for one in choice.removed),
     ]
     text = Text()
     for words, is_new in parts:
-        text.append("  " if text.plain else "").append_text(said(words, "bold"))
+        text.append("  " if text.plain else "").append_text(line_text(words, "bold"))
         if is_new:
             text.append(" (new)", "italic")
     return text
 
 
-def tell_held(what: "What", held: "Held", name_of: NameOf = Urn.label) -> str:
+def describe_value(what: "What", held: "Held", name_of: NameOf = Urn.label) -> str:
     """Return the state before or after an edit, in a few words; not cleaned for the screen."""
     match held:
         case str() if what == "status":
@@ -270,12 +270,12 @@ def tell_held(what: "What", held: "Held", name_of: NameOf = Urn.label) -> str:
             return _NOTHING.get(what, "none")
 
 
-def tell_taking_back(edit: "Edit", name_of: NameOf = Urn.label) -> Text:
+def describe_undo(edit: "Edit", name_of: NameOf = Urn.label) -> Text:
     """Return what undoing an edit would do: labels added and removed, or both texts."""
     before, after = edit.before, edit.after
     if edit.what == "entity":
         gone = "is removed, unless something else uses it"
-        return said(gone if before is None else "is created again", "bold")
+        return line_text(gone if before is None else "is created again", "bold")
     if isinstance(before, tuple) and isinstance(after, tuple):
         off: Sequence[str] = [one for one in after if one not in before]
         back: Sequence[str] = [one for one in before if one not in after]
@@ -283,13 +283,13 @@ def tell_taking_back(edit: "Edit", name_of: NameOf = Urn.label) -> Text:
             *(f"+ {_label_of(edit.what, one, name_of)}" for one in back),
             *(f"− {_label_of(edit.what, one, name_of)}" for one in off),
         ]
-        return said("  ".join(words), "bold")
+        return line_text("  ".join(words), "bold")
     return Text.assemble(
-        said(tell_held(edit.what, after, name_of)),
+        line_text(describe_value(edit.what, after, name_of)),
         ("\nbecomes ", "dim"),
-        said(tell_held(edit.what, before, name_of), "bold"),
+        line_text(describe_value(edit.what, before, name_of), "bold"),
     )
 
 
 def _label_of(what: "What", label: str, name_of: NameOf) -> str:
-    return label if what == "links" else tell_label(label, name_of)
+    return label if what == "links" else describe_label(label, name_of)

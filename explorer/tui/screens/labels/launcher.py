@@ -13,8 +13,8 @@ from explorer.tui.screens.labels.choice import (
     LabelChoice,
     LabelKind,
     LabelTarget,
+    describe_change,
     labels_of,
-    tell_change,
 )
 from explorer.tui.screens.labels.lifecycle import (
     DeprecationFields,
@@ -59,7 +59,7 @@ class LabelLauncher:
 
         def left(edits: "tuple[Edit, ...] | None") -> None:
             if edits:
-                self._after(_told_edits(place, kind, edits, screen.name_of))
+                self._after(_edits_message(place, kind, edits, screen.name_of))
 
         self._page.app.push_screen(screen, left)
 
@@ -113,14 +113,14 @@ class LabelLauncher:
         self._session.say(sentence)
 
 
-def _told_edits(
+def _edits_message(
     place: LabelTarget, kind: LabelKind, edits: "tuple[Edit, ...]", name_of: Callable[[str], str]
 ) -> str:
     """Return a sentence on what was written."""
     first, last = edits[0].before, edits[-1].after
-    there = first if isinstance(first, tuple) else ()
-    choice = LabelChoice(there)
+    before = first if isinstance(first, tuple) else ()
+    choice = LabelChoice(before)
     choice.wanted = list(last) if isinstance(last, tuple) else []
-    change = tell_change(choice, name_of).plain or "nothing to change"
+    change = describe_change(choice, name_of).plain or "nothing to change"
     noun = NOUNS[kind][1].capitalize()
-    return f"{noun} of {line(place.called)}: {change}. U undoes it."
+    return f"{noun} of {line(place.full_name)}: {change}. U undoes it."

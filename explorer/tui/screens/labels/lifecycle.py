@@ -18,7 +18,7 @@ from explorer.client.editable import deprecation_of
 from explorer.errors import Conflict, InvalidInput, InvalidUrn
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
-from explorer.tui.content import counted, join, said
+from explorer.tui.content import counted, join, line_text
 from explorer.tui.key_queue import LEADING
 from explorer.tui.screens.entity.relations import relationship_kinds
 from explorer.tui.screens.labels.choice import LabelTarget
@@ -77,7 +77,7 @@ class HideScreen(OverlayScreen[bool]):
 
     def on_mount(self) -> None:
         """Read the references."""
-        self._tell()
+        self._show_text()
         self._read()
 
     def action_confirm(self) -> None:
@@ -98,11 +98,11 @@ class HideScreen(OverlayScreen[bool]):
             catalog = await self._session.catalog()
             if self._hides:
                 self._found.edges = await catalog.relationships(urn, "INCOMING", count=_COUNTED)
-                self._tell()
+                self._show_text()
                 self._found.impact = await (await open_graphs(catalog)).impact(urn, None)
         # A failure to read the references is shown, but does not prevent hiding.
         self._ready = True
-        self._tell()
+        self._show_text()
         if self._found.impact is not None:
             # What was said while it was being read is over; what went wrong stays.
             self.query_one(KeyLine).hush()
@@ -118,17 +118,17 @@ class HideScreen(OverlayScreen[bool]):
             self.dismiss(True)
         self._is_writing = False
 
-    def _tell(self) -> None:
-        name = said(self._place.name, "bold")
+    def _show_text(self) -> None:
+        name = line_text(self._place.name, "bold")
         text = Text.assemble("Hide " if self._hides else "Restore ", name, "?\n\n")
         if self._hides:
             text.append(
                 "It will be hidden from search and browse. Nothing is lost: its page still opens "
                 "by its URN, and references to it stay.\n\n"
             )
-            self._tell_relations(text)
+            self._add_relations(text)
             text.append("\n\nTo restore it, press ^x on its page, or run\n", "dim")
-            text.append_text(said(f"catalog restore '{self._place.urn}'", "dim"))
+            text.append_text(line_text(f"catalog restore '{self._place.urn}'", "dim"))
         else:
             text.append("It will be shown in search and browse again, with everything it had.")
         text.append("\n\n")
@@ -136,41 +136,43 @@ class HideScreen(OverlayScreen[bool]):
         text.append(" · ").append("esc", "bold").append(" changes nothing")
         self.query_one("#said", Static).update(text)
 
-    def _tell_relations(self, text: Text) -> None:
+    def _add_relations(self, text: Text) -> None:
         edges, impact = self._found.edges, self._found.impact
         unread = "could not be read" if self._ready else "reading …"
         text.append("references to it  ", "dim")
-        text.append_text(_told_edges(edges, self._place.urn) if edges else Text(unread, "italic"))
+        text.append_text(
+            _describe_edges(edges, self._place.urn) if edges else Text(unread, "italic")
+        )
         text.append("\ndepends on it     ", "dim")
-        text.append_text(_told_impact(impact) if impact else Text(unread, "italic"))
+        text.append_text(_describe_impact(impact) if impact else Text(unread, "italic"))
 
 
-def _told_edges(edges: "Edges", of: Urn) -> Text:
+def _describe_edges(edges: "Edges", of: Urn) -> Text:
     if not edges.total:
         return Text("nothing")
     kinds = relationship_kinds(edges.edges, edges.direction, of)
     names = ", ".join(f"{kind.words or kind.name} {len(kind.urns):,}" for kind in kinds)
     more = ", …" if edges.truncated else ""
     noun = "relationship" if edges.total == 1 else "relationships"
-    return Text(f"{edges.total:,} {noun}: ").append_text(said(f"{names}{more}", "dim"))
+    return Text(f"{edges.total:,} {noun}: ").append_text(line_text(f"{names}{more}", "dim"))
 
 
-def _told_impact(impact: "Impact") -> Text:
+def _describe_impact(impact: "Impact") -> Text:
     if not impact.affected:
         return Text("nothing known")
     text = Text(f"{len(impact):,}", "bold").append(" downstream, the most used: ")
     for at, one in enumerate(impact.affected[:_NAMED]):
-        text.append(", " if at else "").append_text(_told_affected(one))
+        text.append(", " if at else "").append_text(_describe_affected(one))
     left = len(impact) - _NAMED
     if left > 0:
         text.append(f" and {left:,} more")
     if impact.truncated:
-        text.append_text(said(f" ({impact.truncated})", "italic"))
+        text.append_text(line_text(f" ({impact.truncated})", "italic"))
     return text
 
 
-def _told_affected(one: "Affected") -> Text:
-    text = said(one.name, "bold")
+def _describe_affected(one: "Affected") -> Text:
+    text = line_text(one.name, "bold")
     if one.queries:
         text.append(f" ({counted(one.queries, 'query', 'queries')} in 30 days)", "dim")
     return text
@@ -195,10 +197,10 @@ class DeprecationFields:
     @classmethod
     def of(cls, entity: "Entity") -> Self:
         """Return the fields of an entity."""
-        return cls.of_held(deprecation_of(entity.raw(_ASPECT) or {}))
+        return cls.of_stored(deprecation_of(entity.raw(_ASPECT) or {}))
 
     @classmethod
-    def of_held(cls, held: "Mapping[str, Any] | None") -> Self:
+    def of_stored(cls, held: "Mapping[str, Any] | None") -> Self:
         """Return the fields of an edit's value, None for not deprecated."""
         if held is None:
             return cls()
@@ -213,7 +215,7 @@ class DeprecationFields:
         )
 
     @property
-    def said(self) -> dict[str, Any]:
+    def value(self) -> dict[str, Any]:
         """Return the deprecation as an edit stores it; empty for not deprecated."""
         if not self.is_so:
             return {}
@@ -312,7 +314,7 @@ class DeprecationScreen(OverlayScreen[DeprecationOutcome]):
         note = self.query_one(TextArea)
         self.set_focus(note)
         note.move_cursor(note.document.end)
-        self._tell()
+        self._show_text()
         # In a low terminal not all of it is seen at once: the note is, first.
         self.call_after_refresh(self.query_one(VerticalScroll).scroll_home, animate=False)
 
@@ -332,9 +334,9 @@ class DeprecationScreen(OverlayScreen[DeprecationOutcome]):
         """Remove the deprecation after confirmation."""
         question = Text.assemble(
             "Remove the deprecation of ",
-            said(self._place.name, "bold"),
+            line_text(self._place.name, "bold"),
             "?\nIts note is removed: ",
-            said(self._base.note, "italic", missing="it has none"),
+            line_text(self._base.note, "italic", missing="it has none"),
         )
 
         def answered(lifts: bool | None) -> None:
@@ -364,7 +366,7 @@ class DeprecationScreen(OverlayScreen[DeprecationOutcome]):
     @on(Input.Changed)
     def _typed(self) -> None:
         self.query_one(KeyLine).hush()
-        self._tell()
+        self._show_text()
 
     @property
     def _fields(self) -> tuple[str, str, str]:
@@ -395,13 +397,13 @@ class DeprecationScreen(OverlayScreen[DeprecationOutcome]):
             note, gone_from, replacement = self.typed()
             with self._writing():
                 catalog = await self._session.catalog()
-                async with self._telling_conflicts(catalog):
+                async with self._reporting_conflicts(catalog):
                     await catalog.deprecate(
                         self._place.urn,
                         note,
                         decommission=gone_from,
                         replacement=replacement,
-                        instead_of=self._base.said,
+                        instead_of=self._base.value,
                     )
             self.dismiss("deprecated")
 
@@ -409,8 +411,8 @@ class DeprecationScreen(OverlayScreen[DeprecationOutcome]):
     async def _lift(self) -> None:
         with self._session.reporting("removing the deprecation"), self._writing():
             catalog = await self._session.catalog()
-            async with self._telling_conflicts(catalog):
-                await catalog.undeprecate(self._place.urn, instead_of=self._base.said)
+            async with self._reporting_conflicts(catalog):
+                await catalog.undeprecate(self._place.urn, instead_of=self._base.value)
             self.dismiss("lifted")
 
     @contextmanager
@@ -424,7 +426,7 @@ class DeprecationScreen(OverlayScreen[DeprecationOutcome]):
             self._is_writing = False
 
     @asynccontextmanager
-    async def _telling_conflicts(self, catalog: "AsyncCatalog") -> AsyncIterator[None]:
+    async def _reporting_conflicts(self, catalog: "AsyncCatalog") -> AsyncIterator[None]:
         """Show the deprecation of somebody else if that is why nothing was written."""
         from explorer.client import TextConflict
 
@@ -432,7 +434,7 @@ class DeprecationScreen(OverlayScreen[DeprecationOutcome]):
             yield
         except TextConflict as conflict:
             self._base = DeprecationFields.of(await catalog.entity(self._place.urn, (_ASPECT,)))
-            self._tell()
+            self._show_text()
             raise Conflict(
                 "somebody else changed the deprecation meanwhile; nothing was written: "
                 "save again to replace it with yours"
@@ -462,16 +464,16 @@ class DeprecationScreen(OverlayScreen[DeprecationOutcome]):
 
     def _title(self) -> Text:
         state = "Deprecated" if self._base.is_so else "Deprecate"
-        return join([Text(state, "bold"), said(self._place.name)])
+        return join([Text(state, "bold"), line_text(self._place.name)])
 
-    def _tell(self) -> None:
+    def _show_text(self) -> None:
         note, day, instead = self._fields
         base = self._base
         removal = Text(f"to be removed on {day}" if day else "")
         try:
             base.moment(day)
         except InvalidInput:
-            removal = said(f"{in_quotes(day)} is not a date (YYYY-MM-DD)", "italic")
+            removal = line_text(f"{in_quotes(day)} is not a date (YYYY-MM-DD)", "italic")
         text = Text("will show  ", "dim")
         if base.is_so and not self._changed and base == self._shown:
             text = Text("says  ", "dim")
@@ -479,13 +481,15 @@ class DeprecationScreen(OverlayScreen[DeprecationOutcome]):
             join(
                 [
                     Text("deprecated", "bold"),
-                    said(note),
+                    line_text(note),
                     removal,
-                    said(f"use {Urn.label(instead)}" if instead else ""),
+                    line_text(f"use {Urn.label(instead)}" if instead else ""),
                 ]
             )
         )
         if base != self._shown:
-            theirs = said(base.note, missing="no note") if base.is_so else Text("not deprecated")
+            theirs = (
+                line_text(base.note, missing="no note") if base.is_so else Text("not deprecated")
+            )
             text.append("\nsomebody wrote  ", "bold").append_text(theirs)
         self.query_one("#preview", Static).update(text)

@@ -19,18 +19,18 @@ from explorer.client.journal import one_save
 from explorer.errors import Conflict, InvalidInput, NotFound, ServerFault
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
-from explorer.tui.content import line, padded, preview, said
+from explorer.tui.content import line, line_text, padded, preview
 from explorer.tui.key_queue import LEADING
 from explorer.tui.screens.labels.choice import (
     LabelChoice,
     LabelKind,
     LabelState,
     LabelTarget,
+    describe_change,
+    describe_label,
     owner_and_type,
     ownership_word,
     read_labels,
-    tell_change,
-    tell_label,
 )
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.bars import KeyLine
@@ -128,22 +128,22 @@ class LabelSource:
 
     def __init__(self, kind: LabelKind) -> None:
         self.kind = kind
-        self._known: dict[str, LabelOffer] = {}
+        self._read_offers: dict[str, LabelOffer] = {}
         self._uses: dict[str, int] | None = None
 
-    def known(self, urn: str) -> LabelOffer:
+    def offer_of(self, urn: str) -> LabelOffer:
         """Return what was read of a label; only its URN if nothing was."""
-        offer = self._known.get(urn) or LabelOffer(urn, Urn.label(urn))
+        offer = self._read_offers.get(urn) or LabelOffer(urn, Urn.label(urn))
         return replace(offer, uses=(self._uses or {}).get(urn))
 
     async def read(self, catalog: "AsyncCatalog", urns: Sequence[str]) -> None:
         """Read names and descriptions of labels; one request for those not known yet."""
-        unknown = Urn.parse_all(urn for urn in urns if urn not in self._known)
+        unknown = Urn.parse_all(urn for urn in urns if urn not in self._read_offers)
         if unknown:
             for urn, entity in (await catalog.summaries(unknown)).items():
                 text = str(urn)
                 about = entity.description if entity.exists else "not in the catalog"
-                self._known[text] = LabelOffer(text, entity.name, about)
+                self._read_offers[text] = LabelOffer(text, entity.name, about)
 
     async def matching(self, catalog: "AsyncCatalog", text: str) -> LabelOffers:
         """Return labels with a word of that beginning in their name, then other matches; without a
@@ -159,10 +159,10 @@ class LabelSource:
         urns = tuple(dict.fromkeys((*names, *(str(hit.urn) for hit in page))))
         await self.read(catalog, urns)
         # Matches elsewhere come after matches at the beginning of a name.
-        called = [urn for urn in urns if self.known(urn).name.lower() == typed.lower()]
+        called = [urn for urn in urns if self.offer_of(urn).name.lower() == typed.lower()]
         ordered = tuple(dict.fromkeys((*called, *urns)))[:_SHOWN]
         total = max(page.total, len(urns))
-        return LabelOffers(typed, tuple(self.known(urn) for urn in ordered), total)
+        return LabelOffers(typed, tuple(self.offer_of(urn) for urn in ordered), total)
 
     async def _everything(self, catalog: "AsyncCatalog") -> LabelOffers:
         uses, page = await asyncio.gather(
@@ -174,7 +174,7 @@ class LabelSource:
         fitting = [str(urn) for urn in Urn.parse_all(used) if urn.entity_type in kinds]
         urns = tuple(dict.fromkeys((*fitting, *(str(hit.urn) for hit in page))))[:_SHOWN]
         await self.read(catalog, urns)
-        offers = tuple(self.known(urn) for urn in urns)
+        offers = tuple(self.offer_of(urn) for urn in urns)
         return LabelOffers("", offers, max(page.total, len(urns)))
 
     async def _completed(self, catalog: "AsyncCatalog", text: str) -> tuple[str, ...]:
@@ -314,7 +314,7 @@ def draw_label(
     mark, style = _MARKS[state]
     room = min(name_width, max(width - 3 - _USES_WIDTH, 8))
     row = Text(mark, style)
-    row.append_text(padded(said(name, "" if state == "off" else "bold"), room))
+    row.append_text(padded(line_text(name, "" if state == "off" else "bold"), room))
     left = width - 3 - room
     if left >= _USES_WIDTH:
         row.append(f"{used:>{_USES_WIDTH - 1}} ", "dim")
@@ -340,8 +340,8 @@ async def write_labels(
         async for edit in _write(catalog, place, kind, choice):
             yield edit
     except TextConflict as conflict:
-        choice.found((await read_labels(catalog, place, kind)).there)
-        now = ", ".join(line(Urn.label(owner_and_type(one)[0])) for one in choice.there) or "none"
+        choice.found((await read_labels(catalog, place, kind)).current)
+        now = ", ".join(line(Urn.label(owner_and_type(one)[0])) for one in choice.current) or "none"
         what, again = (
             ("the domain was", "to replace it with yours")
             if kind == "domain"
@@ -364,28 +364,28 @@ async def _write(
                 await _create_tags(catalog, (label for label in added if label in choice.new))
             if added:
                 add = catalog.add_tags if tags else catalog.add_terms
-                edit = await add(urn, added, column=column, instead_of=choice.there)
+                edit = await add(urn, added, column=column, instead_of=choice.current)
                 yield _noted(choice, edit, added)
             if removed:
                 remove = catalog.remove_tags if tags else catalog.remove_terms
-                edit = await remove(urn, removed, column=column, instead_of=choice.there)
+                edit = await remove(urn, removed, column=column, instead_of=choice.current)
                 yield _noted(choice, edit, (), removed)
         case "owners":
             for ownership, labels in _by_ownership(added).items():
                 owners = [owner_and_type(label)[0] for label in labels]
                 edit = await catalog.add_owners(
-                    urn, owners, ownership=ownership, instead_of=choice.there
+                    urn, owners, ownership=ownership, instead_of=choice.current
                 )
                 yield _noted(choice, edit, labels)
             for ownership, labels in _by_ownership(removed).items():
                 owners = [owner_and_type(label)[0] for label in labels]
                 edit = await catalog.remove_owners(
-                    urn, owners, ownership=ownership, instead_of=choice.there
+                    urn, owners, ownership=ownership, instead_of=choice.current
                 )
                 yield _noted(choice, edit, (), labels)
         case "domain":
             domain = added[0] if added else None
-            edit = await catalog.set_domain(urn, domain, instead_of=choice.there)
+            edit = await catalog.set_domain(urn, domain, instead_of=choice.current)
             yield _noted(choice, edit, added, removed)
 
 
@@ -418,7 +418,7 @@ class _LabelRow:
     """A row: a label that may be added, or a name for which a tag can be created."""
 
     label: str
-    makes: str = ""
+    creates: str = ""
 
 
 class PickerScreen(OverlayScreen["tuple[Edit, ...]"]):
@@ -478,7 +478,7 @@ class PickerScreen(OverlayScreen["tuple[Edit, ...]"]):
     def on_mount(self) -> None:
         """Focus the input line, and read the present labels."""
         self.set_focus(self.query_one(LabelLine))
-        self._tell()
+        self._show_title()
         self._begin()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -488,7 +488,7 @@ class PickerScreen(OverlayScreen["tuple[Edit, ...]"]):
 
     def name_of(self, urn: str) -> str:
         """Return the name of a URN, as far as it was read."""
-        return self._offers.known(urn).name
+        return self._offers.offer_of(urn).name
 
     def action_write(self) -> None:
         """Save the changes."""
@@ -504,7 +504,7 @@ class PickerScreen(OverlayScreen["tuple[Edit, ...]"]):
             return
         question = Text.assemble(
             ("Close without saving these changes?\n", "bold"),
-            tell_change(self._choice, self.name_of),
+            describe_change(self._choice, self.name_of),
         )
 
         def answered(leaves: bool | None) -> None:
@@ -582,13 +582,13 @@ class PickerScreen(OverlayScreen["tuple[Edit, ...]"]):
         if self._reading:
             one, _ = FOUND[self._kind]
             self._reading = f"Reading failed; type the name of a {one} to try again, esc closes."
-            self._tell()
+            self._show_title()
 
     async def read_choice(self, catalog: "AsyncCatalog") -> None:
         """Read the present labels."""
         now = await read_labels(catalog, self._place, self._kind)
         self._choice.fixed = now.fixed
-        self._choice.found(now.there)
+        self._choice.found(now.current)
 
     async def write_choice(self, catalog: "AsyncCatalog") -> None:
         """Write what was chosen."""
@@ -628,13 +628,13 @@ class PickerScreen(OverlayScreen["tuple[Edit, ...]"]):
                     )
                 elif self._choice.toggle(self._labels_of(offered.offers[0].urn)[0]):
                     self.query_one(LabelRows).refresh()
-                    self._tell()
+                    self._show_title()
 
     def _turn(self, index: int) -> None:
         if index >= len(self._rows):
             return
         row = self._rows[index]
-        if row.makes:
+        if row.creates:
             self._ask_to_make(row)
             return
         if not self._choice.toggle(row.label):
@@ -645,12 +645,12 @@ class PickerScreen(OverlayScreen["tuple[Edit, ...]"]):
     def _after_turning(self) -> None:
         self.query_one(LabelLine).action_select_all()
         self.query_one(LabelRows).refresh()
-        self._tell()
+        self._show_title()
 
     def _ask_to_make(self, row: _LabelRow) -> None:
         question = Text.assemble(
             "There is no tag ",
-            said(row.makes, "bold"),
+            line_text(row.creates, "bold"),
             ". Create it?\n",
             (f"{self.CREATED.capitalize()}.", "dim"),
         )
@@ -694,7 +694,7 @@ class PickerScreen(OverlayScreen["tuple[Edit, ...]"]):
         makes = self._makes()
         if makes is not None:
             self._rows.append(makes)
-        names = (said(self._row_name(row.label)).cell_len for row in self._rows)
+        names = (line_text(self._row_name(row.label)).cell_len for row in self._rows)
         self._name_width = max(_NAME_AT_LEAST, *names, 0)
         rows = self.query_one(LabelRows)
         one, _ = FOUND[self._kind]
@@ -706,7 +706,7 @@ class PickerScreen(OverlayScreen["tuple[Edit, ...]"]):
             if offered.text
             else f"No {one} exists yet.",
         )
-        self._tell()
+        self._show_title()
 
     def _labels_of(self, urn: str) -> list[str]:
         """Return the labels of a found entity: for an owner one for every ownership type in use."""
@@ -727,7 +727,7 @@ class PickerScreen(OverlayScreen["tuple[Edit, ...]"]):
             return None
         if text.lower() in called or label in {row.label for row in self._rows}:
             return None
-        return _LabelRow(label) if label in self._choice.new else _LabelRow(label, makes=text)
+        return _LabelRow(label) if label in self._choice.new else _LabelRow(label, creates=text)
 
     def _row_name(self, label: str) -> str:
         """Return a label's name; for an owner with the ownership type, unless it is the one for new
@@ -735,14 +735,14 @@ class PickerScreen(OverlayScreen["tuple[Edit, ...]"]):
         urn, ownership = owner_and_type(label)
         if ownership == self._ownership and self._choice.state(label) == "off":
             return self.name_of(urn)
-        return tell_label(label, self.name_of)
+        return describe_label(label, self.name_of)
 
     def _draw_row(self, index: int, width: int) -> tuple[Text]:
         row = self._rows[index]
-        if row.makes:
-            return (Text.assemble((" ⊕ ", "bold"), "Create tag ", said(row.makes, "bold")),)
+        if row.creates:
+            return (Text.assemble((" ⊕ ", "bold"), "Create tag ", line_text(row.creates, "bold")),)
         state = self._choice.state(row.label)
-        offer = self._offers.known(owner_and_type(row.label)[0])
+        offer = self._offers.offer_of(owner_and_type(row.label)[0])
         about = self.CREATED if row.label in self._choice.new else offer.about
         held = self.held_by(row.label)
         about = " · ".join(filter(None, (held, about))) if held else about
@@ -754,18 +754,20 @@ class PickerScreen(OverlayScreen["tuple[Edit, ...]"]):
         used = "" if offer.uses is None else f"{verb} {offer.uses:,}"
         return (draw_label(state, name, about, used, width, name_width),)
 
-    def _tell(self) -> None:
+    def _show_title(self) -> None:
         if not self.is_mounted:
             return
         _, several = NOUNS[self._kind]
-        title = Text.assemble((several.capitalize(), "bold"), " of ", said(self._place.called))
+        title = Text.assemble(
+            (several.capitalize(), "bold"), " of ", line_text(self._place.full_name)
+        )
         if self._kind == "owners":
-            word = said(ownership_word(self._ownership, self.name_of), "bold")
+            word = line_text(ownership_word(self._ownership, self.name_of), "bold")
             title.append(" · new owners become ").append_text(word)
         width = self.query_one("#what").size.width or 76
         self.query_one("#what", Static).update(padded(title, width))
         self.query_one("#found", Static).update(self._found_words())
-        change = tell_change(self._choice, self.name_of)
+        change = describe_change(self._choice, self.name_of)
         if not change.plain:
             change = Text("No changes yet.", "dim italic")
         self.query_one("#preview", Static).update(change)
@@ -782,4 +784,4 @@ class PickerScreen(OverlayScreen["tuple[Edit, ...]"]):
 
     def on_resize(self) -> None:
         """Cut the title at the width."""
-        self._tell()
+        self._show_title()

@@ -315,9 +315,9 @@ class LineageDrawing:
         """Return the rows of a window, each as segments of one style; `lit` edges are drawn
         heavy."""
         masks = self._masks(left, top, width, height)
-        ways = self._ways(left, top, width, height, lit)
+        lit_rows = self._lit_masks(left, top, width, height, lit)
         return [
-            list(self._row(top + at, left, width, masks[at], ways.get(at), lit, cursor, mark))
+            list(self._row(top + at, left, width, masks[at], lit_rows.get(at), lit, cursor, mark))
             for at in range(height)
         ]
 
@@ -340,7 +340,7 @@ class LineageDrawing:
                     row[x - left] |= _CORNER
         return masks
 
-    def _ways(
+    def _lit_masks(
         self, left: int, top: int, width: int, height: int, lit: AbstractSet[Edge]
     ) -> dict[int, bytearray]:
         """Return the lines of the lit edges alone, for the rows that have any."""
@@ -361,15 +361,15 @@ class LineageDrawing:
         left: int,
         width: int,
         masks: bytearray,
-        ways: bytearray | None,
+        lit_row: bytearray | None,
         lit: AbstractSet[Edge],
         cursor: str,
         mark: str,
     ) -> Iterator[Span]:
         cells = [_SHAPES[mask] for mask in masks]
         inks: list[int] = [Ink.LINE] * width
-        if ways is not None:
-            for x, way in enumerate(ways):
+        if lit_row is not None:
+            for x, way in enumerate(lit_row):
                 if way:
                     # Where lines join, the way keeps what joins it; where they only cross, not.
                     joined = masks[x] & 15 if masks[x] & _CORNER else way

@@ -15,7 +15,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from explorer.tui.actions import bindings
-from explorer.tui.content import padded, said
+from explorer.tui.content import line_text, padded
 from explorer.tui.screens.lineage.drawing import (
     CURSOR,
     Edge,
@@ -249,9 +249,9 @@ class LineageMap(ScrollView, SizeAware, can_focus=True):
         self.cursor = ""
         self.root = ""
         self.mark = ""
-        self._said = ""
-        self._way: frozenset[Edge] = frozenset()
-        self._held: frozenset[Edge] = frozenset()
+        self._message = ""
+        self._lit: frozenset[Edge] = frozenset()
+        self._pinned: frozenset[Edge] = frozenset()
         self._window: list[list[Span]] = []
         self._window_at: tuple[int, ...] = ()
         self._fitted = False
@@ -259,7 +259,7 @@ class LineageMap(ScrollView, SizeAware, can_focus=True):
 
     def say(self, sentence: str) -> None:
         """Show a sentence in place of a drawing."""
-        self.drawing, self._said = None, sentence
+        self.drawing, self._message = None, sentence
         self.cursor, self._fitted = "", False
         self.virtual_size = Size(0, 0)
         self.redraw()
@@ -288,7 +288,7 @@ class LineageMap(ScrollView, SizeAware, can_focus=True):
 
     def hold(self, edges: frozenset[Edge]) -> None:
         """Highlight these edges wherever the cursor moves; without any, the path to the cursor."""
-        self._held = edges
+        self._pinned = edges
         self._lead()
         self.redraw()
 
@@ -317,7 +317,7 @@ class LineageMap(ScrollView, SizeAware, can_focus=True):
         region = self.scrollable_content_region
         width, height = region.width, max(region.height, y + 1)
         if self.drawing is None or width < 1 or not self.is_attached:
-            text = padded(said(f"  {self._said}" if y == 1 else "", "dim italic"), width)
+            text = padded(line_text(f"  {self._message}" if y == 1 else "", "dim italic"), width)
             text.end = ""
             return Strip(text.render(self.app.console), width).apply_style(self.rich_style)
         left, top = self._offset()
@@ -337,7 +337,7 @@ class LineageMap(ScrollView, SizeAware, can_focus=True):
             rows = self._overview(drawing, width, height).small(None, self._signs(drawing))
             return [[("".join(row), int(Ink.NAME))] for row in rows]
         window = drawing.window(
-            left, top, width, height, lit=self._way, cursor=self.cursor, mark=self.mark
+            left, top, width, height, lit=self._lit, cursor=self.cursor, mark=self.mark
         )
         is_large = is_wanted((drawing.width, drawing.height), (width, height))
         place = free_place(drawing.boxes.values(), at) if is_large else None
@@ -376,12 +376,12 @@ class LineageMap(ScrollView, SizeAware, can_focus=True):
 
     def _lead(self) -> None:
         """Return the highlighted edges: those held, or the path between the root and the cursor."""
-        if self._held or self.drawing is None:
-            self._way = self._held
+        if self._pinned or self.drawing is None:
+            self._lit = self._pinned
         elif self.cursor == self.root:
-            self._way = frozenset()
+            self._lit = frozenset()
         else:
-            self._way = edges_between(self.drawing.hood.edges, self.root, self.cursor)
+            self._lit = edges_between(self.drawing.hood.edges, self.root, self.cursor)
 
     def _region(self) -> Region | None:
         box = self.drawing.boxes.get(self.cursor) if self.drawing else None

@@ -22,9 +22,9 @@ from explorer.metadata.registry import load_registry
 from explorer.metadata.urn import Urn
 from explorer.query import read_filter
 from explorer.tui.actions import bindings
-from explorer.tui.content import counted, join, padded, preview, said
+from explorer.tui.content import counted, join, line_text, padded, preview
 from explorer.tui.screens.entity.tabs import View
-from explorer.tui.screens.export import FileScreen, check, suggest_name, write_whole
+from explorer.tui.screens.export import FileScreen, check, suggest_name, write_atomically
 from explorer.tui.screens.lineage.drawing import (
     Edge,
     LineageDrawing,
@@ -178,7 +178,7 @@ def path_edges(paths: "Paths") -> frozenset[Edge]:
 
 
 def filtered_graph(
-    answer: LineageAnswer, by: "Filter | None", ways: Collection[Edge], names: Mapping[str, str]
+    answer: LineageAnswer, by: "Filter | None", along: Collection[Edge], names: Mapping[str, str]
 ) -> "nx.DiGraph":
     """Return the graph to draw: nodes that match the filter, connected across those that do not,
     with the roots and the shown paths in any case."""
@@ -186,17 +186,17 @@ def filtered_graph(
 
     graph = answer.graph
     if by is not None:
-        kept = {node for node, said in graph.nodes(data=True) if matches(node, said, by)}
-        kept |= {node for edge in ways for node in edge if node in graph}
+        kept = {node for node, details in graph.nodes(data=True) if matches(node, details, by)}
+        kept |= {node for edge in along for node in edge if node in graph}
         graph = contracted(graph, kept.union(answer.roots))
-    if any(not graph.has_edge(*edge) for edge in ways):
+    if any(not graph.has_edge(*edge) for edge in along):
         graph = graph.copy()
-        for edge in ways:
+        for edge in along:
             for node in edge:
                 if node not in graph:
-                    said = dict(answer.graph.nodes[node]) if node in answer.graph else None
-                    graph.add_node(node, **(said or identity(node)))
-                    if said is None and node in names:
+                    details = dict(answer.graph.nodes[node]) if node in answer.graph else None
+                    graph.add_node(node, **(details or identity(node)))
+                    if details is None and node in names:
                         graph.nodes[node]["name"] = names[node]
             graph.add_edge(*edge)
     return graph
@@ -209,7 +209,7 @@ class LineageView:
 
     expanded: Mapping[str, int]
     filter: "Filter | None"
-    ways: frozenset[Edge]
+    path_edges: frozenset[Edge]
     names: Mapping[str, str]
     size: tuple[int, int]
 
@@ -236,8 +236,10 @@ async def make_picture(
     if sight.filter is not None:
         # A filter asks for owners, tags and texts of everything.
         await read_missing_details(catalog, answer, answer.graph)
-    graph = await asyncio.to_thread(filtered_graph, answer, sight.filter, sight.ways, sight.names)
-    wanted = {node for edge in sight.ways for node in edge}
+    graph = await asyncio.to_thread(
+        filtered_graph, answer, sight.filter, sight.path_edges, sight.names
+    )
+    wanted = {node for edge in sight.path_edges for node in edge}
 
     def pick() -> Neighbourhood:
         return choose_nodes(graph, answer.roots, expanded=sight.expanded, wanted=wanted)
@@ -279,29 +281,29 @@ class GraphScreen(FileScreen):
     def __init__(self, session: TerminalSession, name: str, graph: "nx.DiGraph") -> None:
         offered = Path(suggest_name(f"{name}-lineage")).with_suffix(".mmd")
         super().__init__(session, str(offered))
-        self._called = name
+        self._entity_name = name
         self._graph = graph
 
     def about(self) -> Text:
         """Return how much is written."""
         return Text.assemble(
-            said(f"Lineage of {self._called}", "bold"), f", {len(self._graph):,} in all"
+            line_text(f"Lineage of {self._entity_name}", "bold"), f", {len(self._graph):,} in all"
         )
 
     async def write_to(self, path: Path, *, replace: bool) -> str:
         """Write the file in a thread."""
         await asyncio.to_thread(partial(check, path, replace=replace))
-        self.tell("writing …")
+        self.show_message("writing …")
         data = await asyncio.to_thread(_written, self._graph, path.suffix.lower())
-        where = await asyncio.to_thread(partial(write_whole, path, data, replace=replace))
-        return f"Wrote {len(self._graph):,} of the lineage of {self._called} to {where}"
+        where = await asyncio.to_thread(partial(write_atomically, path, data, replace=replace))
+        return f"Wrote {len(self._graph):,} of the lineage of {self._entity_name} to {where}"
 
 
 _OWNERS_SHOWN = 3
 _FILTER = 60
 
 
-def tell_extent(
+def describe_extent(
     name: str,
     question: LineageQuery,
     hood: Neighbourhood | None,
@@ -315,7 +317,7 @@ def tell_extent(
     hops = hop_count(question.hops)
     column = f".{question.column}" if question.column else ""
     parts = [
-        said(_shortened(name + column), "bold"),
+        line_text(_shortened(name + column), "bold"),
         Text(f"upstream {hops}" if question.extent != "DOWNSTREAM" else ""),
         Text(f"downstream {hops}" if question.extent != "UPSTREAM" else ""),
     ]
@@ -325,13 +327,13 @@ def tell_extent(
     if further:
         parts.append(Text.assemble(("+", "bold"), f" for {further:,}"))
     if filter:
-        parts.append(Text.assemble("only ", said(_shortened(filter), "bold")))
+        parts.append(Text.assemble("only ", line_text(_shortened(filter), "bold")))
     if cut:
-        parts.append(said(f"cut: {cut}", "italic"))
+        parts.append(line_text(f"cut: {cut}", "italic"))
     return join(parts)
 
 
-def tell_node(
+def describe_node(
     node: LineageNode,
     held: Mapping[str, Any],
     owner: LineageNode | None,
@@ -345,12 +347,14 @@ def tell_node(
         name = owner.name if owner else ""
         does = "feed" if node.upstream else "are fed by"
         text = (
-            Text(f"{node.hidden:,} more ").append(f"that {does} ").append_text(said(name, "bold"))
+            Text(f"{node.hidden:,} more ")
+            .append(f"that {does} ")
+            .append_text(line_text(name, "bold"))
         )
         return text.append("\nspace or ⏎ shows them", "dim")
     facts = [
-        said(node.name, "bold"),
-        said(node.fact, "dim"),
+        line_text(node.name, "bold"),
+        line_text(node.fact, "dim"),
         Text(distance(held.get("hops"))),
         Text(
             "not in the catalog, only referenced by others" if node.state == "ghost" else "",
@@ -363,25 +367,25 @@ def tell_node(
     owners = [label_name(one, names) for one in held.get("owners", ())]
     if owners:
         rest = f" +{len(owners) - _OWNERS_SHOWN}" if len(owners) > _OWNERS_SHOWN else ""
-        facts.append(said(f"owner {', '.join(owners[:_OWNERS_SHOWN])}{rest}", "dim"))
+        facts.append(line_text(f"owner {', '.join(owners[:_OWNERS_SHOWN])}{rest}", "dim"))
     text = join(facts)
     text.append("\n")
     if held.get("description"):
         return text.append_text(preview(held["description"]))
-    return text.append_text(said(node.id, "dim"))
+    return text.append_text(line_text(node.id, "dim"))
 
 
-def tell_impact(view: "ImpactView") -> Text:
+def describe_impact(view: "ImpactView") -> Text:
     """Return the heading of an impact list, with the reason if it is incomplete."""
     impact = view.impact
-    text = Text.assemble(said(f"what depends on {_shortened(view.name)}", "bold"))
+    text = Text.assemble(line_text(f"what depends on {_shortened(view.name)}", "bold"))
     text.append(f" · {len(impact):,} · most used first, queries of 30 days", "dim")
     if impact.truncated:
-        text.append_text(said(f" · cut: {impact.truncated}", "italic"))
+        text.append_text(line_text(f" · cut: {impact.truncated}", "italic"))
     return text
 
 
-def tell_paths(paths: "Paths", between: str, name: str) -> str:
+def describe_paths(paths: "Paths", between: str, name: str) -> str:
     """Return how many paths lead from one end to the other, how long they are, and what was not
     searched; `between` names the ends."""
     cut = f"; {paths.truncated}" if paths.truncated else ""
@@ -393,19 +397,19 @@ def tell_paths(paths: "Paths", between: str, name: str) -> str:
     )
 
 
-def tell_affected(one: "Affected | None", view: "ImpactView | None") -> Text:
+def describe_affected(one: "Affected | None", view: "ImpactView | None") -> Text:
     """Return what is known of an entity that depends on another, in two lines."""
     if one is None or view is None:
         return Text()
     entity = view.entities[one.urn]
     facts = [
-        said(entity.full_name, "bold"),
-        said(f"owner {', '.join(entity.owners) or 'nobody'}"),
-        said(f"domain {entity.domain}" if entity.domain else "", "dim"),
-        said(f"columns {', '.join(one.columns)}" if one.columns else "", "dim"),
+        line_text(entity.full_name, "bold"),
+        line_text(f"owner {', '.join(entity.owners) or 'nobody'}"),
+        line_text(f"domain {entity.domain}" if entity.domain else "", "dim"),
+        line_text(f"columns {', '.join(one.columns)}" if one.columns else "", "dim"),
         Text(CERTAINTY[one.certainty] if one.certainty != "said" else "", "italic"),
     ]
-    return join(facts).append("\n").append_text(said(one.urn, "dim"))
+    return join(facts).append("\n").append_text(line_text(one.urn, "dim"))
 
 
 def _shortened(text: str) -> str:
@@ -475,12 +479,12 @@ class ImpactRows(Rows):
     def _draw_row(self, index: int, width: int) -> tuple[Text]:
         row = self._rows[index]
         if isinstance(row, str) or self.view is None:
-            count = said(f"· {self._counts[str(row)]:,}", "dim")
-            return (Text.assemble(" ", said(plural(str(row)), "bold"), " ", count),)
+            count = line_text(f"· {self._counts[str(row)]:,}", "dim")
+            return (Text.assemble(" ", line_text(plural(str(row)), "bold"), " ", count),)
         entity = self.view.entities[row.urn]
         apart = entity.distinction if entity.distinction != entity.platform else ""
         facts = [
-            said(entity.platform, "" if entity.distinction else "dim"),
+            line_text(entity.platform, "" if entity.distinction else "dim"),
             Text(hop_count(row.hops), "dim"),
             Text("" if row.queries is None else counted(row.queries, "query", "queries")),
             Text(counted(row.users, "person", "people") if row.users else "", "dim"),
@@ -489,9 +493,9 @@ class ImpactRows(Rows):
         if width >= _WIDE:
             owners = ", ".join(entity.owners[:_OWNERS])
             rest = len(entity.owners) - _OWNERS
-            facts.append(said(f"{owners} +{rest}" if rest > 0 else owners, "dim"))
+            facts.append(line_text(f"{owners} +{rest}" if rest > 0 else owners, "dim"))
         right = min(max(width // 2, _FACTS), width - 20)
-        name = said(f"{entity.name} ({apart})" if apart else entity.name)
+        name = line_text(f"{entity.name} ({apart})" if apart else entity.name)
         text = Text("     ").append_text(padded(name, width - right - 8))
         return (text.append("  ").append_text(padded(join(facts), right)),)
 
@@ -533,12 +537,12 @@ class LineageTab(Vertical, View):
         self._expanded: dict[str, int] = {}
         self._filter: Filter | None = None
         self._filter_text = ""
-        self._ways: frozenset[Edge] = frozenset()
+        self._path_edges: frozenset[Edge] = frozenset()
         self._names: dict[str, str] = {}
         # Names of owners and domains, by URN; all that were read stay known.
         self._label_names: dict[str, str] = {}
-        self._called = ""
-        self._impact_told = Text()
+        self._entity_name = ""
+        self._impact_heading = Text()
         self._turn = 0
         # A picture opens with as many hops as fit the window. Until that is decided, hops asked
         # for are counted; `_further` is how many nodes one hop more has, where it was left out.
@@ -551,7 +555,7 @@ class LineageTab(Vertical, View):
         of the cursor."""
         yield Static("", id="extent", markup=False)
         with ContentSwitcher(initial="drawn"):
-            drawn = LineageMap(self._tell)
+            drawn = LineageMap(self._show_details)
             drawn.id = "drawn"
             yield drawn
             impact = ImpactRows()
@@ -568,19 +572,19 @@ class LineageTab(Vertical, View):
         """Clear the drawing of the previous entity."""
         self._turn += 1
         self._answer = None
-        self._called = entity.name
+        self._entity_name = entity.name
         if not keep or self._question is None:
             self._question = LineageQuery(entity.urn)
             self._is_opening, self._more_hops, self._further = True, 0, 0
             self._expanded.clear()
-            self._filter, self._filter_text, self._ways = None, "", frozenset()
+            self._filter, self._filter_text, self._path_edges = None, "", frozenset()
             self._shown = None
             self.query_one(AskLine).display = False
             self.workers.cancel_group(self, "impact")
             self.query_one(ContentSwitcher).current = "drawn"
             self._map.hold(frozenset())
             self._map.say("reading the lineage …")
-            self._tell_extent()
+            self._show_extent()
 
     async def read(self, entity: "Entity") -> None:
         """Read and draw the lineage: see `read_answer` for the requests."""
@@ -594,7 +598,7 @@ class LineageTab(Vertical, View):
             return view.table() if view is not None else None
         if self._shown is None:
             return None
-        return lineage_table(f"{self._called} lineage", self._shown)
+        return lineage_table(f"{self._entity_name} lineage", self._shown)
 
     def focus_content(self) -> None:
         """Focus the drawing or the list."""
@@ -605,7 +609,7 @@ class LineageTab(Vertical, View):
 
     @work(exclusive=True, group="lineage")
     async def _look_again(self, cursor: str = "") -> None:
-        with self._session.reporting(f"reading the lineage of {self._called}"):
+        with self._session.reporting(f"reading the lineage of {self._entity_name}"):
             await self._look(cursor=cursor)
 
     async def _look(self, *, cursor: str = "") -> None:
@@ -618,7 +622,9 @@ class LineageTab(Vertical, View):
         try:
             catalog = await self._session.catalog()
             size = (self.room.width, max(self.room.height - _AROUND, 1))
-            sight = LineageView(dict(self._expanded), self._filter, self._ways, self._names, size)
+            sight = LineageView(
+                dict(self._expanded), self._filter, self._path_edges, self._names, size
+            )
             picture = await make_picture(catalog, question, self._answer, sight, self._map.drawing)
             if turn == self._turn and self._is_opening:
                 self._is_opening = False
@@ -636,16 +642,16 @@ class LineageTab(Vertical, View):
             return
         answer = self._answer = picture.answer
         self._shown = picture.graph
-        if len(answer.graph) <= 1 and not self._ways:
+        if len(answer.graph) <= 1 and not self._path_edges:
             self._map.say(_NOTHING)
         else:
             self._map.show(picture.drawing, answer.roots[0], cursor or self._map.cursor)
-            self._map.hold(self._ways)
-        self._tell_extent()
+            self._map.hold(self._path_edges)
+        self._show_extent()
         if picture.drawing.hood.nodes:
             owners = (self._held(node).get("owners", ()) for node in picture.drawing.hood.nodes)
             await self._read_label_names(catalog, chain.from_iterable(owners))
-            self._tell()
+            self._show_details()
 
     async def _read_label_names(self, catalog: "AsyncCatalog", urns: Iterable[str]) -> None:
         """Read the names of owners and domains; one request per hundred not known yet."""
@@ -670,15 +676,15 @@ class LineageTab(Vertical, View):
             case "filter":
                 self.query_one(AskLine).ask(self._filter_text)
             case "write" if self._shown is not None:
-                self.app.push_screen(GraphScreen(self._session, self._called, self._shown))
+                self.app.push_screen(GraphScreen(self._session, self._entity_name, self._shown))
             case "column":
                 self._follow_column()
             case "impact":
                 self._show_impact()
             case "marked":
-                self._tell_marked()
+                self._show_marked()
             case "ways":
-                self._ask_for_ways()
+                self._ask_for_paths()
             case "forget":
                 self._forget()
             case "more" | "fewer" as change if self._question is not None:
@@ -698,7 +704,7 @@ class LineageTab(Vertical, View):
         if question != self._question:
             self._question, self._answer = question, None
             self._further = 0
-            self._tell_extent()
+            self._show_extent()
             self._look_again()
 
     def _held(self, node: str) -> "Mapping[str, Any]":
@@ -732,14 +738,14 @@ class LineageTab(Vertical, View):
             self._session.say("This entity has no columns with lineage.")
             return
         self._expanded.clear()
-        self._ways = frozenset()
+        self._path_edges = frozenset()
         self._map.mark = ""
         self._ask_for(replace(self._question, column=column))
 
     def _forget(self) -> None:
         """Clear what was set last: paths and mark, the filter, or the column."""
-        if self._ways or self._map.mark:
-            self._ways, self._map.mark = frozenset(), ""
+        if self._path_edges or self._map.mark:
+            self._path_edges, self._map.mark = frozenset(), ""
             self._look_again()
         elif self._filter is not None:
             self._filter, self._filter_text = None, ""
@@ -747,7 +753,7 @@ class LineageTab(Vertical, View):
         elif self._question is not None:
             self._ask_for(replace(self._question, column=None))
 
-    def _tell_marked(self) -> None:
+    def _show_marked(self) -> None:
         node = self._map.node
         if node is not None and self._map.mark == node.id:
             self._session.say(
@@ -756,21 +762,21 @@ class LineageTab(Vertical, View):
         elif node is not None:
             self._session.say(f"{node.name} is no longer marked.")
 
-    def _ask_for_ways(self) -> None:
+    def _ask_for_paths(self) -> None:
         """Show the paths between the node under the cursor and the marked one; without another
         marked node, ask for a name."""
         node, mark = self._map.node, self._map.mark
         if node is None or node.state == "more" or self._answer is None or not self._question:
             return
         if mark and mark != node.id:
-            self._show_ways(mark, node, "from the marked entity to")
+            self._show_paths(mark, node, "from the marked entity to")
             return
         hood = self._map.drawing.hood.nodes if self._map.drawing else {}
         near = [
             ChooserEntry(
                 one.name,
                 aside=one.fact,
-                do=partial(self._show_ways_from, node, one.id, one.name),
+                do=partial(self._show_paths_from, node, one.id, one.name),
                 also=one.id,
             )
             for one in hood.values()
@@ -783,19 +789,19 @@ class LineageTab(Vertical, View):
         else:
 
             def go(urn: Urn) -> None:
-                self._show_ways_from(node, str(urn), urn.name)
+                self._show_paths_from(node, str(urn), urn.name)
 
             self.app.push_screen(EntityScreen(self._session, title, near, go))
 
-    def _show_ways_from(self, node: LineageNode, target: str, name: str) -> None:
+    def _show_paths_from(self, node: LineageNode, target: str, name: str) -> None:
         if target == node.id:
             self._session.say(f"{node.name} is the start of the paths; choose a different end.")
         else:
             end = LineageNode(target, name)
-            self._show_ways(node.id, end, f"from {node.name} to")
+            self._show_paths(node.id, end, f"from {node.name} to")
 
     @work(exclusive=True, group="lineage")
-    async def _show_ways(self, source: str, node: LineageNode, between: str) -> None:
+    async def _show_paths(self, source: str, node: LineageNode, between: str) -> None:
         question, answer = self._question, self._answer
         if answer is None:
             return
@@ -806,14 +812,14 @@ class LineageTab(Vertical, View):
             if question is not self._question:
                 return
             if not paths.ways:
-                self._session.say(tell_paths(paths, between, node.name))
+                self._session.say(describe_paths(paths, between, node.name))
                 return
-            self._ways = path_edges(paths)
+            self._path_edges = path_edges(paths)
             met = Urn.parse_all({one for way in paths.ways for one in way})
             known = {} if columns else await catalog.summaries(met)
             self._names = {str(urn): entity.name for urn, entity in known.items()}
             await self._look(cursor=node.id)
-            self._session.say(tell_paths(paths, between, self._names.get(node.id, node.name)))
+            self._session.say(describe_paths(paths, between, self._names.get(node.id, node.name)))
 
     def _show_impact(self) -> None:
         node, rows = self._map.node, self.query_one(ImpactRows)
@@ -821,7 +827,7 @@ class LineageTab(Vertical, View):
             return
         # Before anything is drawn it is of what was opened.
         urn, column = self._question.urn, self._question.column
-        name = self._called if column is None else column
+        name = self._entity_name if column is None else column
         if node is not None:
             urn, column, name = Urn.parse(node.id), None, node.name
         if urn.entity_type == "schemaField":
@@ -830,9 +836,9 @@ class LineageTab(Vertical, View):
         self.query_one(ContentSwitcher).current = "impact"
         rows.say(f"reading what depends on {name} …")
         self.screen.set_focus(rows)
-        self._impact_told = said(f"what depends on {name}", "bold")
-        self._tell_extent()
-        self._tell()
+        self._impact_heading = line_text(f"what depends on {name}", "bold")
+        self._show_extent()
+        self._show_details()
         self._read_impact(urn, column, name)
 
     @work(exclusive=True, group="impact")
@@ -845,14 +851,14 @@ class LineageTab(Vertical, View):
             await self._read_label_names(catalog, filter(None, chain.from_iterable(labels)))
             view = ImpactView.of(impact, self._label_names, name)
             rows.show_impact(view)
-            self._impact_told = tell_impact(view)
-            self._tell_extent()
-            self._tell()
+            self._impact_heading = describe_impact(view)
+            self._show_extent()
+            self._show_details()
 
     @on(Rows.Moved)
     def _move(self, event: Rows.Moved) -> None:
         event.stop()
-        self._tell()
+        self._show_details()
 
     @on(Rows.Chosen)
     def _choose(self, event: Rows.Chosen) -> None:
@@ -865,8 +871,8 @@ class LineageTab(Vertical, View):
     def _leave_impact(self, event: ImpactRows.Left) -> None:
         event.stop()
         self.query_one(ContentSwitcher).current = "drawn"
-        self._tell_extent()
-        self._tell()
+        self._show_extent()
+        self._show_details()
         self.screen.set_focus(self._map)
 
     @on(AskLine.Left)
@@ -889,16 +895,16 @@ class LineageTab(Vertical, View):
         self._filter_text = text
         self._look_again()
 
-    def _tell_extent(self) -> None:
+    def _show_extent(self) -> None:
         """Update the line above the drawing."""
         text = Text()
         if self.query_one(ContentSwitcher).current == "impact":
-            text = self._impact_told
+            text = self._impact_heading
         elif self._question is not None:
             drawing = self._map.drawing if self._answer is not None else None
             cut = self._answer.graph.graph.get("truncated") if self._answer is not None else None
-            text = tell_extent(
-                self._called,
+            text = describe_extent(
+                self._entity_name,
                 self._question,
                 drawing.hood if drawing else None,
                 self._filter_text,
@@ -907,15 +913,17 @@ class LineageTab(Vertical, View):
             )
         self.query_one("#extent", Static).update(text)
 
-    def _tell(self) -> None:
+    def _show_details(self) -> None:
         """Update the details of the node under the cursor."""
         node = self._map.node
         told = Text()
         if self.query_one(ContentSwitcher).current == "impact":
             rows = self.query_one(ImpactRows)
-            told = tell_affected(rows.affected, rows.view)
+            told = describe_affected(rows.affected, rows.view)
         elif node is not None:
             owner = self._map.drawing.hood.nodes.get(node.owner) if self._map.drawing else None
             is_mark = node.id == self._map.mark
-            told = tell_node(node, self._held(node.id), owner, self._label_names, is_mark=is_mark)
+            told = describe_node(
+                node, self._held(node.id), owner, self._label_names, is_mark=is_mark
+            )
         self.query_one("#under", Static).update(told, layout=False)

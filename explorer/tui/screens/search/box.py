@@ -27,7 +27,7 @@ from explorer.query.fields import ENTITY_TYPE, FieldGuide, guide_to
 from explorer.query.filters import Criterion, Filter, all_of
 from explorer.query.tokens import FIELD, KEYWORD, OPERATOR
 from explorer.tui.actions import bindings
-from explorer.tui.content import join, padded, said
+from explorer.tui.content import join, line_text, padded
 from explorer.tui.widgets.inputs import TypedLine, pasted_line
 
 if TYPE_CHECKING:
@@ -122,8 +122,8 @@ class Query:
             runs[-1] = (runs[-1][0], pending[-1].end)
         elif pending:
             words.extend(pending)
-        said = " ".join(text[one.start : one.end] for one in words)
-        return cls(text, parts, said, tuple(runs), fault)
+        line_text = " ".join(text[one.start : one.end] for one in words)
+        return cls(text, parts, line_text, tuple(runs), fault)
 
     def filter(self, registry: Registry) -> Filter:
         """Parse the filter. Raises `FilterSyntax` with a position in the whole text."""
@@ -385,7 +385,7 @@ class DropDown(Widget):
     """
     COMPONENT_CLASSES = {"dropdown--chosen"}  # noqa: RUF012 - as Textual declares it
 
-    class Taken(Message):
+    class Clicked(Message):
         """A row was clicked."""
 
         def __init__(self, offer: SearchCompletion) -> None:
@@ -427,11 +427,11 @@ class DropDown(Widget):
         if is_chosen:
             style += self.get_component_rich_style("dropdown--chosen", partial=True)
         mark = "› " if is_chosen else ("⇥ " if y == 0 and self.at < 0 else "  ")
-        detail = said(offer.detail, "dim")
+        detail = line_text(offer.detail, "dim")
         detail.truncate(width // 2, overflow="ellipsis")
         room = max(width - detail.cell_len - 5, 1)
         text = Text.assemble(" ", (mark, "bold"))
-        text.append_text(padded(said(offer.label, "bold" if is_chosen else ""), room))
+        text.append_text(padded(line_text(offer.label, "bold" if is_chosen else ""), room))
         text.append(" ").append_text(detail).append(" ")
         text.truncate(width, pad=True)
         text.end = ""
@@ -442,7 +442,7 @@ class DropDown(Widget):
         """Accept the clicked row."""
         event.stop()
         if event.y < len(self.offers):
-            self.post_message(self.Taken(self.offers[event.y]))
+            self.post_message(self.Clicked(self.offers[event.y]))
 
 
 async def completions_for(
@@ -486,7 +486,11 @@ async def _for_words(
 
 def _named(one: "Suggestion", text: str, start: int, end: int) -> SearchCompletion:
     kind = join(
-        [said(singular(one.entity_type)), said(one.platform or ""), said(_place(one.urn))]
+        [
+            line_text(singular(one.entity_type)),
+            line_text(one.platform or ""),
+            line_text(_place(one.urn)),
+        ]
     ).plain
     return SearchCompletion(
         one.text,

@@ -100,7 +100,7 @@ class SearchesScreen(ChooserScreen):
 
     def __init__(
         self,
-        kept: SearchFile,
+        searches: SearchFile,
         run: Callable[[str, str], None],
         rename: Callable[[str], None],
         forget: Callable[[str, str], None],
@@ -109,13 +109,13 @@ class SearchesScreen(ChooserScreen):
         self._run = run
         self._rename = rename
         self._forget = forget
-        self._kept = kept
+        self._searches = searches
         self._saved: dict[int, str] = {}
         self._recent: dict[int, str] = {}
 
     def entries(self) -> Iterable[ChooserEntry]:
         """Return every search, the saved ones first."""
-        for one in self._kept.saved:
+        for one in self._searches.saved:
             name = line(one.name, _LABEL)
             by = f"  by {line(one.order, 60)}" if one.order else ""
             text = "" if one.text == one.name else line(one.text, _LABEL)
@@ -127,7 +127,7 @@ class SearchesScreen(ChooserScreen):
             )
             self._saved[id(choice)] = one.name
             yield choice
-        for text in self._kept.recent:
+        for text in self._searches.recent:
             choice = ChooserEntry(
                 line(text, _LABEL), "", "Recent searches", do=partial(self._run, text, "")
             )
@@ -245,7 +245,7 @@ class ConditionDialogs:
         counted_names = {field.name for field in counted}
         rest = sorted(
             (one for one in self._guide.fields.values() if one.name not in counted_names),
-            key=lambda one: (not one.is_facet, self._called(one).casefold()),
+            key=lambda one: (not one.is_facet, self._shortest_name(one).casefold()),
         )
         choices = [self._field_choice(one) for one in (*counted, *rest)]
         self._ask("Condition: choose a field", choices)
@@ -253,14 +253,14 @@ class ConditionDialogs:
     def _field_choice(self, field: FilterField) -> ChooserEntry:
         facet = self._facets.get(field.name)
         said = [line(field.label or (facet.label if facet else ""), 80)]
-        called = self._called(field)
+        name = self._shortest_name(field)
         names = dict.fromkeys((field.name, *self._guide.also(field.name)))
-        said.extend(line(name, 120) for name in names if name != called)
+        said.extend(line(name, 120) for name in names if name != name)
         keys = f"{facet.size} value{'s' if facet.size != '1' else ''}" if facet else ""
         aside = " · ".join(part for part in said if part)
-        return ChooserEntry(line(called, 120), keys, aside=aside, do=lambda: self._ask_how(field))
+        return ChooserEntry(line(name, 120), keys, aside=aside, do=lambda: self._ask_how(field))
 
-    def _called(self, field: FilterField) -> str:
+    def _shortest_name(self, field: FilterField) -> str:
         """Return the name of a field to show: the shortest of its names."""
         names = (field.name, *self._guide.also(field.name))
         return _TYPED.get(field.name) or min(names, key=len)
@@ -284,7 +284,7 @@ class ConditionDialogs:
         choices = [
             ChooserEntry(how, _SIGNS[how], do=partial(self._ask_value, field, how)) for how in hows
         ]
-        self._ask(f"{line(self._called(field), 60)} …", choices)
+        self._ask(f"{line(self._shortest_name(field), 60)} …", choices)
 
     def _ask_value(self, field: FilterField, how: How) -> None:
         """Step 3: ask for the value, one of the listed ones or another."""
@@ -311,7 +311,7 @@ class ConditionDialogs:
             ]
         hint = _HINTS.get(how, "a day, 2024-01-31" if field.nature == "date" else "a value")
         self._ask(
-            f"{line(self._called(field), 60)} {how} …",
+            f"{line(self._shortest_name(field), 60)} {how} …",
             choices,
             lambda typed: self._take(name, how, typed),
             f"{hint}; or choose one below" if choices else hint,

@@ -16,8 +16,8 @@ from explorer.client.display import in_quotes
 from explorer.metadata.urn import Urn
 from explorer.query import FilterSyntax
 from explorer.tui.actions import bindings
-from explorer.tui.content import join, line, marked, padded, preview, said
-from explorer.tui.screens.labels.choice import BulkLabelsAsked
+from explorer.tui.content import join, line, line_text, marked, padded, preview
+from explorer.tui.screens.labels.choice import BulkLabelsRequested
 from explorer.tui.widgets.rows import MARK, Rows
 from explorer.views.search import (
     PAGING_LIMIT,
@@ -59,10 +59,10 @@ def match_explanation(
     """Return the lines that explain the rank of a result: order, score, the reason of both, and
     the fields that matched with their weights."""
     score = row.score_label or "the server returns no score"
-    head = Text.assemble("Why ", said(row.name, "bold"), f" is number {rank:,}")
+    head = Text.assemble("Why ", line_text(row.name, "bold"), f" is number {rank:,}")
     lines = [join([head, Text(order), Text(score)])]
     if row.reason:
-        lines.append(Text("  ").append_text(said(row.reason)))
+        lines.append(Text("  ").append_text(line_text(row.reason)))
     for match in row.matched[:_FIELDS_EXPLAINED]:
         weight = Text("" if match.weight is None else f"  weight {match.weight:g}", "dim")
         room = width - 2 - weight.cell_len
@@ -84,7 +84,7 @@ def match_explanation(
 
 def match_text(match: MatchedField, words: str, width: int) -> Text:
     """Return a field that matched and its value, with the words marked."""
-    label = said(f"{match.label} ", "dim")
+    label = line_text(f"{match.label} ", "dim")
     value = preview(match.excerpt(words, max(width - label.cell_len - 2, _NARROWEST)))
     return Text.assemble(label, " ", marked(value, words))
 
@@ -128,7 +128,7 @@ class ResultRows(Rows):
         super().__init__(row_height=2)
         self.hits: dict[int, Hit] = {}
         self.total = 0
-        self.known: dict[Urn, Entity] = {}
+        self.entities: dict[Urn, Entity] = {}
         self.drafts: frozenset[str] = frozenset()
         """The URNs of entities that have drafts."""
         self.stopped_at: int | None = None
@@ -140,7 +140,7 @@ class ResultRows(Rows):
     def show_page(
         self,
         page: "SearchPage",
-        known: Mapping[Urn, "Entity"],
+        entities: Mapping[Urn, "Entity"],
         query: str,
         *,
         cursor: int = 0,
@@ -149,7 +149,7 @@ class ResultRows(Rows):
     ) -> None:
         """Show the first page of another search; `query` are the words to mark, `limit` is how
         many results the server lets a client page through."""
-        self.hits, self._unreadable, self.known = {}, {}, dict(known)
+        self.hits, self._unreadable, self.entities = {}, {}, dict(entities)
         self.total, self._query = page.total, query
         self.stopped_at = limit if limit is not None and page.total > limit else None
         self._keep(page)
@@ -157,9 +157,9 @@ class ResultRows(Rows):
             self.scroll_to(y=0, animate=False, immediate=True)
         self.show(self.stopped_at or page.total, self._draw_hit, cursor=cursor, empty=empty)
 
-    def add_page(self, page: "SearchPage", known: Mapping[Urn, "Entity"]) -> None:
+    def add_page(self, page: "SearchPage", entities: Mapping[Urn, "Entity"]) -> None:
         """Add a further page."""
-        self.known.update(known)
+        self.entities.update(entities)
         self._keep(page)
         if page.end < min(page.start + PAGE, self.count):
             # The server returns fewer results than it counted.
@@ -168,9 +168,9 @@ class ResultRows(Rows):
             self.move_to(min(self.cursor, page.end - 1))
         self.refresh()
 
-    def update_known(self, known: Mapping[Urn, "Entity"]) -> None:
+    def update_entities(self, entities: Mapping[Urn, "Entity"]) -> None:
         """Replace what is known of entities; rows stay where they are."""
-        self.known.update(known)
+        self.entities.update(entities)
         self.refresh()
 
     @property
@@ -203,10 +203,12 @@ class ResultRows(Rows):
         urns = self.marked or ((at,) if at is not None else ())
         if not urns:
             return
-        known = self.known.get(urns[0])
+        known = self.entities.get(urns[0])
         name = known.name if known is not None else urns[0].name
-        called = name if len(urns) == 1 else f"{len(urns):,} marked entities"
-        self.post_message(BulkLabelsAsked(what, tuple((str(urn), None) for urn in urns), called))
+        subject = name if len(urns) == 1 else f"{len(urns):,} marked entities"
+        self.post_message(
+            BulkLabelsRequested(what, tuple((str(urn), None) for urn in urns), subject)
+        )
 
     def action_unmark(self) -> None:
         """Unmark all rows."""
@@ -242,7 +244,7 @@ class ResultRows(Rows):
                 return row // PAGE * PAGE
         return None
 
-    def tell_moved(self) -> None:
+    def post_moved(self) -> None:
         """Send no message: `move_to` calls the view itself."""
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
@@ -326,7 +328,7 @@ class ResultRows(Rows):
     def row_of(self, hit: "Hit") -> ResultRow:
         """Return what is known of a result."""
         has_draft = str(hit.urn) in self.drafts
-        return result_row(hit, self.known.get(hit.urn), has_draft=has_draft)
+        return result_row(hit, self.entities.get(hit.urn), has_draft=has_draft)
 
 
 _PASTED = 10_000
@@ -343,8 +345,14 @@ def draw_result(
     right = min(46 if width >= _WIDE else 28, width * 2 // 5)
     left = width - right - 2
     first = Text(MARK if is_marked else " ", "bold")
-    first.append_text(padded(marked(said(row.name, "bold"), words), left)).append(" ")
-    kind = join([said(row.kind_label), said(row.platform, "bold"), said(row.urn.origin, "dim")])
+    first.append_text(padded(marked(line_text(row.name, "bold"), words), left)).append(" ")
+    kind = join(
+        [
+            line_text(row.kind_label),
+            line_text(row.platform, "bold"),
+            line_text(row.urn.origin, "dim"),
+        ]
+    )
     first.append_text(padded(kind, right))
     states = _states(row)
     room = left - 2 - states.cell_len
@@ -352,7 +360,7 @@ def draw_result(
     match = row.hidden_match(f"{row.name} {about.plain}", words)
     about = match_text(match, words, room) if match is not None else marked(about, words)
     second = Text("   ").append_text(states).append_text(padded(about, room))
-    second.append(" ").append_text(padded(said(row.folder, "dim"), right))
+    second.append(" ").append_text(padded(line_text(row.folder, "dim"), right))
     return first, second
 
 
@@ -596,13 +604,13 @@ class Facets(Rows):
         is_long = len(group.rows) > SHORT
         # Only what can be expanded has the sign for it.
         fold = "  " if not is_long else "▾ " if group.field in self._expanded else "▸ "
-        text = Text.assemble((fold, "dim"), said(group.label, "bold"))
+        text = Text.assemble((fold, "dim"), line_text(group.label, "bold"))
         return (text.append(f" {group.size}", "dim") if is_long else text,)
 
 
 def draw_value(value: FacetRow, number: int, width: int) -> Text:
     """Return the line of a value; `number` is the key that takes it, 0 for none."""
-    name = said(value.label, "bold" if value.is_taken else "", missing="none")
+    name = line_text(value.label, "bold" if value.is_taken else "", missing="none")
     text = Text.assemble((f" {number or ' '} ", "dim"), ("● " if value.is_taken else "  ", "bold"))
     text.append_text(padded(name, width - len(value.count_label) - 8))
     return text.append(f" {value.count_label}", "dim")

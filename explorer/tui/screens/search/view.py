@@ -79,7 +79,7 @@ class SearchMemory:
     def remember(self, text: str) -> None:
         """Add a text to the recent searches."""
         if text:
-            self._do("keeping the search", lambda searches: searches.asked(text))
+            self._do("keeping the search", lambda searches: searches.add_recent(text))
 
     def save(self, text: str, order: str) -> None:
         """Ask for a name, and save a search under it."""
@@ -138,24 +138,24 @@ class SearchMemory:
         self,
         doing: str,
         change: Callable[[SearchStore], SearchFile],
-        said: str = "",
+        message: str = "",
         then: Callable[[], None] | None = None,
     ) -> None:
-        do = partial(self._changed, doing, change, said, then)
+        do = partial(self._changed, doing, change, message, then)
         start_worker(self._view, do, group="keeping")
 
     async def _changed(
         self,
         doing: str,
         change: Callable[[SearchStore], SearchFile],
-        said: str,
+        message: str,
         then: Callable[[], None] | None,
     ) -> None:
         with self._session.reporting(doing):
             searches = await self._searches()
             await asyncio.to_thread(change, searches)
-            if said:
-                self._session.say(said)
+            if message:
+                self._session.say(message)
             if then is not None:
                 then()
 
@@ -186,7 +186,7 @@ class _Answer:
 
     search: _Search
     page: "SearchPage"
-    known: "dict[Urn, Entity]"
+    entities: "dict[Urn, Entity]"
     adding: "dict[str, Facet]"
     limit: int | None
 
@@ -231,7 +231,7 @@ class SearchView(Vertical, SizeAware):
     """
 
     @dataclass
-    class LedOn(Message):
+    class ResultOpened(Message):
         """The result that was chosen before the answer came is to be opened, None where there is
         none. `take` returns the keys that were pressed since, which are for its page."""
 
@@ -248,18 +248,18 @@ class SearchView(Vertical, SizeAware):
         super().__init__(id="find")
         self._session = session
         self._registry: Registry | None = None
-        self._asked: str | None = None
+        self._searched_text: str | None = None
         self._is_pending = True
         self._opens_first = False
         self._is_leading_on = False
         self._ahead: list[events.Key] = []
         self._shown: _Search | None = None
-        self._held: _Answer | None = None
+        self._answer: _Answer | None = None
         self._facets: tuple[Facet, ...] = ()
         self._order = ""
         self._fault: FilterSyntax | None = None
         self._reading: int | None = None
-        self._said = Text()
+        self._shown_line = Text()
         self._words = ""
         self._corrected: tuple[str, str] | None = None
         self._is_narrow, self._is_at_facets = is_narrow, False
@@ -331,13 +331,15 @@ class SearchView(Vertical, SizeAware):
 
     def table(self) -> "Table | None":
         """Return the results as a table; None while there is no answer."""
-        from explorer.tui.screens.export import SearchAsked, results_table
+        from explorer.tui.screens.export import ExportedSearch, results_table
 
         if self._shown is None or self._is_pending:
             return None
-        asked = SearchAsked(self._shown.words, self._shown.filter, self._shown.order)
+        exported = ExportedSearch(self._shown.words, self._shown.filter, self._shown.order)
         hits = [self.results.hits[at] for at in sorted(self.results.hits)]
-        return results_table(self._session, asked, hits, self.results.known, self.results.total)
+        return results_table(
+            self._session, exported, hits, self.results.entities, self.results.total
+        )
 
     def _put(self, text: str) -> None:
         """Put a text into the box, and search for it."""
@@ -368,10 +370,10 @@ class SearchView(Vertical, SizeAware):
 
     def _ask(self) -> None:
         """Search for the text of the box."""
-        self._asked = self.text
-        self._is_pending, self._held = True, None
+        self._searched_text = self.text
+        self._is_pending, self._answer = True, None
         self._give_up_opening()
-        self._search(self._asked, self._order)
+        self._search(self._searched_text, self._order)
 
     @work(exclusive=True, group="search")
     async def _search(self, text: str, order: str) -> None:
@@ -381,7 +383,7 @@ class SearchView(Vertical, SizeAware):
             registry = self._registry = catalog.registry
             if pasted_urn(text) is not None:
                 self._is_pending = False
-                self._tell_words(Text("⏎ opens it"))
+                self._show_line(Text("⏎ opens it"))
                 return
             question = Query.split(text, guide_to(registry))
             try:
@@ -391,7 +393,7 @@ class SearchView(Vertical, SizeAware):
                 return
             self._forgive()
             loop = asyncio.get_running_loop()
-            waiting = loop.call_later(_PATIENCE_SECONDS, self._tell_waiting)
+            waiting = loop.call_later(_PATIENCE_SECONDS, self._show_waiting)
             try:
                 page = await catalog.search(
                     search.words, filter=search.filter, sort=order, count=PAGE
@@ -405,12 +407,14 @@ class SearchView(Vertical, SizeAware):
                 is_endless = is_long and (await catalog.abilities()).deep_pages
             finally:
                 waiting.cancel()
-            self._held = _Answer(search, page, known, adding, None if is_endless else PAGING_LIMIT)
+            self._answer = _Answer(
+                search, page, known, adding, None if is_endless else PAGING_LIMIT
+            )
             if page.total or not self._is_typing_condition(question):
-                self._show(self._held)
+                self._show(self._answer)
             else:
                 self._is_pending = False
-                self._tell_words(Text("… No match yet (previous results below)"))
+                self._show_line(Text("… No match yet (previous results below)"))
 
     def _is_typing_condition(self, question: Query) -> bool:
         """Return whether a condition is being typed: then an empty answer leaves the results."""
@@ -420,7 +424,7 @@ class SearchView(Vertical, SizeAware):
 
     def _show(self, answer: "_Answer") -> None:
         """Show an answer, and open its first result where one was to be opened."""
-        self._held = None
+        self._answer = None
         search, page, question = answer.search, answer.page, answer.search.question
         again = self._shown is not None and self._shown == search
         self._shown, self._facets, self._reading = search, page.facets, None
@@ -431,7 +435,7 @@ class SearchView(Vertical, SizeAware):
             self.results.unmark()
         self.results.show_page(
             page,
-            answer.known,
+            answer.entities,
             answer.words,
             limit=answer.limit,
             cursor=self.results.cursor if again else 0,
@@ -441,17 +445,17 @@ class SearchView(Vertical, SizeAware):
         )
         if self._registry is not None:
             chosen = question.chosen(self._registry)
-            names = {str(urn): entity.name for urn, entity in answer.known.items()}
+            names = {str(urn): entity.name for urn, entity in answer.entities.items()}
             groups = facet_groups(page.facets, names, chosen, answer.adding)
             self.query_one(Facets).show_facets(groups)
         self._is_pending = False
-        self._tell()
+        self._show_count()
         self._explain()
         opens, self._opens_first = self._opens_first, False
         if opens and self.screen.focused is self.results:
             # Until it is open, keys arrive here and are kept after the earlier ones.
             self._is_leading_on = True
-            self.post_message(self.LedOn(self.choose_result(0), self._take_ahead))
+            self.post_message(self.ResultOpened(self.choose_result(0), self._take_ahead))
         else:
             self._give_up_opening()
 
@@ -477,19 +481,19 @@ class SearchView(Vertical, SizeAware):
                 return
             self.results.add_page(page, known)
             self._reading = None
-            self._tell()
+            self._show_count()
             further = self.results.missing()
             if further is not None and further != start:
                 self.need_page(further)
 
     def refresh_results(self) -> None:
         """Read the entities of all known rows again."""
-        self.hear({urn for results in self.query(ResultRows) for urn in results.known})
+        self.apply_changes({urn for results in self.query(ResultRows) for urn in results.entities})
 
-    def hear(self, urns: Iterable[Urn]) -> None:
+    def apply_changes(self, urns: Iterable[Urn]) -> None:
         """Read those of the changed entities again that are among the results."""
         # When the app closes, the results may be gone before the last change arrives.
-        shown = {urn for results in self.query(ResultRows) for urn in results.known}
+        shown = {urn for results in self.query(ResultRows) for urn in results.entities}
         changed = [urn for urn in urns if urn in shown]
         if changed:
             self._read_changed(changed)
@@ -498,7 +502,7 @@ class SearchView(Vertical, SizeAware):
     async def _read_changed(self, urns: list[Urn]) -> None:
         with self._session.reporting("reading results again"):
             catalog = await self._session.catalog()
-            self.results.update_known(await catalog.summaries(urns))
+            self.results.update_entities(await catalog.summaries(urns))
 
     def _explain(self) -> None:
         panel = self.query_one("#why", Static)
@@ -524,7 +528,7 @@ class SearchView(Vertical, SizeAware):
     def on_resize(self, event: events.Resize) -> None:
         """Fit the line of the results into the width."""
         del event
-        self._tell()
+        self._show_count()
 
     def _refuse(self, fault: FilterSyntax) -> None:
         """Show what is wrong with the filter; earlier results stay."""
@@ -532,7 +536,7 @@ class SearchView(Vertical, SizeAware):
         self._is_pending, was_wished = False, self._opens_first
         self._give_up_opening()
         self.box.mark(fault)
-        self._tell()
+        self._show_count()
         if was_wished:
             self.screen.set_focus(self.box)
 
@@ -546,30 +550,30 @@ class SearchView(Vertical, SizeAware):
         self._is_pending = False
         self._give_up_opening()
         if self._shown is None:
-            self._tell_words(Text("✗ The search failed", "bold"))
+            self._show_line(Text("✗ The search failed", "bold"))
             self.results.show(0, lambda _, __: (), empty=sentence)
         else:
             told = Text.assemble(("✗ ", "bold"), sentence)
             fits = told.cell_len <= self.size.width - 2
-            self._tell_words(told)
+            self._show_line(told)
             return self.display and fits
         return self.display
 
-    def _tell_waiting(self) -> None:
-        self._tell_words(Text("searching …"))
+    def _show_waiting(self) -> None:
+        self._show_line(Text("searching …"))
 
-    def _tell_words(self, text: Text) -> None:
+    def _show_line(self, text: Text) -> None:
         text.truncate(max(self.size.width - 2, 1), overflow="ellipsis")
         # When the app closes, the line may be gone already.
-        if text != self._said and self.children:
-            self._said = text
+        if text != self._shown_line and self.children:
+            self._shown_line = text
             # Its height stays, so that moving through the rows lays nothing out anew.
             self.query_one("#said", Static).update(text, layout=False)
 
-    def _tell(self) -> None:
+    def _show_count(self) -> None:
         width = max(self.size.width - 2, 1)
         if self._fault is not None:
-            self._tell_words(fault_line(self._fault, width))
+            self._show_line(fault_line(self._fault, width))
             return
         if self._shown is None or self._is_pending:
             return
@@ -584,7 +588,7 @@ class SearchView(Vertical, SizeAware):
             self._corrected,
             len(self.results.marked),
         )
-        self._tell_words(count_line(found, width))
+        self._show_line(count_line(found, width))
 
     @property
     def found(self) -> list[Urn]:
@@ -609,7 +613,7 @@ class SearchView(Vertical, SizeAware):
             self._is_at_facets = at_facets
         self.query_one(Facets).display = self._is_at_facets or not self._is_narrow
         self.query_one("#found").display = not (self._is_at_facets and self._is_narrow)
-        self._tell()
+        self._show_count()
 
     def focus_box(self) -> None:
         """Focus the box with its text selected."""
@@ -636,7 +640,7 @@ class SearchView(Vertical, SizeAware):
     @on(Input.Changed)
     def _typed(self, event: Input.Changed) -> None:
         event.stop()
-        if event.value.strip() != self._asked:
+        if event.value.strip() != self._searched_text:
             self._ask()
         if event.value == self._quiet:
             self._fold()
@@ -653,10 +657,10 @@ class SearchView(Vertical, SizeAware):
         elif offer is not None:
             self._take(offer)
         elif self._is_readable():
-            if self.text != self._asked:
+            if self.text != self._searched_text:
                 self._ask()
-            elif self._held is not None:
-                self._show(self._held)
+            elif self._answer is not None:
+                self._show(self._answer)
             self._keeper.remember(self.text)
             self.focus_results()
 
@@ -755,13 +759,13 @@ class SearchView(Vertical, SizeAware):
     def results_key(self, what: str) -> None:
         """Run the action of a key of the results, or follow a move of their cursor."""
         if what == "seen":
-            self._tell()
+            self._show_count()
             return
         self._opens_first = False
         match what:
             case "moved":
                 self._explain()
-                self._tell()
+                self._show_count()
             case "facets":
                 self._take_turns(at_facets=True)
                 self.screen.set_focus(self.query_one(Facets))
@@ -802,8 +806,8 @@ class SearchView(Vertical, SizeAware):
         event.stop()
         self.focus_results()
 
-    @on(DropDown.Taken)
-    def _clicked(self, event: DropDown.Taken) -> None:
+    @on(DropDown.Clicked)
+    def _clicked(self, event: DropDown.Clicked) -> None:
         event.stop()
         self._take(event.offer)
 
@@ -851,7 +855,7 @@ class SearchView(Vertical, SizeAware):
                 return
             index = int(digits[:9]) - 1
             self.results.jump_to(index * PAGE if number.startswith("p") else index)
-            self._tell()
+            self._show_count()
 
         total = f"{self.results.count:,}"
         self.app.push_screen(
