@@ -23,12 +23,12 @@ from explorer.cli.options import OutputFormat, Target, column_at, read_existing
 from explorer.cli.output import (
     StyledTable,
     TableColumn,
+    line_text,
     note,
     notes,
     print_diff,
     print_json,
     results,
-    said,
 )
 from explorer.client.display import block, line
 from explorer.client.editable import (
@@ -73,14 +73,14 @@ __all__ = [
     "describe_from_stdin",
     "describe_in_editor",
     "finish",
-    "given_urns",
     "go_through",
     "keep_journal",
+    "print_effect",
     "read_stdin",
+    "read_urn_arguments",
     "refuse_read_only",
     "show_description",
     "show_labels",
-    "tell",
 ]
 
 Change = Callable[["Catalog", str], Iterable[Edit]]
@@ -124,7 +124,7 @@ def read_stdin() -> str:
         raise InvalidInput(f"standard input is not UTF-8 text: {error}") from None
 
 
-def given_urns(words: Sequence[str]) -> tuple[str, ...]:
+def read_urn_arguments(words: Sequence[str]) -> tuple[str, ...]:
     """Return the URNs without duplicates; `-` stands for those on standard input, one per line.
 
     Raises `InvalidInput` if there are none.
@@ -187,7 +187,7 @@ def change_each(
         _propose_each(target, words, change, propose, as_json=as_json)
         return
     refuse_read_only(target)
-    urns = given_urns(words)
+    urns = read_urn_arguments(words)
     made: list[Edit] = []
     with target.open() as catalog:
         if not dry_run:
@@ -198,7 +198,7 @@ def change_each(
             try:
                 made.extend(change(catalog, urn))
             finally:
-                tell(made[first:])
+                print_effect(made[first:])
 
         with one_save():
             done = go_through(urns, act)
@@ -210,7 +210,7 @@ def change_each(
                 "failed": [{"urn": urn, "error": reason} for urn, reason in done.failed],
             }
         )
-    _say_how_many(urns, made, done)
+    _print_totals(urns, made, done)
     if dry_run:
         note(Text("dry run: nothing was written"))
     finish(done)
@@ -225,7 +225,7 @@ def _propose_each(
 
     if file.exists():
         raise InvalidInput(f"{file} already exists; give another file name")
-    urns = given_urns(words)
+    urns = read_urn_arguments(words)
     planned: list[Edit] = []
     with target.open() as catalog:
         done = go_through(urns, lambda urn: planned.extend(change(catalog, urn)))
@@ -251,13 +251,13 @@ def _propose_each(
     finish(done)
 
 
-def tell(edits: Sequence[Edit]) -> None:
+def print_effect(edits: Sequence[Edit]) -> None:
     """Print the combined effect of edits of one entity: before → after."""
     if not edits:
         return
     first, last = edits[0], edits[-1]
     place = edit_place(first.urn, first.column)
-    head = Text(f"{first.what} of ") + said(place, "bold") + Text(": ")
+    head = Text(f"{first.what} of ") + line_text(place, "bold") + Text(": ")
     before, after = held_words(first.what, first.before), held_words(first.what, last.after)
     if first.before == last.after:
         note(head, Text(f"{before} (unchanged)"))
@@ -278,7 +278,7 @@ def as_record(edit: Edit) -> dict[str, Any]:
     }
 
 
-def _say_how_many(urns: Sequence[str], made: Sequence[Edit], done: EditRun) -> None:
+def _print_totals(urns: Sequence[str], made: Sequence[Edit], done: EditRun) -> None:
     if len(urns) == 1:
         return
     changed = len({edit.urn for edit in made if edit.changed})
@@ -337,7 +337,7 @@ def show_labels(
 ) -> None:
     """Print the labels of entities in the given format; as URNs, print only those of the labels."""
     found: list[_Found] = []
-    urns = given_urns(words)
+    urns = read_urn_arguments(words)
     with target.open() as catalog:
 
         def read(urn: str) -> None:
@@ -460,7 +460,7 @@ class _TypedText:
         self.text = text
         self._again = again
         self._path = path
-        self._kept = False
+        self._is_kept = False
 
     @classmethod
     def edited(cls, name: str, text: str, ingested: str, again: str) -> Self:
@@ -488,7 +488,7 @@ class _TypedText:
 
     def keep(self) -> None:
         """Save the text to a file, and print its name and the command that writes it."""
-        self._kept = True
+        self._is_kept = True
         # One line break at the end is dropped when the text is read from standard input.
         data = (self.text + ("\r\n" if self.text.endswith("\r") else "\n")).encode()
         try:
@@ -516,7 +516,7 @@ class _TypedText:
     ) -> None:
         if error is not None and not isinstance(error, click.exceptions.Exit):
             self.keep()
-        if not self._kept and self._path is not None:
+        if not self._is_kept and self._path is not None:
             self._path.unlink(missing_ok=True)
 
 
@@ -656,7 +656,7 @@ def show_description(target: Target, urn: str, column: str | None, *, as_json: b
         print_json(_description_as_json(place))
         return
     console = results()
-    console.print(said(place.name, "bold underline"))
+    console.print(line_text(place.name, "bold underline"))
     print_description(console, place.ingested, place.edited)
 
 
@@ -743,11 +743,14 @@ def _save_description(
         note(Text("to overwrite it, use --edit with --force, or --text", "dim"))
         raise
     if edit.changed:
-        head = Text("described ") + said(place.name, "bold")
+        head = Text("described ") + line_text(place.name, "bold")
         was, now = (held_words("description", held) for held in (edit.before, edit.after))
         note(head, Text(f": {was} → {now}"))
     else:
-        note(said(place.name, "bold"), Text(" already has this description; nothing was written"))
+        note(
+            line_text(place.name, "bold"),
+            Text(" already has this description; nothing was written"),
+        )
     if options.as_json:
         held = edit.before if isinstance(edit.before, str) else ""
         print_json(_changed_description(replace(place, edited=text), held, dry_run=False))

@@ -27,7 +27,7 @@ from rich.progress import (
 from rich.text import Text
 
 from explorer import config
-from explorer.cli.output import note, notes, print_json, results, said
+from explorer.cli.output import line_text, note, notes, print_json, results
 from explorer.client import Catalog, LoadInterrupted, LoadReport
 from explorer.client.display import line
 from explorer.errors import InvalidInput
@@ -41,10 +41,10 @@ __all__ = [
     "load_files",
     "print_as_json",
     "print_counts",
+    "print_refusals",
     "progress",
     "report_to",
     "send",
-    "tell_refusals",
 ]
 
 # The client splits a batch into two concurrent requests of one or two hundred changes each.
@@ -235,15 +235,15 @@ class _Places:
         stat = path.stat()
         return _Place(str(path), stat.st_size, stat.st_mtime_ns)
 
-    def known(self, name: str) -> _Place:
+    def resume_position(self, name: str) -> _Place:
         """Return the stored position of a file, or its start if there is none. Raises
         `InvalidInput` if the file has changed since."""
-        begun = self.of(name)
+        start = self.of(name)
         try:
-            place = msgspec.json.decode(self._file(begun).read_bytes(), type=_Place)
+            place = msgspec.json.decode(self._file(start).read_bytes(), type=_Place)
         except (OSError, msgspec.DecodeError):
-            return begun
-        if (place.size, place.modified_nanos) != (begun.size, begun.modified_nanos):
+            return start
+        if (place.size, place.modified_nanos) != (start.size, start.modified_nanos):
             raise InvalidInput(
                 f"{name} has changed since the interrupted load; load it without --resume"
             )
@@ -293,7 +293,7 @@ def load_files(
                     file = MetadataFile(_standard_input(), catalog.registry)
                     _load_stream(catalog, file, outcome, begin(outcome.source, None))
                 else:
-                    place = places.known(name) if resume else places.of(name)
+                    place = places.resume_position(name) if resume else places.of(name)
                     outcome.resumed_at = place.record
                     if not place.is_done:
                         _load_file(catalog, place, outcome, places, begin)
@@ -411,7 +411,7 @@ def print_counts(outcomes: Sequence[Outcome]) -> None:
     console = results()
     for outcome in outcomes:
         console.print(
-            said(outcome.source, "bold"),
+            line_text(outcome.source, "bold"),
             f"{_count(outcome.aspects, 'aspect')} of {_count(len(outcome.entities), 'entity')}"
             + (f", {outcome.refused:,} rejected" if outcome.refused else "")
             + (f", {outcome.unanswered:,} without a response" if outcome.unanswered else "")
@@ -447,7 +447,7 @@ def print_as_json(outcomes: Sequence[Outcome], stopped: str | None) -> None:
     )
 
 
-def tell_refusals(outcomes: Sequence[Outcome]) -> None:
+def print_refusals(outcomes: Sequence[Outcome]) -> None:
     """Print at most 20 rejected changes to standard error, with position, URN and reason."""
     refusals = [refusal for outcome in outcomes for refusal in outcome.refusals]
     for refusal in refusals[:_MAX_SHOWN]:
@@ -457,12 +457,12 @@ def tell_refusals(outcomes: Sequence[Outcome]) -> None:
 
 
 def _describe(refusal: Rejection) -> Text:
-    place = said(refusal.source)
+    place = line_text(refusal.source)
     if refusal.unit:
         place.append(f", {refusal.unit} {refusal.number:,}")
-    what = said(" ".join(part for part in (refusal.urn, refusal.aspect) if part))
+    what = line_text(" ".join(part for part in (refusal.urn, refusal.aspect) if part))
     return Text(": ").join(
-        part for part in (place, what, said(refusal.reason, limit=_REASON_LIMIT)) if part
+        part for part in (place, what, line_text(refusal.reason, limit=_REASON_LIMIT)) if part
     )
 
 

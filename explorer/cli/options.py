@@ -48,12 +48,12 @@ __all__ = [
     "read_actor_names",
     "read_existing",
     "read_filters",
-    "read_known_names",
     "read_names",
     "read_urn",
     "registry_file",
     "require_any",
     "token_file",
+    "try_read_names",
     "urns",
     "warn_of_password",
 ]
@@ -103,16 +103,16 @@ _NUMBERS: Final = {2: "two", 3: "three"}
 
 
 def complete_profiles(
-    _context: click.Context, _parameter: click.Parameter, begun: str
+    _context: click.Context, _parameter: click.Parameter, incomplete: str
 ) -> list[str]:
-    """Return the names of profiles that begin with `begun`, for shell completion."""
+    """Return the names of profiles that begin with `incomplete`, for shell completion."""
     from explorer import config
 
     try:
         names = (config.EMBEDDED, *config.read_profiles().by_name)
     except CatalogError:
         return []
-    return [name for name in names if name.startswith(begun)]
+    return [name for name in names if name.startswith(incomplete)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,10 +315,10 @@ def read_actor_names(
     not return them. Makes one request per hundred."""
     from explorer.views.history import actors_of
 
-    return read_known_names(catalog, actors_of(stamps))
+    return try_read_names(catalog, actors_of(stamps))
 
 
-def read_known_names(catalog: "Catalog", urns: "Sequence[Urn]") -> "Mapping[Urn, str]":
+def try_read_names(catalog: "Catalog", urns: "Sequence[Urn]") -> "Mapping[Urn, str]":
     """Return the names of entities, or an empty mapping if the server does not return them. Makes
     one request per hundred."""
     try:
@@ -462,7 +462,7 @@ def period_options(
         @click.option("--from", "start", type=_DATE, metavar="DATE", help="First day to show.")
         @click.option("--to", "end", type=_DATE, metavar="DATE", help="Last day to show.")
         @wraps(command)
-        def given(
+        def with_options(
             *args: object,
             days: int | None,
             start: datetime | None,
@@ -471,10 +471,10 @@ def period_options(
         ) -> None:
             command(*args, period=_read(days, start, end), **kwargs)
 
-        return given
+        return with_options
 
-    def _read(asked: int | None, start: datetime | None, end: datetime | None) -> Period:
-        if asked is not None and start is not None:
+    def _read(given_days: int | None, start: datetime | None, end: datetime | None) -> Period:
+        if given_days is not None and start is not None:
             raise click.UsageError("--days and --from both set the first day; give only one")
         if start is not None and end is not None and end < start:
             raise click.UsageError("--to is before --from")
@@ -483,7 +483,7 @@ def period_options(
             last = end.replace(tzinfo=UTC) + timedelta(days=1) - timedelta(milliseconds=1)
         if start is not None:
             return Period(start.replace(tzinfo=UTC), last)
-        back = asked if asked is not None else days
+        back = given_days if given_days is not None else days
         if back is None:
             return Period(None, last)
         # Usage is counted by whole days; today is the last of them.

@@ -27,7 +27,9 @@ __all__ = [
     "Table",
     "TableColumn",
     "as_objects",
+    "block_text",
     "escaped_json",
+    "line_text",
     "note",
     "notes",
     "print_csv",
@@ -38,8 +40,6 @@ __all__ = [
     "print_table",
     "print_urns",
     "results",
-    "said",
-    "told",
     "words",
 ]
 
@@ -111,14 +111,16 @@ def _escaped(found: re.Match[str]) -> str:
     return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
 
 
-def said(text: str | None, style: str = "", *, missing: str = "", limit: int = _LINE_LIMIT) -> Text:
+def line_text(
+    text: str | None, style: str = "", *, missing: str = "", limit: int = _LINE_LIMIT
+) -> Text:
     """Return a text from the catalog as one line of at most `limit` characters, or `missing` if
     there is none."""
     shown = line(text, limit)
     return Text(shown, style) if shown else Text(missing, "dim italic")
 
 
-def told(text: str | None, style: str = "") -> Text:
+def block_text(text: str | None, style: str = "") -> Text:
     """Return a text from the catalog with its line breaks."""
     return Text(block(text).strip("\n"), style)
 
@@ -253,9 +255,9 @@ def _shown(value: Cell, column: TableColumn) -> Text:
         case datetime():
             return Text(moment(round(value.timestamp() * 1000)), column.style)
         case str():
-            return said(value, column.style)
+            return line_text(value, column.style)
         case _:
-            return said(", ".join(value), column.style)
+            return line_text(", ".join(value), column.style)
 
 
 def _widths(

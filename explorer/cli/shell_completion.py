@@ -70,15 +70,17 @@ def _limit_seconds() -> float:
     return given if 0 < given < threading.TIMEOUT_MAX else LIMIT_SECONDS
 
 
-def complete_types(_context: click.Context, _parameter: click.Parameter, begun: str) -> _Items:
+def complete_types(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> _Items:
     """Return the entity types of the metadata model. Makes no request."""
     from explorer.metadata.registry import load_registry
 
     names = load_registry().entities
-    return [CompletionItem(name) for name in sorted(names) if name.startswith(begun)]
+    return [CompletionItem(name) for name in sorted(names) if name.startswith(incomplete)]
 
 
-def complete_aspects(context: click.Context, _parameter: click.Parameter, begun: str) -> _Items:
+def complete_aspects(
+    context: click.Context, _parameter: click.Parameter, incomplete: str
+) -> _Items:
     """Return the aspects that an entity of the URN's type can have. Makes no request."""
     from explorer.metadata.registry import load_registry
     from explorer.metadata.urn import Urn
@@ -86,22 +88,24 @@ def complete_aspects(context: click.Context, _parameter: click.Parameter, begun:
     registry = load_registry()
     found: set[str] = set(registry.aspects)
     try:
-        declared = registry.entities.get(Urn.parse(str(_given(context).get("urn"))).entity_type)
+        declared = registry.entities.get(
+            Urn.parse(str(_parameters_of(context).get("urn"))).entity_type
+        )
     except CatalogError:
         declared = None
     if declared is not None:
         found = {name for name in declared.aspects if not registry.aspects[name].timeseries}
-    return [CompletionItem(name) for name in sorted(found) if name.startswith(begun)]
+    return [CompletionItem(name) for name in sorted(found) if name.startswith(incomplete)]
 
 
 def _making_requests(offer: _Offer) -> _Complete:
     """Wrap a function that makes requests; if they fail, nothing is completed."""
 
     @wraps(offer)
-    def complete(context: click.Context, _parameter: click.Parameter, begun: str) -> _Items:
+    def complete(context: click.Context, _parameter: click.Parameter, incomplete: str) -> _Items:
         try:
-            with _opened(_given(context)) as catalog:
-                return offer(catalog, context, begun) if catalog is not None else []
+            with _opened(_parameters_of(context)) as catalog:
+                return offer(catalog, context, incomplete) if catalog is not None else []
         except (CatalogError, OSError):
             return []
 
@@ -109,38 +113,38 @@ def _making_requests(offer: _Offer) -> _Complete:
 
 
 @_making_requests
-def complete_urns(catalog: "Catalog", _context: click.Context, begun: str) -> _Items:
-    """Return URNs that begin with `begun`, or whose entities have that name."""
-    if begun.startswith("urn:"):
-        return _urns_from(catalog, begun)
-    if not begun:
+def complete_urns(catalog: "Catalog", _context: click.Context, incomplete: str) -> _Items:
+    """Return URNs that begin with `incomplete`, or whose entities have that name."""
+    if incomplete.startswith("urn:"):
+        return _urns_from(catalog, incomplete)
+    if not incomplete:
         return []
-    found = catalog.suggest(begun, limit=_MAX_ITEMS)
+    found = catalog.suggest(incomplete, limit=_MAX_ITEMS)
     return [
-        CompletionItem(str(one.urn), NAMED, _said(one.text, one.entity_type, one.platform))
+        CompletionItem(str(one.urn), NAMED, _help_text(one.text, one.entity_type, one.platform))
         for one in found
         if one.urn is not None
     ]
 
 
 @_making_requests
-def complete_columns(catalog: "Catalog", context: click.Context, begun: str) -> _Items:
+def complete_columns(catalog: "Catalog", context: click.Context, incomplete: str) -> _Items:
     """Return the simple paths of the columns of the dataset whose URN is already typed."""
     schema = catalog.entity(
-        str(_given(context).get("urn")), ("schemaMetadata", "editableSchemaMetadata")
+        str(_parameters_of(context).get("urn")), ("schemaMetadata", "editableSchemaMetadata")
     ).schema
     return [
         CompletionItem(column.path.simple, "plain", column.type)
         for column in schema
-        if column.path.simple.startswith(begun)
+        if column.path.simple.startswith(incomplete)
     ]
 
 
 @_making_requests
-def complete_paths(catalog: "Catalog", context: click.Context, begun: str) -> _Items:
+def complete_paths(catalog: "Catalog", context: click.Context, incomplete: str) -> _Items:
     """Return the folders that begin with a browse path."""
-    above, _, last = begun.rpartition("/")
-    types = _given(context).get("entities") or _TYPES_BROWSED
+    above, _, last = incomplete.rpartition("/")
+    types = _parameters_of(context).get("entities") or _TYPES_BROWSED
     found: dict[str, int] = {}
     for entity in types:
         for folder in catalog.browse(above or "/", entity=entity, count=1_000).folders:
@@ -153,20 +157,22 @@ def complete_paths(catalog: "Catalog", context: click.Context, begun: str) -> _I
 
 
 @_making_requests
-def complete_filters(catalog: "Catalog", context: click.Context, begun: str) -> _Items:
+def complete_filters(catalog: "Catalog", context: click.Context, incomplete: str) -> _Items:
     """Return continuations of a filter: fields, operators and values."""
-    types = _given(context).get("entities")
-    offers = catalog.complete_filter(begun, len(begun), entity=types or None)
+    types = _parameters_of(context).get("entities")
+    offers = catalog.complete_filter(incomplete, len(incomplete), entity=types or None)
     found = []
     for offer in offers[:_MAX_ITEMS]:
-        text = offer.applied_to(begun)
-        if text.startswith(begun):
-            said = offer.hint if offer.count is None else f"{offer.count:,}"
-            found.append(CompletionItem(text, "plain" if offer.kind == "value" else OPEN, said))
+        text = offer.applied_to(incomplete)
+        if text.startswith(incomplete):
+            help_text = offer.hint if offer.count is None else f"{offer.count:,}"
+            found.append(
+                CompletionItem(text, "plain" if offer.kind == "value" else OPEN, help_text)
+            )
     return found
 
 
-def _given(context: click.Context) -> dict[str, Any]:
+def _parameters_of(context: click.Context) -> dict[str, Any]:
     """Return the parameters typed so far.
 
     click drops all of them if the last word is an option without its value, so that the words
@@ -218,18 +224,19 @@ def _opened(given: dict[str, Any]) -> "Iterator[Catalog | None]":
         yield catalog
 
 
-def _urns_from(catalog: "Catalog", begun: str) -> _Items:
-    """Return URNs that begin with `begun`, one part at a time: the type, the platform, the rest."""
+def _urns_from(catalog: "Catalog", incomplete: str) -> _Items:
+    """Return URNs that begin with `incomplete`, one part at a time: the type, the platform, the
+    rest."""
     from explorer.query.filters import Criterion, all_of
 
     types = catalog.registry.entities
-    entity, colon, rest = begun.removeprefix("urn:li:").partition(":")
-    if not colon or not begun.startswith("urn:li:"):
+    entity, colon, rest = incomplete.removeprefix("urn:li:").partition(":")
+    if not colon or not incomplete.startswith("urn:li:"):
         starts = ((f"urn:li:{name}:", number) for name, number in catalog.counts().items())
         return [
             CompletionItem(text, OPEN, f"{number:,}")
             for text, number in sorted(starts)
-            if text.startswith(begun)
+            if text.startswith(incomplete)
         ]
     if entity not in types:
         return []
@@ -240,20 +247,20 @@ def _urns_from(catalog: "Catalog", begun: str) -> _Items:
             CompletionItem(f"urn:li:dataset:({value.value},", OPEN, f"{value.count:,}")
             for value in values
         )
-        return [offer for offer in offers if offer.value.startswith(begun)]
+        return [offer for offer in offers if offer.value.startswith(incomplete)]
     page = catalog.search(
         entity=entity,
-        filter=all_of(Criterion("urn", (begun,), "START_WITH")),
+        filter=all_of(Criterion("urn", (incomplete,), "START_WITH")),
         count=_MAX_ITEMS,
     )
-    found = sorted(str(hit.urn) for hit in page if str(hit.urn).startswith(begun))
+    found = sorted(str(hit.urn) for hit in page if str(hit.urn).startswith(incomplete))
     items = [CompletionItem(urn) for urn in found]
     if page.truncated:
         items.append(CompletionItem(f"({page.total - page.shown:,} more)", MORE))
     return items
 
 
-def _said(name: str, *more: str | None) -> str:
+def _help_text(name: str, *more: str | None) -> str:
     from explorer.client.display import line
 
     return line(" · ".join(part for part in (name, *more) if part), 80)
@@ -346,14 +353,14 @@ _ON: Final = "(type more of the name)"
 
 @dataclass(frozen=True, slots=True)
 class CommandLine:
-    """A command line up to the cursor: its complete words, and `begun`, the word being typed.
+    """A command line up to the cursor: its complete words, and `incomplete`, the word being typed.
 
     `quote` is the open quote of that word. `fixed` is the length of its part that the shell does
     not replace, because the shell treats the rest as a separate word.
     """
 
     words: tuple[str, ...]
-    begun: str
+    incomplete: str
     quote: str = ""
     fixed: int = 0
 
@@ -362,7 +369,7 @@ def read_line(text: str, breaks: str = "") -> CommandLine:
     """Parse a command line as the shell does; `breaks` are the characters that end a word in its
     completion (`COMP_WORDBREAKS`)."""
     words: list[str] = []
-    begun: list[str] = []
+    incomplete: list[str] = []
     quote = ""
     inside, fixed = False, 0
     at = 0
@@ -375,23 +382,23 @@ def read_line(text: str, breaks: str = "") -> CommandLine:
                 continue
             if sign == "\\" and quote == '"' and text[at : at + 1] in _WITHIN_DOUBLE:
                 sign, at = text[at : at + 1], at + 1
-            begun.append(sign)
+            incomplete.append(sign)
         elif sign == "\\":
             inside = True
-            begun.append(text[at : at + 1])
+            incomplete.append(text[at : at + 1])
             at += 1
         elif sign in _QUOTES:
-            quote, inside, fixed = sign, True, len(begun)
+            quote, inside, fixed = sign, True, len(incomplete)
         elif sign.isspace():
             if inside:
-                words.append("".join(begun))
-            begun, inside, fixed = [], False, 0
+                words.append("".join(incomplete))
+            incomplete, inside, fixed = [], False, 0
         else:
             inside = True
-            begun.append(sign)
+            incomplete.append(sign)
             if sign in breaks:
-                fixed = len(begun)
-    return CommandLine(tuple(words), "".join(begun), quote, fixed)
+                fixed = len(incomplete)
+    return CommandLine(tuple(words), "".join(incomplete), quote, fixed)
 
 
 class _Shell(ShellComplete):
@@ -407,15 +414,15 @@ class _Shell(ShellComplete):
         """Return the words before the one being typed, and that one."""
         line = self.read()
         args = list(line.words[1:])
-        # Read by `_given`.
+        # Read by `_parameters_of`.
         self.ctx_args["obj"] = tuple(args)
-        return args, line.begun
+        return args, line.incomplete
 
     def offers(self) -> list[CompletionItem[str]]:
         """Return the completions of the word being typed, as whole words."""
-        args, begun = self.get_completion_args()
-        found = [item for item in self.get_completions(args, begun) if _can_be_typed(item)]
-        option, equals, _ = begun.partition("=")
+        args, incomplete = self.get_completion_args()
+        found = [item for item in self.get_completions(args, incomplete) if _can_be_typed(item)]
+        option, equals, _ = incomplete.partition("=")
         if not (equals and option.startswith("--")):
             return found
         return [
@@ -482,7 +489,7 @@ class Bash(_Shell):
         return self._inserted(found, line)
 
     def _inserted(self, items: Sequence[CompletionItem[str]], line: CommandLine) -> str:
-        known = line.begun[: line.fixed]
+        known = line.incomplete[: line.fixed]
         rows = []
         for item in items:
             if item.type in {"file", "dir"}:
@@ -552,12 +559,12 @@ _HOW = {
 def completion(context: click.Context, shell: str, *, answer: bool) -> None:
     """Print a shell completion script."""
 
-    asked = SHELLS[shell](context.find_root().command, {}, "catalog", "_CATALOG_COMPLETE")
+    completer = SHELLS[shell](context.find_root().command, {}, "catalog", "_CATALOG_COMPLETE")
     if answer:
         with limited():
-            said = asked.complete()
-        click.echo(said)
+            output = completer.complete()
+        click.echo(output)
         return
-    click.echo(asked.source(), nl=False)
+    click.echo(completer.source(), nl=False)
     if sys.stdout.isatty():
         click.echo(_HOW[shell], err=True)

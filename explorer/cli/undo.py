@@ -15,14 +15,14 @@ from explorer.cli.edits import (
     EditRun,
     as_record,
     finish,
-    given_urns,
     go_through,
     keep_journal,
+    print_effect,
+    read_urn_arguments,
     refuse_read_only,
-    tell,
 )
 from explorer.cli.options import OutputFormat, Target
-from explorer.cli.output import note, print_json, results, said, words
+from explorer.cli.output import line_text, note, print_json, results, words
 from explorer.client.display import line, moment
 from explorer.client.editable import TextConflict
 from explorer.client.journal import (
@@ -122,16 +122,19 @@ def _undo_save(catalog: "Catalog", save: JournalSave, *, force: bool) -> tuple[E
     try:
         return catalog.undo_save(save, force=force)
     except TextConflict as conflict:
-        note(Text(f"value after edit {save.id[:_SHORT]}: "), said(conflict.base, missing="nothing"))
-        note(Text("current value: "), said(conflict.theirs, missing="nothing"))
-        note(Text("value to restore: "), said(conflict.mine, missing="nothing"))
+        note(
+            Text(f"value after edit {save.id[:_SHORT]}: "),
+            line_text(conflict.base, missing="nothing"),
+        )
+        note(Text("current value: "), line_text(conflict.theirs, missing="nothing"))
+        note(Text("value to restore: "), line_text(conflict.mine, missing="nothing"))
         note(Text("nothing was written; --force overwrites the current value", "dim"))
         raise
 
 
 def _report(made: Sequence[Edit], *, as_json: bool) -> None:
     for edit in made:
-        tell([edit])
+        print_effect([edit])
     if as_json:
         records = [as_record(edit) for edit in made]
         print_json({**records[0], "edits": records})
@@ -196,7 +199,7 @@ def _print_entries(entries: Sequence[JournalEntry], undone: Mapping[str, tuple[s
         head = [
             Text(entry.id[:_SHORT], "bold"),
             Text(moment(round(entry.at.timestamp() * 1000))),
-            Text(f"{entry.what} of ") + said(edit_place(edit.urn, edit.column), "bold"),
+            Text(f"{entry.what} of ") + line_text(edit_place(edit.urn, edit.column), "bold"),
             Text(state, "italic"),
             Text(line(entry.server) if several_servers else "", "dim"),
         ]
@@ -239,7 +242,7 @@ def hard_delete(
 ) -> None:
     """Delete entities permanently; with `asks`, show what will be deleted and ask first."""
     refuse_read_only(target)
-    urns = given_urns(words)
+    urns = read_urn_arguments(words)
     gone: list[dict[str, Any]] = []
     with target.open() as catalog:
         preview = EditRun()
@@ -278,7 +281,7 @@ def _set_status(
             _print_status_change(made[-1], dry_run=dry_run)
 
         with one_save():
-            done = go_through(given_urns(words), change)
+            done = go_through(read_urn_arguments(words), change)
     records = [
         {
             "urn": str(one.urn),
@@ -293,7 +296,7 @@ def _set_status(
 
 
 def _print_status_change(change: StatusChange, *, dry_run: bool) -> None:
-    name = said(change.urn.name, "bold")
+    name = line_text(change.urn.name, "bold")
     if change.was_removed == change.removed:
         state = "is already soft-deleted" if change.removed else "is not soft-deleted"
         note(name, Text(f" {state}; nothing to do"))
@@ -349,11 +352,13 @@ def _points(catalog: "Catalog", urn: Urn) -> tuple[int | None, bool]:
 
 def _print_planned(planned: _PlannedDeletion) -> None:
     found = planned.deletion
-    note(Text("to be deleted permanently: "), said(found.urn.name, "bold"))
+    note(Text("to be deleted permanently: "), line_text(found.urn.name, "bold"))
     note(Text(f"  {line(str(found.urn))}", "dim"))
     note(Text(f"  {', '.join(_counts(planned))}"))
     for one in (found.references or ())[:_REFERENCES_SHOWN]:
-        note(Text("  referenced by "), said(one.urn.name), Text(f" ({line(one.aspect)})", "dim"))
+        note(
+            Text("  referenced by "), line_text(one.urn.name), Text(f" ({line(one.aspect)})", "dim")
+        )
     left = (found.reference_count or 0) - _REFERENCES_SHOWN
     if left > 0:
         note(Text(f"  and by {left:,} more", "dim"))
@@ -390,7 +395,7 @@ def _delete(catalog: "Catalog", urn: str, gone: list[dict[str, Any]]) -> None:
     counts = ", ".join(
         (_count(found.versions, "version"), _count(found.points, "time series point"))
     )
-    note(Text("deleted "), said(found.urn.name, "bold"), Text(f" permanently: {counts}"))
+    note(Text("deleted "), line_text(found.urn.name, "bold"), Text(f" permanently: {counts}"))
     if found.reference_count:
         left = _count(found.reference_count, "reference")
         note(Text(f"  {left} from other entities kept", "dim"))

@@ -256,7 +256,7 @@ class _Drawn(Generic[_T]):
         self._source = source
         self._ready: list[_T] = []
         self._wanted = False
-        self._came = asyncio.Event()
+        self._has_items = asyncio.Event()
         self._more = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
@@ -267,11 +267,11 @@ class _Drawn(Generic[_T]):
             self._task = asyncio.create_task(self._draw())
         if not self._ready and not self._task.done():
             self._wanted = True
-            self._came.clear()
+            self._has_items.clear()
             self._more.set()
             try:
                 # The first item sets the event, but the task continues until it has to wait.
-                await self._came.wait()
+                await self._has_items.wait()
             finally:
                 self._wanted = False
         ready, self._ready = self._ready, []
@@ -290,10 +290,10 @@ class _Drawn(Generic[_T]):
         try:
             async for one in self._source:
                 self._ready.append(one)
-                self._came.set()
+                self._has_items.set()
                 if not self._wanted or len(self._ready) >= _HANDFUL:
                     self._more.clear()
                     await self._more.wait()
         finally:
-            self._came.set()
+            self._has_items.set()
             await self._source.aclose()

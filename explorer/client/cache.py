@@ -141,10 +141,10 @@ class AnswerCache:
                         # A file that cannot be opened is not opened again for every answer.
                         self._closed = self._database is None and not _is_busy(error)
                         return None
-                    self._start_anew()
+                    self._recreate()
         return None
 
-    def _start_anew(self) -> None:
+    def _recreate(self) -> None:
         self._disconnect()
         for end in ("", "-wal", "-shm"):
             with suppress(OSError):

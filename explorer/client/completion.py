@@ -384,17 +384,17 @@ class CompletionMethods(SearchMethods):
     async def _suggested(
         self, text: str, types: Sequence[str], limit: int
     ) -> tuple[Suggestion, ...]:
-        if self._ways.get("suggest", True):
+        if self._supported.get("suggest", True):
             try:
                 body = await self._connection.send(suggest_request(text, types, limit))
                 known = self.registry.entities
                 symbols = {entity_symbol(entity): entity for entity in known}
                 found = parse_suggestions(body, symbols)
             except REFUSALS:
-                if self._ways.get("suggest"):
+                if self._supported.get("suggest"):
                     raise
             else:
-                self._ways["suggest"] = True
+                self._supported["suggest"] = True
                 return interleave(found, limit)
         groups = await self._completed_each(text, types or _COMPLETED, limit)
         if not groups:
@@ -403,7 +403,7 @@ class CompletionMethods(SearchMethods):
         if not types:
             # Without types, which the server may not have, a refusal means that it does not support
             # `suggest`.
-            self._ways.setdefault("suggest", False)
+            self._supported.setdefault("suggest", False)
         return interleave(groups, limit)
 
     async def _completed_each(
@@ -451,11 +451,11 @@ class CompletionMethods(SearchMethods):
                 if one.name == _ENTITY_TYPE
                 for value in one.values
             )
-            found = await self._asked_properties() if facets and has_any else ()
+            found = await self._request_properties() if facets and has_any else ()
             self._defined = (monotonic(), found)
         return found
 
-    async def _asked_properties(self) -> tuple[Facet, ...]:
+    async def _request_properties(self) -> tuple[Facet, ...]:
         try:
             body = await self._connection.send(properties_request(_MOST_PROPERTIES))
             return parse_properties(body)

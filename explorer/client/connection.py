@@ -30,10 +30,10 @@ from explorer.client.transport import (
     Streamed,
     Streaming,
     Transport,
-    asked_pause_seconds,
     base_url,
     is_graphql,
     is_local,
+    parse_retry_after,
     part_login,
     shown,
     type_fields_request,
@@ -412,7 +412,7 @@ class Authenticator:
         secret = await self._found()
         return request if secret is None else replace(request, signature=secret)
 
-    async def was_asked(self, request: Request) -> bool:
+    async def on_unauthorized(self, request: Request) -> bool:
         """Record that the server answered a request with 401.
 
         Returns whether the request can be sent again with a token, which all later requests then
@@ -763,7 +763,7 @@ class Connection:
                     if 200 <= answer.status < 300:
                         return answer
                     failure = self._refusal(request, answer)
-                    least_pause = asked_pause_seconds(answer.headers)
+                    least_pause = parse_retry_after(answer.headers)
                 was_sent = was_sent or not isinstance(failure, NeverSent)
                 if was_sent and isinstance(failure, NeverSent):
                     # An earlier attempt was sent, and may have taken effect.
@@ -781,7 +781,7 @@ class Connection:
     async def _try_once(self, transport: Transport, request: Request, end: float) -> Answer:
         signed = await self._signed(request)
         answer = await self._watched(transport, signed, end)
-        if answer.status == 401 and await self._signing.was_asked(signed):
+        if answer.status == 401 and await self._signing.on_unauthorized(signed):
             answer = await self._watched(transport, await self._signed(request), end)
         return answer
 
@@ -877,7 +877,7 @@ class Connection:
             if answer is None:
                 raise responses.too_slow(self.address)
             await held.aclose()
-            if answer.status != 401 or not await self._signing.was_asked(signed):
+            if answer.status != 401 or not await self._signing.on_unauthorized(signed):
                 raise self._refusal(request, answer)
 
     def _read(self, request: Request, answer: Answer) -> Any:

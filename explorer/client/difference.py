@@ -145,11 +145,11 @@ def _grouped(elements: list[Any], keys: tuple[str, ...]) -> dict[tuple[str, ...]
     """Group the elements by their identifying values, in order; scalars by themselves."""
     found: dict[tuple[str, ...], list[Any]] = {}
     for element in elements:
-        found.setdefault(_told(element, keys), []).append(element)
+        found.setdefault(_identity_of(element, keys), []).append(element)
     return found
 
 
-def _told(element: Any, keys: tuple[str, ...]) -> tuple[str, ...]:
+def _identity_of(element: Any, keys: tuple[str, ...]) -> tuple[str, ...]:
     if isinstance(element, str):
         return (element,)
     if isinstance(element, dict):

@@ -59,7 +59,7 @@ class EditableField:
     mutation: str = "updateDescription"
     field: str = "description"
     named: bool = False
-    beside: Mapping[str, Any] | None = None
+    defaults: Mapping[str, Any] | None = None
 
     def text(self, value: Json) -> str | None:
         """Return the text of the field, or `None`."""
@@ -68,7 +68,7 @@ class EditableField:
 
     def with_text(self, urn: Urn, value: Json, text: str) -> Json:
         """Return the aspect with the field set to that text."""
-        start = {**(self.beside or {}), **({"name": urn.name} if self.named else {})}
+        start = {**(self.defaults or {}), **({"name": urn.name} if self.named else {})}
         return {**start, **value, self.field: text}
 
 
@@ -82,7 +82,7 @@ _PLACES: Mapping[str, EditableField] = {
     "tag": EditableField("tagProperties", named=True),
     "domain": EditableField("domainProperties", named=True),
     "glossaryTerm": EditableField(
-        "glossaryTermInfo", field="definition", beside={"termSource": "INTERNAL"}
+        "glossaryTermInfo", field="definition", defaults={"termSource": "INTERNAL"}
     ),
     "glossaryNode": EditableField("glossaryNodeInfo", field="definition"),
     "dataProduct": EditableField("dataProductProperties"),
@@ -95,7 +95,7 @@ _PLACES: Mapping[str, EditableField] = {
     "notebook": EditableField("editableNotebookProperties"),
     "application": EditableField("applicationProperties"),
     "businessAttribute": EditableField(
-        "businessAttributeInfo", named=True, beside={"fieldPath": ""}
+        "businessAttributeInfo", named=True, defaults={"fieldPath": ""}
     ),
 }
 
@@ -107,10 +107,10 @@ NAMES: Mapping[str, EditableField] = {
         "glossaryTermInfo",
         "updateName",
         "name",
-        beside={"definition": "", "termSource": "INTERNAL"},
+        defaults={"definition": "", "termSource": "INTERNAL"},
     ),
     "glossaryNode": EditableField(
-        "glossaryNodeInfo", "updateName", "name", beside={"definition": ""}
+        "glossaryNodeInfo", "updateName", "name", defaults={"definition": ""}
     ),
     "dataProduct": EditableField("dataProductProperties", "updateName", "name"),
 }
@@ -129,13 +129,13 @@ PARENTS: Mapping[str, tuple[EditableField, str]] = {
             "glossaryTermInfo",
             "updateParentNode",
             "parentNode",
-            beside={"definition": "", "termSource": "INTERNAL"},
+            defaults={"definition": "", "termSource": "INTERNAL"},
         ),
         "glossaryNode",
     ),
     "glossaryNode": (
         EditableField(
-            "glossaryNodeInfo", "updateParentNode", "parentNode", beside={"definition": ""}
+            "glossaryNodeInfo", "updateParentNode", "parentNode", defaults={"definition": ""}
         ),
         "glossaryNode",
     ),

@@ -121,7 +121,7 @@ class EditMethods(ConditionalWrites):
         """
         self._journal, self._journal_path = None, path
 
-    async def _kept_journal(self) -> Journal | None:
+    async def _journal_in_use(self) -> Journal | None:
         """Return the journal in use, or `None`; open it if only its path was given.
 
         Concurrent edits may each open it, which is harmless; each waits until it is open.
@@ -407,7 +407,7 @@ class EditMethods(ConditionalWrites):
         earlier = self._unanswered.get(place)
         start = edit if earlier is None else _continued(earlier, edit)
 
-        async def whole() -> Edit:
+        async def perform() -> Edit:
             try:
                 done = await work or edit
             except (Unreachable, ServerFault):
@@ -417,7 +417,7 @@ class EditMethods(ConditionalWrites):
             made = done if earlier is None else _continued(earlier, done)
             return await self._noted(replace(made, at=datetime.now(UTC)))
 
-        return await self._to_its_end(whole())
+        return await self._to_its_end(perform())
 
     async def _to_its_end(self, work: Coroutine[Any, Any, Edit]) -> Edit:
         """Run the work that stores an edit and writes it to the journal, and return the edit.
@@ -439,7 +439,7 @@ class EditMethods(ConditionalWrites):
 
     async def _noted(self, edit: Edit) -> Edit:
         """Write the edit to the journal, if one is in use, and return it."""
-        journal = await self._kept_journal()
+        journal = await self._journal_in_use()
         if journal is not None and edit.changed:
             try:
                 await asyncio.to_thread(journal.append, edit, self._connection.address)
@@ -815,12 +815,12 @@ class LinkMethods(EditMethods):
         before = links_of({"elements": held})
         seen = None if instead_of is None else tuple(instead_of)
 
-        def is_meant(element: Json) -> bool:
+        def matches(element: Json) -> bool:
             found_url, found_label = link_parts(element)
             return found_url == url and label in (None, found_label)
 
-        left = [element for element in held if not is_meant(element)]
-        gone = [link_parts(element) for element in held if is_meant(element)]
+        left = [element for element in held if not matches(element)]
+        gone = [link_parts(element) for element in held if matches(element)]
         if not gone:
             if any(
                 link.startswith(f"{url} ") if label is None else link == f"{url} {label}"

@@ -28,6 +28,7 @@ __all__ = [
     "aspect_request",
     "entities_request",
     "entity_request",
+    "int_or",
     "legacy_entity_request",
     "parse_aspect",
     "parse_config",
@@ -36,7 +37,6 @@ __all__ = [
     "parse_legacy_entity",
     "parse_value",
     "parse_wrapper",
-    "whole_number",
 ]
 
 
@@ -151,7 +151,7 @@ def parse_aspect(body: Any, name: str, as_of: datetime | None = None) -> AspectR
     _, value = _member(members, f"the aspect {name}")
     return AspectRead(
         name,
-        whole_number(answer.get("version"), 0),
+        int_or(answer.get("version"), 0),
         value,
         None,
         answer.get("systemMetadata"),
@@ -215,7 +215,7 @@ def _urn(text: Any) -> Urn:
     raise Unreadable("the server's entity has no URN")
 
 
-def whole_number(value: Any, default: int) -> int:
+def int_or(value: Any, default: int) -> int:
     # Not isinstance, because a boolean is an int.
     return value if type(value) is int else default
 

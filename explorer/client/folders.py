@@ -247,7 +247,7 @@ class FoundInFolder:
 
     folder: FolderSource
     text: str
-    called: tuple[FolderEntry, ...] = ()
+    by_own_name: tuple[FolderEntry, ...] = ()
     by_name: bool = False
     skipped: int = 0
 
@@ -264,15 +264,15 @@ class FoundInFolder:
         counted = 0 if self.folder.repeating else len(groups)
         names = {name for name, _ in groups}
         found = tuple(
-            FolderEntry(name, None, number, replace(self, folder=self._below(name), called=()))
+            FolderEntry(name, None, number, replace(self, folder=self._below(name), by_own_name=()))
             for name, number in groups
         )
-        called = tuple(one for one in self.called if one.name not in names)
+        by_own_name = tuple(one for one in self.by_own_name if one.name not in names)
         entities = await _entities(catalog, _urns(value)[:count])
         if value["total"] <= count:
             entities = tuple(sorted(entities, key=lambda one: natural_order(one.name)))
         return EntryPage(
-            entities, value["total"], (*found, *called), replace(self, skipped=counted)
+            entities, value["total"], (*found, *by_own_name), replace(self, skipped=counted)
         )
 
     def _below(self, name: str) -> FolderSource:
@@ -283,7 +283,7 @@ class FoundInFolder:
         from explorer.client.search import entity_symbol
 
         kind = self.folder.entity_type
-        among = _called_so(catalog.registry, (kind,), self.text)
+        among = _name_filter(catalog.registry, (kind,), self.text)
         fields = {
             "type": entity_symbol(kind),
             "path": [part for part in self.folder.path.split("/") if part],
@@ -348,21 +348,21 @@ class ListSource:
 class _Narrowed:
     """The entities of a `ListSource` that have a text in their names."""
 
-    whole: ListSource
+    source: ListSource
     text: str
     by_name: bool = False
 
     async def read(self, catalog: "AsyncCatalog", start: int, count: int) -> EntryPage:
         """Return a page of the filtered list."""
-        types = self.whole.types or catalog.registry.listed
-        called = _called_so(catalog.registry, types, self.text)
-        among = self.whole.among.any_of or ((),)
-        both = Filter(tuple((*one, *other) for one in among for other in called.any_of))
-        return await replace(self.whole, among=both).read(catalog, start, count)
+        types = self.source.types or catalog.registry.listed
+        condition = _name_filter(catalog.registry, types, self.text)
+        among = self.source.among.any_of or ((),)
+        both = Filter(tuple((*one, *other) for one in among for other in condition.any_of))
+        return await replace(self.source, among=both).read(catalog, start, count)
 
     def narrowed(self, text: str, known: tuple[FolderEntry, ...]) -> EntrySource:
         """Return a source for another text."""
-        return self.whole.narrowed(text, known)
+        return self.source.narrowed(text, known)
 
 
 async def _entities(catalog: "AsyncCatalog", urns: Iterable[Urn]) -> tuple[FolderEntry, ...]:
@@ -391,7 +391,7 @@ def _urns(value: Mapping[str, Any]) -> list[Urn]:
     return list(Urn.parse_all(one["urn"] for one in value["entities"] if one))
 
 
-def _called_so(registry: "Registry", types: Sequence[str], text: str) -> Filter:
+def _name_filter(registry: "Registry", types: Sequence[str], text: str) -> Filter:
     fields = [name for name in _NAMES if any(_has(registry, one, name) for one in types)]
     return Filter(tuple((Criterion(one, (text,), "CONTAIN"),) for one in fields or ["name"]))
 

@@ -33,14 +33,14 @@ class _AspectField:
     requires."""
 
     field: str
-    beside: Json
+    defaults: Json
 
     def changed(self, value: Json, text: str | None) -> Json:
         """Return the aspect with the field set to `text`, or without the field if `text` is
         `None`."""
         if text is None:
             return {key: one for key, one in value.items() if key != self.field}
-        return {**self.beside, **value, self.field: text}
+        return {**self.defaults, **value, self.field: text}
 
 
 def new_id(kind: Governed, name: str, parent: str | Urn | None = None) -> str:
@@ -64,7 +64,7 @@ def new_aspects(
     """Return the aspects of a new entity by name, the one with its properties first."""
     info: Json = {}
     place = NAMES[kind]
-    info |= place.beside or {}
+    info |= place.defaults or {}
     info["name"] = name
     field = _DESCRIPTIONS.get(kind, "description")
     if description or field in info:
@@ -161,7 +161,7 @@ class GovernanceMethods(LabelMethods):
     async def _put_name(self, urn: Urn, name: str | None, *, instead_of: str | None) -> Edit:
         target = edit_target(urn, "name")
         found = NAMES[urn.entity_type]
-        place = _AspectField(found.field, {**(found.beside or {})})
+        place = _AspectField(found.field, {**(found.defaults or {})})
         mutation = None
         # The mutation can set a name if the aspect exists, and cannot remove one.
         if name and found.mutation and (await self._stored(urn, found.aspect)).value(found.aspect):
@@ -172,7 +172,7 @@ class GovernanceMethods(LabelMethods):
     async def _put_parent(self, urn: Urn, parent: str | None, *, instead_of: str | None) -> Edit:
         target = edit_target(urn, "parent")
         found, _ = PARENTS[urn.entity_type]
-        beside = {**(found.beside or {}), **({"name": urn.name} if found.named else {})}
+        beside = {**(found.defaults or {}), **({"name": urn.name} if found.named else {})}
         place = _AspectField(found.field, beside)
         fields = {"resourceUrn": str(urn), found.field: parent}
         mutation = None

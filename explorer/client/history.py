@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from explorer.client.connection import CatalogMethods, gather_limited, in_chunks
 from explorer.client.difference import difference
-from explorer.client.entities import aspect_request, parse_aspect, parse_wrapper, whole_number
+from explorer.client.entities import aspect_request, int_or, parse_aspect, parse_wrapper
 from explorer.client.entity import AspectRead
 from explorer.client.records import AspectDiff, ColumnChange, Origin, Version, Versions
 from explorer.client.responses import REFUSALS, as_object
@@ -45,8 +45,8 @@ def parse_versions(body: Any, urn: Urn, name: str, as_of: datetime | None = None
     if not isinstance(listed, list):
         raise Unreadable("the server's answer to versions lists none")
     found = tuple(version_of(parse_wrapper(name, wrapper)) for wrapper in listed)
-    start = whole_number(answer.get("start"), 0)
-    total = whole_number(answer.get("total"), start + len(found))
+    start = int_or(answer.get("start"), 0)
+    total = int_or(answer.get("total"), start + len(found))
     return Versions(urn, name, found, start, total, start + len(found) < total, as_of)
 
 

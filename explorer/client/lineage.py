@@ -213,7 +213,7 @@ def parse_lineage(body: Any, root: Urn, direction: Flow, hops: int) -> Lineage |
     value = value_of(body, "lineage")
     if "names" not in value:
         return None
-    if not _is_whole(value):
+    if not _is_consistent(value):
         raise ServerFault(
             "the server's answer to lineage is inconsistent: an edge refers to a missing entity"
         )
@@ -235,7 +235,7 @@ def parse_lineage(body: Any, root: Urn, direction: Flow, hops: int) -> Lineage |
     )
 
 
-def _is_whole(value: Json) -> bool:
+def _is_consistent(value: Json) -> bool:
     """Return whether the lists have matching lengths and all indexes are in range."""
     urns, names = value["entities"], value["names"]
     ends = (value["upstream"], value["downstream"], value["types"])
@@ -346,22 +346,22 @@ def add_lineage_page(
         entity, degree = result["entity"], int(result["degree"])
         if degree > hops:
             continue
-        ways = tuple(
+        paths = tuple(
             tuple(node["urn"] for node in path["path"] if node)
             for path in result.get("paths") or ()
             if path
         )
-        ends: dict[str, list[tuple[str, ...]]] = {entity["urn"]: list(ways)}
+        ends: dict[str, list[tuple[str, ...]]] = {entity["urn"]: list(paths)}
         if of_columns:
-            ways = tuple(dict.fromkeys(_columns_of(way) for way in ways))
+            paths = tuple(dict.fromkeys(_columns_of(path) for path in paths))
             ends = {}
-            for way in ways:
-                if 1 < len(way) <= hops + 1:
-                    ends.setdefault(way[-1], []).append(way)
+            for path in paths:
+                if 1 < len(path) <= hops + 1:
+                    ends.setdefault(path[-1], []).append(path)
         for urn, led in ends.items():
             if urn not in into.places and len(into.degrees) > most:
                 return False
-            place = into.add(urn, min(len(way) - 1 for way in led) if of_columns else degree)
+            place = into.add(urn, min(len(path) - 1 for path in led) if of_columns else degree)
             # The listed entity may be a job between columns; its status is not that of the column.
             if not of_columns or _belongs(urn, entity["urn"]):
                 if entity.get("exists") is False:
@@ -369,7 +369,7 @@ def add_lineage_page(
                 if (entity.get("status") or {}).get("removed") is True:
                     into.removed.add(place)
                 into.paths[place] = tuple(led)
-        for near, far, at in _lineage_steps(ways):
+        for near, far, at in _lineage_steps(paths):
             # An entity on a path may not be listed as a result itself.
             into.add(near, at)
             into.add(far, at + 1)
@@ -378,8 +378,8 @@ def add_lineage_page(
     return True
 
 
-def _columns_of(way: Sequence[str]) -> tuple[str, ...]:
-    return tuple(urn for urn in way if type_of(urn) == _COLUMN)
+def _columns_of(path: Sequence[str]) -> tuple[str, ...]:
+    return tuple(urn for urn in path if type_of(urn) == _COLUMN)
 
 
 def _belongs(column: str, urn: str) -> bool:
@@ -423,10 +423,10 @@ def _platform_of(urn: str) -> str | None:
         return None
 
 
-def _lineage_steps(ways: Sequence[Sequence[str]]) -> Iterator[tuple[str, str, int]]:
-    for way in ways:
-        for at in range(len(way) - 1):
-            yield way[at], way[at + 1], at
+def _lineage_steps(paths: Sequence[Sequence[str]]) -> Iterator[tuple[str, str, int]]:
+    for path in paths:
+        for at in range(len(path) - 1):
+            yield path[at], path[at + 1], at
 
 
 _EVERYTHING = 10_000

@@ -45,14 +45,14 @@ _WINDOW = 10_000
 class Portion(Generic[_T_co]):
     """The items of one answer.
 
-    `taken` is the number of its entries, including those that could not be parsed, and `total` that
+    `count` is the number of its entries, including those that could not be parsed, and `total` that
     of the whole result. `last` is true if nothing follows; `cut` is the reason why the rest cannot
     be read; `standing` is true if the server sent the same cursor as before; `repeats` is true if
     some items may have been returned already.
     """
 
     items: tuple[_T_co, ...]
-    taken: int
+    count: int
     total: int | None
     last: bool = False
     cut: str | None = None
@@ -126,9 +126,9 @@ class FirstThatWorks(Generic[_T]):
     """
 
     def __init__(
-        self, ways: Sequence[tuple[str, Walk[_T]]], has: MutableMapping[str, bool]
+        self, walks: Sequence[tuple[str, Walk[_T]]], has: MutableMapping[str, bool]
     ) -> None:
-        *better, (_, self._last) = ways
+        *better, (_, self._last) = walks
         self._better = [(name, walk) for name, walk in better if has.get(name, True)]
         self._has = has
         self._chosen: Walk[_T] | None = None
@@ -223,8 +223,8 @@ class Pager(Generic[_T]):
         self._key = key
         self._limit = limit
         self._ready: deque[_T] = deque()
-        self._given: set[Hashable] = set()
-        self._taken = 0
+        self._returned: set[Hashable] = set()
+        self._read_count = 0
         self._without_news = 0
         self._total_moved: tuple[int, int] | None = None
         self._short: str | None = None
@@ -331,11 +331,11 @@ class Pager(Generic[_T]):
     def _take(self, portion: Portion[_T]) -> None:
         fresh = self._new_in(portion)
         self._count(portion, len(fresh))
-        room = len(fresh) if self._limit is None else self._limit - len(self._given)
-        self._given.update(map(self._key, fresh[:room]))
+        room = len(fresh) if self._limit is None else self._limit - len(self._returned)
+        self._returned.update(map(self._key, fresh[:room]))
         self._ready.extend(fresh[:room])
         self._finish(portion, fresh)
-        if self._limit is not None and len(self._given) == self._limit:
+        if self._limit is not None and len(self._returned) == self._limit:
             if len(fresh) > room or not self._ended:
                 self.truncated = True
                 self._cut = f"only the first {self._limit:,} were asked for"
@@ -345,14 +345,14 @@ class Pager(Generic[_T]):
         fresh: dict[Hashable, _T] = {}
         for item in portion.items:
             key = self._key(item)
-            if key not in self._given and key not in fresh:
+            if key not in self._returned and key not in fresh:
                 fresh[key] = item
         if not portion.repeats:
             self.repeated += len(portion.items) - len(fresh)
         return list(fresh.values())
 
     def _count(self, portion: Portion[_T], fresh: int) -> None:
-        self._taken += fresh if portion.repeats else portion.taken
+        self._read_count += fresh if portion.repeats else portion.count
         self._without_news = 0 if fresh or portion.repeats else self._without_news + 1
         if portion.total is None:
             return
@@ -364,21 +364,23 @@ class Pager(Generic[_T]):
     def _finish(self, portion: Portion[_T], fresh: list[_T]) -> None:
         """Record whether that was the last portion, and why the result is incomplete."""
         if portion.cut is not None:
-            self.truncated = self.total is None or self._taken < self.total
+            self.truncated = self.total is None or self._read_count < self.total
             self._cut = portion.cut if self.truncated else None
             self._ended = True
             return
         stuck = (portion.standing and not fresh) or self._without_news >= _MOST_WITHOUT_NEWS
-        exhausted = portion.last or not portion.taken
-        complete = self.total is not None and self._taken >= self.total and not self._total_moved
+        exhausted = portion.last or not portion.count
+        complete = (
+            self.total is not None and self._read_count >= self.total and not self._total_moved
+        )
         self._ended = stuck or exhausted or complete
-        if not self._ended or self.total is None or self._taken == self.total:
+        if not self._ended or self.total is None or self._read_count == self.total:
             return
         if stuck:
             self._short = "the server gave the same again and again"
-            self.truncated = len(self._given) < self.total
+            self.truncated = len(self._returned) < self.total
         elif self._total_moved is None:
-            self._short = f"the server said {self.total:,} and gave {self._taken:,}"
+            self._short = f"the server said {self.total:,} and gave {self._read_count:,}"
 
 
 class Pages(Generic[_T]):

@@ -177,7 +177,7 @@ class Facet:
         """The number of values as text, `7`, or `100+` if there are more."""
         return f"{len(self.values):,}{'+' if self.has_more else ''}"
 
-    def beside(self, chosen: Sequence[str], adding: "Facet") -> "Facet":
+    def with_added(self, chosen: Sequence[str], adding: "Facet") -> "Facet":
         """Return this facet with the chosen values first, then the values of `adding`.
 
         `adding` is the same facet, counted over the entities that the chosen values exclude, so it

@@ -11,7 +11,7 @@ from urllib.parse import urljoin
 import orjson
 
 from explorer.client.display import line
-from explorer.client.transport import NeverSent, asked_pause_seconds, shown
+from explorer.client.transport import NeverSent, parse_retry_after, shown
 from explorer.errors import (
     Busy,
     CatalogError,
@@ -105,7 +105,7 @@ def from_answer(
     if kind is NotSignedIn:
         return NotSignedIn(f"{_SIGN_IN} ({words})" if words else _SIGN_IN, **known)
     if kind is Busy:
-        known["retry_after_seconds"] = asked_pause_seconds(names)
+        known["retry_after_seconds"] = parse_retry_after(names)
     resume_after = names.get("x-changes-after", "")
     if kind is Gone and resume_after.isascii() and resume_after.isdecimal():
         known["resume_after"] = int(resume_after[:18])

@@ -596,7 +596,7 @@ class FilterMethods(EntityMethods):
         except REFUSALS:
             # The server may not have one of the types.
             return ()
-        found = tuple(str(urn) for urn, one in entities.items() if _is_called(one, name))
+        found = tuple(str(urn) for urn, one in entities.items() if _has_name(one, name))
         self._named[key] = (monotonic(), found)
         return found
 
@@ -609,7 +609,7 @@ def _described(one: Criterion) -> Criterion | None:
     return Criterion("description", (), condition, one.negated)
 
 
-def _is_called(entity: Entity, name: str) -> bool:
+def _has_name(entity: Entity, name: str) -> bool:
     if entity.entity_type in _PEOPLE:
         words = _name_words(name)
         return any(words <= _name_words(one) for one in _names_of(entity))
@@ -636,7 +636,7 @@ class _Urns:
     async def next(self) -> Portion[Urn]:
         one = await self._hits.next()
         urns = tuple(hit.urn for hit in one.items)
-        return Portion(urns, one.taken, one.total, one.last, one.cut, one.standing, one.repeats)
+        return Portion(urns, one.count, one.total, one.last, one.cut, one.standing, one.repeats)
 
 
 def _portion(page: SearchPage) -> Portion[Hit]:
@@ -656,7 +656,7 @@ class SearchMethods(FilterMethods):
 
     def __init__(self, connection: Connection) -> None:
         super().__init__(connection)
-        self._ways: dict[str, bool] = {}
+        self._supported: dict[str, bool] = {}
 
     async def search(
         self,
@@ -722,7 +722,7 @@ class SearchMethods(FilterMethods):
         """
         types = entity_types_from(self.registry.listed if entities is None else entities)
         found: dict[str, int] | None = None
-        if self._ways.get("counts", True):
+        if self._supported.get("counts", True):
             try:
                 body = await self._connection.send(counts_request(types))
                 found = parse_counts(body)
@@ -730,7 +730,7 @@ class SearchMethods(FilterMethods):
                 pass
         if found is None:
             found = await self._counted(types, strictly=entities is not None)
-            self._ways["counts"] = False
+            self._supported["counts"] = False
         if entities is not None:
             return {name: found.get(name, 0) for name in types}
         present = ((name, number) for name, number in found.items() if number)
@@ -804,11 +804,11 @@ class SearchMethods(FilterMethods):
             types=types, filter=with_removed(given) if include_removed else given
         )
         size = _size(page_size, limit)
-        ways = [*self._scrolls(query, size), ("start", self._by_start(query, size))]
+        walks = [*self._scrolls(query, size), ("start", self._by_start(query, size))]
         if include_removed and len(types) == 1 and not given:
             # By far the fastest, but it cannot leave out soft-deleted entities.
-            ways.insert(0, ("listUrns", self._listed(types[0], size)))
-        walk = _Urns(FirstThatWorks(ways, self._ways))
+            walks.insert(0, ("listUrns", self._listed(types[0], size)))
+        walk = _Urns(FirstThatWorks(walks, self._supported))
         return Pager(walk, key=str, limit=limit)
 
     def folder(
@@ -849,7 +849,7 @@ class SearchMethods(FilterMethods):
 
         Example: `cat.undescribed(filter="platform:snowflake", count=20)`
         """
-        body = await self._datasets_meant(urns, text, filter, folder)
+        body = await self._datasets_body(urns, text, filter, folder)
         body |= {"start": start, "count": count, "days": days}
         answer = await self._connection.send(action("/stewardship", "worklist", body))
         return _read_described(answer, "worklist", UndescribedPage)
@@ -870,7 +870,7 @@ class SearchMethods(FilterMethods):
 
         Example: `cat.described(by="platform")`
         """
-        body = await self._datasets_meant(urns, text, filter, folder)
+        body = await self._datasets_body(urns, text, filter, folder)
         answer = await self._connection.send(action("/stewardship", "coverage", body | {"by": by}))
         return _read_described(answer, "coverage", DescribedCounts)
 
@@ -893,12 +893,12 @@ class SearchMethods(FilterMethods):
 
         Example: `cat.described_trend(days=30)`
         """
-        body = await self._datasets_meant(urns, text, filter, folder)
+        body = await self._datasets_body(urns, text, filter, folder)
         body |= {"by": by, "days": days, "every": every}
         answer = await self._connection.send(action("/stewardship", "trend", body))
         return _read_described(answer, "trend", DescribedTrend)
 
-    async def _datasets_meant(
+    async def _datasets_body(
         self,
         urns: Sequence[Urn],
         text: str,
@@ -925,8 +925,8 @@ class SearchMethods(FilterMethods):
         """Return an iteration over all hits of a search, best match first if there is a text."""
         by_start, scrolls = self._by_start(query, size), self._scrolls(query, size)
         if query.sort or query.text in ("", "*"):
-            return FirstThatWorks([*scrolls, ("start", by_start)], self._ways)
-        return RankedPages(by_start, FirstThatWorks(scrolls, self._ways))
+            return FirstThatWorks([*scrolls, ("start", by_start)], self._supported)
+        return RankedPages(by_start, FirstThatWorks(scrolls, self._supported))
 
     def _walk_folder(self, path: str, entity: str, size: int) -> Walk[Folder | Named]:
         """Return an iteration over the folders and entities at a browse path."""
@@ -951,7 +951,7 @@ class SearchMethods(FilterMethods):
             adapted = replace(query, types=types, filter=await self._adapted(query.filter))
             reply = await self._connection.send(search_request(adapted, start, count))
             portion = _portion(parse_search(reply, query.text))
-            return portion, start + portion.taken
+            return portion, start + portion.count
 
         return ByStart(ask, size)
 
@@ -976,7 +976,7 @@ class SearchMethods(FilterMethods):
         async def ask(start: int, count: int) -> tuple[Portion[Hit], int]:
             page = parse_urns(await self._connection.send(list_urns_request(entity, start, count)))
             portion = _portion(page)
-            return portion, start + portion.taken
+            return portion, start + portion.count
 
         return ByStart(ask, size)
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from explorer.client.connection import CatalogMethods, in_chunks
-from explorer.client.entities import parse_value, whole_number
+from explorer.client.entities import int_or, parse_value
 from explorer.client.records import Measures, Timeseries
 from explorer.client.responses import REFUSALS, Json, as_object, value_of
 from explorer.client.transport import Request, action, graphql_request, millis
@@ -54,12 +54,12 @@ def parse_timeseries(body: Any, name: str, as_of: datetime | None = None) -> Tim
         raise Unreadable("the server's answer to timeseries has no list of values")
     points = [_point(entry) for entry in listed]
     points.sort(key=point_millis)
-    return Timeseries(name, whole_number(value.get("limit"), _LIMIT), tuple(points), as_of)
+    return Timeseries(name, int_or(value.get("limit"), _LIMIT), tuple(points), as_of)
 
 
 def point_millis(point: Json) -> int:
     """Return the time of a point in milliseconds since 1970; 0 if it has none."""
-    return whole_number(point.get("timestampMillis"), 0)
+    return int_or(point.get("timestampMillis"), 0)
 
 
 def parse_measures(body: Any, urns: Sequence[Urn]) -> dict[Urn, Measures]:

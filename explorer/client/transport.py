@@ -26,13 +26,13 @@ __all__ = [
     "Streaming",
     "Transport",
     "action",
-    "asked_pause_seconds",
     "base_url",
     "graphql_request",
     "is_graphql",
     "is_local",
     "millis",
     "of_aspects",
+    "parse_retry_after",
     "part_login",
     "shown",
     "type_fields_request",
@@ -69,7 +69,7 @@ class Retry:
         return pause if least is None else max(pause, least)
 
 
-def asked_pause_seconds(headers: Mapping[str, str]) -> float | None:
+def parse_retry_after(headers: Mapping[str, str]) -> float | None:
     """Return the pause that the header `Retry-After` requests, in seconds; `None` without one.
 
     The header has seconds or a date. A date in the past gives 0, anything beyond a day gives a day.

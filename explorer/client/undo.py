@@ -125,7 +125,7 @@ class UndoMethods(GovernanceMethods, LinkMethods, AspectMethods, HealthMethods):
         return await asyncio.to_thread(entries_with, await self._entries(), words)
 
     async def _entries(self) -> list[JournalEntry]:
-        journal = await self._kept_journal()
+        journal = await self._journal_in_use()
         return [] if journal is None else await asyncio.to_thread(list, journal)
 
     async def _own_address(self) -> str:
@@ -137,7 +137,7 @@ class UndoMethods(GovernanceMethods, LinkMethods, AspectMethods, HealthMethods):
     async def _undo_entries(self, edit: Edit, ids: Iterable[str], *, force: bool) -> Edit:
         with one_save(undoes=ids):
             made = await self._undo(edit, force=force)
-            journal = await self._kept_journal()
+            journal = await self._journal_in_use()
             if journal is not None and not made.changed:
                 # The former value was already there; record in the journal that the edit is undone.
                 await asyncio.to_thread(journal.append, made, self._connection.address)

@@ -150,7 +150,7 @@ def server(
     """
     if profile and (url or data_dir):
         raise InvalidInput("a profile and another catalog are named; give one of them")
-    found, is_datahub = _meant(url, data_dir, profile)
+    found, is_datahub = _resolve(url, data_dir, profile)
     variable = os.environ.get("CATALOG_DRAFTING_COMMAND")
     if variable:
         check_drafting(variable, None)
@@ -159,12 +159,12 @@ def server(
     if token:
         return replace(found, token=TokenSource("given", lambda: token))
     ours = os.environ.get("CATALOG_TOKEN")
-    if ours and not is_datahub and _takes_ours(found):
+    if ours and not is_datahub and _accepts_environment_token(found):
         return replace(found, token=TokenSource("CATALOG_TOKEN", lambda: ours))
     return found
 
 
-def _meant(
+def _resolve(
     url: str | None, data_dir: Path | None, profile: str | None
 ) -> tuple[ServerSettings, bool]:
     """Return the server with the token of its own, and whether DataHub's settings name it."""
@@ -244,7 +244,7 @@ def _lent(catalog_identity: str, kept: ConnectionProfiles) -> ServerSettings | N
     return _of(holders[0], kept) if len(holders) == 1 else None
 
 
-def _takes_ours(server: ServerSettings) -> bool:
+def _accepts_environment_token(server: ServerSettings) -> bool:
     """Return whether `CATALOG_TOKEN` is meant for a server."""
     url = os.environ.get("CATALOG_URL")
     if url:

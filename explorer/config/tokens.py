@@ -57,13 +57,13 @@ def read_from_keyring(account: str, words: tuple[str, str] = _WHAT) -> str | Non
     cannot be used or does not answer.
     """
     keyring = _keyring(words)
-    return _asked(lambda: keyring.get_password(_SERVICE, account), words)
+    return _call_keyring(lambda: keyring.get_password(_SERVICE, account), words)
 
 
 def keep_in_keyring(account: str, token: str, words: tuple[str, str] = _WHAT) -> None:
     """Store a token for an account, replacing an earlier one. Raises as `read_from_keyring`."""
     keyring = _keyring(words)
-    _asked(lambda: keyring.set_password(_SERVICE, account, token), words)
+    _call_keyring(lambda: keyring.set_password(_SERVICE, account, token), words)
 
 
 def forget_in_keyring(account: str, words: tuple[str, str] = _WHAT) -> bool:
@@ -77,7 +77,7 @@ def forget_in_keyring(account: str, words: tuple[str, str] = _WHAT) -> bool:
             keyring.delete_password(_SERVICE, account)
         return found
 
-    return _asked(forget, words) is not None
+    return _call_keyring(forget, words) is not None
 
 
 def _keyring(words: tuple[str, str]) -> "ModuleType":
@@ -92,7 +92,7 @@ def _keyring(words: tuple[str, str]) -> "ModuleType":
     return keyring
 
 
-def _asked(ask: "Callable[[], str | None]", words: tuple[str, str]) -> str | None:
+def _call_keyring(ask: "Callable[[], str | None]", words: tuple[str, str]) -> str | None:
     """Call the keyring on a daemon thread, because it may wait forever for a missing message
     bus."""
     answers: list[str | None] = []
@@ -178,7 +178,7 @@ class TokenSource:
     at a time within `alone`; `again` tells people how to sign in again.
     """
 
-    __slots__ = ("_again", "_alone", "_asked", "_fetch", "_keep", "asks", "source")
+    __slots__ = ("_again", "_alone", "_fetch", "_keep", "_token", "asks", "source")
 
     def __init__(
         self,
@@ -196,18 +196,18 @@ class TokenSource:
         self._fetch = fetch
         self._keep = keep
         self._alone = alone
-        self._asked: str | None = None
+        self._token: str | None = None
 
     def __call__(self) -> str | None:
-        if self._asked is not None:
-            return self._asked
+        if self._token is not None:
+            return self._token
         found = self._fetch()
         sign_in = _as_sign_in(found) if self._keep is not None else None
         if sign_in is not None:
             found = sign_in.access_token
         token = checked_token(found, self.source) if found else None
         if self.asks:
-            self._asked = token
+            self._token = token
         return token
 
     def current(

@@ -56,7 +56,7 @@ def _sorted_nodes(graph: "nx.DiGraph | nx.MultiDiGraph") -> Iterator[tuple[str, 
         if not isinstance(node, str):
             raise InvalidInput(f"the node {node!r} is not text; nodes must be URNs as text")
     for node in sorted(graph.nodes):
-        yield _whole(node, "a URN"), _named(graph.nodes[node])
+        yield _encodable(node, "a URN"), _named(graph.nodes[node])
 
 
 def _sorted_edges(graph: "nx.DiGraph | nx.MultiDiGraph") -> Iterator[_ExportedEdge]:
@@ -74,7 +74,7 @@ def _sorted_edges(graph: "nx.DiGraph | nx.MultiDiGraph") -> Iterator[_ExportedEd
     found.sort(key=lambda edge: (edge[0], edge[1], isinstance(edge[2], str), edge[2]))
     for source, target, key in found:
         if isinstance(key, str):
-            _whole(key, "the key of an edge")
+            _encodable(key, "the key of an edge")
         yield _ExportedEdge(source, target, key, _named(graph.edges[source, target, key]))
 
 
@@ -114,11 +114,11 @@ def _named(attributes: Mapping[Any, Any]) -> _Attributes:
     for name in attributes:
         if not isinstance(name, str):
             raise InvalidInput(f"the attribute name {name!r} is not text; use text")
-        _whole(name, "the name of an attribute")
+        _encodable(name, "the name of an attribute")
     return dict(sorted(attributes.items()))
 
 
-def _whole(text: str, what: str) -> str:
+def _encodable(text: str, what: str) -> str:
     """Return the text. Raises `InvalidInput` for unpaired surrogates, which no encoding can
     represent."""
     try:

@@ -26,9 +26,9 @@ __all__ = [
     "Mesh",
     "Pair",
     "Sifter",
-    "as_given",
     "assign_layers",
     "count_between",
+    "in_input_order",
     "make_mesh",
     "order_layers",
     "turn_back_edges",
@@ -267,7 +267,7 @@ def count_between(ends: Sequence[float], width: int) -> int:
     return total
 
 
-def as_given(mesh: Mesh) -> list[list[int]]:
+def in_input_order(mesh: Mesh) -> list[list[int]]:
     """Return an initial order: nodes as given, the bends of an edge at the position of its first
     node."""
     origin = list(range(len(mesh.layer)))
@@ -654,7 +654,7 @@ def _free(
     return low, high
 
 
-_BEGINNINGS = (as_given, from_last, from_first)
+_BEGINNINGS = (in_input_order, from_last, from_first)
 # Another initial order is swept only if the effort suffices for it and for sifting the best.
 _SIFTED = 2.5
 _PATIENCE = 16

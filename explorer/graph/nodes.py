@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 __all__ = [
     "DETAIL_ASPECTS",
     "FIELDS",
+    "attributes_of",
     "check_directed",
     "contracted",
     "details",
     "distinctions",
     "identity",
-    "known_attributes",
     "matches",
     "named_apart",
     "read_details",
@@ -86,9 +86,7 @@ def details(entity: Entity) -> dict[str, Any]:
     return found
 
 
-def known_attributes(
-    urns: Iterable[str], entities: Mapping[Urn, Entity]
-) -> dict[str, dict[str, Any]]:
+def attributes_of(urns: Iterable[str], entities: Mapping[Urn, Entity]) -> dict[str, dict[str, Any]]:
     """Return the attributes of each entity, with `exists`: whether it is stored. No requests.
 
     `entities` are those of `urns` that the catalog has, with their `DETAIL_ASPECTS`.

@@ -43,17 +43,17 @@ class Paths:
     source: str
     target: str
     direction: Literal["any", "downstream", "upstream"]
-    ways: tuple[tuple[str, ...], ...] = ()
+    node_paths: tuple[tuple[str, ...], ...] = ()
     truncated: str | None = None
     joined_by: tuple[tuple[str, ...], ...] = ()
 
     def __len__(self) -> int:
-        return len(self.ways)
+        return len(self.node_paths)
 
     @property
     def hops(self) -> int | None:
         """The length of each path, `None` if there is none."""
-        return len(self.ways[0]) - 1 if self.ways else None
+        return len(self.node_paths[0]) - 1 if self.node_paths else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,7 +112,7 @@ class KnownNames:
         keys |= dict.fromkeys(str(urn) for urn, _ in newest)
         return [key for key in keys if key and key == line(key)]
 
-    def called(self, name: str) -> list[Urn]:
+    def urns_named(self, name: str) -> list[Urn]:
         """Return the entities known by exactly this name."""
         with self._lock:
             return [urn for urn, held in self._names.items() if held == name]
@@ -196,8 +196,8 @@ class CatalogReader:
         page = await self._plain.search(name, entity=types or None, count=_LOOKED_AT)
         summaries = await self.summed_up(hit.urn for hit in page)
         met = {urn: entity.name for urn, entity in summaries.items()}
-        called = self.known.called(name)
-        met |= {urn: name for urn in called if not types or urn.entity_type in types}
+        matching = self.known.urns_named(name)
+        met |= {urn: name for urn in matching if not types or urn.entity_type in types}
         exact = [urn for urn, held in met.items() if name in _spellings(urn, held)]
         folded = name.casefold()
         alike = exact or [

@@ -179,7 +179,7 @@ class PanelChart(ShownChart):
                 for one in panel.lines:
                     # The names of facts are taken as ours; these are not.
                     name = panel.title if len(panel.lines) == 1 else line(one.name, _NAME_LIMIT)
-                    rows.append((name, Cell(_told(one, panel.unit))))
+                    rows.append((name, Cell(_describe_line(one, panel.unit))))
         if rows:
             yield Facts(rows)
 
@@ -215,7 +215,7 @@ def sparkline(values: Sequence[float | None]) -> str:
     )
 
 
-def _told(one: Line, unit: Unit) -> str:
+def _describe_line(one: Line, unit: Unit) -> str:
     values = one.values
     if not values:
         return "not measured"
@@ -225,11 +225,11 @@ def _told(one: Line, unit: Unit) -> str:
 
 def _table(panel: Bars) -> Iterator[Part]:
     top = max((abs(bar.value) for bar in panel.bars), default=0.0) or 1.0
-    told = any(bar.told for bar in panel.bars[:_MOST_LISTED])
+    told = any(bar.note for bar in panel.bars[:_MOST_LISTED])
 
     def cells(bar: Bar) -> Sequence[Cell]:
         drawn = "█" * round(abs(bar.value) / top * _BAR_WIDTH)
-        texts = (bar.name, written(bar.value, panel.unit), *([bar.told] if told else ()), drawn)
+        texts = (bar.name, written(bar.value, panel.unit), *([bar.note] if told else ()), drawn)
         return [Cell(text) for text in texts]
 
     headers = ("", panel.title, *(("what",) if told else ()), " ")
@@ -659,7 +659,7 @@ def _add_bars(figure: "go.Figure", panel: Bars, row: int, palette: Palette) -> N
     places = list(range(len(panel.bars)))
     names = [label(bar.name, _TICK_LIMIT) for bar in panel.bars]
     values = [float(bar.value) for bar in panel.bars]
-    told = [_hover(bar.name, bar.told or written(bar.value, panel.unit)) for bar in panel.bars]
+    told = [_hover(bar.name, bar.note or written(bar.value, panel.unit)) for bar in panel.bars]
     upright = panel.upright
     figure.add_trace(
         go.Bar(

@@ -66,7 +66,9 @@ class PathList(ShownTable):
         found = with_progress(
             catalog, lambda _: find_paths(catalog.core, source, end), "searching for paths"
         )
-        met = dict.fromkeys((str(source), str(end), *(urn for way in found.ways for urn in way)))
+        met = dict.fromkeys(
+            (str(source), str(end), *(urn for way in found.node_paths for urn in way))
+        )
         return cls(PathsView.of(found, catalog.summaries(Urn.parse_all(met))))
 
     @property
@@ -78,7 +80,7 @@ class PathList(ShownTable):
         return len(self.found)
 
     def __iter__(self) -> Iterator[tuple[str, ...]]:
-        return iter(self.found.ways)
+        return iter(self.found.node_paths)
 
     def to_frame(self) -> "pd.DataFrame":
         """Return a row for each step of each path; the source is step 0. No request.
@@ -432,7 +434,7 @@ class ColumnLineage(ShownTable):
 
         def place(node: str) -> tuple[int, str, str, str]:
             column = str(nodes[node].get("column") or "")
-            return abs(nodes[node].get("hops") or 0), self._called(node), column, node
+            return abs(nodes[node].get("hops") or 0), self._name_of(node), column, node
 
         return tuple(sorted(nearest(self.graph, self.graph.graph["roots"]), key=place))
 
@@ -464,7 +466,7 @@ class ColumnLineage(ShownTable):
                 target,
                 attributes.get("transform"),
                 attributes.get("via"),
-                _sure(not attributes["guess"]),
+                _certainty_note(not attributes["guess"]),
             )
             for source, target, attributes in self.graph.edges(data=True)
         ]
@@ -503,7 +505,7 @@ class ColumnLineage(ShownTable):
 
         return frozenset(certain_columns(self.graph))
 
-    def _called(self, node: str) -> str:
+    def _name_of(self, node: str) -> str:
         known = self.names.get(_table_of(self.graph, node))
         return known or str(self.graph.nodes[node].get("name") or node)
 
@@ -513,7 +515,7 @@ class ColumnLineage(ShownTable):
 
         # Of tables, for one may be reached by a column that no other of its name has.
         tables = {
-            _table_of(self.graph, node): {"type": held.get("type"), "name": self._called(node)}
+            _table_of(self.graph, node): {"type": held.get("type"), "name": self._name_of(node)}
             for node, held in self.graph.nodes.items()
         }
         return distinctions(tables.items())
@@ -523,7 +525,7 @@ class ColumnLineage(ShownTable):
         told = self._apart.get(_table_of(self.graph, node))
         return (
             Cell(
-                self._called(node) + (f" ({told})" if told else ""),
+                self._name_of(node) + (f" ({told})" if told else ""),
                 detail=str(attributes.get("dataset") or node),
                 tone="loud",
             ),
@@ -536,14 +538,14 @@ class ColumnLineage(ShownTable):
     def _row(self, node: str) -> tuple[Any, ...]:
         attributes = self.graph.nodes[node]
         return (
-            *(node, self._called(node), attributes.get("column"), attributes.get("path")),
+            *(node, self._name_of(node), attributes.get("column"), attributes.get("path")),
             *(
                 attributes.get("type"),
                 attributes.get("platform"),
                 attributes.get("dataset"),
                 attributes["hops"],
             ),
-            _sure(node in self._certain),
+            _certainty_note(node in self._certain),
         )
 
 
@@ -551,7 +553,7 @@ def _table_of(graph: "nx.DiGraph", node: str) -> str:
     return str(graph.nodes[node].get("dataset") or node)
 
 
-def _sure(told: bool) -> str:
+def _certainty_note(told: bool) -> str:
     return "said" if told else "guessed"
 
 

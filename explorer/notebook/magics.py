@@ -99,21 +99,21 @@ def describe(
     base = catalog.last_seen(urn, path)
     name = held.name
 
-    def told(state: State, before: str = now) -> Described:
+    def described(state: State, before: str = now) -> Described:
         return Described(urn, name, column, state, before, text, base)
 
     if now == text:
-        return told("unchanged")
+        return described("unchanged")
     if base is not None and now != base and not force:
-        return told("conflict")
+        return described("conflict")
     if dry_run:
-        return told("tried")
+        return described("tried")
     try:
         catalog.describe(urn, text, column=path, instead_of=now, force=force)
     except TextConflict as conflict:
-        return told("conflict", conflict.theirs)
+        return described("conflict", conflict.theirs)
     catalog.entity(urn)
-    return told("saved")
+    return described("saved")
 
 
 def _exact(held: Entity, column: str) -> str:
@@ -203,82 +203,82 @@ class CatalogMagics:
     def register(self) -> None:
         """Register the magics in the shell."""
         manager: Any = self._shell.magics_manager
-        manager.register_function(_told(self.catalog, _CATALOG), "line", "catalog")
-        manager.register_function(_told(self.describe, _DESCRIBE), "cell", "describe")
+        manager.register_function(_with_help(self.catalog, _CATALOG), "line", "catalog")
+        manager.register_function(_with_help(self.describe, _DESCRIBE), "cell", "describe")
 
     def catalog(self, typed: str) -> Any:
         """Run the command of the line, and return what it shows."""
-        asked = _commands().parse_args(_words(typed))
-        return asked.do(self, asked)
+        options = _commands().parse_args(_words(typed))
+        return options.do(self, options)
 
     def describe(self, typed: str, text: str = "") -> Described:
         """Write the text, and return the outcome. Raises `Conflict` after showing both changes."""
-        asked = _describing().parse_args(_words(typed))
+        options = _describing().parse_args(_words(typed))
         text = text.removesuffix("\n")
-        if not text.strip() and not asked.clear:
+        if not text.strip() and not options.clear:
             raise InvalidInput("the cell is empty; --clear removes the description")
-        urn = self._urn(asked.what)
+        urn = self._urn(options.what)
         found = describe(
-            self._asked(),
+            self._get_catalog(),
             urn,
-            asked.column,
-            "" if asked.clear else text,
-            dry_run=asked.dry_run,
-            force=asked.force,
+            options.column,
+            "" if options.clear else text,
+            dry_run=options.dry_run,
+            force=options.force,
         )
         if found.state == "conflict":
             _show(found)
             raise Conflict("not saved: somebody else changed it meanwhile; --force saves yours")
         return found
 
-    def connect(self, asked: argparse.Namespace) -> NotebookCatalog:
+    def connect(self, options: argparse.Namespace) -> NotebookCatalog:
         """Use another catalog from now on."""
-        if asked.server is None:
+        if options.server is None:
             self._catalog = NotebookCatalog()
-        elif "://" in asked.server or asked.server.startswith("unix:"):
-            self._catalog = NotebookCatalog(asked.server)
+        elif "://" in options.server or options.server.startswith("unix:"):
+            self._catalog = NotebookCatalog(options.server)
         else:
-            self._catalog = NotebookCatalog(profile=asked.server)
+            self._catalog = NotebookCatalog(profile=options.server)
         return self._catalog
 
-    def info(self, asked: argparse.Namespace) -> Any:
+    def info(self, options: argparse.Namespace) -> Any:
         """Return the server's description."""
-        del asked
-        return self._asked().info()
+        del options
+        return self._get_catalog().info()
 
-    def search(self, asked: argparse.Namespace) -> Any:
+    def search(self, options: argparse.Namespace) -> Any:
         """Return a page of results."""
-        terms = [f"platform:{shlex.quote(one)}" for one in asked.platform]
+        terms = [f"platform:{shlex.quote(one)}" for one in options.platform]
         if len(terms) > 1:
             terms = [f"({' OR '.join(terms)})"]
-        if asked.filter:
-            terms.append(f"({asked.filter})" if terms else asked.filter)
-        return self._asked().search(
-            " ".join(asked.text) or "*",
-            entity=asked.type or None,
+        if options.filter:
+            terms.append(f"({options.filter})" if terms else options.filter)
+        return self._get_catalog().search(
+            " ".join(options.text) or "*",
+            entity=options.type or None,
             filter=" AND ".join(terms) or None,
-            sort=asked.sort,
-            count=asked.count,
+            sort=options.sort,
+            count=options.count,
         )
 
-    def open(self, asked: argparse.Namespace) -> Any:
+    def open(self, options: argparse.Namespace) -> Any:
         """Return an entity."""
-        return self._asked().entity(self._urn(asked.what))
+        return self._get_catalog().entity(self._urn(options.what))
 
-    def browse(self, asked: argparse.Namespace) -> Any:
+    def browse(self, options: argparse.Namespace) -> Any:
         """Return a folder."""
-        return self._asked().browse(asked.path, entity=asked.type)
+        return self._get_catalog().browse(options.path, entity=options.type)
 
-    def names(self, asked: argparse.Namespace) -> Any:
+    def names(self, options: argparse.Namespace) -> Any:
         """Return names for completion."""
-        return self._asked().names(" ".join(asked.text) or "*")
+        return self._get_catalog().names(" ".join(options.text) or "*")
 
-    def profiles(self, asked: argparse.Namespace) -> Any:
+    def profiles(self, options: argparse.Namespace) -> Any:
         """Return the profiles."""
-        del asked
+        del options
         return ProfilesTable.read()
 
-    def _asked(self) -> NotebookCatalog:
+    def _get_catalog(self) -> NotebookCatalog:
         if self._catalog is not None:
             return self._catalog
         held = self._shell.user_ns.get(_VARIABLE)
@@ -288,7 +288,7 @@ class CatalogMagics:
         return self._catalog
 
     def _urn(self, what: str) -> Urn:
-        return self._asked().urn_of(what)
+        return self._get_catalog().urn_of(what)
 
 
 class _LineParser(argparse.ArgumentParser):
@@ -349,7 +349,7 @@ def _words(typed: str) -> list[str]:
         raise InvalidInput(f"the line cannot be read: {str(problem).lower()}") from None
 
 
-def _told(magic: Callable[..., Any], said: str) -> Callable[..., Any]:
+def _with_help(magic: Callable[..., Any], help_text: str) -> Callable[..., Any]:
     """Return the magic with its help, with catalog errors shown without a traceback."""
 
     @wraps(magic)
@@ -360,5 +360,5 @@ def _told(magic: Callable[..., Any], said: str) -> Callable[..., Any]:
             problem = "\n".join(map(line, str(error).split("\n")))
         raise UsageError(problem)
 
-    call.__doc__ = said
+    call.__doc__ = help_text
     return call

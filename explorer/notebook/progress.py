@@ -106,12 +106,12 @@ def with_progress(
         bar = _bar(what)
         try:
             while not running.ended(_TICK_SECONDS):
-                bar.n, bar.total = running.told
+                bar.n, bar.total = running.progress
                 bar.refresh()
         finally:
             bar.close()
     except BaseException:
-        running.call_off()
+        running.cancel()
         raise
     return running.result()
 
@@ -125,7 +125,7 @@ def counted(items: Iterable[_T], tell: "Progress") -> Iterable[_T]:
 class _CountedItems(Generic[_T]):
     def __init__(self, items: Iterable[_T], tell: "Progress") -> None:
         self._items = items
-        self._tell = tell
+        self._note_progress = tell
         self._size = len(items) if isinstance(items, Sized) else 0
 
     def __len__(self) -> int:
@@ -133,7 +133,7 @@ class _CountedItems(Generic[_T]):
 
     def __iter__(self) -> Iterator[_T]:
         for at, item in enumerate(self._items):
-            self._tell(at, self._size)
+            self._note_progress(at, self._size)
             yield item
 
 
@@ -143,9 +143,9 @@ class _Running(Generic[_T]):
     def __init__(
         self, waiting: "BlockingFace", work: "Callable[[Progress], Coroutine[Any, Any, _T]]"
     ) -> None:
-        self.told: tuple[int, int | None] = (0, None)
+        self.progress: tuple[int, int | None] = (0, None)
         self._at: tuple[asyncio.AbstractEventLoop, asyncio.Task[Any] | None] | None = None
-        self._called_off = False
+        self._is_cancelled = False
         self._waiting = waiting
         self._work = work
         self._executor = ThreadPoolExecutor(1, "catalog-waiting")
@@ -154,14 +154,14 @@ class _Running(Generic[_T]):
 
     def begin(self) -> None:
         """Start the work."""
-        self._future = self._executor.submit(lambda: self._waiting.wait(self._known()))
+        self._future = self._executor.submit(lambda: self._waiting.wait(self._run()))
         self._executor.shutdown(wait=False)
 
-    async def _known(self) -> _T:
+    async def _run(self) -> _T:
         self._at = (asyncio.get_running_loop(), asyncio.current_task())
-        if self._called_off:
+        if self._is_cancelled:
             raise asyncio.CancelledError
-        return await self._work(self._tell)
+        return await self._work(self._note_progress)
 
     def ended(self, seconds: float) -> bool:
         """Return whether the work ends within some seconds."""
@@ -171,17 +171,17 @@ class _Running(Generic[_T]):
         """Return the result of the work."""
         return self._future.result()
 
-    def call_off(self) -> None:
+    def cancel(self) -> None:
         """Cancel the work, and wait for its end."""
-        self._called_off = True
+        self._is_cancelled = True
         self._executor.shutdown(wait=False, cancel_futures=True)
         loop, task = self._at or (None, None)
         if loop is not None and task is not None:
             loop.call_soon_threadsafe(task.cancel)
         self.ended(_GRACE_SECONDS)
 
-    def _tell(self, done: int, total: int) -> None:
-        self.told = (done, total)
+    def _note_progress(self, done: int, total: int) -> None:
+        self.progress = (done, total)
 
 
 def _bar(what: str) -> _Bar:
@@ -210,7 +210,7 @@ class _Displayed:
         self._what, self._begun, self._drawn = what, time.monotonic(), 0.0
         handle: Callable[[], Any] = DisplayHandle
         self._handle = handle()
-        self._handle.display(self._told(), raw=True)
+        self._handle.display(self._mime_bundle(), raw=True)
 
     def update(self, n: float = 1) -> bool:
         """Advance the bar by some items."""
@@ -223,17 +223,17 @@ class _Displayed:
     def refresh(self) -> None:
         """Draw the bar."""
         self._drawn = time.monotonic()
-        self._handle.update(self._told(), raw=True)
+        self._handle.update(self._mime_bundle(), raw=True)
 
     def close(self) -> None:
         """Remove the bar."""
         self._handle.update({"text/plain": ""}, raw=True)
 
-    def _told(self) -> dict[str, str]:
+    def _mime_bundle(self) -> dict[str, str]:
         seconds = f"{time.monotonic() - self._begun + _QUIET_SECONDS:.0f} s"
         counted = f"{self.n:,.0f} of {self.total:,.0f}" if self.total else f"{self.n:,.0f}"
-        said = " · ".join(one for one in (self._what, counted if self.n else "", seconds) if one)
+        text = " · ".join(one for one in (self._what, counted if self.n else "", seconds) if one)
         # A number that is not known yet makes the bar run to and fro.
         share = f' value="{self.n:.0f}" max="{self.total:.0f}"' if self.total else ""
-        html = f'<progress{share} style="vertical-align:middle"></progress> {escape(said)}'
-        return {"text/plain": said, "text/html": html}
+        html = f'<progress{share} style="vertical-align:middle"></progress> {escape(text)}'
+        return {"text/plain": text, "text/html": html}

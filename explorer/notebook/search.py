@@ -210,17 +210,17 @@ class SearchResults(ShownTable, SearchPage):
 
         Costs what `Catalog.search` does, so `while page: page = page.next()` reads it all.
         """
-        asked = self._asked()
+        question = self._require_question()
         page = self
         while page.truncated:
-            page = asked.catalog.search(
+            page = question.catalog.search(
                 self.text,
-                entity=asked.entity,
-                filter=asked.filter,
-                sort=asked.sort,
+                entity=question.entity,
+                filter=question.filter,
+                sort=question.sort,
                 start=page.end,
-                count=asked.count,
-                measures=asked.measures,
+                count=question.count,
+                measures=question.measures,
             )
             if page.hits or not page.unreadable:
                 return page
@@ -234,12 +234,12 @@ class SearchResults(ShownTable, SearchPage):
         """
         from explorer.notebook.progress import each
 
-        asked = self._asked()
-        pages = asked.catalog.hits(
+        question = self._require_question()
+        pages = question.catalog.hits(
             self.text,
-            entity=asked.entity,
-            filter=asked.filter,
-            sort=asked.sort,
+            entity=question.entity,
+            filter=question.filter,
+            sort=question.sort,
             limit=limit,
         )
 
@@ -249,15 +249,15 @@ class SearchResults(ShownTable, SearchPage):
         with pages:
             hits = tuple(each(pages, f"reading {line(self._title(), 40)}", total=total))
         urns = [hit.urn for hit in hits]
-        summaries = asked.catalog.summed_up(urns)
-        measured = asked.catalog.measures(urns) if asked.measures else {}
+        summaries = question.catalog.summed_up(urns)
+        measured = question.catalog.measures(urns) if question.measures else {}
         found = max(len(hits), pages.total or 0)
         whole = replace(self, start=0, total=found, hits=hits, unreadable=())
         return replace(whole, summaries=summaries, measures=measured)
 
     def __getitem__(self, place: int | str) -> "EntityPage":
         """Return the entity at an index of this page, or with a name or URN on it. Two requests."""
-        catalog = self._asked().catalog
+        catalog = self._require_question().catalog
         if isinstance(place, int):
             if not -len(self.hits) <= place < len(self.hits):
                 raise InvalidInput(f"there is no hit {place}; this page has {len(self.hits)}")
@@ -282,7 +282,7 @@ class SearchResults(ShownTable, SearchPage):
         entity = self.summaries.get(urn)
         return entity.name if entity else urn.name
 
-    def _asked(self) -> Question:
+    def _require_question(self) -> Question:
         if self.question is None:
             raise InvalidInput("these results were constructed by hand and have no catalog")
         return self.question

@@ -471,7 +471,7 @@ class Documentation(ShownTable, tuple[stewardship.Row, ...]):
         An empty text, None or NaN changes nothing, unless `clear_empty` has it taken at its word.
         Raises `InvalidInput` where `df` misses one of the columns `urn`, `path` and `edited`.
         """
-        steward, entries = self._asked(), self._entries()
+        steward, entries = self._require_steward(), self._entries()
         found = steward.changeset(entries, clear_empty=clear_empty)
         there = {(entry.row.urn, entry.row.column) for entry in entries}
         self._compared = replace(found, dropped=len(self._bases.keys() - there))
@@ -491,7 +491,7 @@ class Documentation(ShownTable, tuple[stewardship.Row, ...]):
         wanted = shown.to_apply(force_conflicts=force_conflicts)
         reviewed = {_wish(change.entry) for change in shown.changes}
         later = sum(_wish(entry) not in reviewed for entry in self._entries())
-        applied = self._asked().apply(wanted)
+        applied = self._require_steward().apply(wanted)
         self._compared = None
         for change, _ in applied.done:
             self._bases[change.urn, change.column or ""] = change.mine
@@ -513,7 +513,7 @@ class Documentation(ShownTable, tuple[stewardship.Row, ...]):
             entries.append(replace(entry, row=row, base=base))
         return entries
 
-    def _asked(self) -> "NotebookStewardship":
+    def _require_steward(self) -> "NotebookStewardship":
         if self._steward is None:
             raise InvalidInput("these rows were constructed by hand and have no catalog")
         return self._steward

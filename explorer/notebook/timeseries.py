@@ -387,7 +387,7 @@ class ProfileChart(ShownChart):
 
     def sizes(self, zone: Zone = "UTC") -> PanelChart:
         """Return a chart of rows, columns and bytes over time, as far as measured."""
-        taken = self._measured.taken
+        taken = self._measured.measurements
         columns = with_gaps([(at, one.column_count) for at, one in taken])
         size = with_gaps([(at, one.size_in_bytes) for at, one in taken])
         panels = (
@@ -445,7 +445,7 @@ class ProfileChart(ShownChart):
                 raise InvalidInput("the datetime needs a time zone: datetime(…, tzinfo=UTC)")
         if days < 1:
             raise InvalidInput("the number of days between two profiles must be at least 1")
-        taken = [one for one in self._measured.taken if until is None or one[0] <= until]
+        taken = [one for one in self._measured.measurements if until is None or one[0] <= until]
         if len(taken) < 2:
             return DriftChart(self.name, None, None)
         later = taken[-1]
@@ -496,7 +496,7 @@ class ProfileChart(ShownChart):
         )
 
     def _rows(self) -> Lines:
-        points = with_gaps([(at, one.row_count) for at, one in self._measured.taken])
+        points = with_gaps([(at, one.row_count) for at, one in self._measured.measurements])
         return Lines("rows", (Line("rows", points),), from_nothing=False)
 
     def _chart(
@@ -630,7 +630,7 @@ def histogram(profiles: Profiles, column: str) -> PanelChart:
 
 
 def _points(profiles: Profiles, path: str, share: Share) -> list[Point]:
-    rows = {at: profile.row_count for at, profile in profiles.taken}
+    rows = {at: profile.row_count for at, profile in profiles.measurements}
     return [(at, _percent(one, rows[at], share)) for at, one in profiles.by_path[path].points]
 
 

@@ -120,7 +120,7 @@ def value_at(text: str, cursor: int, registry: Registry) -> tuple[FilterField, s
     reading = Reading(typed, guide, probing=True)
     # A value that is still missing is not an error here.
     with suppress(FilterSyntax):
-        reading.whole()
+        reading.parse()
     place = reading.place
     field = guide.named(place.field) if place.kind == "value" else None
     return (field, typed[place.start :].strip("*").lstrip("\"'")) if field else None
@@ -145,7 +145,7 @@ class _Offers:
     def made(self) -> Iterator[Completion]:
         reading = Reading(self._typed, self._guide, probing=True)
         try:
-            reading.whole()
+            reading.parse()
         except FilterSyntax as error:
             place = reading.place
             if error.position < (place.field_start if place.kind == "operator" else place.start):
@@ -323,7 +323,7 @@ class _Offers:
         if place.start == self._cursor:
             return self._cursor
         try:
-            Reading(self._text, self._guide, probing=True).whole()
+            Reading(self._text, self._guide, probing=True).parse()
             return max(self._cursor, scan_atom(self._text, place.start).end)
         except FilterSyntax:
             return self._cursor

@@ -407,7 +407,9 @@ def _test(
     def values(atom: Atom, how: Condition, *, is_high: bool = False) -> Meaning:
         if atom.quote == "'":
             return Meaning((atom.text,))
-        return read_value(guide, field, how, _whole(field, atom), strict=strict, is_high=is_high)
+        return read_value(
+            guide, field, how, _value_text(field, atom), strict=strict, is_high=is_high
+        )
 
     if high is None:
         if low.has_star:
@@ -429,7 +431,7 @@ def _test(
     return Test("BETWEEN", ends)
 
 
-def _whole(field: FilterField, atom: Atom) -> str:
+def _value_text(field: FilterField, atom: Atom) -> str:
     """Return the text of a value, with its `urn:` restored. In a bare URN, such as
     `urn:li:tag:PII`, `urn` is parsed as the field and the rest as its value."""
     is_cut = field.name == "urn" and not atom.quote and atom.text.startswith("li:")
@@ -443,7 +445,7 @@ def _pattern(field: FilterField, atom: Atom) -> Test:
         return Test("CONTAIN", (atom.text,))
     if atom.star_before:
         return Test("END_WITH", (atom.text,))
-    return Test("START_WITH", (_whole(field, atom),))
+    return Test("START_WITH", (_value_text(field, atom),))
 
 
 _MOST_CRITERIA: Final = 1_000
@@ -469,7 +471,7 @@ def read_filter(text: str, registry: Registry, *, strict: bool = True) -> Filter
     if len(text) > _LONGEST:
         raise FilterSyntax(text, _LONGEST, 1, f"a filter has at most {_LONGEST:,} characters")
     reading = Reading(text, guide_to(registry), strict=strict)
-    node = reading.whole()
+    node = reading.parse()
     if node is None:
         return Filter()
     size = criteria_in(node)
@@ -517,7 +519,7 @@ class Reading:
         self._at = 0
         self._depth = 0
 
-    def whole(self) -> Node | None:
+    def parse(self) -> Node | None:
         """Parse the whole text; return `None` if it is empty. Raises `FilterSyntax`."""
         self._skip()
         if self._at == len(self.text):
@@ -530,7 +532,7 @@ class Reading:
 
     def _either(self, *, negated: bool) -> Node:
         parts = [self._all(negated=negated)]
-        while self._takes("OR"):
+        while self._accept("OR"):
             parts.append(self._all(negated=negated))
         return joined("and" if negated else "or", parts)
 
@@ -546,7 +548,7 @@ class Reading:
                 break
             if self._keyword() == "OR":
                 break
-            self._takes("AND")
+            self._accept("AND")
             parts.append(self._one(negated=negated))
         return joined("or" if negated else "and", parts)
 
@@ -555,7 +557,7 @@ class Reading:
             start = self._skip()
             if not self.place.after_term or self.place.start != start:
                 self.place = ParsePosition("term", start)
-            if self._takes("NOT"):
+            if self._accept("NOT"):
                 negated = not negated
             elif self.text.startswith("-", start):
                 self._at += 1
@@ -597,7 +599,7 @@ class Reading:
         if found := _IS_NULL.match(self.text, end):
             self._at = found.end()
             self.place = ParsePosition("end", self._at)
-            field = self._known(name, start, end, is_exact=is_exact)
+            field = self._resolve_field(name, start, end, is_exact=is_exact)
             return Criterion(field.name, (), "IS_NULL", negated != bool(found.group(1)))
         condition: Condition = "EQUAL"
         if found := _IN.match(self.text, end):
@@ -620,7 +622,7 @@ class Reading:
             and self._guide.means_type(name, plain)
         ):
             name = ENTITY_TYPE
-        field = self._known(name, start, end, is_exact=is_exact)
+        field = self._resolve_field(name, start, end, is_exact=is_exact)
         tests = tests_of(self.text, operands, field, condition, self._guide, strict=self._strict)
         return _criteria(field.name, tests, negated=negated)
 
@@ -751,7 +753,7 @@ class Reading:
         self._at += 1
         return Operand(low, high)
 
-    def _known(self, name: str, start: int, end: int, *, is_exact: bool) -> FilterField:
+    def _resolve_field(self, name: str, start: int, end: int, *, is_exact: bool) -> FilterField:
         if self._probing:
             return FilterField(name)
         if is_exact:
@@ -768,7 +770,7 @@ class Reading:
         found = KEYWORD.match(self.text, self._at)
         return found.group(1).upper() if found else ""
 
-    def _takes(self, keyword: str) -> bool:
+    def _accept(self, keyword: str) -> bool:
         if self._keyword() != keyword:
             return False
         self._at += len(keyword)

@@ -328,7 +328,7 @@ async def apply_changes(
     return Applied(
         tuple((change, done[at]) for at, change in enumerate(work) if at in done),
         tuple(
-            ChangeFailure(change, str(failed[at]), _theirs(failed[at]))
+            ChangeFailure(change, str(failed[at]), _conflicting_text(failed[at]))
             for at, change in enumerate(work)
             if at in failed
         ),
@@ -412,7 +412,7 @@ async def apply_staged(
             with one_save(changeset.id, proposed_by=changeset.proposed_by, approved_by=approved):
                 remark = await _write_item(catalog, item, by)
         except (Forbidden, *_REFUSALS) as error:
-            note = partial(changeset.note_outcome, why=str(error), theirs=_theirs(error))
+            note = partial(changeset.note_outcome, why=str(error), theirs=_conflicting_text(error))
             await asyncio.to_thread(note, item.number, "failed")
             await syncing.note()
             raise
@@ -429,7 +429,7 @@ async def apply_staged(
     return StagedOutcome(done, failed, len(items) - done - failed, outcome.ended_by)
 
 
-def _theirs(error: CatalogError) -> str | None:
+def _conflicting_text(error: CatalogError) -> str | None:
     return error.theirs if isinstance(error, TextConflict) else None
 
 

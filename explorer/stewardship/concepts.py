@@ -154,7 +154,7 @@ def concept_of(name: str, entities: Iterable[Entity]) -> Concept:
     """
     name_end = name.strip().casefold()
     kept = sorted((one for one in entities if not one.removed), key=lambda one: str(one.urn))
-    columns = tuple(column for entity in kept for column in _columns_called(entity, name_end))
+    columns = tuple(column for entity in kept for column in _columns_named(entity, name_end))
     return Concept(name, columns, len({column.urn for column in columns}))
 
 
@@ -269,12 +269,12 @@ def _forms(name: str) -> tuple[str, str, str]:
     return name, name.lower(), name.upper()
 
 
-def _columns_called(entity: Entity, name_end: str) -> Iterator[ConceptColumn]:
-    def is_called(column: "Column") -> bool:
+def _columns_named(entity: Entity, name_end: str) -> Iterator[ConceptColumn]:
+    def has_name(column: "Column") -> bool:
         path = column.path.simple.casefold()
         return path == name_end or path.endswith(f".{name_end}")
 
-    return _columns_where(entity, is_called)
+    return _columns_where(entity, has_name)
 
 
 def _columns_where(entity: Entity, fits: Callable[["Column"], bool]) -> Iterator[ConceptColumn]:

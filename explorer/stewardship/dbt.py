@@ -34,8 +34,8 @@ from explorer.stewardship.dbt_project import (
     Project,
     Properties,
     ResourceType,
+    contains_jinja,
     escape_jinja,
-    holds_jinja,
     read_file,
     read_project,
     strings_in,
@@ -323,10 +323,10 @@ class ProjectPlan:
                 raise Conflict(
                     f"{path} was changed since it was read, and is left alone; read it again"
                 )
-            _write_whole(path, one.after)
+            _write_file(path, one.after)
 
 
-def _write_whole(path: Path, data: bytes) -> None:
+def _write_file(path: Path, data: bytes) -> None:
     # Resolved, so that a symbolic link stays one and its target is replaced.
     path = path.resolve()
     try:
@@ -538,7 +538,7 @@ class _Target:
     column: str | None
     file: str
     urn: str
-    known: Properties
+    project_values: Properties
     rows: Sequence[Row]
     is_new: bool
     entry: dict[str, Value]
@@ -630,15 +630,17 @@ class _Planner:
             target.entry["description"] = text
             target.added.append(at)
             return
-        operation = _Operation([at], target.known.place, "description", text, after=("name", "v"))
-        if target.known.inherited and target.column is not None:
-            place = target.file, target.known.place
+        operation = _Operation(
+            [at], target.project_values.place, "description", text, after=("name", "v")
+        )
+        if target.project_values.inherited and target.column is not None:
+            place = target.file, target.project_values.place
             self._inherited.setdefault(place, []).append(operation)
         else:
             self._operate(target.file, operation)
 
     def _described(self, target: _Target, texts: Sequence[str]) -> Update:
-        known, text = target.known, texts[0]
+        known, text = target.project_values, texts[0]
         now = known.text if known.text is not None else known.raw
         update = target.update("description", now, text)
         if known.problem:
@@ -665,7 +667,7 @@ class _Planner:
         tags = dict.fromkeys(_tag_name(tag) for row in target.rows for tag in row.tags)
         if not tags or "tags" not in self._properties:
             return
-        known = target.known
+        known = target.project_values
         missing = [tag for tag in tags if tag not in known.tags]
         update = target.update("tags", ", ".join(known.tags), ", ".join((*known.tags, *missing)))
         if missing and not all(map(_is_plain, missing)):
@@ -684,7 +686,7 @@ class _Planner:
     def _own(self, target: _Target, owners: Sequence[str]) -> None:
         if not owners or "owner" not in self._properties:
             return
-        known, names = target.known, [_owner_name(owner) for owner in owners]
+        known, names = target.project_values, [_owner_name(owner) for owner in owners]
         now = [known.owner] if isinstance(known.owner, str) else list(known.owner)
         missing = [name for name in names if name not in now]
         update = target.update("owner", ", ".join(now), ", ".join((*now, *missing)))
@@ -715,7 +717,9 @@ class _Planner:
             after = ("name", "v", "description")
             self._operate(
                 target.file,
-                _Operation([at], target.known.place, key, value, extends=extends, after=after),
+                _Operation(
+                    [at], target.project_values.place, key, value, extends=extends, after=after
+                ),
             )
             return
         target.added.append(at)
@@ -819,7 +823,7 @@ def _same(text: str, other: str) -> bool:
 
 
 def _is_plain(text: str) -> bool:
-    return is_writable(text) and not holds_jinja(text)
+    return is_writable(text) and not contains_jinja(text)
 
 
 def _tag_name(urn: str) -> str:
@@ -1031,19 +1035,19 @@ def entries_of(matches: Matches, held: Mapping[Urn, Held]) -> Iterator[Entry]:
 def _entries(
     resource: DbtResource,
     column: str,
-    said: Properties,
+    present: Properties,
     datasets: Datasets,
     rows: Mapping[Urn, Row | None],
 ) -> Iterator[Entry]:
-    if not said.raw and not said.problem:
+    if not present.raw and not present.problem:
         return
     place = f"{resource.file} {resource.name}{f'.{column}' if column else ''}"
     there = {urn: row for urn, row in rows.items() if row is not None}
     urn, row = next(iter(there.items()), (datasets.primary, None))
-    line = Row(str(urn), resource.name, row.column if row else column, "", "", said.text or "")
-    problem = said.problem
-    if said.text is None:
-        problem = f"its text is not known: {said.raw}; run dbt parse to write it to the manifest"
+    line = Row(str(urn), resource.name, row.column if row else column, "", "", present.text or "")
+    problem = present.problem
+    if present.text is None:
+        problem = f"its text is not known: {present.raw}; run dbt parse to write it to the manifest"
     texts = {text for one in there.values() for text in (one.ingested, one.edited)}
     if any(_same(line.edited, text) for text in texts):
         line = replace(line, exported=digest_of(line.edited))
@@ -1082,12 +1086,12 @@ def labels_of(
 
 
 def _tags_to_add(
-    resource: DbtResource, said: Properties, rows: Mapping[Urn, Row | None]
+    resource: DbtResource, present: Properties, rows: Mapping[Urn, Row | None]
 ) -> Iterator[ProjectLabel]:
     there = {urn: row for urn, row in rows.items() if row is not None}
     tags = {_tag_name(tag) for row in there.values() for tag in row.tags}
     for urn, row in islice(there.items(), 1):
-        for tag in said.tags:
+        for tag in present.tags:
             if tag and tag not in tags and _is_plain(tag):
                 label = f"urn:li:tag:{tag}"
                 column = row.column or None

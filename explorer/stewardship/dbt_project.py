@@ -25,8 +25,8 @@ __all__ = [
     "Properties",
     "ResourceType",
     "artifact_path",
+    "contains_jinja",
     "escape_jinja",
-    "holds_jinja",
     "read_file",
     "read_project",
     "read_settings",
@@ -493,7 +493,7 @@ _ESCAPES: Final = {"\r": r"\r", "\n": r"\n"}
 _ESCAPED: Final = {r"\r": "\r", r"\n": "\n"}
 
 
-def holds_jinja(text: str) -> bool:
+def contains_jinja(text: str) -> bool:
     """Return whether dbt renders a text with Jinja."""
     return bool(_RENDERED.search(text))
 

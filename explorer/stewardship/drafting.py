@@ -578,11 +578,11 @@ def _upstream(
         exact = (source, table.paths.exact(given) if table else given)
         if table is not None and exact not in passed:
             passed.add(exact)
-            yield _told(exact, tables) | {"hops": 1, "found_by": "lineage"}
+            yield _column_record(exact, tables) | {"hops": 1, "found_by": "lineage"}
     nearest = sorted(reached.columns.items(), key=lambda one: (one[1], one[0]))
     for upper, hops in nearest:
         if upper not in passed:
-            yield _told(upper, tables) | {"hops": hops, "found_by": reached.source}
+            yield _column_record(upper, tables) | {"hops": hops, "found_by": reached.source}
 
 
 def _upstream_table(table: KnownTable) -> dict[str, Any]:
@@ -597,10 +597,10 @@ def _upstream_table(table: KnownTable) -> dict[str, Any]:
 
 
 def _other(source: TextSource, tables: Mapping[str, KnownTable]) -> dict[str, Any]:
-    return _told((source.urn, source.column), tables) | {"columns": source.agreeing}
+    return _column_record((source.urn, source.column), tables) | {"columns": source.agreeing}
 
 
-def _told(key: ColumnKey, tables: Mapping[str, KnownTable]) -> dict[str, Any]:
+def _column_record(key: ColumnKey, tables: Mapping[str, KnownTable]) -> dict[str, Any]:
     table = tables[key[0]]
     return {
         "table": table.name,

@@ -363,7 +363,7 @@ async def _touched(
                 break
             if progress is not None:
                 progress(change.offset - after, until - after)
-            if change.urn.entity_type not in unlisted and _is_told(change, user):
+            if change.urn.entity_type not in unlisted and _is_reported(change, user):
                 found.setdefault(change.urn, _Touched()).add(change.offset)
     if progress is not None:
         progress(until - after, until - after)
@@ -383,7 +383,7 @@ async def _events(
             async for change in changes:
                 if change.offset > until:
                     break
-                if _is_told(change, user) and change.offset >= shown[change.urn].offsets[0]:
+                if _is_reported(change, user) and change.offset >= shown[change.urn].offsets[0]:
                     found[change.urn].append(change)
                     left -= 1
                     if not left:
@@ -428,7 +428,7 @@ def _described(entity_type: str) -> EditableField | None:
         return None
 
 
-def _is_told(change: "ChangeEvent", user: Urn | None) -> bool:
+def _is_reported(change: "ChangeEvent", user: Urn | None) -> bool:
     """Return whether a change was made by somebody else, or by ingestion."""
     if change.urn.entity_type == _COLUMN_ENTITY and change.aspect.endswith("Key"):
         # A column gets an entity with the first aspect stored for it, such as the source of a
@@ -722,21 +722,23 @@ def _schema_entries(
             continue
         kinds: tuple[FeedKind, ...] = ("type", "ingested text")
         for kind in kinds:
-            was_said, now_said = (_said(field_value, kind) for field_value in (before, one))
-            if was_said != now_said:
+            text_before, text_now = (
+                _value_text(field_value, kind) for field_value in (before, one)
+            )
+            if text_before != text_now:
                 yield FeedEntry(
                     urn,
                     kind,
                     last.at,
                     last.actor,
                     path,
-                    was_said,
-                    now_said,
+                    text_before,
+                    text_now,
                     edited=texts.get(path, ""),
                 )
 
 
-def _said(column: _Value, kind: FeedKind) -> str:
+def _value_text(column: _Value, kind: FeedKind) -> str:
     return _type(column) if kind == "type" else _text(column, "description").strip()
 
 

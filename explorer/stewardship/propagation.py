@@ -130,7 +130,7 @@ class KnownTable:
             found.setdefault(_last_name(column.path), []).append(column.path)
         return {name: tuple(paths) for name, paths in found.items()}
 
-    def called_like(self, path: str) -> tuple[str, ...]:
+    def columns_named_like(self, path: str) -> tuple[str, ...]:
         """Return the columns that have the name of a column of another table.
 
         The name is the path without types, ignoring case. If there is none, it is the last name, if
@@ -211,8 +211,8 @@ def propose(
                  columns of different names is computed, so no single source describes it: only
                  sources with its own name are followed.
     `name`       A guess: as `lineage`, but a step may also lead to the column of the same name
-                 (`KnownTable.called_like`) in an upstream table, and through tables with unknown
-                 columns.
+                 (`KnownTable.columns_named_like`) in an upstream table, and through tables with
+                 unknown columns.
     `elsewhere`  The most frequent description of columns of the same name anywhere in `tables`; the
                  name is the path without types, ignoring case.
 
@@ -386,7 +386,7 @@ class ColumnSearch:
             if table is None or not table.columns:
                 yield upstream, path
             else:
-                yield from ((upstream, alike) for alike in table.called_like(path))
+                yield from ((upstream, alike) for alike in table.columns_named_like(path))
 
     def _exact(self, column: ColumnKey) -> ColumnKey:
         table = self._tables.get(column[0])

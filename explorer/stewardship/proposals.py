@@ -75,7 +75,7 @@ _MAY_EDIT: Final = "query { me { platformPrivileges { createTags } } }"
 _READER: Final = (
     "Your token has the role reader: you can see what others decide, but cannot decide."
 )
-_NOT_KEPT: Final = (
+_NOT_SUPPORTED: Final = (
     "this server cannot store changesets (DataHub's servers cannot); pass on the file, which "
     "catalog docs review opens"
 )
@@ -161,7 +161,7 @@ async def share_changeset(
 
     Example: `steward.share_changeset(steward.stage(edits, "Texts from upstream"))`
     """
-    await _check_kept(catalog)
+    await _check_supported(catalog)
     key, urn = server_key(catalog), changeset_urn(changeset.id)
     await asyncio.to_thread(changeset.read_again)
     entity = await _entity(catalog, urn)
@@ -187,7 +187,7 @@ async def shared_changesets(catalog: "AsyncCatalog") -> tuple[SharedChangeset, .
 
     Example: `steward.shared_changesets()[0].title`
     """
-    await _check_kept(catalog)
+    await _check_supported(catalog)
     urns = [urn async for urn in catalog.urns(ENTITY)]
     entities = await catalog.entities(urns, (_INFO, _PROGRESS)) if urns else {}
     # A changeset without this aspect is still being shared.
@@ -212,8 +212,8 @@ async def fetch_changeset(catalog: "AsyncCatalog", urn: str | Urn) -> StagedChan
         with suppress(Unreachable):
             await sync_changeset(catalog, changeset)
         return changeset
-    await _check_kept(catalog)
-    offset, info, notes = await _read_whole(catalog, target)
+    await _check_supported(catalog)
+    offset, info, notes = await _read_changeset(catalog, target)
     edits = [note.line for note in notes if note.id.startswith("edit-")]
     if len(edits) < _number(info.get("edits")):
         raise NotFound(f"the changeset {target.name} is incomplete on the server; share it again")
@@ -284,7 +284,7 @@ async def withdraw_changeset(catalog: "AsyncCatalog", urn: str | Urn) -> None:
 
     Example: `steward.withdraw_changeset("urn:li:changeset:8c1f0e2d5a6b7c80")`
     """
-    await _check_kept(catalog)
+    await _check_supported(catalog)
     await catalog.soft_delete(changeset_urn(urn))
 
 
@@ -331,16 +331,16 @@ class Syncing:
             self._at = monotonic()
 
 
-async def _check_kept(catalog: "AsyncCatalog") -> None:
+async def _check_supported(catalog: "AsyncCatalog") -> None:
     if not (await catalog.abilities()).proposals:
-        raise InvalidInput(_NOT_KEPT)
+        raise InvalidInput(_NOT_SUPPORTED)
 
 
 async def _entity(catalog: "AsyncCatalog", urn: Urn) -> "Entity":
     return await catalog.entity(urn, (_KEY, _INFO, _PROGRESS, _STATUS))
 
 
-async def _read_whole(
+async def _read_changeset(
     catalog: "AsyncCatalog", urn: Urn
 ) -> tuple[int, dict[str, Any], list[SharedNote]]:
     """Return the change log offset, the properties of the changeset and all its lines.
@@ -366,8 +366,8 @@ async def _read_news(
     if changeset.cursor is not None and changeset.cursor[0] == key:
         with suppress(Gone):
             return await _read_changes(catalog, urn, changeset.cursor[1])
-    await _check_kept(catalog)
-    offset, _, notes = await _read_whole(catalog, urn)
+    await _check_supported(catalog)
+    offset, _, notes = await _read_changeset(catalog, urn)
     return offset, notes
 
 

@@ -193,9 +193,9 @@ async def read_propagated(
             continue
         is_meant = (
             (source is None or origin[0] == source)
-            and (source_column is None or _is_called(origin[1], source_column))
+            and (source_column is None or _has_name(origin[1], source_column))
             and (not named or key[0] in named)
-            and (column is None or _is_called(key[1], column))
+            and (column is None or _has_name(key[1], column))
         )
         if is_meant:
             entries.append((key, origin, entry))
@@ -342,12 +342,12 @@ def _propagated(
         origin[1],
         source_text,
         detail.get("found_by", ""),
-        _whole(detail.get("propagation_depth")),
+        _parse_count(detail.get("propagation_depth")),
         at if isinstance(at, int) else 0,
         str(attribution.get("actor") or ""),
         is_pinned,
         detail.get("before", ""),
-        _whole(detail.get("before_version")),
+        _parse_count(detail.get("before_version")),
     )
 
 
@@ -369,7 +369,7 @@ def _name(datasets: Mapping[str, Entity], urn: str) -> str:
     return datasets[urn].name if urn in datasets else Urn.parse(urn).name
 
 
-def _is_called(path: str, name: str) -> bool:
+def _has_name(path: str, name: str) -> bool:
     return name in (path, unquote(path), FieldPath(path).simple)
 
 
@@ -389,7 +389,7 @@ def _how(found_by: str) -> Literal["lineage", "name", "elsewhere"]:
     return next((one for one in _FOUND_BY if one == found_by), "lineage")
 
 
-def _whole(text: str | None) -> int:
+def _parse_count(text: str | None) -> int:
     return int(text) if text is not None and text.isdecimal() else 0
 
 
@@ -404,13 +404,13 @@ def _entries(entity: Entity) -> list[Any]:
     return list(listed) if isinstance(listed, list) else []
 
 
-def _is_ours(entry: Any) -> bool:
+def _is_propagated(entry: Any) -> bool:
     attribution = entry.get("attribution") if isinstance(entry, dict) else None
     return isinstance(attribution, dict) and attribution.get("source") == ACTION
 
 
 def _entry_of(entity: Entity) -> dict[str, Any] | None:
-    return next((one for one in _entries(entity) if _is_ours(one)), None)
+    return next((one for one in _entries(entity) if _is_propagated(one)), None)
 
 
 def _number(aspect: AspectRead | None) -> int:
@@ -430,7 +430,7 @@ async def _put_entry(catalog: "AsyncCatalog", urn: str, entry: Mapping[str, Any]
     for attempt in range(_ATTEMPTS):
         entity = await catalog.entity(urn, [_ASPECT])
         entries, held = _entries(entity), entity.aspects.get(_ASPECT)
-        place = next((at for at, one in enumerate(entries) if _is_ours(one)), len(entries))
+        place = next((at for at, one in enumerate(entries) if _is_propagated(one)), len(entries))
         entries[place : place + 1] = [dict(entry)]
         value = {**(held.value if held is not None else {}), "documentations": entries}
         try:
@@ -449,7 +449,7 @@ async def _drop_entry(catalog: "AsyncCatalog", urn: str) -> None:
     is left."""
     entity = await catalog.entity(urn)
     held = entity.aspects.get(_ASPECT)
-    others = [one for one in _entries(entity) if not _is_ours(one)]
+    others = [one for one in _entries(entity) if not _is_propagated(one)]
     if held is None or len(others) == len(_entries(entity)):
         return
     if others or not (await catalog.abilities()).versions:

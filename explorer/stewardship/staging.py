@@ -37,10 +37,10 @@ __all__ = [
     "StagedEdit",
     "StagedKind",
     "TextSource",
+    "changeset_files",
     "changesets_dir",
     "deprecation_in",
     "deprecation_text",
-    "kept_changesets",
     "new_path",
     "shared_copies",
     "shared_path",
@@ -696,7 +696,7 @@ def new_path(title: str, at: datetime) -> Path:
     return next(path for path in paths if not path.exists())
 
 
-def kept_changesets() -> tuple[Path, ...]:
+def changeset_files() -> tuple[Path, ...]:
     """Return the files in the directory of changesets, newest first."""
     return tuple(sorted(changesets_dir().glob(f"*{_ENDING}"), reverse=True))
 

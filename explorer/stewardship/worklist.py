@@ -131,7 +131,7 @@ class WorkQueue:
         self._worklist = worklist
         self._order = {item.key: at for at, item in enumerate(worklist.items)}
         self._written: set[Key] = set()
-        self._gone: set[Key] = set()
+        self._removed: set[Key] = set()
 
     @property
     def worklist(self) -> Worklist:
@@ -142,7 +142,7 @@ class WorkQueue:
     @property
     def left(self) -> int:
         """The number of remaining items, including those that are not listed."""
-        return self._worklist.total - len(self._written | self._gone)
+        return self._worklist.total - len(self._written | self._removed)
 
     @property
     def written(self) -> int:
@@ -180,7 +180,7 @@ class WorkQueue:
         """Remove items that others documented or deleted in the meantime; return how many there
         were."""
         found = {key for key in keys if key in self._order and self._is_left(key)}
-        self._gone |= found
+        self._removed |= found
         return len(found)
 
     def keys_of(self, urns: Container[str]) -> list[Key]:
@@ -189,7 +189,7 @@ class WorkQueue:
         return [key for key in keys if key[0] in urns and self._is_left(key)]
 
     def _is_left(self, key: Key) -> bool:
-        return key not in self._written and key not in self._gone
+        return key not in self._written and key not in self._removed
 
 
 async def documented_meanwhile(catalog: "AsyncCatalog", keys: Sequence[Key]) -> list[Key]:

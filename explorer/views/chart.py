@@ -186,11 +186,11 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A named number; `told` is additional text."""
+    """A named number; `note` is additional text."""
 
     name: str
     value: float
-    told: str = ""
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -333,7 +333,7 @@ class ColumnFilter:
 
     def passes(self, column: "Column", names: Mapping[Urn, str]) -> bool:
         """Return whether a column meets all conditions."""
-        return all(_holds(one, column, names) != one.is_negated for one in self.conditions)
+        return all(_matches(one, column, names) != one.is_negated for one in self.conditions)
 
 
 def parse_column_filter(text: str) -> ColumnFilter:
@@ -360,7 +360,7 @@ def parse_column_filter(text: str) -> ColumnFilter:
     return ColumnFilter(tuple(conditions), trouble)
 
 
-def _holds(condition: _Condition, column: "Column", names: Mapping[Urn, str]) -> bool:
+def _matches(condition: _Condition, column: "Column", names: Mapping[Urn, str]) -> bool:
     value = condition.value
     match condition.field:
         case "type":

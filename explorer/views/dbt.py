@@ -216,12 +216,12 @@ def files_sentences(plan: "ProjectPlan") -> tuple[str, ...]:
     """Return for each file its number of changes, and whether it is new."""
     counts = Counter(one.file for one in plan.writes)
 
-    def said(file: "FileUpdate") -> str:
+    def sentence(file: "FileUpdate") -> str:
         count = counts[file.name]
         made = ", a new file" if file.before is None else ""
         return f"{file.name}: {_counted(count, 'change')}{made}"
 
-    return tuple(map(said, plan.files))
+    return tuple(map(sentence, plan.files))
 
 
 def nothing_sentence(plan: "ProjectPlan") -> str:

@@ -50,7 +50,7 @@ def feed_counts(feed: ChangeFeed) -> str:
     return f"{found}, {care:,} to look after" if care else found
 
 
-def feed_remarks(feed: ChangeFeed, said_moment: Callable[[int], str] = moment) -> Iterator[str]:
+def feed_remarks(feed: ChangeFeed, format_moment: Callable[[int], str] = moment) -> Iterator[str]:
     """Yield remarks on a feed as sentences: its start, what was not read, and what the log no
     longer has."""
     if feed.replaced:
@@ -58,7 +58,7 @@ def feed_remarks(feed: ChangeFeed, said_moment: Callable[[int], str] = moment) -
     elif feed.since is None:
         yield "No last visit is known: the newest changes are shown."
     else:
-        yield f"Since {said_moment(round(feed.since.timestamp() * 1000))}."
+        yield f"Since {format_moment(round(feed.since.timestamp() * 1000))}."
     if feed.trimmed:
         yield "The change log does not reach back to the last visit; what is older is lost."
     if feed.unread:
@@ -79,13 +79,13 @@ def feed_remarks(feed: ChangeFeed, said_moment: Callable[[int], str] = moment) -
 def feed_page(
     feed: ChangeFeed,
     entries: Iterable[FeedEntry] | None = None,
-    said_moment: Callable[[int], str] = moment,
+    format_moment: Callable[[int], str] = moment,
     *,
     brief: bool = False,
 ) -> Table:
     """Return a table of entries for people, by default of all entries of the feed.
 
-    Entries that need care are marked with an exclamation mark. `said_moment` formats a time given
+    Entries that need care are marked with an exclamation mark. `format_moment` formats a time given
     in milliseconds; a `brief` table leaves out who made the change and when.
     """
     columns = (
@@ -99,7 +99,7 @@ def feed_page(
             "!" if one.needs_care else "",
             entry_place(one, feed),
             entry_sentence(one, feed.names),
-            *(() if brief else (_who(one, feed.names), said_moment(_millis(one)))),
+            *(() if brief else (_who(one, feed.names), format_moment(_millis(one)))),
         )
         for one in (feed.entries if entries is None else entries)
     ]
@@ -179,7 +179,7 @@ def entry_sentence(entry: FeedEntry, names: Mapping[Urn, str]) -> str:
 
 
 def entry_diff(
-    entry: FeedEntry, feed: ChangeFeed, said_moment: Callable[[int], str] = moment
+    entry: FeedEntry, feed: ChangeFeed, format_moment: Callable[[int], str] = moment
 ) -> Diff:
     """Return an entry as lines: its sentence, who changed it and when, the diff, and the edited
     description concerned.
@@ -190,7 +190,7 @@ def entry_diff(
     by = f"by {who}, " if who else ""
     found = [
         DiffLine(f"{entry_place(entry, feed)}: {entry_sentence(entry, names)}", "place", ""),
-        _note(f"{by}{said_moment(_millis(entry))}"),
+        _note(f"{by}{format_moment(_millis(entry))}"),
     ]
     match entry.kind:
         case "column dropped" | "orphaned text":

@@ -86,9 +86,9 @@ def save_records(entries: Sequence[JournalEntry]) -> list[SaveRecord]:
 
 
 def journal_page(
-    records: Sequence[SaveRecord], said_moment: Callable[[int], str] = moment
+    records: Sequence[SaveRecord], format_moment: Callable[[int], str] = moment
 ) -> Table:
-    """Return a table of saves for people. `said_moment` formats a time given in milliseconds."""
+    """Return a table of saves for people. `format_moment` formats a time given in milliseconds."""
     is_approved = any(one.save.entries[0].approved_by for one in records)
     has_servers = len({one.save.server for one in records}) > 1
     columns = (
@@ -101,7 +101,7 @@ def journal_page(
     )
     rows = [
         (
-            said_moment(round(one.save.at.timestamp() * 1000)),
+            format_moment(round(one.save.at.timestamp() * 1000)),
             save_sentence(one),
             _change_words(one),
             one.state,

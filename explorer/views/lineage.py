@@ -487,15 +487,15 @@ class PathsView:
     def of(cls, paths: "Paths", entities: "Mapping[Urn, Entity]") -> "PathsView":
         """Return the view of paths; `entities` are those on them, where the catalog has them, with
         the aspects of `explorer.graph.nodes.details`."""
-        from explorer.graph.nodes import known_attributes
+        from explorer.graph.nodes import attributes_of
 
         met = dict.fromkeys(
-            (paths.source, paths.target, *(urn for way in paths.ways for urn in way))
+            (paths.source, paths.target, *(urn for way in paths.node_paths for urn in way))
         )
-        nodes = known_attributes(met, entities)
+        nodes = attributes_of(met, entities)
         known = lineage_entities(nodes.items())
         steps = []
-        for at, way in enumerate(paths.ways):
+        for at, way in enumerate(paths.node_paths):
             reasons = ("", *(paths.joined_by[at] if paths.joined_by else [""] * (len(way) - 1)))
             pairs = zip(way, reasons, strict=True)
             steps.append(tuple(PathStep(known[urn], reason) for urn, reason in pairs))

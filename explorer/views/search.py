@@ -245,14 +245,14 @@ def sort_label(order: str, *, has_words: bool) -> str:
 class FacetRow:
     """A value of a facet and its number of results.
 
-    `is_taken` marks a value that the search is filtered by. `adds` marks a value next to such
+    `is_chosen` marks a value that the search is filtered by. `adds` marks a value next to such
     values: its count is the number of results it would add.
     """
 
     value: str
     label: str
     count: int
-    is_taken: bool = False
+    is_chosen: bool = False
     adds: bool = False
 
     @property
@@ -276,28 +276,28 @@ class FacetGroup:
 
 
 _NO_FACETS: Final[Mapping[str, "Facet"]] = {}
-_NONE_TAKEN: Final[Mapping[str, Sequence[str]]] = {}
+_NO_FILTERS: Final[Mapping[str, Sequence[str]]] = {}
 _NO_NAMES: Final[Mapping[str, str]] = {}
 
 
 def facet_groups(
     facets: Iterable["Facet"],
     names: Mapping[str, str] = _NO_NAMES,
-    taken: Mapping[str, Sequence[str]] = _NONE_TAKEN,
+    filtered_by: Mapping[str, Sequence[str]] = _NO_FILTERS,
     adding: Mapping[str, "Facet"] = _NO_FACETS,
 ) -> tuple[FacetGroup, ...]:
     """Return the facets of a search that have values, most used facets first.
 
-    `names` are the names of URNs among the values. `taken` are the values that the search is
+    `names` are the names of URNs among the values. `filtered_by` are the values that the search is
     filtered by, by field; `adding` has the facets of these fields, counted over the results that
     the chosen values exclude. A chosen value is included even if no result has it.
     """
     found = []
     for facet in facets:
-        chosen = taken.get(facet.name, ())
-        beside = adding.get(facet.name)
-        whole = facet if beside is None else facet.beside(chosen, beside)
-        if not whole.values:
+        chosen = filtered_by.get(facet.name, ())
+        others = adding.get(facet.name)
+        merged = facet if others is None else facet.with_added(chosen, others)
+        if not merged.values:
             continue
         rows = [
             FacetRow(
@@ -305,19 +305,19 @@ def facet_groups(
                 facet_value_label(facet.name, one.value, names),
                 one.count,
                 one.value in chosen,
-                beside is not None and one.value not in chosen,
+                others is not None and one.value not in chosen,
             )
-            for one in whole.values
+            for one in merged.values
         ]
         counted = {one.value for one in rows}
         missing = (
-            FacetRow(one, facet_value_label(facet.name, one, names), 0, is_taken=True)
+            FacetRow(one, facet_value_label(facet.name, one, names), 0, is_chosen=True)
             for one in chosen
             if one not in counted
         )
         found.append(
             FacetGroup(
-                facet.name, facet.label, whole.size, (*missing, *rows), has_more=whole.has_more
+                facet.name, facet.label, merged.size, (*missing, *rows), has_more=merged.has_more
             )
         )
     return tuple(sorted(found, key=_rank))

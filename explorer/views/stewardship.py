@@ -756,7 +756,7 @@ def review_counts(changeset: "StagedChangeset") -> tuple[str, ...]:
 
 
 def proposals_table(
-    queue: "Sequence[SharedChangeset]", said_moment: "Callable[[int], str]" = moment
+    queue: "Sequence[SharedChangeset]", format_moment: "Callable[[int], str]" = moment
 ) -> Table:
     """Return a table of the changesets stored on the server, for people and programs."""
     columns = (
@@ -776,7 +776,7 @@ def proposals_table(
         (
             *(str(one.urn), one.urn.name, one.title, one.proposed_by or None),
             *(Urn.label(one.proposed_by), one.at),
-            *(said_moment(round(one.at.timestamp() * 1000)), one.edits),
+            *(format_moment(round(one.at.timestamp() * 1000)), one.edits),
             f"{one.edits - one.counts.get('open', 0):,} of {one.edits:,}",
             *(one.counts.get(state, 0) for state in STATES),
         )

@@ -314,19 +314,21 @@ class Profiles:
     number. `limit` is set if the server stopped at that many.
     """
 
-    taken: tuple[tuple[datetime, TableMeasures], ...]
+    measurements: tuple[tuple[datetime, TableMeasures], ...]
     parts: int = 0
     limit: int | None = None
 
     @property
     def newest(self) -> TableMeasures | None:
         """The latest profile."""
-        return self.taken[-1][1] if self.taken else None
+        return self.measurements[-1][1] if self.measurements else None
 
     @property
     def rows(self) -> tuple[tuple[datetime, int], ...]:
         """The number of rows over time, where measured."""
-        return tuple((at, one.row_count) for at, one in self.taken if one.row_count is not None)
+        return tuple(
+            (at, one.row_count) for at, one in self.measurements if one.row_count is not None
+        )
 
     @property
     def drift(self) -> Drift | None:
@@ -353,7 +355,7 @@ class Profiles:
     def by_path(self) -> dict[str, ColumnHistory]:
         """Every profiled column by path; those of the latest profile first, in its order."""
         found: dict[str, list[tuple[datetime, ColumnMeasures]]] = {}
-        for at, profile in reversed(self.taken):
+        for at, profile in reversed(self.measurements):
             for one in profile.field_profiles or ():
                 found.setdefault(one.field_path, []).append((at, one))
         return {path: ColumnHistory(path, tuple(reversed(of))) for path, of in found.items()}
@@ -536,7 +538,7 @@ _NUMBERS: Final = (
 
 def profile_table(name: str, data: Profiles) -> Table:
     """Return the columns of the latest profile, with notable changes in the week before."""
-    at = data.taken[-1][0] if data.taken else None
+    at = data.measurements[-1][0] if data.measurements else None
     rows: list[Row] = [
         (
             one.path,
@@ -555,7 +557,8 @@ def profile_table(name: str, data: Profiles) -> Table:
 def row_counts_table(name: str, data: Profiles) -> Table:
     """Return the profiles, newest first."""
     rows: list[Row] = [
-        (at, one.row_count, one.column_count, one.size_in_bytes) for at, one in reversed(data.taken)
+        (at, one.row_count, one.column_count, one.size_in_bytes)
+        for at, one in reversed(data.measurements)
     ]
     columns = ("measured", "rows", "columns", "size_in_bytes")
     return Table.of(f"{name} profile over time", columns, rows)

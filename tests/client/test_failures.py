@@ -11,7 +11,7 @@ import pytest
 from explorer.client import AsyncCatalog, TextConflict, responses
 from explorer.client.connection import read_abilities
 from explorer.client.http import HttpTransport
-from explorer.client.transport import Retry, asked_pause_seconds
+from explorer.client.transport import Retry, parse_retry_after
 from explorer.errors import (
     Busy,
     CatalogError,
@@ -116,7 +116,7 @@ def test_a_conflict_is_the_same_after_a_pickle() -> None:
 
 def test_a_pause_is_read_in_seconds_and_as_a_date() -> None:
     later = format_datetime(datetime.now(UTC) + timedelta(seconds=60), usegmt=True)
-    pause = asked_pause_seconds({"retry-after": later})
+    pause = parse_retry_after({"retry-after": later})
     assert pause is not None
     assert 50 < pause <= 60
     for text, seconds in (
@@ -127,7 +127,7 @@ def test_a_pause_is_read_in_seconds_and_as_a_date() -> None:
         ("soon", None),
         ("", None),
     ):
-        assert asked_pause_seconds({"retry-after": text}) == seconds
+        assert parse_retry_after({"retry-after": text}) == seconds
     error = responses.from_answer(429, b"", {"retry-after": "7"})
     assert type(error) is Busy
     assert error.retry_after_seconds == 7

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from explorer.errors import InvalidInput
-from explorer.graph.layers import Arrangement, Sifter, as_given, count_between, make_mesh
+from explorer.graph.layers import Arrangement, Sifter, count_between, in_input_order, make_mesh
 from explorer.graph.layout import Layout, Spacing, lay_out, lay_out_pairs
 
 _nodes = st.integers(1, 14)
@@ -105,7 +105,7 @@ def test_a_crowded_channel_has_no_line_shared_by_strangers() -> None:
 def test_sifting_takes_crossings_away() -> None:
     mesh = make_mesh([0] * 20 + [1] * 20, [(at * 7 % 20, 20 + at * at % 19) for at in range(60)])
     arrangement = Arrangement(mesh, [None] * 40, 100_000)
-    arrangement.begin(as_given(mesh))
+    arrangement.begin(in_input_order(mesh))
     before = arrangement.count()
     after = Sifter(arrangement).sift(before)
     assert after < before / 2
@@ -117,7 +117,7 @@ def test_what_sifting_says_it_took_away_is_gone_however_many_edges_a_node_has(le
     pairs = [(2, 4), (2, 5), (1, 5), (1, 3), (2, 3), *[(0, leaf) for leaf in range(6, leaves)]]
     mesh = make_mesh([0] * 3 + [1] * (leaves - 3), pairs)
     arrangement = Arrangement(mesh, [None] * leaves, 1_000_000)
-    arrangement.begin(as_given(mesh))
+    arrangement.begin(in_input_order(mesh))
     before = arrangement.count()
     after = Sifter(arrangement).sift(before)
     assert after == arrangement.count() < before
@@ -127,7 +127,7 @@ def test_sifting_leaves_what_was_drawn_before_in_its_order() -> None:
     mesh = make_mesh([0] * 4 + [1] * 4, [(0, 7), (1, 6), (2, 5), (3, 4)])
     kept: list[int | None] = [0, None, 2, 3, 4, None, 6, 7]
     arrangement = Arrangement(mesh, kept, 100_000)
-    arrangement.begin(as_given(mesh))
+    arrangement.begin(in_input_order(mesh))
     assert Sifter(arrangement).sift(arrangement.count()) == arrangement.count()
     for layer in arrangement.finish(arrangement.layers):
         ranks = [rank for element in layer if (rank := kept[element]) is not None]
@@ -139,7 +139,7 @@ def test_layers_too_wide_for_sifting_are_left_as_they_are() -> None:
     pairs = [(at, width + at * 2 % width) for at in range(width)]
     mesh = make_mesh([0] * width + [1] * width, pairs)
     arrangement = Arrangement(mesh, [None] * 2 * width, 100_000)
-    arrangement.begin(as_given(mesh))
+    arrangement.begin(in_input_order(mesh))
     before = arrangement.count()
     assert Sifter(arrangement).sift(before) == before == arrangement.count()
 

@@ -11,15 +11,15 @@ def test_both_sides_of_a_diamond_are_ways(graphs: Any, named: Any) -> None:
     found = graphs.paths(named.table("raw"), named.table("mart"))
     assert found.direction == "downstream"
     assert found.hops == 2
-    assert {way[1] for way in found.ways} == {named.table("left"), named.table("right")}
+    assert {way[1] for way in found.node_paths} == {named.table("left"), named.table("right")}
     assert found.truncated is None
 
 
 def test_a_way_up_is_found_and_said_to_be_one(graphs: Any, named: Any) -> None:
     found = graphs.paths(named.table("mart"), named.table("raw"))
     assert found.direction == "upstream"
-    assert found.ways[0][0] == named.table("mart")
-    assert found.ways[0][-1] == named.table("raw")
+    assert found.node_paths[0][0] == named.table("mart")
+    assert found.node_paths[0][-1] == named.table("raw")
 
 
 def test_where_there_is_no_way_there_is_none(graphs: Any, named: Any) -> None:
@@ -30,7 +30,7 @@ def test_where_there_is_no_way_there_is_none(graphs: Any, named: Any) -> None:
 
 def test_ways_along_other_relationships_run_either_way(graphs: Any, named: Any) -> None:
     found = graphs.paths("urn:li:corpuser:ann", named.chart, relationships=["OwnedBy", "Consumes"])
-    assert found.ways == (("urn:li:corpuser:ann", named.table("mart"), named.chart),)
+    assert found.node_paths == (("urn:li:corpuser:ann", named.table("mart"), named.chart),)
     assert found.direction == "any"
     assert found.joined_by == (("OwnedBy", "Consumes"),)
 

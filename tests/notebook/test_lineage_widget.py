@@ -53,7 +53,7 @@ def link(cat: Any, name: Any, *upstream: Any) -> None:
 
 def hear(widget: Any, kind: Any, **more: Any) -> None:
     """What the page would send."""
-    widget._heard_from_page(widget, {"kind": kind, **more}, [])
+    widget._handle_message(widget, {"kind": kind, **more}, [])
     assert widget.wait(WAIT_SECONDS)
 
 
@@ -322,7 +322,7 @@ def test_bad_input_is_refused_in_words(cat: Any, show: Any) -> None:
     before = widget.picture
     message: Any
     for message in (None, [], {"kind": "unfold"}, {"kind": "hops", "hops": "many"}, {"kind": "?"}):
-        widget._heard_from_page(widget, message, [])
+        widget._handle_message(widget, message, [])
     assert widget.wait(WAIT_SECONDS)
     assert widget.picture == before
 
@@ -375,7 +375,7 @@ def test_from_other_threads_at_once_it_stays_whole(show: Any) -> None:
 
     def press(urn: Any) -> None:
         for side in ("UPSTREAM", "DOWNSTREAM"):
-            widget._heard_from_page(widget, {"kind": "unfold", "urn": urn, "side": side}, [])
+            widget._handle_message(widget, {"kind": "unfold", "urn": urn, "side": side}, [])
         widget.selected = urn
 
     threads = [threading.Thread(target=press, args=(urn,)) for urn in urns]

@@ -155,7 +155,7 @@ def test_names_known_are_bounded_and_the_newest_come_first() -> None:
     known.learn((Urn.dataset("hive", f"t{at}"), f"t{at}") for at in range(50_010))
     assert len(known) == 50_000
     assert known.offered()[0] == "t50009"
-    assert known.called("t0") == []
+    assert known.urns_named("t0") == []
     known.learn([(Urn.dataset("hive", "odd"), "a\x1b[31m")])
     assert not [key for key in known.offered() if "\x1b" in key]
 

@@ -7,7 +7,7 @@ import pytest
 from explorer.client import Catalog
 from explorer.metadata.urn import Urn
 from explorer.stewardship import StagedChangeset
-from explorer.stewardship.staging import kept_changesets
+from explorer.stewardship.staging import changeset_files
 from tests.tui.conftest import OpenTerminal, Reader
 from tests.tui.test_worklist import make_table
 
@@ -166,7 +166,7 @@ async def test_marked_columns_get_their_tags_together(at: OpenTerminal, desk: Pa
             await reader.type("BulkNew")
             await reader.press("enter", "ctrl+s")
             await reader.sees("2 open", "tags: +BulkNew")
-            before = kept_changesets()[0]
+            before = changeset_files()[0]
             assert [item.edit.column for item in StagedChangeset.open(before).items] == ["a", "b"]
             await reader.press("a", "a", "ctrl+s")
             await reader.press("ctrl+s")

@@ -9,7 +9,7 @@ from explorer import config
 from explorer.client import Catalog
 from explorer.metadata.urn import Urn
 from explorer.stewardship import StagedChangeset
-from explorer.stewardship.staging import kept_changesets
+from explorer.stewardship.staging import changeset_files
 from explorer.tui.screens.concept import ConceptScreen
 from explorer.tui.widgets.rows import MARK
 from tests.tui.conftest import OpenTerminal, Reader
@@ -81,7 +81,7 @@ async def test_a_text_is_taken_by_its_number_or_in_the_list_of_texts(
         await reader.sees("●   1      2  The first.")
         await reader.press("2", "A", "enter")
         await reader.sees("3 open")
-        staged = StagedChangeset.open(kept_changesets()[0])
+        staged = StagedChangeset.open(changeset_files()[0])
         assert {item.edit.text for item in staged.items} == {"Another."}
 
 

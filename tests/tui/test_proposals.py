@@ -14,7 +14,7 @@ from explorer.errors import Unreachable
 from explorer.metadata import Urn
 from explorer.stewardship import StagedChangeset, StagedEdit, Stewardship
 from explorer.stewardship.proposals import sync_changeset
-from explorer.stewardship.staging import kept_changesets
+from explorer.stewardship.staging import changeset_files
 from explorer.tui.screens.review import ChangesetsScreen, ReviewScreen
 from tests.tui.conftest import OpenTerminal, Reader
 from tests.tui.test_worklist import make_table, texts_of
@@ -101,7 +101,7 @@ async def test_a_changeset_is_shared_with_a_key_and_decided_by_two(
         assert texts_of(colleague.catalog, urn) == {"a": "Text of a.", "b": "", "c": "Text of c."}
         await reader.until(lambda: _states(colleague, theirs) == ["applied", "refused", "applied"])
         # The file that was shared stays, and stands in the list once.
-        assert len(kept_changesets()) == 1
+        assert len(changeset_files()) == 1
         await reader.press("escape", "V")
         await reader.sees("1 changeset", "1 refused · 2 applied · shared")
 

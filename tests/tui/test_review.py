@@ -10,7 +10,7 @@ from explorer.client import Catalog
 from explorer.metadata.urn import Urn
 from explorer.stewardship import StagedChangeset, StagedEdit, Stewardship, write_rows
 from explorer.stewardship.drafts import Drafts
-from explorer.stewardship.staging import TextSource, kept_changesets
+from explorer.stewardship.staging import TextSource, changeset_files
 from explorer.tui.screens.review import ReviewRows, ReviewScreen, ReviewTextScreen
 from tests.tui.conftest import OpenTerminal, Reader
 from tests.tui.test_worklist import Failing, make_table, texts_of
@@ -228,7 +228,7 @@ async def test_what_ended_the_writing_is_told_and_the_rest_stays_accepted(
 async def test_an_empty_list_of_changesets_offers_nothing_to_open(
     at: OpenTerminal, desk: Path
 ) -> None:
-    for path in kept_changesets():
+    for path in changeset_files():
         path.unlink()
     async with at(desk) as reader:
         await reader.press("V")

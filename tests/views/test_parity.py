@@ -128,9 +128,9 @@ def test_every_front_end_shows_the_same_of_a_search_result(
     (row,) = result_rows(page, page.summaries, page.measures)
     assert (row.name, row.kind, row.states) == ("parity", "View", ("deprecated",))
     assert row.first_line == "All of it."
-    (hit,) = measured(catalog, read_answer(catalog, Search("parity", "platform:hive"))).told(())[
-        "hits"
-    ]
+    (hit,) = measured(catalog, read_answer(catalog, Search("parity", "platform:hive"))).page_state(
+        ()
+    )["hits"]
     shown = {
         "terminal": "\n".join(line.plain for line in draw_result(row, "parity", 120)),
         "notebook": repr(page),
@@ -149,7 +149,7 @@ def test_every_front_end_counts_the_same_of_a_facet(catalog: Catalog, data_dir: 
     platform = values["_entityType", "dataset"]
     assert (platform.label, platform.count) == ("dataset", 1)
     assert draw_value(platform, 0, 30).plain.split() == ["dataset", "1"]
-    told = read_answer(catalog, Search("parity", "platform:hive")).told(())["facets"]
+    told = read_answer(catalog, Search("parity", "platform:hive")).page_state(())["facets"]
     assert [one["field"] for one in told] == [one.field for one in groups]
     assert repr(page).count("entity type: dataset 1") == 1
     found = json.loads(run(data_dir, "search", "parity", "--filter", "platform:hive", "--json"))

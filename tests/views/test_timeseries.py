@@ -113,7 +113,7 @@ def test_every_change_between_two_profiles_is_ranked() -> None:
         profile(0, field("zip", 0.01, mean="10"), field("gone"), rows=1_000),
         profile(9, field("zip", 0.21, mean="11"), field("new"), rows=1_000),
     )
-    (_, before), (_, after) = found.taken
+    (_, before), (_, after) = found.measurements
     moves = moves_between(before, after)
     assert [(one.name, one.measure, one.words) for one in moves if one.moved] == [
         ("gone", "column", "went"),

@@ -166,7 +166,7 @@ def dbt_export(
         dbt.print_plan_as_json(plan, project, dry_run=dry_run)
     else:
         dbt.print_plan(plan, dry_run=dry_run)
-    dbt.tell_plan(plan, dry_run=dry_run)
+    dbt.print_plan_totals(plan, dry_run=dry_run)
     if plan.left or plan.problems or is_ambiguous(plan.unmatched):
         click.get_current_context().exit(1)
 
@@ -253,12 +253,12 @@ def dbt_import(
         documentation.print_changes(changes.changeset)
     else:
         documentation.print_outcome(outcome)
-    dbt.tell_labels(labels, dry_run=dry_run, as_json=shown_as == "json")
-    dbt.tell_rest(changes.unmatched, changes.problems)
+    dbt.print_label_outcome(labels, dry_run=dry_run, as_json=shown_as == "json")
+    dbt.print_unmatched(changes.unmatched, changes.problems)
     if wanted or report is not None or not changes.labels:
-        documentation.tell(outcome, report=report)
+        documentation.print_outcome_totals(outcome, report=report)
     else:
-        documentation.say_counts(changes.changeset)
+        documentation.print_counts(changes.changeset)
     if applied.ended_by is not None:
         raise applied.ended_by
     if outcome.fails or labels.failed or changes.problems or is_ambiguous(changes.unmatched):

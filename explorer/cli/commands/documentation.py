@@ -140,10 +140,10 @@ def _change(action: str, url: str, label: str | None, *, dry_run: bool) -> "Chan
 
 def _show(target: Target, urn: str, shown_as: OutputFormat | None) -> None:
     from explorer.cli import output
-    from explorer.cli.edits import finish, given_urns, go_through
+    from explorer.cli.edits import finish, go_through, read_urn_arguments
     from explorer.cli.output import note
 
-    urns = given_urns((urn,))
+    urns = read_urn_arguments((urn,))
     rows: list[tuple[str, str, str, str | None, int | None]] = []
     with target.open() as catalog:
 
@@ -300,7 +300,7 @@ def coverage(
         require_any(found.tables.total)
     gate = documentation.CoverageGate(found, fail_under, only) if fail_under is not None else None
     documentation.print_coverage(found, gate, shown_as)
-    if gate is not None and not gate.tell():
+    if gate is not None and not gate.print_missed_parts():
         click.get_current_context().exit(1)
 
 
@@ -392,7 +392,7 @@ def worklist(
     if not choice.urns:
         require_any(found.datasets)
     documentation.print_worklist(found, shown_as)
-    documentation.say_how_many_undocumented(found)
+    documentation.print_worklist_totals(found)
 
 
 _CHANGES_EPILOG = """
@@ -651,7 +651,7 @@ def diff(
     with target.open() as catalog, progress_bar("comparing") as progress:
         found = Stewardship(catalog).changeset(entries, clear_empty=clear_empty, progress=progress)
     documentation.print_changes(found, str(file), shown_as)
-    documentation.say_counts(found)
+    documentation.print_counts(found)
 
 
 @docs.command("import", epilog=_IMPORT)
@@ -714,7 +714,7 @@ def import_(
         documentation.print_changes(found)
     else:
         documentation.print_outcome(outcome)
-    documentation.tell(outcome, report=report)
+    documentation.print_outcome_totals(outcome, report=report)
     if applied.ended_by is not None:
         raise applied.ended_by
     if outcome.fails:

@@ -114,7 +114,7 @@ def usage(
 
     Counts the queries of a dataset, and the views of a chart or dashboard.
     """
-    from explorer.cli.options import read_known_names, read_urn
+    from explorer.cli.options import read_urn, try_read_names
     from explorer.cli.rendering import usage
     from explorer.metadata.urn import Urn
     from explorer.views.timeseries import usage_of
@@ -124,7 +124,7 @@ def usage(
         series = catalog.usage(urn, start=period.start, end=period.end)
         found = usage_of(series)
         users = Urn.parse_all(user for user, _ in found.users[:top])
-        names = read_known_names(catalog, users) if shown_as is None else {}
+        names = try_read_names(catalog, users) if shown_as is None else {}
     usage.print_usage(urn, found, names, period, top, shown_as)
 
 

@@ -79,7 +79,7 @@ def new(
     from rich.text import Text
 
     from explorer.cli import edits
-    from explorer.cli.output import note, print_json, results, said
+    from explorer.cli.output import line_text, note, print_json, results
 
     edits.refuse_read_only(target)
     with target.open() as catalog:
@@ -90,8 +90,8 @@ def new(
     if shown_as == "json":
         print_json(edits.as_record(made))
         return
-    note(Text(f"{kind} "), said(name, "bold"), Text(" created; catalog undo removes it"))
-    results().print(said(str(made.urn)), soft_wrap=True)
+    note(Text(f"{kind} "), line_text(name, "bold"), Text(" created; catalog undo removes it"))
+    results().print(line_text(str(made.urn)), soft_wrap=True)
 
 
 _RENAME_EPILOG = f"""

@@ -118,8 +118,8 @@ def _label_command(
 
     run.__doc__ = text
     adding, removing = (
-        click.option(f"--{option}", type=WORDS, metavar=metavar, multiple=True, help=said)
-        for option, said in zip(("add", "remove"), helps, strict=True)
+        click.option(f"--{option}", type=WORDS, metavar=metavar, multiple=True, help=help_text)
+        for option, help_text in zip(("add", "remove"), helps, strict=True)
     )
     command = options.propose(run)
     command = options.dry_run(format_options("json", "csv", "urns")(catalog_options(command)))
@@ -356,7 +356,7 @@ def _plan(held: dict[str, Any] | None) -> "Change":
 
 def _show(target: Target, urns: tuple[str, ...], *, as_json: bool) -> None:
     from explorer.cli import output
-    from explorer.cli.edits import finish, given_urns, go_through
+    from explorer.cli.edits import finish, go_through, read_urn_arguments
     from explorer.cli.options import read_existing
     from explorer.cli.output import print_json
     from explorer.views.journal import held_words
@@ -368,7 +368,7 @@ def _show(target: Target, urns: tuple[str, ...], *, as_json: bool) -> None:
             entity = read_existing(catalog, urn)
             found.append((entity, _deprecation_of(entity)))
 
-        done = go_through(given_urns(urns), read)
+        done = go_through(read_urn_arguments(urns), read)
     if as_json:
         print_json([{"urn": str(entity.urn), "deprecation": held} for entity, held in found])
     elif found:

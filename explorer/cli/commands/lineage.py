@@ -120,7 +120,7 @@ def impact(
     """
     from explorer.cli.output import print_exactly
     from explorer.cli.rendering import lineage
-    from explorer.cli.rendering.lineage import column_asked, read_choice
+    from explorer.cli.rendering.lineage import column_target, read_choice
 
     if print_workflow:
         print_exactly(lineage.WORKFLOW.read_text(encoding="utf-8"))
@@ -151,7 +151,7 @@ def impact(
         raise click.UsageError("give a URN, or the commits of a pull request with --diff")
     if markdown or dialect:
         raise click.UsageError("--markdown and --dialect need --diff")
-    entity, path = column_asked(urn, column)
+    entity, path = column_target(urn, column)
     if shown_as is None and top is None:
         top = _IMPACT_SHOWN
     with target.open() as catalog:
@@ -159,7 +159,7 @@ def impact(
         found = lineage.read_impact(catalog, entity, path, filter=filter, with_usage=not no_usage)
     lineage.print_impact(found, grouping, top, shown_as)
     # Each group prints how many of its entities it leaves out.
-    lineage.say_how_many_affected(found, None if grouping and not shown_as else top)
+    lineage.print_impact_totals(found, None if grouping and not shown_as else top)
     if fail_if_any and lineage.may_break(found):
         raise click.exceptions.Exit(1)
 
@@ -225,8 +225,8 @@ def path(
             catalog, source, destination, relationships, hops=hops, limit=limit
         )
     lineage.print_paths(found, shown_as)
-    lineage.say_how_many_paths(found, relationships)
-    if not found.paths.ways:
+    lineage.print_path_totals(found, relationships)
+    if not found.paths.node_paths:
         raise click.exceptions.Exit(1)
 
 
@@ -281,10 +281,10 @@ def relationships(
 
     with target.open() as catalog:
         found = lineage.read_edges(
-            catalog, urn, side, names, limit=limit, whole=shown_as is not None
+            catalog, urn, side, names, limit=limit, read_all=shown_as is not None
         )
     lineage.print_relationships(found, shown_as)
-    lineage.say_how_many_relationships(found)
+    lineage.print_relationship_totals(found)
 
 
 Format = Literal["csv", "dot", "graphml", "json", "mermaid", "table", "tree", "urns"]
@@ -398,7 +398,7 @@ def lineage(
             f"--{shown_as} and --format cannot be combined; give only one of them"
         )
     from explorer.cli.rendering import lineage
-    from explorer.cli.rendering.lineage import column_asked, read_choice, read_lineage
+    from explorer.cli.rendering.lineage import column_target, read_choice, read_lineage
 
     if script is not None or dialect is not None:
         _show_script(target, urn, script, dialect, as_json="json" in (shown_as, written_as))
@@ -407,7 +407,7 @@ def lineage(
         raise click.UsageError("give a URN, or a file with --sql and --dialect")
     form: Format = shown_as or written_as or "tree"
     for_people = form in ("tree", "table")
-    entity, path = column_asked(urn, column)
+    entity, path = column_target(urn, column)
     with target.open() as catalog:
         filter = read_choice(filters, catalog.registry)
         found = read_lineage(
@@ -422,7 +422,7 @@ def lineage(
             limit=limit or (_LINEAGE_SHOWN if for_people else None),
         )
     _print(found, form)
-    lineage.say_how_many(found)
+    lineage.print_lineage_totals(found)
 
 
 def _show_script(
@@ -441,7 +441,7 @@ def _show_script(
         script_lineage.print_as_json(found, known)
     else:
         script_lineage.print_statements(found, known)
-    if script_lineage.tell_problems(found):
+    if script_lineage.print_problems(found):
         click.get_current_context().exit(1)
 
 
@@ -469,4 +469,4 @@ def _print(found: "LineageReport", form: Format) -> None:
             text = write(found.part())
             print_exactly(text)
             if form in ("dot", "mermaid"):
-                lineage.say_cut(text)
+                lineage.warn_of_truncation(text)

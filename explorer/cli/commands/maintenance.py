@@ -384,7 +384,7 @@ def load_sample(target: Target) -> None:
     """
     from datetime import UTC, datetime
 
-    from explorer.cli.ingestion import Outcome, print_counts, progress, send, tell_refusals
+    from explorer.cli.ingestion import Outcome, print_counts, print_refusals, progress, send
     from explorer.sample import sample_proposals
 
     outcome = Outcome("sample")
@@ -392,7 +392,7 @@ def load_sample(target: Target) -> None:
         changes = list(sample_proposals(datetime.now(UTC).date()))
         send(catalog, changes, outcome, begin(outcome.source, len(changes)))
     print_counts([outcome])
-    tell_refusals([outcome])
+    print_refusals([outcome])
     if outcome.refused:
         click.get_current_context().exit(1)
 
@@ -508,7 +508,7 @@ def load(
         ingestion.print_as_json(outcomes, str(stopped) if stopped else None)
     else:
         ingestion.print_counts(outcomes)
-    ingestion.tell_refusals(outcomes)
+    ingestion.print_refusals(outcomes)
     if stopped is not None:
         if can_resume and any(outcome.aspects for outcome in outcomes):
             note("to continue, run the same command with --resume")

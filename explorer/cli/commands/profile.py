@@ -180,7 +180,7 @@ def list_profiles(*, as_json: bool) -> None:
     The profile in use is marked with a star.
     """
     from explorer import config
-    from explorer.cli.output import note, print_json, results, said
+    from explorer.cli.output import line_text, note, print_json, results
 
     kept = config.read_profiles()
     rows = [(name, kept.named(name)) for name in (config.EMBEDDED, *kept.by_name)]
@@ -206,7 +206,7 @@ def list_profiles(*, as_json: bool) -> None:
             _shown(one.source),
             ", ".join(remarks),
         )
-        table.add_row(*(said(cell) for cell in cells))
+        table.add_row(*(line_text(cell) for cell in cells))
     results().print(table)
     if kept.drafting_command:
         note(f"drafting command: {kept.drafting_command}")
@@ -379,7 +379,7 @@ def test(name: str | None, *, as_json: bool) -> None:
     from time import perf_counter
 
     from explorer.cli.options import Target
-    from explorer.cli.output import print_json, results, said, words
+    from explorer.cli.output import line_text, print_json, results, words
 
     begun = perf_counter()
     with Target(None, None, None, profile=name).open() as catalog:
@@ -401,7 +401,7 @@ def test(name: str | None, *, as_json: bool) -> None:
         return
     signed = f"signed in as {user}" if user else "not signed in"
     parts = (address, f"{info.product} {info.version}", signed, f"{took_millis} ms")
-    results().print(words(said(part) for part in parts))
+    results().print(words(line_text(part) for part in parts))
 
 
 def _user(answer: dict[str, Any]) -> str | None:
@@ -538,7 +538,7 @@ def login(url: str | None, name: str | None, *, token_stdin: bool, in_file: bool
     from msgspec import structs
 
     from explorer import config
-    from explorer.cli.output import note, said
+    from explorer.cli.output import line_text, note
     from explorer.client import Catalog, sign_in
     from explorer.errors import NotSignedIn
 
@@ -552,8 +552,8 @@ def login(url: str | None, name: str | None, *, token_stdin: bool, in_file: bool
         token = _token_to_keep(name, from_stdin=token_stdin)
     else:
         code = sign_in.begin(offer)
-        note(said(f"open {code.complete_uri or code.verification_uri}", limit=1_000))
-        note(said(f"and confirm the code {code.user_code}"))
+        note(line_text(f"open {code.complete_uri or code.verification_uri}", limit=1_000))
+        note(line_text(f"and confirm the code {code.user_code}"))
         tokens = sign_in.finish(offer, code)
         token = tokens.access_token
     with Catalog(address, token=token) as catalog:
@@ -566,15 +566,15 @@ def login(url: str | None, name: str | None, *, token_stdin: bool, in_file: bool
     else:
         config.keep_sign_in(name, profile, tokens)
 
-    def kept(profiles: "ConnectionProfiles") -> "ConnectionProfiles":
+    def with_profile(profiles: "ConnectionProfiles") -> "ConnectionProfiles":
         return structs.replace(profiles, by_name={**profiles.by_name, name: profile})
 
-    config.change_profiles(kept)
+    config.change_profiles(with_profile)
     if earlier is not None and not _share_token_storage(earlier, profile):
         _delete_token(name, earlier)
-    note(said(f"signed in to {address} as {user}; the profile {name} keeps that", limit=1_000))
+    note(line_text(f"signed in to {address} as {user}; the profile {name} keeps that", limit=1_000))
     if earlier is None:
-        note(said(f"ask it with --profile {name}, or always: catalog profile use {name}"))
+        note(line_text(f"ask it with --profile {name}, or always: catalog profile use {name}"))
 
 
 def _profile_to_sign_in(url: str | None, name: str | None) -> "tuple[str, ConnectionProfile]":

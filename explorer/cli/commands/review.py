@@ -115,7 +115,7 @@ def withdraw(target: Target, urn: str) -> None:
     with target.open() as catalog:
         edits.keep_journal(catalog)
         Stewardship(catalog).withdraw_changeset(urn)
-    rendering.say_withdrawn(urn)
+    rendering.print_withdrawn(urn)
 
 
 class SharedReview:
@@ -501,7 +501,7 @@ def draft(
         except KeyboardInterrupt:
             if drafted:
                 changeset = steward.stage(drafted, "Drafted texts", output)
-                rendering.say_interrupted(changeset)
+                rendering.print_interrupted(changeset)
             raise
     if not (outcome.edits or outcome.failures):
         raise NotFound("nothing to draft: everything selected has a description")
@@ -600,7 +600,7 @@ def review(
             shared.sync()
         elif is_asked:
             rendering.ask_for_each(changeset, _user(catalog), shared.sync)
-            rendering.say_counts(changeset, shared.unsent)
+            rendering.print_counts(changeset, shared.unsent)
             return
         outcome = _apply(catalog, changeset) if applies else None
     rendering.print_outcome(changeset, shown_as, outcome, shared.unsent)

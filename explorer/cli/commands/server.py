@@ -109,7 +109,7 @@ def _checked_store(
     return store
 
 
-def _kept_in(command: "Callable[..., None]") -> "Callable[..., None]":
+def _token_store_options(command: "Callable[..., None]") -> "Callable[..., None]":
     """Return the options that say where tokens are kept."""
     store = _store_option("The database of the catalog, which holds the tokens of all its servers.")
     return kept_in(store(token_file(command)))
@@ -160,7 +160,7 @@ def token() -> None:
     show_default=True,
     help="What it may do; each role may do what the one before it may.",
 )
-@_kept_in
+@_token_store_options
 def create(
     name: str,
     actor: str,
@@ -190,7 +190,7 @@ def create(
 
 @token.command("list")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
-@_kept_in
+@_token_store_options
 def list_tokens(
     data_dir: Path | None, store: str | None, token_file: Path | None, *, as_json: bool
 ) -> None:
@@ -200,7 +200,7 @@ def list_tokens(
     """
     import time
 
-    from explorer.cli.output import note, print_json, results, said
+    from explorer.cli.output import line_text, note, print_json, results
 
     now_millis = time.time_ns() // 1_000_000
     with _token_store(data_dir, store, token_file) as kept:
@@ -209,7 +209,7 @@ def list_tokens(
         print_json([_as_json(one, uses.get(one.id), now_millis) for one in tokens])
         return
     if not tokens:
-        note(said(f"no tokens in {place}"))
+        note(line_text(f"no tokens in {place}"))
         return
     from rich.table import Table
 
@@ -219,13 +219,13 @@ def list_tokens(
     for one in tokens:
         times = (_minute(one.expires_millis), _minute(uses.get(one.id)))
         cells = (one.name, one.actor, one.role, *times, one.state(now_millis))
-        table.add_row(*(said(cell) for cell in cells))
+        table.add_row(*(line_text(cell) for cell in cells))
     results().print(table)
 
 
 @token.command()
 @click.argument("name", type=WORDS)
-@_kept_in
+@_token_store_options
 def revoke(name: str, data_dir: Path | None, store: str | None, token_file: Path | None) -> None:
     """Make a token open nothing any more."""
     from explorer.server.authentication import revoke_token
@@ -336,7 +336,7 @@ def audit(
 
 
 def _print_audit(records: "Sequence[AuditRecord]", *, as_json: bool) -> None:
-    from explorer.cli.output import note, print_json, results, said
+    from explorer.cli.output import line_text, note, print_json, results
 
     if as_json:
         print_json(
@@ -359,7 +359,7 @@ def _print_audit(records: "Sequence[AuditRecord]", *, as_json: bool) -> None:
         )
         return
     if not records:
-        note(said("nothing was changed or refused"))
+        note(line_text("nothing was changed or refused"))
         return
     for one in records:
         who = one.actor or "nobody"
@@ -367,7 +367,7 @@ def _print_audit(records: "Sequence[AuditRecord]", *, as_json: bool) -> None:
         more = f" ×{one.times}" if one.times > 1 else ""
         where = f" from {one.client}" if one.client else ""
         line = f"{_time(one.time_millis)} {one.outcome} {one.status} {who}{by}{where}: {one.action}"
-        text = said(f"{line}{more} {' '.join(one.urns)}".rstrip(), limit=2_000)
+        text = line_text(f"{line}{more} {' '.join(one.urns)}".rstrip(), limit=2_000)
         results().print(text, soft_wrap=True)
 
 
@@ -494,7 +494,7 @@ Every option may also stand in the environment, as the name in brackets.
 """
 
 
-class _Kept(click.ParamType[int | None]):
+class _KeepCount(click.ParamType[int | None]):
     """How many of something are kept: a number from `least` to `most`, or all."""
 
     def __init__(self, name: str, least: int, most: int) -> None:
@@ -685,7 +685,7 @@ class _Rate(click.ParamType[int]):
 )
 @click.option(
     "--keep-changes",
-    type=_Kept("days", 1, _MOST_DAYS),
+    type=_KeepCount("days", 1, _MOST_DAYS),
     default="30",
     show_default=True,
     metavar="DAYS|all",
@@ -698,7 +698,7 @@ class _Rate(click.ParamType[int]):
 )
 @click.option(
     "--keep-versions",
-    type=_Kept("versions", 1, 1_000_000),
+    type=_KeepCount("versions", 1, 1_000_000),
     default="all",
     show_default=True,
     metavar="N|all",
@@ -712,7 +712,7 @@ class _Rate(click.ParamType[int]):
 )
 @click.option(
     "--keep-timeseries-days",
-    type=_Kept("days", LEAST_DOCUMENT_DAYS, _MOST_DAYS),
+    type=_KeepCount("days", LEAST_DOCUMENT_DAYS, _MOST_DAYS),
     default="all",
     show_default=True,
     metavar="DAYS|all",
@@ -725,7 +725,7 @@ class _Rate(click.ParamType[int]):
 )
 @click.option(
     "--keep-audit",
-    type=_Kept("days", 1, _MOST_DAYS),
+    type=_KeepCount("days", 1, _MOST_DAYS),
     default="365",
     show_default=True,
     metavar="DAYS|all",

@@ -218,7 +218,7 @@ def add(
     with target.open() as catalog:
         plan, source = _plan(catalog, name, source, options, location, dry_run=dry_run)
         as_json = shown_as == "json"
-        asks = plan.before is None and not yes and not as_json and _is_asked()
+        asks = plan.before is None and not yes and not as_json and _is_interactive()
         if dry_run:
             _show_dry_run(plan, as_json=as_json)
             return
@@ -295,7 +295,7 @@ def run_sources(
     with an object for each, as catalog add does; one that failed has source and error.
     """
     from explorer.cli import edits
-    from explorer.cli.output import note, print_json, said
+    from explorer.cli.output import line_text, note, print_json
     from explorer.errors import CatalogError
     from explorer.sources.configured import read_sources, require_source
     from explorer.sources.location import open_source
@@ -331,7 +331,7 @@ def run_sources(
                 is_told = isinstance(error, CatalogError)
                 reason = str(error) if is_told else f"{type(error).__name__}: {error}"
                 failed = True
-                note(said(f"error: {one.name}: {reason}"))
+                note(line_text(f"error: {one.name}: {reason}"))
                 values.append({"source": one.name, "error": reason})
                 continue
             failed = failed or bool(outcome.refused)
@@ -362,7 +362,7 @@ def drift(target: Target, name: str, shown_as: OutputFormat | None, *, take: boo
     column that has a text keeps it, and the old text stays as well.
     """
     from explorer.cli import edits
-    from explorer.cli.output import note, print_csv, print_rows_as_json, print_table, said
+    from explorer.cli.output import line_text, note, print_csv, print_rows_as_json, print_table
     from explorer.sources.configured import read_runs, require_source
     from explorer.sources.drift import find_texts, take_texts
     from explorer.views.sources import drift_table
@@ -381,15 +381,15 @@ def drift(target: Target, name: str, shown_as: OutputFormat | None, *, take: boo
     elif table.rows:
         print_table(table)
     else:
-        note(said(f"the tables of {name} have not changed since it was added"))
+        note(line_text(f"the tables of {name} have not changed since it was added"))
     for one in texts:
         place = f"{one.urn.name}: what was written of {one.column}"
         if one in taken:
-            note(said(f"{place} is taken to {one.likely}"))
+            note(line_text(f"{place} is taken to {one.likely}"))
         elif one.held:
-            note(said(f"{place} is not taken to {one.likely}, which has a text of its own"))
+            note(line_text(f"{place} is not taken to {one.likely}, which has a text of its own"))
         elif not take:
-            note(said(f"{place} fits {one.likely}; --take writes it there: {one.text[:60]}"))
+            note(line_text(f"{place} fits {one.likely}; --take writes it there: {one.text[:60]}"))
 
 
 @sources.command("remove")
@@ -409,13 +409,13 @@ def remove(target: Target, name: str, *, hard: bool, dry_run: bool, yes: bool) -
     """
     from explorer.cli import edits
     from explorer.cli.options import progress_bar
-    from explorer.cli.output import note, said
+    from explorer.cli.output import line_text, note
     from explorer.sources.configured import require_source
     from explorer.sources.run import plan_removal, remove_source
 
     if not dry_run:
         edits.refuse_read_only(target)
-    if not (yes or dry_run or _is_asked()):
+    if not (yes or dry_run or _is_interactive()):
         raise click.UsageError("nobody is there to be asked; give --yes to remove the source")
     with target.open() as catalog:
         removal = plan_removal(catalog, require_source(catalog, name), is_hard=hard)
@@ -423,10 +423,16 @@ def remove(target: Target, name: str, *, hard: bool, dry_run: bool, yes: bool) -
         number = len(removal.entities)
 
         if removal.source.is_supplement:
-            note(said(f"{name} and its runs would be removed; the lineage and use it added stay"))
+            note(
+                line_text(
+                    f"{name} and its runs would be removed; the lineage and use it added stay"
+                )
+            )
         else:
             note(
-                said(f"{name}: {_entities(number)} would be {how}, the source and its runs removed")
+                line_text(
+                    f"{name}: {_entities(number)} would be {how}, the source and its runs removed"
+                )
             )
         if dry_run:
             return
@@ -436,13 +442,13 @@ def remove(target: Target, name: str, *, hard: bool, dry_run: bool, yes: bool) -
             done = remove_source(catalog, removal, progress, is_hard=hard)
         _forget_password(removal.source)
     if removal.source.is_supplement:
-        note(said(f"{name} is removed; the lineage and use it added stay"))
+        note(line_text(f"{name} is removed; the lineage and use it added stay"))
         return
-    note(said(f"{name} is removed; {_entities(done)} {'was' if done == 1 else 'were'} {how}"))
+    note(line_text(f"{name} is removed; {_entities(done)} {'was' if done == 1 else 'were'} {how}"))
 
 
 def _forget_password(source: "ConfiguredSource") -> None:
-    from explorer.cli.output import note, said
+    from explorer.cli.output import line_text, note
     from explorer.errors import CatalogError
     from explorer.sources.database import Database
     from explorer.sources.location import open_source
@@ -454,14 +460,14 @@ def _forget_password(source: "ConfiguredSource") -> None:
         if isinstance(opened, Database):
             opened.forget_password()
     except CatalogError as error:
-        note(said(f"the password stays in the keyring: {error}"))
+        note(line_text(f"the password stays in the keyring: {error}"))
 
 
 def _entities(number: int) -> str:
     return f"{number:,} {'entity' if number == 1 else 'entities'}"
 
 
-def _is_asked() -> bool:
+def _is_interactive() -> bool:
     """Return whether somebody at a terminal can answer."""
     return bool(sys.stdin and sys.stdin.isatty() and sys.stderr.isatty())
 
@@ -476,7 +482,7 @@ def _plan(
     dry_run: bool,
 ) -> "tuple[RunPlan, Source]":
     """Return the plan, and the source, which has the password where one was asked for."""
-    from explorer.cli.output import note, said
+    from explorer.cli.output import line_text, note
     from explorer.sources.database import WrongPassword
     from explorer.sources.location import open_source
     from explorer.sources.run import plan_run
@@ -485,9 +491,9 @@ def _plan(
         with _bars() as progress:
             return plan_run(catalog, name, source, options, progress, dry_run=dry_run), source
     except WrongPassword:
-        if not _is_asked():
+        if not _is_interactive():
             raise
-        note(said(f"{source.location} refuses the sign-in without the right password"))
+        note(line_text(f"{source.location} refuses the sign-in without the right password"))
         password = click.prompt("Password", hide_input=True, err=True)
         source = open_source(location, options, password)
         with _bars() as progress:
@@ -497,7 +503,7 @@ def _plan(
 def _with_password(source: "Source", location: str, options: "SourceOptions") -> "Source":
     """Return a database's source with the password that is to be kept, which a terminal is asked
     for where none is known."""
-    from explorer.cli.output import note, said
+    from explorer.cli.output import line_text, note
     from explorer.sources.database import PASSWORD_VARIABLE, Database
     from explorer.sources.location import open_source
 
@@ -505,11 +511,11 @@ def _with_password(source: "Source", location: str, options: "SourceOptions") ->
         raise click.UsageError("--keyring keeps the password of a database; this has none")
     if source.has_password:
         return source
-    if not _is_asked():
+    if not _is_interactive():
         raise click.UsageError(
             f"nobody is there to be asked for the password: set {PASSWORD_VARIABLE}"
         )
-    note(said(f"the password of {source.location} is kept in this machine's keyring"))
+    note(line_text(f"the password of {source.location} is kept in this machine's keyring"))
     return open_source(location, options, click.prompt("Password", hide_input=True, err=True))
 
 
@@ -526,7 +532,7 @@ def _write(
 ) -> "RunOutcome":
     from explorer.sources.run import run_source
 
-    if plan.removals and not accept_removals and not yes and _is_asked():
+    if plan.removals and not accept_removals and not yes and _is_interactive():
         lost, had = plan.removals
         accept_removals = click.confirm(
             f"{lost:,} of the {had:,} datasets that {plan.source.name} had are not there any more. "
@@ -566,40 +572,41 @@ def _bars() -> "Iterator[Progress]":
 def _print_plan(plan: "RunPlan", *, is_result: bool) -> None:
     from rich.text import Text
 
-    from explorer.cli.output import note, notes, results, said
+    from explorer.cli.output import line_text, note, notes, results
     from explorer.views.sources import plan_lines
 
     console = results() if is_result else notes()
-    console.print(said(plan.source.name, "bold"))
+    console.print(line_text(plan.source.name, "bold"))
     if is_result:
         _print_drift(plan)
     for label, words in plan_lines(plan):
-        console.print(Text(f"  {label:<9}", "dim"), said(words), sep="", soft_wrap=True)
+        console.print(Text(f"  {label:<9}", "dim"), line_text(words), sep="", soft_wrap=True)
     _print_skipped(plan)
     if plan.removals and is_result:
         lost, had = plan.removals
-        note(said(f"{lost:,} of {had:,} datasets are gone: it needs --accept-removals"))
+        note(line_text(f"{lost:,} of {had:,} datasets are gone: it needs --accept-removals"))
 
 
 def _print_drift(plan: "RunPlan") -> None:
-    from explorer.cli.output import results, said
+    from explorer.cli.output import line_text, results
     from explorer.views.sources import drift_text
 
     for one in plan.drift[:_MOST_SKIPPED]:
-        results().print(said(f"  {drift_text(one)}"), soft_wrap=True)
+        results().print(line_text(f"  {drift_text(one)}"), soft_wrap=True)
     if len(plan.drift) > _MOST_SKIPPED:
         more = len(plan.drift) - _MOST_SKIPPED
         results().print(
-            said(f"  and {more:,} more: catalog sources drift {plan.source.name}"), soft_wrap=True
+            line_text(f"  and {more:,} more: catalog sources drift {plan.source.name}"),
+            soft_wrap=True,
         )
 
 
 def _print_skipped(plan: "RunPlan") -> None:
-    from explorer.cli.output import note, said
+    from explorer.cli.output import line_text, note
 
     skipped = plan.inventory.skipped
     for one in skipped[:_MOST_SKIPPED]:
-        note(said(f"skipped {one.subject}: {one.reason}"))
+        note(line_text(f"skipped {one.subject}: {one.reason}"))
     if len(skipped) > _MOST_SKIPPED:
         note(f"and {len(skipped) - _MOST_SKIPPED:,} more; --json lists all")
 
@@ -616,23 +623,23 @@ def _show_dry_run(plan: "RunPlan", *, as_json: bool) -> None:
 
 
 def _print_outcome(outcome: "RunOutcome") -> None:
-    from explorer.cli.output import note, results, said
+    from explorer.cli.output import line_text, note, results
     from explorer.views.sources import effects_text
 
     plan = outcome.plan
     results().print(
-        said(plan.source.name, "bold"),
-        said(f"{effects_text(plan.counts)}; {counted(outcome.written, 'aspect')} written"),
+        line_text(plan.source.name, "bold"),
+        line_text(f"{effects_text(plan.counts)}; {counted(outcome.written, 'aspect')} written"),
         soft_wrap=True,
     )
     _print_drift(plan)
     if plan.before is not None:
         _print_skipped(plan)
     for one in outcome.refused[:_MOST_SKIPPED]:
-        note(said(f"refused {one.urn} {one.aspect}: {one.reason}"))
+        note(line_text(f"refused {one.urn} {one.aspect}: {one.reason}"))
     if plan.before is None:
         note(
-            said(
+            line_text(
                 f"catalog-tui shows it; catalog sources run {plan.source.name} brings it up to date"
             )
         )

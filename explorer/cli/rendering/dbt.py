@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rich.text import Text
 
 from explorer.cli.options import counted
-from explorer.cli.output import as_objects, note, print_diff, print_json, results, said
+from explorer.cli.output import as_objects, line_text, note, print_diff, print_json, results
 from explorer.client.display import line
 from explorer.client.responses import REFUSALS
 from explorer.errors import Forbidden, NotFound
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 __all__ = [
     "LabelOutcome",
     "add_labels",
+    "print_label_outcome",
     "print_plan",
     "print_plan_as_json",
+    "print_plan_totals",
+    "print_unmatched",
     "require_matches",
     "rest_as_json",
-    "tell_labels",
-    "tell_plan",
-    "tell_rest",
 ]
 
 _MAX_SHOWN: Final = 200
@@ -56,8 +56,8 @@ def print_plan(plan: ProjectPlan, *, dry_run: bool) -> None:
 def _print_items(items: Sequence[views.PlanItem], style: str, more: str, *, diffs: bool) -> None:
     console = results()
     for item in islice(items, _MAX_SHOWN):
-        place = said(item.file, "dim").append("  ")
-        place.append_text(said(views.item_place(item), "bold"))
+        place = line_text(item.file, "dim").append("  ")
+        place.append_text(line_text(views.item_place(item), "bold"))
         console.print(place, Text(f"  {item.kind}", style), sep="", soft_wrap=True)
         if diffs and item.update is not None:
             lines = views.update_diff(item.update)
@@ -68,9 +68,9 @@ def _print_items(items: Sequence[views.PlanItem], style: str, more: str, *, diff
         note(Text(more.format(len(items) - _MAX_SHOWN)))
 
 
-def tell_plan(plan: ProjectPlan, *, dry_run: bool) -> None:
+def print_plan_totals(plan: ProjectPlan, *, dry_run: bool) -> None:
     """Print the number of changes and the new files to standard error."""
-    tell_rest(plan.unmatched, plan.problems)
+    print_unmatched(plan.unmatched, plan.problems)
     nothing = views.nothing_sentence(plan)
     note(Text(", ".join(views.plan_counts(plan)) or nothing))
     for file in plan.files:
@@ -83,7 +83,7 @@ def tell_plan(plan: ProjectPlan, *, dry_run: bool) -> None:
         note(Text(f"dry run of {what}: nothing was written" if dry_run else f"{what} written"))
 
 
-def tell_rest(unmatched: Sequence[Unmatched], problems: Sequence[tuple[str, str]]) -> None:
+def print_unmatched(unmatched: Sequence[Unmatched], problems: Sequence[tuple[str, str]]) -> None:
     """Print to standard error the files that cannot be read and the resources that do not match
     exactly one dataset; of those that match none, print only the number."""
     absent = 0
@@ -145,11 +145,11 @@ def add_labels(catalog: "Catalog", labels: tuple[ProjectLabel, ...]) -> LabelOut
     return LabelOutcome(labels, frozenset(added), tuple(failed))
 
 
-def tell_labels(outcome: LabelOutcome, *, dry_run: bool, as_json: bool) -> None:
+def print_label_outcome(outcome: LabelOutcome, *, dry_run: bool, as_json: bool) -> None:
     """Print each tag and owner that was added, or would be, and failures to standard error."""
     failed = dict(outcome.failed)
     for at, one in enumerate(outcome.labels):
-        place = said(one.resource, "bold")
+        place = line_text(one.resource, "bold")
         if one.column is not None:
             place.append(f" · {line(FieldPath(one.column).simple)}", "bold")
         if at in failed:

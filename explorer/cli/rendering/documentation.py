@@ -19,6 +19,7 @@ from explorer.cli.options import OutputFormat
 from explorer.cli.output import (
     Table,
     as_objects,
+    line_text,
     note,
     print_csv,
     print_diff,
@@ -27,7 +28,6 @@ from explorer.cli.output import (
     print_table,
     print_urns,
     results,
-    said,
 )
 from explorer.client.display import line
 from explorer.errors import InvalidInput, StorageFault
@@ -60,17 +60,17 @@ __all__ = [
     "check_target",
     "format_for",
     "print_changes",
+    "print_counts",
     "print_coverage",
     "print_feed",
     "print_outcome",
     "print_outcome_as_json",
+    "print_outcome_totals",
     "print_trend",
     "print_worklist",
+    "print_worklist_totals",
     "read",
     "replace_file",
-    "say_counts",
-    "say_how_many_undocumented",
-    "tell",
     "write",
     "write_report_to",
 ]
@@ -214,7 +214,7 @@ class CoverageGate:
         counted = any(self.coverage.of(part).total for part in self.parts)
         return counted and self.coverage.reaches(self.fail_under, self.parts)
 
-    def tell(self) -> bool:
+    def print_missed_parts(self) -> bool:
         """Print the parts below the percentage, and return whether the gate is reached."""
         for part in self.parts:
             count = self.coverage.of(part)
@@ -314,7 +314,7 @@ def print_worklist(worklist: Worklist, shown_as: OutputFormat | None) -> None:
             pass
 
 
-def say_how_many_undocumented(worklist: Worklist) -> None:
+def print_worklist_totals(worklist: Worklist) -> None:
     """Print the number of items shown and the total to standard error."""
     more = "; --top shows more" if worklist.total and worklist.truncated else ""
     note(Text(f"{views.worklist_counts(worklist)}{more}"))
@@ -414,7 +414,7 @@ def print_outcome(outcome: FileOutcome) -> None:
     console = results()
     for change, edit in outcome.applied.done:
         verb = change.kind if edit.changed else "already there"
-        console.print(said(verb), Text("  "), _place(change), sep="", soft_wrap=True)
+        console.print(line_text(verb), Text("  "), _place(change), sep="", soft_wrap=True)
     wanted = {id(change) for change in outcome.wanted}
     _print_left(console, [one for one in outcome.changeset.left if id(one) not in wanted])
 
@@ -452,17 +452,17 @@ def print_outcome_as_json(outcome: FileOutcome, more: Mapping[str, Any] | None =
     )
 
 
-def say_counts(changeset: Changeset) -> None:
+def print_counts(changeset: Changeset) -> None:
     """Print the number of lines of each kind to standard error."""
     note(Text(", ".join(views.change_counts(changeset)) or "the file has no lines"))
 
 
-def tell(outcome: FileOutcome, *, report: Path | None) -> None:
+def print_outcome_totals(outcome: FileOutcome, *, report: Path | None) -> None:
     """Print failures and totals to standard error."""
     for failure in outcome.applied.failed:
         where = f"{failure.change.entry.place}: {failure.why}"
         note(Text(f"not written: {line(where)}"))
-    say_counts(outcome.changeset)
+    print_counts(outcome.changeset)
     wanted = len(outcome.wanted)
     changes = f"{wanted:,} {'change' if wanted == 1 else 'changes'}"
     if not wanted:
@@ -487,20 +487,20 @@ def _print_change(console: Console, change: Change) -> None:
 
 def _print_left(console: Console, left: Sequence[Change]) -> None:
     for change in islice(left, _MAX_SHOWN):
-        parts = (said(change.entry.place), said(change.kind, "bold"), _place(change))
+        parts = (line_text(change.entry.place), line_text(change.kind, "bold"), _place(change))
         console.print(Text("  ").join(parts), soft_wrap=True)
         if change.kind == "conflict":
             console.print(Text(f"  theirs  {line(change.theirs, 200)}", "red"), soft_wrap=True)
             console.print(Text(f"  mine    {line(change.mine, 200)}", "green"), soft_wrap=True)
         if change.why:
-            console.print(Text("  "), said(change.why, "dim"), sep="", soft_wrap=True)
+            console.print(Text("  "), line_text(change.why, "dim"), sep="", soft_wrap=True)
     if len(left) > _MAX_SHOWN:
         note(Text(f"and {len(left) - _MAX_SHOWN:,} more not applied; --report lists all"))
 
 
 def _place(change: Change) -> Text:
     table, column = views.change_place(change)
-    name = said(table, "bold")
+    name = line_text(table, "bold")
     if column:
         name.append(f" · {line(column)}", "bold")
     return name

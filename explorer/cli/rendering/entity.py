@@ -24,12 +24,12 @@ from explorer.cli.options import (
 )
 from explorer.cli.output import (
     EDITED,
+    block_text,
+    line_text,
     note,
     print_diff,
     print_json,
     results,
-    said,
-    told,
     words,
 )
 from explorer.client import Catalog
@@ -152,7 +152,7 @@ def print_schema(
         output.print_csv(columns_table(entity, found))
     elif found:
         output.print_table(_table(found, flat=not wanted.everything))
-    _say_how_many(entity, found, version)
+    _print_totals(entity, found, version)
 
 
 def _table(found: Sequence[Column], *, flat: bool) -> output.StyledTable:
@@ -160,7 +160,7 @@ def _table(found: Sequence[Column], *, flat: bool) -> output.StyledTable:
     labelled = any(row.tags or row.terms for row in shown)
     rows: list[list[output.Cell]] = [
         [
-            Text("  " * row.indent) + said(row.label),
+            Text("  " * row.indent) + line_text(row.label),
             row.type,
             " ".join(
                 word
@@ -185,12 +185,12 @@ def _table(found: Sequence[Column], *, flat: bool) -> output.StyledTable:
 
 
 def _labels(row: ColumnRow) -> Text:
-    tags = [said(f"#{name}") for name in row.tags]
-    return Text(", ").join([*tags, *(said(name, "italic") for name in row.terms)])
+    tags = [line_text(f"#{name}") for name in row.tags]
+    return Text(", ").join([*tags, *(line_text(name, "italic") for name in row.terms)])
 
 
 def _described(row: ColumnRow, limit: int) -> Text:
-    shown = said(row.description, missing="no description", limit=limit)
+    shown = line_text(row.description, missing="no description", limit=limit)
     return Text(f"{EDITED} ") + shown if row.is_edited else shown
 
 
@@ -203,7 +203,7 @@ def _columns_as_json(entity: Entity, found: Sequence[Column]) -> list[dict[str, 
     return [row | place for row, place in zip(rows, places, strict=True)]
 
 
-def _say_how_many(entity: Entity, found: Sequence[Column], version: int) -> None:
+def _print_totals(entity: Entity, found: Sequence[Column], version: int) -> None:
     schema = entity.schema
     if not schema.columns:
         note("the catalog has no columns for this dataset")
@@ -328,9 +328,9 @@ def print_column(
                 words(
                     [
                         Text(_when(change.created), "bold"),
-                        said(actor_of(change.created, names)),
+                        line_text(actor_of(change.created, names)),
                         Text(origin),
-                        said(run_of(change.run_id), "dim"),
+                        line_text(run_of(change.run_id), "dim"),
                     ]
                 )
             )
@@ -401,21 +401,21 @@ def _print_steps(steps: Sequence[VersionStep], names: ActorNames) -> None:
         return
     for step in steps:
         created = step.version.created
-        head = [Text(_when(created), "bold"), said(actor_of(created, names))]
+        head = [Text(_when(created), "bold"), line_text(actor_of(created, names))]
         console.print(
-            words([*head, said(step.aspect, "bold"), Text(step.label)]),
+            words([*head, line_text(step.aspect, "bold"), Text(step.label)]),
             no_wrap=True,
             overflow="ellipsis",
         )
-        console.print(Padding(said(step.summary), (0, 0, 0, 2)))
+        console.print(Padding(line_text(step.summary), (0, 0, 0, 2)))
 
 
 def _version_header(aspect: str, version: Version, names: ActorNames) -> Text:
     stamp = version.created
     return words(
         [
-            said(f"{aspect}, {version_label(version.number)}"),
-            said(actor_of(stamp, names)),
+            line_text(f"{aspect}, {version_label(version.number)}"),
+            line_text(actor_of(stamp, names)),
             Text(_when(stamp)),
         ]
     )
@@ -479,9 +479,9 @@ def print_aspects(
     console = results()
     for aspect in aspects:
         version = Text(version_label(aspect.version))
-        console.print(words([said(aspect.name, "bold"), version, _stamp(aspect, names)]))
+        console.print(words([line_text(aspect.name, "bold"), version, _stamp(aspect, names)]))
         text = orjson.dumps(aspect.value, option=orjson.OPT_INDENT_2).decode()
-        console.print(told(text), soft_wrap=True)
+        console.print(block_text(text), soft_wrap=True)
 
 
 def print_entity(entity: Entity, names: _Names, health: Health | None = None) -> None:
@@ -515,9 +515,9 @@ def _print_parts(console: Console, parts: Iterable[Part], names: _Names) -> None
                 case Title(title, remark):
                     _print_heading(console, title, line(remark))
                 case Prose(text, missing):
-                    console.print(Padding(told(text) or Text(missing, "dim italic"), _INDENT))
+                    console.print(Padding(block_text(text) or Text(missing, "dim italic"), _INDENT))
                 case Code(text):
-                    console.print(Padding(told(text), _INDENT))
+                    console.print(Padding(block_text(text), _INDENT))
                 case _:
                     pass
 
@@ -528,7 +528,7 @@ def _print_facts(console: Console, parts: Iterable[Part], names: _Names) -> None
     grid.add_column(overflow="fold")
     for part in parts:
         if isinstance(part, Fact):
-            grid.add_row(said(part.label), _values(part, names))
+            grid.add_row(line_text(part.label), _values(part, names))
     console.print(grid)
 
 
@@ -541,17 +541,17 @@ def _values(fact: Fact, names: _Names) -> Text:
 def _value(value: Value, names: _Names) -> Text:
     match value:
         case Plain(text, style):
-            return said(text, style)
+            return line_text(text, style)
         case Moment(millis):
             return Text(moment(millis))
         case Mention(urn, remark):
-            name = said(names.get(urn) or urn.name)
+            name = line_text(names.get(urn) or urn.name)
             return name + Text(f" ({line(remark)})", "dim") if remark else name
         case Stamped(millis, actor, remark):
-            who = said(names.get(actor) or actor.name) if actor else None
-            return words([said(remark), Text(moment(millis)), who], " ")
+            who = line_text(names.get(actor) or actor.name) if actor else None
+            return words([line_text(remark), Text(moment(millis)), who], " ")
         case Web(url, label):
-            return words([said(label), said(url, "underline")], " ")
+            return words([line_text(label), line_text(url, "underline")], " ")
 
 
 def print_description(
@@ -560,26 +560,26 @@ def print_description(
     """Print the edited and the ingested description, in this order, each under its label."""
     if edited:
         console.print(words([Text(f"{EDITED} edited", "bold"), stamp]))
-        console.print(Padding(told(edited), (0, 0, 0, 2)))
+        console.print(Padding(block_text(edited), (0, 0, 0, 2)))
     if ingested:
         console.print(Text("from ingestion", "bold"))
-        console.print(Padding(told(ingested), (0, 0, 0, 2)))
+        console.print(Padding(block_text(ingested), (0, 0, 0, 2)))
     if not (edited or ingested):
         console.print(Text("no description", "dim italic"))
 
 
 def _print_header(console: Console, entity: Entity, names: _Names) -> None:
-    console.print(said(entity.name, "bold underline"))
+    console.print(line_text(entity.name, "bold underline"))
     kind = entity.entity_type
     platform_word = entity.kind if entity.kind != kind else ""
     facts = [kind, platform_word, entity.platform, entity.urn.origin]
-    console.print(words(said(fact) for fact in facts))
+    console.print(words(line_text(fact) for fact in facts))
     # Never wrapped, so that it can be copied.
-    console.print(said(str(entity.urn), "dim"), soft_wrap=True)
+    console.print(line_text(str(entity.urn), "dim"), soft_wrap=True)
     if entity.removed:
         console.print(Text("removed: hidden from search and browse", "bold red"))
     if entity.deprecation is not None:
-        console.print(Text("deprecated: ", "bold red") + said(entity.deprecation))
+        console.print(Text("deprecated: ", "bold red") + line_text(entity.deprecation))
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column(overflow="fold")
@@ -592,7 +592,7 @@ def _print_header(console: Console, entity: Entity, names: _Names) -> None:
         if urns:
             grid.add_row(title, _names(urns, names))
     for path in entity.browse_paths:
-        grid.add_row("folder", said(path))
+        grid.add_row("folder", line_text(path))
     console.print(grid)
 
 
@@ -601,23 +601,27 @@ def _print_health(console: Console, health: Health) -> None:
     _print_heading(console, "Health", ", ".join(health.sentences()))
     for one in problems(health):
         since = one.day(lambda at: moment(round(at.timestamp() * 1000)))
-        facts = [said(one.name), *map(said, one.facts), Text(f"since {since}" if since else "")]
+        facts = [
+            line_text(one.name),
+            *map(line_text, one.facts),
+            Text(f"since {since}" if since else ""),
+        ]
         found = words([fact for fact in facts if fact.plain])
         console.print(Text(f"{one.verdict}  ", "bold red") + found)
-        console.print(Text("  ") + said(str(one.urn), "dim"), soft_wrap=True)
+        console.print(Text("  ") + line_text(str(one.urn), "dim"), soft_wrap=True)
 
 
 def _owners(entity: Entity, names: _Names) -> Text:
     found = []
     for owner in entity.owners:
         urns = Urn.parse_all([owner.owner])
-        who = _names(urns, names) if urns else said(owner.owner)
+        who = _names(urns, names) if urns else line_text(owner.owner)
         found.append(who + Text(f" ({line(ownership(owner.type))})", "dim"))
     return words(found, ", ") if found else Text("nobody", "dim italic")
 
 
 def _names(urns: Iterable[Urn], names: _Names) -> Text:
-    return words((said(names.get(urn) or urn.name) for urn in urns), ", ")
+    return words((line_text(names.get(urn) or urn.name) for urn in urns), ", ")
 
 
 def _print_heading(console: Console, title: str, after: str = "") -> None:
@@ -639,21 +643,21 @@ def _print_schema(console: Console, entity: Entity) -> None:
         row = column_row(column)
         text = _described(row, LINE_LIMIT)
         if row.replaced:
-            text.append("\n").append_text(said(f"from ingestion: {row.replaced}", "dim"))
-        name = Text("  " * row.indent) + said(row.label)
+            text.append("\n").append_text(line_text(f"from ingestion: {row.replaced}", "dim"))
+        name = Text("  " * row.indent) + line_text(row.label)
         key = Text("key" if column.is_key else "", "bold")
-        table.add_row(name, said(row.type), key, text)
+        table.add_row(name, line_text(row.type), key, text)
     console.print(table)
     for orphan in schema.orphans:
-        where = said(orphan.field_path)
+        where = line_text(orphan.field_path)
         console.print(Text("has edits, but is no longer a column: ", "dim") + where)
 
 
 def _print_links(console: Console, entity: Entity, names: ActorNames) -> None:
     _print_heading(console, "Links")
     for link in entity.links:
-        by = said(author_of(link.create_stamp, names), "dim")
-        parts = [said(link.description), said(link.url, "underline"), by]
+        by = line_text(author_of(link.create_stamp, names), "dim")
+        parts = [line_text(link.description), line_text(link.url, "underline"), by]
         console.print(words(parts), soft_wrap=True)
 
 
@@ -665,7 +669,7 @@ def _edited_aspect(entity: Entity) -> AspectRead | None:
 def _stamp(aspect: AspectRead | None, names: ActorNames) -> Text:
     if aspect is None or aspect.created is None:
         return Text()
-    return words([said(actor_of(aspect.created, names)), Text(moment(aspect.created.time))])
+    return words([line_text(actor_of(aspect.created, names)), Text(moment(aspect.created.time))])
 
 
 def _as_json(aspect: AspectRead) -> dict[str, object]:

@@ -15,12 +15,12 @@ from explorer.cli.output import (
     StyledTable,
     TableColumn,
     as_objects,
+    line_text,
     note,
     print_csv,
     print_table,
     print_urns,
     results,
-    said,
 )
 from explorer.client import Catalog
 from explorer.client.display import line
@@ -28,7 +28,7 @@ from explorer.client.records import Direction, Flow
 from explorer.errors import InvalidInput, NotFound, UnknownName
 from explorer.graph import Affected, Graphs, contracted, matches, merged, split_column
 from explorer.graph.impact import Grouping
-from explorer.graph.nodes import DETAIL_ASPECTS, FIELDS, known_attributes
+from explorer.graph.nodes import DETAIL_ASPECTS, FIELDS, attributes_of
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.registry import Registry
 from explorer.metadata.urn import Urn
@@ -47,33 +47,33 @@ __all__ = [
     "RelationshipSide",
     "Sides",
     "check_there",
-    "column_asked",
+    "column_target",
     "may_break",
     "print_as_table",
     "print_impact",
+    "print_impact_totals",
+    "print_lineage_totals",
+    "print_path_totals",
     "print_paths",
+    "print_relationship_totals",
     "print_relationships",
     "print_schema_changes",
     "print_tree",
+    "read_attributes",
     "read_choice",
     "read_edges",
     "read_impact",
-    "read_known",
     "read_lineage",
     "read_paths",
     "read_schema_changes",
-    "say_cut",
-    "say_how_many",
-    "say_how_many_affected",
-    "say_how_many_paths",
-    "say_how_many_relationships",
+    "warn_of_truncation",
 ]
 
 _DATASET_ATTRIBUTES = ("name", "platform", "removed", "deprecated")
 
 
-def read_known(catalog: Catalog, urns: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Return the attributes of each entity; see `explorer.graph.nodes.known_attributes`.
+def read_attributes(catalog: Catalog, urns: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Return the attributes of each entity; see `explorer.graph.nodes.attributes_of`.
 
     A column has `column`, its simple path, and the name of its dataset, but no `exists`. Makes one
     request per 150 entities.
@@ -81,7 +81,7 @@ def read_known(catalog: Catalog, urns: Iterable[str]) -> dict[str, dict[str, Any
     wanted = list(dict.fromkeys(urns))
     columns = {urn: parts for urn in wanted if (parts := split_column(urn))}
     tables = sorted({columns[urn][0] if urn in columns else urn for urn in wanted})
-    known = known_attributes(tables, catalog.entities(Urn.parse_all(tables), DETAIL_ASPECTS))
+    known = attributes_of(tables, catalog.entities(Urn.parse_all(tables), DETAIL_ASPECTS))
     for urn, (dataset, path) in columns.items():
         held = known[dataset]
         known[urn] = {
@@ -125,7 +125,7 @@ _FIELDS = frozenset("type" if name == "_entityType" else name for name in FIELDS
 
 @dataclass(frozen=True, slots=True)
 class LineageReport:
-    """The lineage of an entity or column, `root`: a graph per side, and `whole`, their union.
+    """The lineage of an entity or column, `root`: a graph per side, and their `union`.
 
     `shown` has the URNs to show, the nearest within `hops`, without the root. The graphs may reach
     one hop further.
@@ -133,25 +133,25 @@ class LineageReport:
 
     root: str
     hops: int
-    whole: "nx.DiGraph"
+    union: "nx.DiGraph"
     sides: Mapping[Flow, "nx.DiGraph"]
     shown: tuple[str, ...]
 
     @property
     def truncated(self) -> str | None:
         """The reason why the traversal stopped early, or None."""
-        cut: str | None = self.whole.graph["truncated"]
+        cut: str | None = self.union.graph["truncated"]
         return cut
 
     @property
     def total(self) -> int:
         """The number of nodes within `hops`, without the root."""
-        return sum(1 for _ in _within(self.whole, self.root, self.hops))
+        return sum(1 for _ in _within(self.union, self.root, self.hops))
 
     @property
-    def goes_on(self) -> bool:
+    def has_more(self) -> bool:
         """Whether the graph has nodes beyond `hops`."""
-        return self.total < len(self.whole) - 1
+        return self.total < len(self.union) - 1
 
     def count(self, flow: Flow) -> int:
         """Return the number of nodes on one side within `hops`."""
@@ -159,12 +159,12 @@ class LineageReport:
 
     def part(self) -> "nx.DiGraph":
         """Return the graph of the root and the nodes shown."""
-        if len(self.shown) == len(self.whole) - 1:
-            return self.whole
-        return self.whole.subgraph({self.root, *self.shown}).copy()
+        if len(self.shown) == len(self.union) - 1:
+            return self.union
+        return self.union.subgraph({self.root, *self.shown}).copy()
 
 
-def column_asked(urn: str, column: str | None) -> tuple[str, str | None]:
+def column_target(urn: str, column: str | None) -> tuple[str, str | None]:
     """Return the URN of the entity and the path of the column; a column can be given by its URN.
 
     Raises `InvalidInput` if both the URN and `column` name a column.
@@ -218,24 +218,26 @@ def read_lineage(
         read = {flow: _side(graphs, urn, column, flow, reach) for flow in _FLOWS[sides]}
     first = next(iter(read.values()))
     root = first.graph["roots"][0] if column is not None else first.graph["root"]
-    whole = merged(read["UPSTREAM"], read["DOWNSTREAM"]) if len(read) > 1 else first
+    union = merged(read["UPSTREAM"], read["DOWNSTREAM"]) if len(read) > 1 else first
     if column is not None:
-        guesses = sum(1 for *_, guess in whole.edges.data("guess") if guess)
-        whole.graph["guesses"] = guesses
+        guesses = sum(1 for *_, guess in union.edges.data("guess") if guess)
+        union.graph["guesses"] = guesses
     if filter:
-        _add_details(catalog, whole, whole)
-        kept = {node for node, said in whole.nodes(data=True) if matches(node, said, filter)}
+        _add_details(catalog, union, union)
+        kept = {
+            node for node, attributes in union.nodes(data=True) if matches(node, attributes, filter)
+        }
         kept.add(root)
-        whole = contracted(whole, kept)
+        union = contracted(union, kept)
         read = {flow: contracted(side, kept & set(side)) for flow, side in read.items()}
-    far = dict(whole.nodes.data("hops"))
-    nearest = sorted(_within(whole, root, hops), key=lambda node: (abs(far[node]), node))
+    far = dict(union.nodes.data("hops"))
+    nearest = sorted(_within(union, root, hops), key=lambda node: (abs(far[node]), node))
     shown = tuple(nearest[:limit])
     if not filter:
-        _add_details(catalog, whole, (root, *shown))
-    if len(whole) == 1:
+        _add_details(catalog, union, (root, *shown))
+    if len(union) == 1:
         check_there(catalog, urn)
-    return LineageReport(root, hops, whole, read, shown)
+    return LineageReport(root, hops, union, read, shown)
 
 
 def _within(graph: "nx.DiGraph", root: str, hops: int) -> Iterator[str]:
@@ -252,7 +254,7 @@ def _side(graphs: Graphs, urn: str, column: str | None, flow: Flow, hops: int) -
 
 def _add_details(catalog: Catalog, graph: "nx.DiGraph", urns: Iterable[str]) -> None:
     """Add attributes of the entities to the nodes, except `exists` if lineage has set it."""
-    for urn, known in read_known(catalog, urns).items():
+    for urn, known in read_attributes(catalog, urns).items():
         exists = graph.nodes[urn].get("exists")
         graph.nodes[urn].update(known)
         if exists is not None:
@@ -269,7 +271,7 @@ _MAX_CYCLES: Final = 3
 def print_tree(found: LineageReport) -> None:
     """Print the tree: upstream entities, the entity itself, downstream entities."""
     console = results()
-    nodes = found.whole.nodes
+    nodes = found.union.nodes
     shown = [(urn, nodes[urn]) for urn in (found.root, *found.shown)]
     entities = views.lineage_entities(shown)
     root = entities[found.root]
@@ -294,7 +296,7 @@ def _tree_text(one: views.TreeLine) -> Text:
             if one.note:
                 text.append(f"  {one.note}", "italic")
         case views.TreeLine(entity=LineageEntity() as entity):
-            text = text + said(entity.full_name) + Text(f"  {one.reference}", "dim italic")
+            text = text + line_text(entity.full_name) + Text(f"  {one.reference}", "dim italic")
         case _:
             text.append(one.reference, "dim")
     if one.hidden:
@@ -303,7 +305,7 @@ def _tree_text(one: views.TreeLine) -> Text:
 
 
 def _entity_text(entity: LineageEntity, style: str, before: str = "") -> Text:
-    text = Text(before) + said(entity.full_name, style)
+    text = Text(before) + line_text(entity.full_name, style)
     text.append(f"  {entity.type}", "dim")
     if entity.state:
         text.append(f"  {entity.state}", "italic")
@@ -321,7 +323,7 @@ def print_as_table(found: LineageReport) -> None:
         TableColumn("side"),
         TableColumn("state", style="italic"),
     )
-    nodes = found.whole.nodes
+    nodes = found.union.nodes
     entities = views.lineage_entities((urn, nodes[urn]) for urn in found.shown)
     rows = []
     for one in entities.values():
@@ -340,7 +342,7 @@ def _print_used(columns: Sequence[TableColumn], rows: Sequence[Sequence[Cell]]) 
     print_table(StyledTable([columns[at] for at in used], kept))
 
 
-def say_how_many(found: LineageReport) -> None:
+def print_lineage_totals(found: LineageReport) -> None:
     """Print totals, what was left out and how to see it, and cycles to standard error."""
     total = found.total
     hops = hop_count(found.hops)
@@ -358,27 +360,27 @@ def say_how_many(found: LineageReport) -> None:
         )
     else:
         note(Text(f"{', '.join(counts)} within {hops}"))
-    if found.goes_on:
+    if found.has_more:
         note(Text(f"there is more lineage; --hops {found.hops + 1} shows it"))
-    guesses = found.whole.graph.get("guesses")
+    guesses = found.union.graph.get("guesses")
     if guesses:
         edges = (
             "1 column edge is a guess" if guesses == 1 else f"{guesses:,} column edges are guesses"
         )
         note(Text(f"{edges}: only their tables are known to be connected"))
-    _say_cycles(found)
+    _print_cycles(found)
     if found.truncated:
         note(Text("incomplete: ", "bold"), Text(line(found.truncated)))
 
 
-def say_cut(picture: str) -> None:
+def warn_of_truncation(picture: str) -> None:
     """Print a warning if a diagram was truncated, which a comment at its top says."""
     _, _, cut = "\n".join(picture.split("\n", 2)[:2]).partition("cut: ")
     if cut:
         note(Text(f"the diagram is truncated: {line(cut)}; --limit draws only the nearest"))
 
 
-def _say_cycles(found: LineageReport) -> None:
+def _print_cycles(found: LineageReport) -> None:
     from explorer.graph import cycles
 
     part = found.part()
@@ -444,7 +446,7 @@ def _print_impact_tables(found: ImpactView, grouping: Grouping | None, most: int
         _print_affected(found, impact.affected[:most], width=console.width)
         return
     for at, (key, name, group) in enumerate(found.groups(grouping)):
-        title = said(name, "bold underline") if key else Text(f"no {grouping}", "italic")
+        title = line_text(name, "bold underline") if key else Text(f"no {grouping}", "italic")
         queries = sum(one.queries or 0 for one in group)
         counts = f"  {len(group):,}" + (f" · {queries:,} queries" if queries else "")
         if at:
@@ -485,22 +487,22 @@ def _print_impact_as_json(found: ImpactView, top: int | None) -> None:
     )
 
 
-def say_how_many_affected(found: ImpactView, cut_to: int | None) -> None:
+def print_impact_totals(found: ImpactView, cut_to: int | None) -> None:
     """Print the totals, and what was left out; at most `cut_to` entities were printed."""
     impact = found.impact
     if impact.affected:
-        note(Text(f"{len(impact):,} affected by "), said(found.title))
+        note(Text(f"{len(impact):,} affected by "), line_text(found.title))
         queries = f"; {found.queries}" if found.queries else ""
         note(Text(f"{', '.join(found.kinds)}{queries}"))
     else:
-        note(Text("nothing is affected by "), said(found.title))
+        note(Text("nothing is affected by "), line_text(found.title))
     most = len(impact) if cut_to is None else cut_to
     if most < len(impact):
         note(Text(f"{most:,} of {len(impact):,} shown; --top shows more"))
     if impact.truncated:
-        note(Text("incomplete: ", "bold"), said(impact.truncated))
+        note(Text("incomplete: ", "bold"), line_text(impact.truncated))
     if impact.uncounted:
-        note(said(impact.uncounted))
+        note(line_text(impact.uncounted))
 
 
 def may_break(found: ImpactView) -> bool:
@@ -576,9 +578,9 @@ def print_schema_changes(found: SchemaChangesView, shown_as: OutputFormat | None
             print_table(found.table())
         case _:
             pass
-    note(said(found.title))
+    note(line_text(found.title))
     for text in found.notes:
-        note(Text("not checked: ", "bold"), said(text))
+        note(Text("not checked: ", "bold"), line_text(text))
 
 
 def _print_affected(found: ImpactView, affected: Sequence[Affected], *, width: int) -> None:
@@ -642,10 +644,12 @@ def read_paths(
     found = Graphs(catalog).paths(
         source, target, relationships=relationships or None, hops=hops, limit=limit
     )
-    if not found.ways:
+    if not found.node_paths:
         for end in (found.source, found.target):
             check_there(catalog, end)
-    along = dict.fromkeys((found.source, found.target, *(urn for way in found.ways for urn in way)))
+    along = dict.fromkeys(
+        (found.source, found.target, *(urn for way in found.node_paths for urn in way))
+    )
     return PathsView.of(found, catalog.entities(Urn.parse_all(along), DETAIL_ASPECTS))
 
 
@@ -655,7 +659,7 @@ def print_paths(found: PathsView, shown_as: OutputFormat | None) -> None:
         case "json":
             _print_paths_as_json(found)
         case "urns":
-            print_urns(found.paths.ways[0] if found.paths.ways else ())
+            print_urns(found.paths.node_paths[0] if found.paths.node_paths else ())
         case _:
             _print_path_lines(found)
 
@@ -693,20 +697,22 @@ def _print_paths_as_json(found: PathsView) -> None:
         {
             "source": paths.source,
             "target": paths.target,
-            "direction": paths.direction if paths.ways else None,
+            "direction": paths.direction if paths.node_paths else None,
             "hops": paths.hops,
             "joined_by": paths.joined_by,
             "truncated": paths.truncated,
-            "ways": [[_entity_as_json(found.nodes[urn], urn) for urn in way] for way in paths.ways],
+            "ways": [
+                [_entity_as_json(found.nodes[urn], urn) for urn in way] for way in paths.node_paths
+            ],
         }
     )
 
 
-def say_how_many_paths(found: PathsView, relationships: Sequence[str]) -> None:
+def print_path_totals(found: PathsView, relationships: Sequence[str]) -> None:
     """Print the number of paths, their length and their direction."""
     paths = found.paths
-    source, target = said(found.source.full_name), said(found.target.full_name)
-    if not paths.ways:
+    source, target = line_text(found.source.full_name), line_text(found.target.full_name)
+    if not paths.node_paths:
         along = f"along {', '.join(relationships)}" if relationships else "along lineage"
         note(Text("there is no path from "), source, Text(" to "), target, Text(f" {along}"))
     elif paths.direction == "any":
@@ -716,11 +722,11 @@ def say_how_many_paths(found: PathsView, relationships: Sequence[str]) -> None:
         middle = Text(" is downstream of ")
         note(Text(f"{found.counts}, {paths.direction}: "), ends[0], middle, ends[1])
     if paths.truncated:
-        note(Text("incomplete: ", "bold"), said(paths.truncated))
+        note(Text("incomplete: ", "bold"), line_text(paths.truncated))
 
 
 def _step(entity: LineageEntity) -> Text:
-    text = said(entity.full_name, "bold") + Text(f" ({entity.type})", "dim")
+    text = line_text(entity.full_name, "bold") + Text(f" ({entity.type})", "dim")
     if entity.state:
         text.append(f" {entity.state}", "italic")
     return text
@@ -730,7 +736,7 @@ def _arrow(found: PathsView, relationship: str) -> Text:
     arrow = Text(f"{found.arrow} ", "dim")
     if found.paths.direction != "any" or not relationship:
         return arrow
-    return arrow + said(relationship, "dim") + Text(" ") + arrow
+    return arrow + line_text(relationship, "dim") + Text(" ") + arrow
 
 
 def _entity_as_json(about: Mapping[str, Any], urn: str) -> dict[str, Any]:
@@ -790,11 +796,11 @@ def read_edges(
     names: Sequence[str],
     *,
     limit: int | None,
-    whole: bool,
+    read_all: bool,
 ) -> Related:
     """Return the relationships with these names, or all; at most `limit` are shown per name.
 
-    With `whole` all are read, and shown unless there is a limit; otherwise the first 10,000 per
+    With `read_all` all are read, and shown unless there is a limit; otherwise the first 10,000 per
     direction are read. Raises `NotFound` if there is no such entity, and `UnknownName` for a
     relationship that does not exist.
     """
@@ -805,9 +811,9 @@ def read_edges(
         edges = catalog.relationships(urn, direction, names or None)
         totals[direction] = edges.total
         held: Mapping[str, Sequence[Urn]] = edges.by_relationship()
-        if whole and edges.truncated:
+        if read_all and edges.truncated:
             held = _read_all(catalog, urn, direction, names)
-        most = limit or (None if whole else _SHOWN_PER_NAME)
+        most = limit or (None if read_all else _SHOWN_PER_NAME)
         groups += [
             RelationshipGroup(direction, name, len(held[name]), tuple(held[name][:most]))
             for name in sorted(held)
@@ -815,7 +821,7 @@ def read_edges(
     if not groups:
         check_there(catalog, urn)
     shown = [urn, *(str(one) for group in groups for one in group.shown)]
-    return Related(urn, tuple(groups), totals, read_known(catalog, shown))
+    return Related(urn, tuple(groups), totals, read_attributes(catalog, shown))
 
 
 def print_relationships(found: Related, shown_as: OutputFormat | None) -> None:
@@ -839,7 +845,9 @@ def _print_relationship_groups(found: Related) -> None:
             console.print()
         arrow = "→" if group.direction == "OUTGOING" else "←"
         word = "outgoing" if group.direction == "OUTGOING" else "incoming"
-        heading = Text(f"{arrow} ", "dim") + said(group.name, "bold underline", missing="unnamed")
+        heading = Text(f"{arrow} ", "dim") + line_text(
+            group.name, "bold underline", missing="unnamed"
+        )
         console.print(heading + Text(f"  {group.count:,} {word}", "dim"))
         entities = views.lineage_entities((str(urn), found.about[str(urn)]) for urn in group.shown)
         shown = [entities[str(urn)] for urn in group.shown]
@@ -869,10 +877,10 @@ def _print_relationships_as_json(found: Related) -> None:
     )
 
 
-def say_how_many_relationships(found: Related) -> None:
+def print_relationship_totals(found: Related) -> None:
     """Print the totals, and what was left out, to standard error."""
     total = sum(found.totals.values())
-    name = said(views.lineage_entity(found.urn, found.about[found.urn]).name)
+    name = line_text(views.lineage_entity(found.urn, found.about[found.urn]).name)
     if not total:
         sides = " or ".join(direction.lower() for direction in found.totals)
         note(Text(f"no {sides} relationships of "), name)

@@ -15,6 +15,7 @@ from rich.text import Text
 from explorer.cli.options import OutputFormat
 from explorer.cli.output import (
     as_objects,
+    line_text,
     note,
     print_csv,
     print_diff,
@@ -22,7 +23,6 @@ from explorer.cli.output import (
     print_table,
     print_urns,
     results,
-    said,
 )
 from explorer.client.display import line
 from explorer.metadata.urn import Urn
@@ -47,7 +47,9 @@ if TYPE_CHECKING:
 __all__ = [
     "ask_for_each",
     "print_concept",
+    "print_counts",
     "print_drafted",
+    "print_interrupted",
     "print_outcome",
     "print_propagated",
     "print_propagated_outcome",
@@ -56,9 +58,7 @@ __all__ = [
     "print_requests",
     "print_review",
     "print_shared",
-    "say_counts",
-    "say_interrupted",
-    "say_withdrawn",
+    "print_withdrawn",
 ]
 
 _KEYS: Final = "a accept   x refuse   e edit   s skip   q quit"
@@ -89,7 +89,7 @@ def ask_for_each(
                 outcome = sync()
                 for number in outcome.overtaken if outcome is not None else ():
                     name = changeset.item(number).edit.name
-                    note(said(f"{name}, number {number}: {OVERTAKEN}"))
+                    note(line_text(f"{name}, number {number}: {OVERTAKEN}"))
 
 
 def _ask(
@@ -164,7 +164,9 @@ def _single_keys() -> "Iterator[_Terminal]":
 def _print_item(item: "ReviewItem", place: str) -> None:
     console = results()
     console.print()
-    title = said(item.edit.name, "bold").append(f" · {line(views.edit_column(item.edit))}", "bold")
+    title = line_text(item.edit.name, "bold").append(
+        f" · {line(views.edit_column(item.edit))}", "bold"
+    )
     console.print(title, Text(f"  {place}", "dim"), sep="", soft_wrap=True)
     print_diff(views.review_diff(item), console, indent=2)
 
@@ -212,7 +214,7 @@ def print_outcome(
             return
     if outcome is None:
         print_table(views.review_page(changeset.items))
-        say_counts(changeset, unsent)
+        print_counts(changeset, unsent)
         return
     for item in changeset.of("failed"):
         _print_item(item, "not written")
@@ -221,7 +223,7 @@ def print_outcome(
         note(Text(f"{outcome.failed:,} rejected; review the file again to decide them"))
     if outcome.untried:
         note(Text(f"{outcome.untried:,} not tried; run --apply again to continue"))
-    _say_unsent(unsent)
+    _print_unsent(unsent)
 
 
 def print_proposed(changeset: "StagedChangeset", shown_as: OutputFormat | None) -> None:
@@ -276,16 +278,16 @@ def print_drafted(outcome: "DraftingOutcome", shown_as: OutputFormat | None) -> 
     changeset, failures = outcome.changeset, outcome.failures
     if shown_as == "json":
         held = _as_json(changeset) if changeset is not None else {"file": None, "edits": []}
-        told = as_objects(views.drafting_failures(failures))
+        failed_rows = as_objects(views.drafting_failures(failures))
         shown = {"file": held["file"], "counts": {"command": len(outcome.edits)}}
-        print_json(shown | {"edits": held["edits"], "failures": told, "left": outcome.left})
+        print_json(shown | {"edits": held["edits"], "failures": failed_rows, "left": outcome.left})
         return
     if changeset is not None and shown_as == "csv":
         print_csv(views.review_table(changeset.items))
     elif changeset is not None:
         print_table(views.review_page(changeset.items))
     for sentence in views.failure_sentences(failures):
-        note(said(sentence))
+        note(line_text(sentence))
     total = len(outcome.edits) + len(failures)
     left = f", {outcome.left:,} more left out because of --limit" if outcome.left else ""
     note(Text(f"{len(outcome.edits):,} of {total:,} drafted{left}; nothing is written yet"))
@@ -324,8 +326,8 @@ def print_propagated_outcome(
     if shown_as == "json":
         listed = {"done": outcome.done, "left": outcome.left, "failed": failed}
         shown = {name: as_objects(views.propagated_table(texts)) for name, texts in listed.items()}
-        for told, (_, why) in zip(shown["failed"], outcome.failed, strict=True):
-            told["why"] = why
+        for failed_rows, (_, why) in zip(shown["failed"], outcome.failed, strict=True):
+            failed_rows["why"] = why
         print_json(shown)
         return
     if shown_as == "csv":
@@ -333,7 +335,7 @@ def print_propagated_outcome(
     elif outcome.done:
         print_table(views.propagated_page(outcome.done))
     for one, why in outcome.failed:
-        note(said(f"{one.table}.{one.path}: {why}"))
+        note(line_text(f"{one.table}.{one.path}: {why}"))
     would = "would be " if dry_run else ""
     left = f", {len(outcome.left):,} left unchanged" if outcome.left else ""
     note(Text(f"{len(outcome.done):,} {would}{_DONE[action]}{left}"))
@@ -348,21 +350,21 @@ def print_requests(requests: "Sequence[Mapping[str, Any]]") -> None:
         click.echo(json.dumps(request, ensure_ascii=False))
 
 
-def say_interrupted(changeset: "StagedChangeset") -> None:
+def print_interrupted(changeset: "StagedChangeset") -> None:
     """Print the number of drafts made before an interrupt, and the command that reviews them."""
     drafted = f"{len(changeset.items):,} drafted before the interrupt"
     note(Text(f"{drafted}; to review them: catalog docs review {line(str(changeset.path))}"))
 
 
-def say_counts(changeset: "StagedChangeset", unsent: int = 0) -> None:
+def print_counts(changeset: "StagedChangeset", unsent: int = 0) -> None:
     """Print the number of edits in each state."""
     note(Text(", ".join(views.review_counts(changeset))))
     if changeset.of("accepted"):
         note(Text("to write the accepted edits, give --apply"))
-    _say_unsent(unsent)
+    _print_unsent(unsent)
 
 
-def _say_unsent(unsent: int) -> None:
+def _print_unsent(unsent: int) -> None:
     if unsent:
         decisions = "1 decision" if unsent == 1 else f"{unsent:,} decisions"
         note(Text(f"{decisions} not sent to the server yet; review the changeset again to send"))
@@ -399,9 +401,9 @@ def print_shared(changeset: "StagedChangeset", urn: Urn, shown_as: OutputFormat 
     note(Text(f"shared {edits}; to review them: catalog docs review {urn.name}"))
 
 
-def say_withdrawn(given: str) -> None:
+def print_withdrawn(given: str) -> None:
     """Print that a changeset was withdrawn."""
-    note(said(f"withdrew {given}; catalog undo restores it"))
+    note(line_text(f"withdrew {given}; catalog undo restores it"))
 
 
 def _as_json(changeset: "StagedChangeset") -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from explorer.cli.output import note, print_json, results, said
+from explorer.cli.output import line_text, note, print_json, results
 from explorer.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from explorer.sources.script_lineage import CatalogTables, StatementLineage
     from explorer.sources.sql_lineage import Path as TablePath
 
-__all__ = ["print_as_json", "print_statements", "read_script_file", "tell_problems"]
+__all__ = ["print_as_json", "print_problems", "print_statements", "read_script_file"]
 
 
 def read_script_file(name: str) -> str:
@@ -39,10 +39,12 @@ def print_statements(found: "Sequence[StatementLineage]", known: "CatalogTables"
         target = ".".join(one.target) if one.target else "query"
         upstreams = ", ".join(_name(path, known) for path in one.lineage.tables) or "nothing"
         line = Text(f"{one.line:>5} ", "dim")
-        console.print(line, said(target, "bold"), Text("from"), said(upstreams))
+        console.print(line, line_text(target, "bold"), Text("from"), line_text(upstreams))
         for name, sources in zip(one.target_columns, one.lineage.columns, strict=True):
             read = ", ".join(f"{path[-1]}.{column}" for path, column in sources)
-            console.print(Text("      "), said(name), Text("←", "dim"), said(read or "no column"))
+            console.print(
+                Text("      "), line_text(name), Text("←", "dim"), line_text(read or "no column")
+            )
 
 
 def _name(path: "TablePath", known: "CatalogTables") -> str:
@@ -73,11 +75,11 @@ def _label(path: "TablePath", known: "CatalogTables") -> str:
     return str(known.urns.get(path) or ".".join(path))
 
 
-def tell_problems(found: "Sequence[StatementLineage]") -> int:
+def print_problems(found: "Sequence[StatementLineage]") -> int:
     """Print the statements that could not be parsed, and return their number."""
     problems = [one for one in found if one.lineage.problem is not None]
     for one in problems:
-        note(said(f"line {one.line}: cannot be parsed: {one.lineage.problem} ({one.text})"))
+        note(line_text(f"line {one.line}: cannot be parsed: {one.lineage.problem} ({one.text})"))
     count = f"{len(found) - len(problems):,} of {len(found):,} statements parsed"
     note(count if found else "the script has no statement that reads or writes tables")
     return len(problems)

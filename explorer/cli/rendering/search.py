@@ -11,7 +11,7 @@ from rich.text import Text
 
 from explorer.cli import output
 from explorer.cli.options import OutputFormat, counted
-from explorer.cli.output import EDITED, note, print_json, results, said
+from explorer.cli.output import EDITED, line_text, note, print_json, results
 from explorer.client import Catalog
 from explorer.client.display import line
 from explorer.client.entity import Entity
@@ -135,7 +135,7 @@ def print_folder(
         output.print_csv(_table(found, summaries))
     elif found.shown:
         output.print_table(_table(found, summaries))
-    _say_how_many_entries(found, only_entities=shown_as == "urns")
+    _print_folder_totals(found, only_entities=shown_as == "urns")
 
 
 def print_tree(branches: Sequence[FolderTree], shown_as: OutputFormat | None) -> None:
@@ -277,7 +277,7 @@ def _drawn(branches: Sequence[FolderTree], before: str, *, several: bool) -> Ite
         top = branch.depth == 1
         lead = "" if top else before + ("└── " if last else "├── ")
         count = f"  {branch.count:,}" + (f" · {branch.entity_type}" if several and top else "")
-        yield Text(lead, "dim") + said(f"{branch.name}/", "bold") + Text(count, "dim")
+        yield Text(lead, "dim") + line_text(f"{branch.name}/", "bold") + Text(count, "dim")
         deeper = "" if top else before + ("    " if last else "│   ")
         yield from _drawn(branch.below, deeper, several=several)
 
@@ -286,7 +286,7 @@ def _entities(number: int) -> str:
     return "1 entity" if number == 1 else f"{number:,} entities"
 
 
-def _say_how_many_entries(found: FolderOutput, *, only_entities: bool) -> None:
+def _print_folder_totals(found: FolderOutput, *, only_entities: bool) -> None:
     if not found.total:
         note("there are no folders or entities here")
         return
@@ -317,7 +317,7 @@ class _ResultCells(NamedTuple):
 def print_urns(page: SearchPage) -> None:
     """Print the URNs of the results, one per line."""
     output.print_urns(hit.urn for hit in page)
-    _say_how_many(page)
+    _print_totals(page)
 
 
 def print_as_csv(page: SearchPage, summaries: Mapping[Urn, Entity]) -> None:
@@ -327,7 +327,7 @@ def print_as_csv(page: SearchPage, summaries: Mapping[Urn, Entity]) -> None:
         values = _as_json(row) | {"matched": list(row.matched_fields)}
         rows.append([values[name] for name in _CSV])
     output.print_csv(output.StyledTable([output.TableColumn(name) for name in _CSV], rows))
-    _say_how_many(page)
+    _print_totals(page)
 
 
 def print_as_json(page: SearchPage, summaries: Mapping[Urn, Entity]) -> None:
@@ -352,20 +352,28 @@ def print_reasons(page: SearchPage, summaries: Mapping[Urn, Entity]) -> None:
     console = results()
     for rank, row in enumerate(result_rows(page, summaries), page.start + 1):
         score = f"  {row.score_label}" if row.score_label else ""
-        head = (f"{rank:>4}  ", said(row.name, "bold"), "  ", said(row.kind_label), (score, "dim"))
+        head = (
+            f"{rank:>4}  ",
+            line_text(row.name, "bold"),
+            "  ",
+            line_text(row.kind_label),
+            (score, "dim"),
+        )
         lines = [Text.assemble(*head)]
         if row.reason:
-            lines.append(Text("      ") + said(row.reason))
+            lines.append(Text("      ") + line_text(row.reason))
         for match in row.matched:
             weight = "" if match.weight is None else f"  weight {match.weight:g}"
             value = next(iter(match.value.split("\n")))
             lines.append(
-                Text.assemble("      ", said(match.field), ": ", said(value), (weight, "dim"))
+                Text.assemble(
+                    "      ", line_text(match.field), ": ", line_text(value), (weight, "dim")
+                )
             )
         for one in lines:
             one.no_wrap, one.overflow = True, "ellipsis"
             console.print(one)
-    _say_how_many(page)
+    _print_totals(page)
 
 
 def print_table(page: SearchPage, summaries: Mapping[Urn, Entity]) -> None:
@@ -374,7 +382,7 @@ def print_table(page: SearchPage, summaries: Mapping[Urn, Entity]) -> None:
         rows = [_row(row) for row in result_rows(page, summaries)]
         console = results()
         console.print(_wide(rows, console.width) if console.width >= _WIDE else _narrow(rows))
-    _say_how_many(page)
+    _print_totals(page)
 
 
 def _wide(rows: Sequence[_ResultCells], width: int) -> RenderableType:
@@ -431,13 +439,15 @@ def _add_columns(table: Table, widths: Sequence[int], start: int = 0) -> None:
 
 
 def _row(row: ResultRow) -> _ResultCells:
-    name = said(row.name, "bold")
+    name = line_text(row.name, "bold")
     if row.states:
         name.append(f"  {', '.join(row.states)}", "dim italic")
-    matched = said(", ".join(row.matched_fields), "dim")
-    shown = said(row.first_line, missing="no description")
+    matched = line_text(", ".join(row.matched_fields), "dim")
+    shown = line_text(row.first_line, missing="no description")
     description = Text(f"{EDITED} ") + shown if row.is_edited else shown
-    return _ResultCells((name, said(row.kind_label), said(row.platform), matched), description)
+    return _ResultCells(
+        (name, line_text(row.kind_label), line_text(row.platform), matched), description
+    )
 
 
 def _as_json(row: ResultRow) -> dict[str, Any]:
@@ -458,16 +468,16 @@ def _as_json(row: ResultRow) -> dict[str, Any]:
     }
 
 
-def _say_how_many(page: SearchPage) -> None:
+def _print_totals(page: SearchPage) -> None:
     if page.corrected:
         note(
             Text("no match for "),
-            said(page.text[:80]),
+            line_text(page.text[:80]),
             Text("; showing results for "),
-            said(page.corrected[:80]),
+            line_text(page.corrected[:80]),
         )
     if not page.total:
-        note(Text("nothing found for "), said(page.text[:80]))
+        note(Text("nothing found for "), line_text(page.text[:80]))
     elif not page.hits:
         note(Text(f"no results after {page.start:,}: the total is {page.total:,}"))
     elif len(page) == page.total:

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from explorer.cli import output
 from explorer.cli.options import OutputFormat, Period, counted
-from explorer.cli.output import note, print_json, results, said, words
+from explorer.cli.output import line_text, note, print_json, results, words
 from explorer.client import Catalog
 from explorer.client.display import moment
 from explorer.client.records import Timeseries
@@ -83,7 +83,7 @@ def print_rows(urn: str, series: Timeseries, period: Period, shown_as: OutputFor
             for point in points
         ]
         output.print_table(output.StyledTable.of(("measured", "rows", "columns", "size"), rows))
-    _say_how_many(series, len(found), period)
+    _print_totals(series, len(found), period)
 
 
 def print_column(
@@ -117,7 +117,7 @@ def print_column(
         columns = [output.TableColumn("measured"), output.TableColumn("rows")]
         columns += [output.TableColumn(name, max_width=14) for name in _SHOWN]
         output.print_table(output.StyledTable(columns, shown))
-    _say_how_many(series, len(found), period)
+    _print_totals(series, len(found), period)
 
 
 def _print_csv(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
@@ -137,7 +137,7 @@ def _print_summary(point: TableMeasures) -> None:
                 Text("" if rows is None else f"{rows:,} rows"),
                 Text("" if columns is None else f"{columns:,} columns"),
                 Text(_size(point.size_in_bytes)),
-                said(f"partition {partition}" if partition else ""),
+                line_text(f"partition {partition}" if partition else ""),
             ]
         )
     )
@@ -172,12 +172,12 @@ def _print_columns(columns: Sequence[Mapping[str, Any]]) -> None:
     first = max(len("column"), min(first, 36))
     console.print(Text(f"{'column':<{first}}  {'nulls':<16}  distinct", "bold"))
     for row, column in zip(shown, columns, strict=True):
-        name = said(str(row[0]), "bold")
+        name = line_text(str(row[0]), "bold")
         name.truncate(first, overflow="ellipsis", pad=True)
         console.print(name + Text(f"  {row[1]:<16}  {row[2]}"), no_wrap=True, overflow="ellipsis")
         facts = [f"{label} {column[label]}" for label in _VALUES if column[label] is not None]
         samples = f"e.g. {_samples(column)}" if _samples(column) else ""
-        below = words([said(fact, "dim") for fact in facts] + [said(samples, "dim")])
+        below = words([line_text(fact, "dim") for fact in facts] + [line_text(samples, "dim")])
         if below:
             console.print(Text("  ") + below, no_wrap=True, overflow="ellipsis")
 
@@ -223,7 +223,7 @@ def _size(count: int | None) -> str:
     return "" if count is None else written(count, "bytes")
 
 
-def _say_how_many(series: Timeseries, shown: int, period: Period) -> None:
+def _print_totals(series: Timeseries, shown: int, period: Period) -> None:
     if not shown:
         note(f"no profiles{period.phrase}")
     else:
@@ -257,7 +257,7 @@ def print_usage(
         paths = [(FieldPath(path).simple, count) for path, count in found.columns]
         _print_top("Columns", paths, top)
         _print_top("Queries, by number of days on which they were frequent", found.queries, top)
-    _say_how_much(found, period)
+    _print_usage_totals(found, period)
 
 
 def _print_days(found: Usage) -> None:
@@ -282,7 +282,7 @@ def _print_top(title: str, counted: Sequence[tuple[str, int]], top: int) -> None
     more = f"  {len(shown):,} of {len(counted):,}" if len(shown) < len(counted) else ""
     console.print(Text(title, "bold") + Text(more, "dim"))
     columns = (output.TableColumn("name", max_width=50), output.TableColumn("count"))
-    rows = [(Text("  ") + said(name), count) for name, count in shown]
+    rows = [(Text("  ") + line_text(name), count) for name, count in shown]
     output.print_table(output.StyledTable(columns, rows), headings=False)
 
 
@@ -308,7 +308,7 @@ def _as_json(urn: str, found: Usage) -> dict[str, Any]:
     }
 
 
-def _say_how_much(found: Usage, period: Period) -> None:
+def _print_usage_totals(found: Usage, period: Period) -> None:
     if not found.days:
         note(f"no usage data{period.phrase}")
         return

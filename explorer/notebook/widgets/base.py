@@ -108,13 +108,13 @@ class _Job(_Cancellable):
     def __init__(
         self,
         lock: threading.Condition,
-        said: str,
+        status: str,
         key: str,
         read: _Read,
         then: Callable[[Any], None],
     ) -> None:
         super().__init__(lock)
-        self.said, self.key, self.read, self.then = said, key, read, then
+        self.status, self.key, self.read, self.then = status, key, read, then
 
 
 class LineageRequests:
@@ -137,7 +137,7 @@ class LineageRequests:
 
     def ask(
         self,
-        said: str,
+        status: str,
         read: _Read,
         then: Callable[[Any], None],
         *,
@@ -153,7 +153,7 @@ class LineageRequests:
             if self._ended:
                 return
             self._drop(key, everything=alone)
-            self._queue.append(_Job(self._lock, said, key, read, then))
+            self._queue.append(_Job(self._lock, status, key, read, then))
             if self._thread is None:
                 self._thread = threading.Thread(
                     target=self._run, name="catalog-lineage", daemon=True
@@ -194,8 +194,8 @@ class LineageRequests:
                     self._thread = None
                     self._lock.notify_all()
                     return
-                if job.said:
-                    self._busy(job.said)
+                if job.status:
+                    self._busy(job.status)
             self.guarded(partial(self._do, job))
 
     def _do(self, job: _Job) -> None:
@@ -230,7 +230,7 @@ class _Question(_Cancellable):
     def __init__(
         self,
         lock: threading.Condition,
-        said: str,
+        status: str,
         read: Callable[[NotebookCatalog], Any],
         then: Callable[[Any], None],
         failed: Callable[[Exception], bool] | None,
@@ -238,21 +238,21 @@ class _Question(_Cancellable):
         firm: bool,
     ) -> None:
         super().__init__(lock)
-        self.said, self.read, self.then, self.failed = said, read, then, failed
+        self.status, self.read, self.then, self.failed = status, read, then, failed
         self.firm = firm
 
 
-class _Asked(NotebookCatalog):
+class _CancellableCatalog(NotebookCatalog):
     """A catalog for the duration of one request, which is cancelled with it."""
 
-    def __init__(self, whole: NotebookCatalog, question: _Question) -> None:
-        self.__dict__.update(vars(whole))
+    def __init__(self, catalog: NotebookCatalog, question: _Question) -> None:
+        self.__dict__.update(vars(catalog))
         # Referenced here, because a garbage-collected catalog ends its thread.
-        self._whole, self._question = whole, question
+        self._shared_catalog, self._question = catalog, question
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[Any, ...]:
         # What was read with it outlives the question.
-        return self._whole.__reduce_ex__(protocol)
+        return self._shared_catalog.__reduce_ex__(protocol)
 
     def wait(self, work: Coroutine[Any, Any, _T]) -> _T:
         return super().wait(self._question.run(lambda: work))
@@ -284,7 +284,7 @@ class ExplorerRequests:
     def ask(
         self,
         kind: Kind,
-        said: str,
+        status: str,
         read: Callable[[NotebookCatalog], _T],
         then: Callable[[_T], None],
         *,
@@ -304,7 +304,7 @@ class ExplorerRequests:
                 self._drop(kind)
             firm = kind in ("draft", "save")
             self._waiting.setdefault(kind, deque()).append(
-                _Question(self._lock, said, read, then, failed, firm=firm)
+                _Question(self._lock, status, read, then, failed, firm=firm)
             )
             if kind not in self._threads:
                 thread = threading.Thread(
@@ -361,7 +361,7 @@ class ExplorerRequests:
 
     def _do(self, question: _Question) -> None:
         try:
-            answer = question.read(_Asked(self._catalog, question))
+            answer = question.read(_CancellableCatalog(self._catalog, question))
         except Exception as error:
             with self._lock:
                 if question.dropped or (question.failed is not None and question.failed(error)):
@@ -373,7 +373,7 @@ class ExplorerRequests:
 
     def _say(self) -> None:
         self._show(
-            "busy", ", ".join(dict.fromkeys(one.said for one in self._now.values() if one.said))
+            "busy", ", ".join(dict.fromkeys(one.status for one in self._now.values() if one.status))
         )
 
 
@@ -460,7 +460,7 @@ class EditorWidget(Widget):
 
     def listen(self) -> None:
         """Start handling requests and typed text of pages."""
-        self.on_msg(lambda _widget, content, _buffers: self._heard(content))
+        self.on_msg(lambda _widget, content, _buffers: self._handle_message(content))
         self.observe(lambda change: self._take_text(change["new"]), "typed")
 
     def wait(self, timeout_seconds: float | None = None) -> bool:
@@ -506,7 +506,7 @@ class EditorWidget(Widget):
 
         session.asking.guarded(take)
 
-    def _heard(self, content: Any) -> None:
+    def _handle_message(self, content: Any) -> None:
         match content:
             case {"view": str(page), "seq": int(seq)}:
                 self.send({"kind": "heard", "view": page, "seq": seq})

@@ -61,10 +61,10 @@ class WidgetDraft:
     @property
     def changed(self) -> bool:
         """Return whether the draft differs from the saved text."""
-        return self.text != self.begun_with
+        return self.text != self.original_text
 
     @property
-    def begun_with(self) -> str:
+    def original_text(self) -> str:
         """Return the text from which the draft started."""
         return self.base if self.base.strip() else self.ingested
 
@@ -82,7 +82,7 @@ class WidgetDraft:
         """Return the draft with the page's text; line endings of the stored text are kept."""
         if text == self.paged:
             return self
-        found = self.begun_with
+        found = self.original_text
         if text == _paged(found):
             return replace(self, text=found)
         if "\r\n" in found and "\n" not in found.replace("\r\n", ""):
@@ -105,9 +105,9 @@ class WidgetDraft:
         """Return a draft that continues from their text."""
         return replace(self, base=self.theirs, text=self.theirs, theirs="", stage="writing")
 
-    def told(self) -> dict[str, Any]:
+    def page_state(self) -> dict[str, Any]:
         """Return what the page draws, except the text and its preview."""
-        before = self.theirs if self.stage == "conflict" else self.begun_with
+        before = self.theirs if self.stage == "conflict" else self.original_text
         compares = self.stage in ("comparing", "conflict", "saving")
         hidden = hidden_count(self.text)
         return {
@@ -123,7 +123,7 @@ class WidgetDraft:
         }
 
 
-def begun(entity: "Entity", path: str | None) -> WidgetDraft:
+def start_draft(entity: "Entity", path: str | None) -> WidgetDraft:
     """Return a new draft of the current description. Raises `InvalidInput` if it cannot be
     edited."""
     place = place_of(entity.urn, path)
@@ -328,7 +328,7 @@ class DraftEditor:
 
     def _draw(self) -> None:
         draft = self.draft
-        self._show("editor", draft.told() if draft is not None else {})
+        self._show("editor", draft.page_state() if draft is not None else {})
 
     def _preview(self) -> None:
         draft = self.draft
@@ -379,7 +379,7 @@ class Writing(DraftEditor):
             self._show("problem", why_not)
             return
         place = (str(entity.urn), path)
-        self._open_at(place, begun(entity, path))
+        self._open_at(place, start_draft(entity, path))
 
     def compare(self) -> None:
         """Show what saving would change."""

@@ -71,7 +71,7 @@ _TRACKS = (
 )
 _LINEAGE = frozenset(("dataset", "chart", "dashboard", "dataJob", "dataFlow", "mlModel"))
 
-Told = dict[str, Any]
+PageState = dict[str, Any]
 
 
 def tabs_of(entity: "EntityPage") -> tuple[Tab, ...]:
@@ -86,7 +86,7 @@ def tabs_of(entity: "EntityPage") -> tuple[Tab, ...]:
     return tuple(tab for tab in TABS if wanted.get(tab, True))
 
 
-def head_of(entity: "EntityPage", why_not: str) -> Told:
+def head_of(entity: "EntityPage", why_not: str) -> PageState:
     """Return the head above the tabs; `why_not` says why nothing can be edited."""
     facts = [singular(entity.kind), entity.platform, entity.urn.origin]
     states = []
@@ -110,10 +110,10 @@ def head_of(entity: "EntityPage", why_not: str) -> Told:
 
 def read_tab(
     catalog: "NotebookCatalog", entity: "EntityPage", tab: Tab, detail: Mapping[str, Any]
-) -> Told:
+) -> PageState:
     """Return what a tab shows; `detail` is what the reader chose within it. Costs what the method
     of `EntityPage` does that the tab is named after; overview and columns cost nothing."""
-    reads: Mapping[Tab, Callable[[], Told]] = {
+    reads: Mapping[Tab, Callable[[], PageState]] = {
         "overview": lambda: overview(entity),
         "columns": lambda: columns(entity, detail),
         "lineage": lambda: _lineage(catalog, entity, detail),
@@ -124,7 +124,7 @@ def read_tab(
     return {"tab": tab, "urn": str(entity.urn), **reads[tab]()}
 
 
-def overview(entity: "EntityPage") -> Told:
+def overview(entity: "EntityPage") -> PageState:
     """Yield both descriptions, marked, and all facts, with names as links."""
     texts = []
     if entity.edited_description.strip():
@@ -133,13 +133,13 @@ def overview(entity: "EntityPage") -> Told:
         texts.append(("ingested", entity.ingested_description))
     ways = (("tags", entity.tags), ("terms", entity.terms), ("domains", entity.domains))
     owners = [
-        _way(urn, entity.names, role_of(owner))
+        _link(urn, entity.names, role_of(owner))
         for owner in entity.owners
         for urn in Urn.parse_all([owner.owner])
     ]
     facts = [{"name": "owners", "ways": owners, "none": "nobody"}]
     facts += [
-        {"name": name, "ways": [_way(urn, entity.names) for urn in urns]}
+        {"name": name, "ways": [_link(urn, entity.names) for urn in urns]}
         for name, urns in ways
         if urns
     ]
@@ -155,7 +155,7 @@ def overview(entity: "EntityPage") -> Told:
     }
 
 
-def columns(entity: "EntityPage", detail: Mapping[str, Any]) -> Told:
+def columns(entity: "EntityPage", detail: Mapping[str, Any]) -> PageState:
     """Return the columns that pass the filter of the page, at most as many as it asks for."""
     text = str(detail.get("text") or "")
     wanted = parse_column_filter(text)
@@ -179,7 +179,7 @@ def columns(entity: "EntityPage", detail: Mapping[str, Any]) -> Told:
     }
 
 
-def _column(row: ColumnRow) -> Told:
+def _column(row: ColumnRow) -> PageState:
     return {
         "path": row.path,
         "name": line(row.label, _SHORT),
@@ -193,7 +193,7 @@ def _column(row: ColumnRow) -> Told:
     }
 
 
-def _way(urn: Urn, names: Mapping[Urn, str], after: str = "") -> Told:
+def _link(urn: Urn, names: Mapping[Urn, str], after: str = "") -> PageState:
     return {
         "urn": str(urn),
         "text": line(names.get(urn) or urn.name, 120),
@@ -201,7 +201,9 @@ def _way(urn: Urn, names: Mapping[Urn, str], after: str = "") -> Told:
     }
 
 
-def _lineage(catalog: "NotebookCatalog", entity: "EntityPage", detail: Mapping[str, Any]) -> Told:
+def _lineage(
+    catalog: "NotebookCatalog", entity: "EntityPage", detail: Mapping[str, Any]
+) -> PageState:
     """Yield a picture of the lineage, and each neighbour as a link."""
     from explorer.graph.lineage import read_lineage
 
@@ -223,7 +225,7 @@ def _lineage(catalog: "NotebookCatalog", entity: "EntityPage", detail: Mapping[s
     cut = graph.graph.get("truncated")
     parts = [Say("it has no upstream or downstream entities")] if alone else []
     parts += [Say(f"cut: {cut}")] if cut else []
-    told: Told = {"parts": parts_of(parts), "sides": [] if alone else sides, "hops": hops}
+    told: PageState = {"parts": parts_of(parts), "sides": [] if alone else sides, "hops": hops}
     # The drawing is made from the graph, and is not sent with the rest.
     return told if alone else {**told, "drawn": True, "graph": graph}
 
@@ -241,7 +243,7 @@ def _sides(
     yield "downstream", [one for one in placed if one[1] > 0]
 
 
-def _neighbour(graph: "nx.DiGraph", urn: str, hop: int) -> Told:
+def _neighbour(graph: "nx.DiGraph", urn: str, hop: int) -> PageState:
     said = graph.nodes[urn]
     kind = singular(str(said.get("type") or ""))
     after = " · ".join(filter(None, (kind, str(said.get("platform") or ""), f"{abs(hop)} away")))
@@ -249,7 +251,9 @@ def _neighbour(graph: "nx.DiGraph", urn: str, hop: int) -> Told:
     return {"urn": urn, "text": line(name, 120), "after": line(after, 120)}
 
 
-def _history(catalog: "NotebookCatalog", entity: "EntityPage", detail: Mapping[str, Any]) -> Told:
+def _history(
+    catalog: "NotebookCatalog", entity: "EntityPage", detail: Mapping[str, Any]
+) -> PageState:
     """Yield the versions of an aspect, and the changes of each."""
     from explorer.notebook.history import read_history
 
@@ -320,7 +324,7 @@ class ExplorerSession:
                 return False
             begun = error.position >= len(error.text.rstrip())
             fault = line(f"{'…' if begun else '✗'} {error}", 300)
-            self._show("find", {**self._told(), "fault": fault})
+            self._show("find", {**self._search_state(), "fault": fault})
             return True
 
         self.asking.forget("measures")
@@ -343,17 +347,17 @@ class ExplorerSession:
                 self.ticked[urn] = (hit, page.summaries.get(hit.urn))
             elif not on:
                 self.ticked.pop(urn, None)
-            self._show("find", self._told())
+            self._show("find", self._search_state())
 
     def _found(self, answer: SearchAnswer) -> None:
         self.answer = answer
-        self._show("find", self._told())
+        self._show("find", self._search_state())
 
         def take_measures(more: SearchAnswer) -> None:
             self.measures.update(more.page.measures)
             if self.answer is answer:
                 self.answer = more
-                self._show("find", self._told())
+                self._show("find", self._search_state())
 
         # Results are shown before it is known how large and how much used they are.
         if any(urn.entity_type == "dataset" for urn in answer.page.urns):
@@ -365,8 +369,8 @@ class ExplorerSession:
                 failed=lambda error: isinstance(error, CatalogError),
             )
 
-    def _told(self) -> dict[str, Any]:
-        held = self.answer.told(self.ticked) if self.answer else {}
+    def _search_state(self) -> dict[str, Any]:
+        held = self.answer.page_state(self.ticked) if self.answer else {}
         search = self.search
         return {
             **held,
@@ -543,13 +547,13 @@ class ExplorerSession:
         """Store the text of a draft from a page."""
         self.writing.type(typed)
 
-    def hear_drawing(self, told: Any) -> None:
+    def handle_drawing_message(self, content: Any) -> None:
         """Handle a message on the lineage drawing."""
-        match told:
+        match content:
             case {"kind": "open", "urn": str(urn)}:
                 self.open(urn)
             case _ if self.drawing is not None:
-                self.drawing.hear(told)
+                self.drawing.handle_message(content)
 
     def end_drawing(self) -> None:
         """Cancel the requests of the drawing, and remove it."""
@@ -759,7 +763,7 @@ class Explorer(EditorWidget):
         session = self._session
         match content:
             case {"kind": "drawing", "told": told}:
-                session.hear_drawing(told)
+                session.handle_drawing_message(told)
             case {"kind": "search", "text": str(text), "filter": str(filter)}:
                 search = replace(session.search, words=text, filter=filter, start=0)
                 session.find(search, put=False, offering=text != session.search.words)

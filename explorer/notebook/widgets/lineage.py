@@ -133,9 +133,9 @@ class LineageWidget(Widget):
         self._scene = scene
         self._drawn = threading.Event()
         self._listeners: list[Callable[[str], None]] = []
-        self._work = LineageRequests(catalog, self._tell_busy, self._tell_problem)
-        self.on_msg(self._heard_from_page)
-        self.observe(self._went_to, "selected")
+        self._work = LineageRequests(catalog, self._show_busy, self._show_problem)
+        self.on_msg(self._handle_message)
+        self.observe(self._on_selected, "selected")
         told = {} if graph is None else graph.graph
         if graph is not None and told.get("root") == root and told.get("hops", 0) >= hops:
             scene.know([node for node, text in graph.nodes.data("description") if text is not None])
@@ -163,7 +163,7 @@ class LineageWidget(Widget):
     def unfold(self, urn: str | Urn, side: "Flow") -> None:
         """Draw the neighbours of an entity on one side, after reading them if needed."""
         node = str(urn)
-        known = self._scene.knows(node, side)
+        known = self._scene.has_neighbours(node, side)
 
         async def read(catalog: "AsyncCatalog") -> "nx.DiGraph | None":
             if known:
@@ -265,7 +265,7 @@ class LineageWidget(Widget):
             more["text/html"] = as_html(drawing.graph, self.said)
         return {**data, **more}, metadata
 
-    def _heard_from_page(self, _widget: Any, content: Any, _buffers: Any) -> None:
+    def _handle_message(self, _widget: Any, content: Any, _buffers: Any) -> None:
         """Handle a request of the page; ignore anything else."""
         match content:
             case {"view": str(view), "seq": int(seq)}:
@@ -300,7 +300,7 @@ class LineageWidget(Widget):
             case {"kind": "graphml"}:
                 self._work.guarded(self._send_graphml)
 
-    def _went_to(self, change: Any) -> None:
+    def _on_selected(self, change: Any) -> None:
         """Notify listeners of the selected entity, and count its neighbours."""
         urn = change["new"]
         if not urn:
@@ -309,7 +309,7 @@ class LineageWidget(Widget):
             self._work.guarded(partial(call, urn))
         _, extent = self._scene.reach
         sides = [side for side in SIDES if extent in ("BOTH", side)]
-        if self._scene.knows(urn, *sides) or not self._scene.holds(urn):
+        if self._scene.has_neighbours(urn, *sides) or not self._scene.has_node(urn):
             return
 
         def then(found: "nx.DiGraph") -> None:
@@ -411,11 +411,11 @@ class LineageWidget(Widget):
     def _redraw(self) -> None:
         self.said, self.picture = self._scene.drawn()
 
-    def _tell_busy(self, said: str) -> None:
-        self.busy = said
+    def _show_busy(self, message: str) -> None:
+        self.busy = message
 
-    def _tell_problem(self, said: str) -> None:
-        self.problem = said
+    def _show_problem(self, message: str) -> None:
+        self.problem = message
         self._drawn.set()
 
 
@@ -436,8 +436,8 @@ class EmbeddedLineage(LineageWidget):
         messages to the page."""
         self._changed, self._message = changed, message
         super().__init__(catalog, urn, graph=graph)
-        self.observe(lambda _: self._tell(), _SHOWN)
-        self._tell()
+        self.observe(lambda _: self._notify(), _SHOWN)
+        self._notify()
 
     def open(self) -> None:
         """Do nothing: the other widget is on the page."""
@@ -447,15 +447,15 @@ class EmbeddedLineage(LineageWidget):
         del buffers
         self._message(content)
 
-    def hear(self, told: Any) -> None:
+    def handle_message(self, content: Any) -> None:
         """Handle a message of the page for this part."""
-        match told:
+        match content:
             case {"kind": "selected", "urn": str(urn)}:
                 self.selected = urn
             case _:
-                self._heard_from_page(self, told, None)
+                self._handle_message(self, content, None)
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         self._changed({name: getattr(self, name) for name in _SHOWN})
 
 

@@ -64,7 +64,7 @@ class KnownLineage:
     def __init__(self, root: str) -> None:
         self.graph: nx.DiGraph = nx.DiGraph(root=root, direction="BOTH", truncated=None)
         self.detailed: set[str] = set()
-        self._known: set[tuple[str, Flow]] = set()
+        self._read_sides: set[tuple[str, Flow]] = set()
 
     @property
     def root(self) -> str:
@@ -86,13 +86,13 @@ class KnownLineage:
             for side in SIDES:
                 far = attributes.get("hops", hops) * (-1 if side == "UPSTREAM" else 1)
                 if extent in ("BOTH", side) and 0 <= far < hops and not cut:
-                    self._known.add((node, side))
+                    self._read_sides.add((node, side))
         self.graph.add_edges_from(read.edges(data=True))
         self._measure()
 
-    def knows(self, node: str, side: Flow) -> bool:
+    def has_neighbours(self, node: str, side: Flow) -> bool:
         """Return whether all neighbours of a node on one side were read."""
-        return (node, side) in self._known
+        return (node, side) in self._read_sides
 
     def without_details(self, nodes: Iterable[str]) -> list[str]:
         """Return the nodes of which only the URN is known."""
@@ -315,7 +315,7 @@ class DrawnGraph:
 
     graph: "nx.DiGraph"
     layout: Layout[str]
-    told: Mapping[str, Any]
+    page_state: Mapping[str, Any]
 
 
 def facts(attributes: Mapping[str, Any]) -> tuple[str, str]:
@@ -449,7 +449,7 @@ def _box(
         told[short] = {
             "hidden": hidden(held.graph, drawn, node, side),
             "open": away and any(one in drawn for one in near(held.graph, node, side)),
-            "known": held.knows(node, side),
+            "known": held.has_neighbours(node, side),
         }
     more = [f"{told[side]['hidden']:,} more {side}stream" for side in ("up", "down")]
     spoken = [whole, told["words"], told["far"], *(text for text in more if text[0] != "0")]
@@ -522,7 +522,7 @@ class LineageWidgetState:
 
     def __init__(self, root: str, hops: int, extent: "Extent") -> None:
         self._lock = threading.RLock()
-        self._held = KnownLineage(root)
+        self._lineage = KnownLineage(root)
         self._hops, self._extent, self._most = _far_enough(hops), extent, MAX_DRAWN
         self._nodes: dict[str, None] = {}
         self._without: frozenset[tuple[str, str]] = frozenset()
@@ -534,7 +534,7 @@ class LineageWidgetState:
     def root(self) -> str:
         """Return the URN of the root."""
         with self._lock:
-            return self._held.root
+            return self._lineage.root
 
     @property
     def drawing(self) -> DrawnGraph | None:
@@ -551,33 +551,33 @@ class LineageWidgetState:
     def tables(self) -> "nx.DiGraph":
         """The graph between the boxes, as it was drawn last."""
         with self._lock:
-            return self._drawing.graph if self._drawing else self._held.graph
+            return self._drawing.graph if self._drawing else self._lineage.graph
 
     def copied(self) -> "nx.DiGraph":
         """Return a copy of everything read so far."""
         with self._lock:
-            return self._held.graph.copy()
+            return self._lineage.graph.copy()
 
     def name(self, urn: str) -> str:
         """Return the name of an entity for messages."""
         with self._lock:
-            attributes = self._held.graph.nodes.get(urn) or identity(urn)
+            attributes = self._lineage.graph.nodes.get(urn) or identity(urn)
         return label(urn, attributes, _SHORT)
 
-    def knows(self, urn: str, *sides: Flow) -> bool:
+    def has_neighbours(self, urn: str, *sides: Flow) -> bool:
         """Return whether all neighbours of an entity on these sides were read."""
         with self._lock:
-            return all(self._held.knows(urn, side) for side in sides)
+            return all(self._lineage.has_neighbours(urn, side) for side in sides)
 
-    def holds(self, urn: str) -> bool:
+    def has_node(self, urn: str) -> bool:
         """Return whether an entity was read."""
         with self._lock:
-            return urn in self._held.graph
+            return urn in self._lineage.graph
 
     def span(self) -> int:
         """Return the number of hops between the ends of the graph read."""
         with self._lock:
-            hops = [abs(far) for _, far in self._held.graph.nodes.data("hops") if far]
+            hops = [abs(far) for _, far in self._lineage.graph.nodes.data("hops") if far]
         return min(2 * max(hops, default=1) + 1, MOST_HOPS)
 
     def set_reach(self, hops: int | None, extent: "Extent | None") -> None:
@@ -589,8 +589,8 @@ class LineageWidgetState:
     def leave(self, urn: str) -> None:
         """Remember the present root before another one is set."""
         with self._lock:
-            if urn != self._held.root:
-                self._back.append(self._held.root)
+            if urn != self._lineage.root:
+                self._back.append(self._lineage.root)
 
     def returning(self) -> str | None:
         """Return the previous root, and remove it from the list."""
@@ -600,25 +600,25 @@ class LineageWidgetState:
     def take(self, found: "nx.DiGraph", root: str, extent: "Extent", hops: int) -> None:
         """Replace the root by that of a graph that was read up to `hops`."""
         with self._lock:
-            self._held.absorb(found, extent, hops)
+            self._lineage.absorb(found, extent, hops)
             self._hold(root)
-            self._held.turn_to(root)
+            self._lineage.turn_to(root)
             self._columns, self._names = DrawnColumns(), ColumnChoices()
             self._most = MAX_DRAWN
-            self._nodes = first(self._held.graph, self._extent, self._hops, self._most)
+            self._nodes = first(self._lineage.graph, self._extent, self._hops, self._most)
             if self._drawing and root not in self._drawing.graph:
                 self._drawing = None
 
     def add(self, found: "nx.DiGraph", extent: "Extent") -> None:
         """Add the neighbours of one entity."""
         with self._lock:
-            self._held.absorb(found, extent, 1)
+            self._lineage.absorb(found, extent, 1)
 
     def unfold(self, node: str, side: Flow) -> str:
         """Draw the neighbours of an entity on one side. Return a sentence if there is no room for
         all."""
         with self._lock:
-            graph = self._held.graph
+            graph = self._lineage.graph
             more = unfolded(graph, self._nodes, node, side, self._most)
             left = hidden(graph, self._nodes, node, side)
             self._nodes.update(dict.fromkeys(more))
@@ -629,7 +629,7 @@ class LineageWidgetState:
     def fold(self, node: str, side: Flow) -> set[str]:
         """Hide the nodes that depend on an entity on one side, and return them."""
         with self._lock:
-            gone = folded(self._held.graph, self._nodes, node, side)
+            gone = folded(self._lineage.graph, self._nodes, node, side)
             self._nodes = {one: None for one in self._nodes if one not in gone}
             return gone
 
@@ -637,7 +637,7 @@ class LineageWidgetState:
         """Raise the limit, and draw more of what was read, nearest first."""
         with self._lock:
             self._most += MAX_DRAWN
-            graph = self._held.graph
+            graph = self._lineage.graph
             wider = first(graph, self._extent, self._hops, self._most)
             room = max(self._most - len(self._nodes), 0)
             new = [node for node in wider if node not in self._nodes]
@@ -665,7 +665,7 @@ class LineageWidgetState:
     def bare(self) -> "nx.DiGraph":
         """Return the drawn nodes of which only the URN is known, as a graph."""
         with self._lock:
-            return self._held.graph.subgraph(self._held.without_details(self._nodes)).copy()
+            return self._lineage.graph.subgraph(self._lineage.without_details(self._nodes)).copy()
 
     def describe(self, told: "nx.DiGraph") -> None:
         """Add names and states that were read."""
@@ -673,27 +673,27 @@ class LineageWidgetState:
             for node, attributes in told.nodes(data=True):
                 # How far it is may have changed meanwhile.
                 attributes.pop("hops", None)
-                self._held.graph.nodes[node].update(attributes)
-            self._held.detailed.update(told)
+                self._lineage.graph.nodes[node].update(attributes)
+            self._lineage.detailed.update(told)
 
     def know(self, nodes: "list[str]") -> None:
         """Record that names and states of these need not be read."""
         with self._lock:
-            self._held.detailed.update(nodes)
+            self._lineage.detailed.update(nodes)
 
     def drawn(self) -> tuple[str, dict[str, Any]]:
         """Lay out the view; return a sentence on it, and the state for the page."""
         with self._lock:
-            self._hold(self._held.root)
+            self._hold(self._lineage.root)
         shown = ShownLineage(self._nodes, self._without, self._columns)
         before = self._drawing
         # Only the drawing thread changes the graph, so it is read here without the lock.
-        drawing = draw(self._held, shown, before.layout if before else None)
+        drawing = draw(self._lineage, shown, before.layout if before else None)
         with self._lock:
             self._drawing = drawing
-            held = len(self._held.graph)
+            held = len(self._lineage.graph)
             told = {
-                **drawing.told,
+                **drawing.page_state,
                 "hops": self._hops,
                 "direction": self._extent,
                 "more": len(self._nodes) >= self._most and held > len(self._nodes),
@@ -708,17 +708,17 @@ class LineageWidgetState:
 
     def _sentence(self, drawn: int, held: int) -> str:
         far = hop_count(self._hops)
-        parts = [self.name(self._held.root)]
+        parts = [self.name(self._lineage.root)]
         parts += [f"{side.lower()} {far}" for side in SIDES if self._extent in ("BOTH", side)]
         parts.append(f"all {drawn:,} shown" if drawn == held else f"{drawn:,} of {held:,} shown")
-        cut = self._held.graph.graph["truncated"]
+        cut = self._lineage.graph.graph["truncated"]
         parts += [f"cut: {line(cut)}"] if cut else []
         return " · ".join(parts)
 
     def _hold(self, root: str) -> None:
         """Ensure that the root is in the graph, even if nothing was read of it."""
-        if root not in self._held.graph:
-            self._held.graph.add_node(root, **identity(root), hops=0)
+        if root not in self._lineage.graph:
+            self._lineage.graph.add_node(root, **identity(root), hops=0)
 
 
 def _far_enough(hops: int) -> int:

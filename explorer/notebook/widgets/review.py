@@ -71,7 +71,7 @@ class ReviewDrafts(DraftEditor):
 
         self._asking.ask("draft", "", read, then, in_turn=True)
 
-    def is_kept(self, item: "ReviewItem") -> bool:
+    def has_draft(self, item: "ReviewItem") -> bool:
         """Return whether there is a typed text for an undecided edit."""
         edit = item.edit
         return edit.what == "description" and edit.column in self.places(edit.urn)
@@ -182,8 +182,8 @@ class ReviewSession:
     def draw(self) -> None:
         """Show everything."""
         with self.lock:
-            self.show("review", self._told())
-            self.show("item", self._told_item())
+            self.show("review", self._page_state())
+            self.show("item", self._item_state())
 
     def look_at(self, number: int) -> None:
         """Show an edit; text typed for another is kept."""
@@ -225,7 +225,7 @@ class ReviewSession:
             item = self._to_decide(number)
             if item is None:
                 return
-            if state == "accepted" and self.drafts.is_kept(item):
+            if state == "accepted" and self.drafts.has_draft(item):
                 self.show("said", _OWN_TEXT)
                 self.edit(number)
                 return
@@ -371,11 +371,11 @@ class ReviewSession:
     def _ask_file(self, note: Callable[[object], Any], then: Callable[[Any], None]) -> None:
         """Read or write the file, off the kernel's thread, then do something and show all."""
 
-        def taken(found: Any) -> None:
+        def finish(found: Any) -> None:
             then(found)
             self.draw()
 
-        self.asking.ask("draft", "", note, taken, in_turn=True)
+        self.asking.ask("draft", "", note, finish, in_turn=True)
 
     def _applied(self, outcome: "StagedOutcome") -> None:
         self._progress = {}
@@ -412,7 +412,7 @@ class ReviewSession:
         known = any(one.number == number for one in items)
         self.number = number if known else items[0].number if items else 0
 
-    def _told(self) -> dict[str, Any]:
+    def _page_state(self) -> dict[str, Any]:
         changeset = self.changeset
         counts = changeset.counts()
         listed = self.items()
@@ -423,7 +423,7 @@ class ReviewSession:
         states = [[state, count] for state, count in counts.items()]
         return {
             "title": line(changeset.title, _CELL),
-            "shared": self._said_shared(),
+            "shared": self._describe_sync(),
             "columns": [column.title for column in table.columns],
             "counts": states,
             "total": len(changeset.items),
@@ -432,25 +432,25 @@ class ReviewSession:
             "listed": len(listed),
             "open": counts.get("open", 0),
             "accepted": counts.get("accepted", 0),
-            "typed": sum(map(self.drafts.is_kept, changeset.items)),
+            "typed": sum(map(self.drafts.has_draft, changeset.items)),
             "why_not": READ_ONLY if self.catalog.read_only else "",
             "writing": bool(self._progress),
             "rows": [
                 {
                     "number": item.number,
                     "state": item.state,
-                    "draft": self.drafts.is_kept(item),
+                    "draft": self.drafts.has_draft(item),
                     "cells": [line(str(cell or ""), _CELL) for cell in row],
                 }
                 for item, row in zip(shown, table.rows, strict=True)
             ],
         }
 
-    def _said_shared(self) -> str:
+    def _describe_sync(self) -> str:
         unsent = len(self.changeset.unsent(self._server)) if self._server else 0
         return f"{unsent:,} not sent yet" if unsent else "shared" if self._server else ""
 
-    def _told_item(self) -> dict[str, Any]:
+    def _item_state(self) -> dict[str, Any]:
         item = self.item()
         if item is None:
             return {}
@@ -465,7 +465,7 @@ class ReviewSession:
             "urn": line(edit.urn, _CELL),
             "people": line(views.item_people(item, self.changeset), _CELL),
             "lines": [*lines, f"@… {more:,} more lines"] if more > 0 else lines,
-            "draft": self.drafts.is_kept(item),
+            "draft": self.drafts.has_draft(item),
             "decidable": is_free,
             "editable": is_free and edit.what == "description",
             "decided": is_free and item.state != "open",

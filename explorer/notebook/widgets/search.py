@@ -203,7 +203,7 @@ class Search:
         chosen = {**self.chosen, name: after}
         return replace(self, chosen={key: held for key, held in chosen.items() if held}, start=0)
 
-    def whole_filter(self, catalog: "NotebookCatalog", beyond: str = "") -> Filter:
+    def combined_filter(self, catalog: "NotebookCatalog", beyond: str = "") -> Filter:
         """Return the whole filter; the taken values of the facet `beyond` are excluded instead.
         Raises `FilterSyntax` for a filter that cannot be read."""
         from explorer.query import read_filter
@@ -227,7 +227,7 @@ class SearchAnswer:
     limit: int | None = PAGING_LIMIT
     """How far the server lets a client page through a result."""
 
-    def told(self, ticked: Iterable[str]) -> dict[str, Any]:
+    def page_state(self, ticked: Iterable[str]) -> dict[str, Any]:
         """Return what the page draws; `ticked` are the URNs of ticked results."""
         page, search, marked = self.page, self.search, frozenset(ticked)
         groups = facet_groups(page.facets, self.names, search.chosen, self.adding)
@@ -290,7 +290,7 @@ def _hit(row: ResultRow, words: str, *, ticked: bool) -> dict[str, Any]:
 
 
 def _facet(group: FacetGroup) -> dict[str, Any]:
-    shown = [row for at, row in enumerate(group.rows) if at < _MOST_VALUES or row.is_taken]
+    shown = [row for at, row in enumerate(group.rows) if at < _MOST_VALUES or row.is_chosen]
     return {
         "field": group.field,
         "label": line(group.label, 60),
@@ -301,7 +301,7 @@ def _facet(group: FacetGroup) -> dict[str, Any]:
                 "value": row.value,
                 "label": _shown_label(row.label),
                 "count": row.count,
-                "on": row.is_taken,
+                "on": row.is_chosen,
                 "adds": row.adds,
             }
             for row in shown
@@ -319,7 +319,7 @@ def read_answer(catalog: "NotebookCatalog", search: Search) -> SearchAnswer:
     words = search.words.strip() or "*"
     page = catalog.search(
         words,
-        filter=search.whole_filter(catalog),
+        filter=search.combined_filter(catalog),
         sort=search.order or None,
         start=search.start,
         count=PAGE,
@@ -328,7 +328,9 @@ def read_answer(catalog: "NotebookCatalog", search: Search) -> SearchAnswer:
     adding = {
         facet.name: facet
         for name in search.chosen
-        for facet in catalog.facets(words, filter=search.whole_filter(catalog, name), names=[name])
+        for facet in catalog.facets(
+            words, filter=search.combined_filter(catalog, name), names=[name]
+        )
     }
     counted = (*page.facets, *adding.values())
     named = catalog.summaries(facet_urns(counted, _NAMED_VALUES))

@@ -55,7 +55,7 @@ class UsageControls(SavedWithHtml, ipywidgets.VBox):  # type: ignore[misc]
             raise InvalidInput("this usage was constructed by hand and has no catalog")
         self._usage, self._entity = usage, usage.entity
         self._lock = threading.Condition()
-        self._asked, self._there = 0, 0
+        self._requested, self._answered = 0, 0
         ranges = dict(_RANGES)
         if usage.window.days not in ranges.values():
             ranges = {f"{usage.window.days:,} days": usage.window.days, **ranges}
@@ -70,10 +70,10 @@ class UsageControls(SavedWithHtml, ipywidgets.VBox):  # type: ignore[misc]
             options=list(_MEASURES), value="over time", description="measure"
         )
         self.measure.layout.width = "auto"
-        self._said = ipywidgets.Label()
+        self._status = ipywidgets.Label()
         self._chart = ipywidgets.Output()
         self.still = uuid4().hex
-        controls = ipywidgets.HBox([self.range, self.measure, self._said])
+        controls = ipywidgets.HBox([self.range, self.measure, self._status])
         controls.layout.flex_flow = "row wrap"
         super().__init__([controls, self._chart, SavedHtml(still=self.still)])
         self.add_class("catalog-controls")
@@ -89,34 +89,34 @@ class UsageControls(SavedWithHtml, ipywidgets.VBox):  # type: ignore[misc]
     def wait(self, timeout_seconds: float | None = None) -> bool:
         """Wait until the chart shows the chosen range; return whether that happened in time."""
         with self._lock:
-            return self._lock.wait_for(lambda: self._there == self._asked, timeout_seconds)
+            return self._lock.wait_for(lambda: self._answered == self._requested, timeout_seconds)
 
     def _read(self) -> None:
         with self._lock:
-            self._asked += 1
-            mine, name = self._asked, self.range.value
-        self._said.value = "reading …"
+            self._requested += 1
+            number, name = self._requested, self.range.value
+        self._status.value = "reading …"
         threading.Thread(
-            target=self._read_range, args=(mine, self._ranges[name]), name="catalog-usage"
+            target=self._read_range, args=(number, self._ranges[name]), name="catalog-usage"
         ).start()
 
-    def _read_range(self, mine: int, days: int | None) -> None:
-        found, said = None, ""
+    def _read_range(self, number: int, days: int | None) -> None:
+        found, status = None, ""
         try:
             found = self._entity.usage(days)
         except CatalogError as error:
-            said = line(str(error), _LONGEST_SENTENCE)
+            status = line(str(error), _LONGEST_SENTENCE)
         # The outermost edge: no other code would show an unexpected exception.
         except Exception as error:
             _log.debug("the usage could not be read", exc_info=True)
-            said = line(f"{type(error).__name__}: {error}", _LONGEST_SENTENCE)
+            status = line(f"{type(error).__name__}: {error}", _LONGEST_SENTENCE)
         with self._lock:
             # Of several ranges chosen in a row the last one counts.
-            if mine == self._asked:
+            if number == self._requested:
                 self._usage = found or self._usage
                 self._draw()
-                self._said.value = said
-                self._there = mine
+                self._status.value = status
+                self._answered = number
                 self._lock.notify_all()
 
     def _shown(self) -> "ShownChart":

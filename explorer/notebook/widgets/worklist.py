@@ -71,7 +71,7 @@ class WorklistSession:
     def draw(self) -> None:
         """Show the remaining items, and the current one."""
         with self.lock:
-            self.show("worklist", self._told())
+            self.show("worklist", self._page_state())
 
     def look_at(self, key: "Key") -> None:
         """Show an item; text typed for another is kept."""
@@ -168,7 +168,7 @@ class WorklistSession:
         else:
             self.write()
 
-    def _told(self) -> dict[str, Any]:
+    def _page_state(self) -> dict[str, Any]:
         worklist = self.queue.worklist
         keys = [item.key for item in worklist.items]
         at = keys.index(self.key) if self.key in keys else 0

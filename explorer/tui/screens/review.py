@@ -35,7 +35,7 @@ from explorer.stewardship.staging import (
     ReviewItem,
     StagedChangeset,
     StagedEdit,
-    kept_changesets,
+    changeset_files,
     shared_copies,
 )
 from explorer.tui.actions import bindings
@@ -805,7 +805,7 @@ class ChangesetsScreen(OverlayScreen[StagedChangeset | Path]):
         if not self._listed:
             self.query_one(Rows).show(0, self._draw, empty="looking for changesets …")
         with self._session.reporting("looking for changesets"):
-            kept = await asyncio.to_thread(_read_changesets, kept_changesets)
+            kept = await asyncio.to_thread(_read_changesets, changeset_files)
             if await asyncio.to_thread(Path("dbt_project.yml").is_file):
                 # The one that is being worked in.
                 self._project = "."

@@ -646,7 +646,7 @@ class ProfileTab(SeriesTab[Profiles]):
 
     def draw(self, data: Profiles) -> None:
         """Show all columns or the open one, with a chart or a table over time."""
-        if not data.taken:
+        if not data.measurements:
             self.show_nothing_measured("Nothing")
             return
         column = self._column
@@ -676,7 +676,7 @@ class ProfileTab(SeriesTab[Profiles]):
         return next((one for one in columns if one.path == self._open), None)
 
     def _draw_all(self, data: Profiles, chart: ChartWidget) -> None:
-        at, newest = data.taken[-1]
+        at, newest = data.measurements[-1]
         size, columns = newest.size_in_bytes, newest.column_count
         facts = [
             Text(f"{format_count(newest.row_count)} rows", "bold"),
@@ -776,7 +776,7 @@ class ProfileTab(SeriesTab[Profiles]):
 
     def _show_rows_table(self, data: Profiles) -> None:
         lines = []
-        for at, one in reversed(data.taken):
+        for at, one in reversed(data.measurements):
             size = "—" if one.size_in_bytes is None else size_text(one.size_in_bytes)
             text = f"  {self.format_moment(at):<20}  {format_count(one.row_count):>16}"
             text += f"  {format_count(one.column_count):>7}  {size:>9}"

@@ -33,7 +33,7 @@ def state(graph: Any, shown: Any = None, hops: int = 1, **more: Any) -> Any:
     nodes = list(graph) if shown is None else shown
     drawing = draw(held, ShownLineage(nodes, columns=more.pop("columns", DrawnColumns())), None)
     picture = {
-        **drawing.told,
+        **drawing.page_state,
         "hops": hops,
         "direction": "BOTH",
         "more": False,

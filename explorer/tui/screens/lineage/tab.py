@@ -172,7 +172,7 @@ async def read_paths(
 
 def path_edges(paths: "Paths") -> frozenset[Edge]:
     """Return the edges of paths in the direction of the data flow."""
-    steps = ((way[at], way[at + 1]) for way in paths.ways for at in range(len(way) - 1))
+    steps = ((way[at], way[at + 1]) for way in paths.node_paths for at in range(len(way) - 1))
     turned = paths.direction == "upstream"
     return frozenset((down, up) if turned else (up, down) for up, down in steps)
 
@@ -811,11 +811,11 @@ class LineageTab(Vertical, View):
             paths = await read_paths(catalog, answer, source, node.id, columns=columns)
             if question is not self._question:
                 return
-            if not paths.ways:
+            if not paths.node_paths:
                 self._session.say(describe_paths(paths, between, node.name))
                 return
             self._path_edges = path_edges(paths)
-            met = Urn.parse_all({one for way in paths.ways for one in way})
+            met = Urn.parse_all({one for way in paths.node_paths for one in way})
             known = {} if columns else await catalog.summaries(met)
             self._names = {str(urn): entity.name for urn, entity in known.items()}
             await self._look(cursor=node.id)

@@ -590,7 +590,7 @@ class Facets(Rows):
             rows.append(_FacetItem(group))
             shown = len(group.rows) if group.field in self._expanded else SHORT
             for at, value in enumerate(group.rows):
-                if at < shown or value.is_taken:
+                if at < shown or value.is_chosen:
                     number += 1
                     rows.append(_FacetItem(group, value, number if number <= _NUMBERED else 0))
         self._rows = rows
@@ -610,7 +610,7 @@ class Facets(Rows):
 
 def draw_value(value: FacetRow, number: int, width: int) -> Text:
     """Return the line of a value; `number` is the key that takes it, 0 for none."""
-    name = line_text(value.label, "bold" if value.is_taken else "", missing="none")
-    text = Text.assemble((f" {number or ' '} ", "dim"), ("● " if value.is_taken else "  ", "bold"))
+    name = line_text(value.label, "bold" if value.is_chosen else "", missing="none")
+    text = Text.assemble((f" {number or ' '} ", "dim"), ("● " if value.is_chosen else "  ", "bold"))
     text.append_text(padded(name, width - len(value.count_label) - 8))
     return text.append(f" {value.count_label}", "dim")
