@@ -242,8 +242,8 @@ class CatalogReader:
         """Return every change of a column's description by ingestion and by people, newest first;
         empty if it never had one. `column` is its exact field path.
 
-        A request for each 20 versions of the schema and of what people wrote of it where the
-        server tells its versions at once, else one for each; and one for the names.
+        One request per 20 versions of the ingested and of the edited schema aspect if the server
+        returns several versions at once, else one per version; and one for the names.
 
         Example: `cat.column_history(urn, "order_id").df`
         """
@@ -335,7 +335,7 @@ class CatalogReader:
         terms and domains. Two requests, and those of `health` if it may have assertions or
         incidents.
 
-        An entity of which nothing is stored is given too, and says so.
+        An entity of which nothing is stored is returned too, and shows that it does not exist.
 
         Example: `cat.entity("urn:li:corpuser:jdoe")`
         """
@@ -595,9 +595,9 @@ class NotebookCatalog(client.Catalog):
     `retry`            how often what may be sent again is
     `transport`        what carries the requests in place of the network
 
-    An error is told in one line; `%tb` shows where it came from. What `search`, `entity`,
-    `dataset` and `browse` give shows itself as a table and is a DataFrame when asked; everything
-    else is the client's.
+    An error is shown in one line; `%tb` shows its traceback. The results of `search`, `entity`,
+    `dataset` and `browse` are shown as tables and can be converted to DataFrames; everything else
+    is the client's.
 
     Edits go into the journal that the terminal and the command write too: `cat.undo_save()` takes
     back what the last save did, `cat.redo()` does it again.
@@ -682,8 +682,8 @@ class NotebookCatalog(client.Catalog):
         with a search for `text`, a filter, and an open entity.
 
         Its `selected`, `results`, `entity` and `df` say in Python what the reader does. A cell that
-        is run again goes on with its drafts and, where nothing else is asked for, its search. Given
-        at once: it reads by itself, about six requests to begin with.
+        is run again continues with its drafts and, if the call names no other search or entity,
+        with its search. Returns at once: it reads in the background, about six requests at first.
 
         Example: `explorer = cat.explore("orders", filter="platform:snowflake")`
         """
@@ -702,8 +702,8 @@ class NotebookCatalog(client.Catalog):
         """Return names and URNs of at most `limit` search results, and remember them for
         completion: `cat["ord<TAB>"]`.
 
-        One request for 200 and two for their names; shows how far it is, and may be interrupted:
-        what was read by then is kept.
+        One request per 200 entities and two for their names; shows its progress, and can be
+        interrupted: what was read by then is kept.
 
         Example: `cat.names("revenue", limit=500)`
         """

@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
-"""Of those that Okabe and Ito found told apart with any kind of colour vision."""
+"""Six colours of the palette of Okabe and Ito, distinguishable with any colour vision."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,8 +91,8 @@ class UndoableEdit(Shown, records.Edit):
     def undo(self, *, force: bool = False) -> "EntityPage":
         """Undo the edit, and return the entity afterwards, whose `edit` is the undo.
 
-        Where somebody else changed the same since, nothing is written and `Conflict` says so,
-        unless with `force`. Four requests.
+        Raises `Conflict`, and writes nothing, if somebody else has changed the same value since,
+        unless `force` is set. Four requests.
         """
         if not self.changed:
             return self.catalog.entity(self.urn)
@@ -266,10 +266,10 @@ _BOTH: tuple[Direction, ...] = ("OUTGOING", "INCOMING")
 class EntityPage(ShownTable, read.Entity):
     """An entity as it was read, with its catalog.
 
-    It does not change: `describe`, `add_tags`, `reload` and the like give the entity as it is
-    afterwards, whose `edit` is what was just done and can `undo()` it. `names` holds what people
-    call the owners, tags, terms and domains it names, `health` the assertions about it that failed
-    and the incidents that were active when it was read.
+    It does not change: `describe`, `add_tags`, `reload` and the other methods that write return the
+    entity as it is afterwards; its `edit` is the edit just made, which `undo()` takes back. `names`
+    has the display names of its owners, tags, terms and domains, `health` the assertions about it
+    that failed and the incidents that were active when it was read.
     """
 
     catalog: "NotebookCatalog" = field(compare=False, kw_only=True)
@@ -499,8 +499,8 @@ class EntityPage(ShownTable, read.Entity):
     def set_domain(self, domain: str | Urn | None, *, force: bool = False) -> "EditedEntity":
         """Set its domain, by name or URN, replacing any other; None removes it.
 
-        Where somebody else changed its domain since it was read, nothing is written and `Conflict`
-        says so, unless with `force`. Requests as for `add_tags`.
+        Raises `Conflict`, and writes nothing, if somebody else has changed its domain since it was
+        read, unless `force` is set. Requests as for `add_tags`.
 
         Example: `orders = orders.set_domain("Finance")`
         """

@@ -264,8 +264,8 @@ class EntityLineage(ShownTable):
 
     `graph` is a networkx `DiGraph` whose edges go the way that data flows; its nodes are URNs as
     text, with `name`, `type`, `platform`, `hops` (upstream negative) and what was read of them.
-    It is the object's own: change a copy. `names` holds what people call owners and domains, by
-    URN.
+    It belongs to the object: change only a copy. `names` has the display names of owners and
+    domains, by URN.
     """
 
     name: str
@@ -300,9 +300,9 @@ class EntityLineage(ShownTable):
         """Return a row for each entity reached, nearest first. No request.
 
         urn, name, type, platform   string
-        hops                        int64     how far it is; upstream negative
+        hops                        int64     distance from the root; upstream negative
         owners, domain              string    names, joined by ", "
-        description                 string    what people wrote where they wrote any
+        description                 string    the edited one, if any
         removed, deprecated         boolean   missing where the server does not say
         """
         return tabulated([self._row(urn) for urn in self._reached], _FRAME)
@@ -448,10 +448,10 @@ class ColumnLineage(ShownTable):
         """Return a row for each column reached, nearest first. No request.
 
         urn                          string   of the schema field; of a chart or dashboard
-        table, column, path          string   column as people write it, path exact
+        table, column, path          string   column in its short form, path exact
         type, platform               string   of the table
         dataset                      string   its URN
-        hops                         int64    how far it is; upstream negative
+        hops                         int64    distance from the root; upstream negative
         certainty                    string   said, or guessed: a column of the same name is all
                                               there is for a part of the way
         """

@@ -91,9 +91,9 @@ def with_progress(
 ) -> _T:
     """Run work on the thread of `waiting`, and return its result.
 
-    `work` is given what it may tell how far it is; a bar shows that, or the seconds gone by, once
-    it takes longer than one. Raises what the work raised. An interrupt calls it off and waits
-    until it has hung up.
+    `work` gets a function that reports its progress; a bar shows it, or the elapsed seconds, after
+    the first second. Raises what the work raised. An interrupt cancels the work and waits for its
+    end.
     """
     # Raises where waiting would never end: on the client's own thread. The work is waited for on
     # another one.

@@ -1,8 +1,8 @@
 """Untrusted Markdown as inert HTML.
 
-Raw HTML in it stays text. Images become links, since fetching one tells its server who reads;
-links lead to pages and mail only, in a place of their own, and tell nobody where they were
-followed. What comes out passes an allow-list of elements and attributes.
+Raw HTML is shown as text. Images become links, because loading one reveals the reader to its
+server; only links to web pages and mail addresses are kept, which open in a new tab and send no
+referrer. The result passes an allow-list of elements and attributes.
 """
 
 from collections.abc import Iterable, Sequence

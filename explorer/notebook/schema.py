@@ -186,12 +186,12 @@ class SchemaComparison(ShownTable):
     def to_frame(self) -> "pd.DataFrame":
         """Return a row for each column of either dataset. No request.
 
-        column                              string    its path, as people write it
+        column                              string    its path in the short form
         difference                          string    only here, only there, different or same
         what                                string    what differs: type, nullable, key, description
         type, type_there                    string    as the platform says it
         nullable, nullable_there            boolean
-        description, description_there      string    what people wrote where they wrote any
+        description, description_there      string    the edited ones, if any
         """
         rows = [
             (
@@ -237,11 +237,11 @@ class ColumnsTable(ShownTable):
         """Return a row for each column found, datasets in search order. No request.
 
         urn, table, platform   string   of the dataset
-        column, path           string   as people write it, and exact
+        column, path           string   in the short form, and exact
         type, native_type      string
         nullable, key          bool
-        description            string   what people wrote where they wrote any, else ingested
-        edited                 bool     whether people wrote it
+        description            string   the edited one, if any, else ingested
+        edited                 bool     whether the description is edited
         tags, terms            string   names, joined by ", "
         """
         rows = [

@@ -92,7 +92,7 @@ def opened(page: BrowsePage, entity_type: str, catalog: "NotebookCatalog") -> Br
 
 
 EDITED = "✎"
-"""Stands before every text that people wrote over what ingestion says."""
+"""The mark before an edited text that replaces the ingested one."""
 
 _MOST_VALUES = 6
 _HEADERS = (*("name", "type", "platform", "rows", "queries", "changed", "description", "matched"),)
@@ -188,8 +188,8 @@ class SearchResults(ShownTable, SearchPage):
         """Return a row for each value of each facet, or of one facet, most frequent first. No
         request.
 
-        facet, label   string   the field to filter by, and what people call it
-        value, name    string   as a filter wants it, and as people say it
+        facet, label   string   the field to filter by, and its display name
+        value, name    string   as in a filter, and its display name
         count          int64    entities of the whole result that have it
 
         Raises `UnknownName` for a facet that is not there.
@@ -229,7 +229,7 @@ class SearchResults(ShownTable, SearchPage):
     def all(self, limit: int | None = None) -> "SearchResults":
         """Return all results, at most `limit`, from the first on.
 
-        One request for 200 hits and two for their lines; shows how far it is, and may be
+        One request per 200 hits and two for their rows; shows its progress, and can be
         interrupted.
         """
         from explorer.notebook.progress import each

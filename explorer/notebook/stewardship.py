@@ -133,7 +133,7 @@ class FeedTable(ShownTable, stewardship.ChangeFeed):
         actor, urn, name, column    string                who wrote it; what changed
         kind                        string                see `explorer.stewardship.FeedKind`
         needs_care                  bool                  whether a text may not fit any more
-        before, after, edited       string                texts or types; what people wrote there
+        before, after, edited       string                texts or types; the edited description
         likely_column               string                what a dropped column was renamed to
         added, removed              object                lists of labels
         """
@@ -200,7 +200,7 @@ class WorklistTable(ShownTable, stewardship.Worklist):
         """Return a row for each item listed, heaviest first. No request.
 
         urn, table, platform, type   string
-        column, path                 string   as people write it, and exact; missing for a table
+        column, path                 string   in the short form, and exact; missing for a table
         use, downstream, weight      int64    use over the `days`; what the order goes by
         use_of                       string   column, table or none: what the use was counted of
         at_least                     bool     whether counting what is downstream was ended early
@@ -270,7 +270,7 @@ class ChangesetTable(ShownTable, stewardship.Changeset):
     def to_frame(self) -> "pd.DataFrame":
         """Return a row for each line, in the file's order, all of them text. No request.
 
-        place, kind                 where it stands in the file, and what comes of it: see
+        place, kind                 position in the file, and the kind of change: see
                                     `explorer.stewardship.changeset.KINDS`
         urn, table, column          what it is about; `column` missing for the table itself
         base, theirs, mine          the text it started from, the catalog's, and the file's
@@ -522,9 +522,9 @@ class Documentation(ShownTable, tuple[stewardship.Row, ...]):
         """Return a row for each table, then for each of its columns, all of them text. No request.
 
         urn, table         of the table
-        column, path       of a column: as people write it, and exact; missing for the table itself
+        column, path       of a column: in the short form, and exact; missing for the table itself
         type               the column's, or the kind of table
-        ingested, edited   both descriptions; missing where there is none
+        ingested, edited   both descriptions; missing if empty
         tags               names, joined by ", "
         exported           a fingerprint of `edited`, by which `changeset` knows what was changed
         """
@@ -696,8 +696,8 @@ def frame_entries(
     """Return the rows of a data frame as entries to be compared; see
     `NotebookStewardship.changeset`. Each is named after its label in the index, with its place in
     the frame where labels are not unique. `rows` are those that the frame was made of, by which a
-    column is known by the name that people call it. Raises `InvalidInput` for what is no such
-    frame.
+    column is found by its short name. Raises `InvalidInput` if it is not a data frame with these
+    columns.
     """
     import pandas as pd
 

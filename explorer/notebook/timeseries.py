@@ -402,8 +402,8 @@ class ProfileChart(ShownChart):
     def nulls(self, *columns: str, zone: Zone = "UTC") -> PanelChart:
         """Return a chart of the share of nulls over time, of some columns or of the six with most.
 
-        Columns are named by their path, whole or as people write it. Raises `UnknownName` for one
-        that was not measured; so do the other charts of columns.
+        Columns are named by their path, exact or in the short form. Raises `UnknownName` for one
+        that was not measured, as the other charts of columns do.
         """
         panel = shares(self._measured, "nulls", columns)
         frame = partial(shares_frame, panel)
@@ -699,7 +699,7 @@ class DriftChart(ShownChart):
     """The changes between a profile and a later one: iterates over changes, largest first.
 
     `len()` is how many measures moved by the rule. Two profiles are needed; with fewer it is
-    empty and says so.
+    empty, which is shown.
     """
 
     name: str

@@ -173,8 +173,8 @@ class Opening:
 
 
 Contact = Literal["opening", "ready", "kept", "silent", "refused"]
-"""How the server was last heard: not asked yet; it answered; what was kept of it answered; it did
-not answer; it wants to know who asks."""
+"""The last contact with the server: no request yet; it answered; the offline copy answered; it did
+not answer; it requires a token."""
 
 _READ_ONLY = "Nothing was written: this server is open read-only."
 
@@ -454,7 +454,7 @@ def _keep_trace(doing: str) -> str:
 
 
 Changes = Mapping[Urn, tuple["ChangeEvent", ...]]
-"""What was heard together: the changes of each entity, in the order of the log."""
+"""Changes that are reported together: those of each entity, in the order of the log."""
 
 
 @runtime_checkable
@@ -466,9 +466,9 @@ class ChangeListener(Protocol):
         ...
 
 
-# An edit is often several aspects; they are told as one.
+# An edit often changes several aspects, which are reported together.
 _TOGETHER_SECONDS = 0.3
-# Before following anew when the changes to go on from are not kept any more.
+# The pause before following again after the log no longer had the next changes.
 _GONE_SECONDS = 1.0
 
 # Who writes without having signed in.

@@ -121,7 +121,7 @@ class LineageRequests:
     """A queue of requests. Its thread lives only while there are requests, so that an idle, closed
     or garbage-collected widget holds none.
 
-    `busy` is told what is being read, and "" when all is; `failed` a sentence on what went wrong.
+    `busy` is called with what is being read, "" when all is read; `failed` with an error message.
     """
 
     def __init__(
@@ -293,9 +293,9 @@ class ExplorerRequests:
     ) -> None:
         """Read, then process the result, both on the thread of the kind.
 
-        It takes the place of the questions of its kind, which are hung up and whose answers are
-        not looked at; one that is asked `in_turn` waits for them, and is never hung up for a later
-        one. `failed` may deal with an error; where it gives false, the error is told.
+        It replaces earlier requests of its kind: they are cancelled and their answers ignored. A
+        request `in_turn` waits for them instead, and is never cancelled by a later one. `failed`
+        may handle an error; if it returns false, the error is shown.
         """
         with self._lock:
             if self._ended:

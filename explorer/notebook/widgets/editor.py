@@ -38,8 +38,8 @@ class WidgetDraft:
     """A draft of the description of an entity or of its column at `path`.
 
     `base` is the edited text that it started from and `text` what is typed; both exactly as they
-    are stored. `theirs` is what somebody else saved meanwhile. `name` is what people call the
-    entity, `column` what they call the column, and `note` what the writer is told on opening it.
+    are stored. `theirs` is what somebody else saved meanwhile. `name` is the display
+    name of the entity, `column` that of the column, and `note` the message shown on opening it.
     """
 
     urn: str

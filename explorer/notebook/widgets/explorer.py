@@ -64,7 +64,7 @@ _VERSIONS = 20
 _NEIGHBOURS = 60
 _SHORT = 200
 _LONG = 600
-# Looked at first: what people wrote, then what they ask about.
+# Looked at first, in this order: the edited aspects, then the ingested ones.
 _TRACKS = (
     *("editableDatasetProperties", "editableSchemaMetadata", "schemaMetadata"),
     *("datasetProperties", "ownership", "globalTags", "glossaryTerms", "domains"),
@@ -603,8 +603,8 @@ class Explorer(EditorWidget):
     text being saved or kept; the catalog stays open. Where no kernel runs, the notebook keeps a
     table of what was found and the entity that was open.
 
-    What is typed is shared by all views and kept on disk, where the terminal keeps its drafts. The
-    state of widgets, where a notebook is told to save that, holds it while its editor is open.
+    Typed text is shared by all views and stored on disk with the terminal's drafts. If the notebook
+    saves the state of widgets, that state contains the text while its editor is open.
     """
 
     _esm = EXPLORER_MODULE

@@ -57,8 +57,8 @@ SIDES: tuple[Flow, Flow] = ("UPSTREAM", "DOWNSTREAM")
 class KnownLineage:
     """The graph of everything read, with the nodes and sides whose neighbours are known.
 
-    A node has in `hops` how far it is from the root, negative upstream; nothing where it is neither
-    made from the root nor what the root is made from.
+    The attribute `hops` of a node is its distance from the root, negative upstream; it is missing
+    for nodes that are neither upstream nor downstream of the root.
     """
 
     def __init__(self, root: str) -> None:
@@ -341,7 +341,7 @@ def draw(held: KnownLineage, shown: ShownLineage, previous: Layout[str] | None) 
     for node, attributes in named_apart(graph.nodes(data=True)).items():
         graph.nodes[node]["name"] = attributes.get("name")
     ports = shown.columns.ports(graph.nodes)
-    # In the order of reading, which the layout leans on.
+    # In the order of reading, on which the layout depends.
     order = [node for node in shown.nodes if node in graph]
     sizes = {node: _size(node, graph.nodes[node], ports.get(node, ())) for node in order}
     layout = lay_out_pairs(sizes, graph.edges, spacing=_ROOM, previous=previous)

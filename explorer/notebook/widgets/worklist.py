@@ -203,10 +203,10 @@ class WorklistWidget(EditorWidget):
 
         cat.stewardship.worklist(text="orders", top=200).widget()
 
-    `e` opens the editor, ctrl+s saves its text and opens the next; Skip goes on without. A text
-    that somebody else wrote meanwhile is shown beside, and not overwritten. `worklist` is what is
-    left. What is typed is shared by all views and kept on disk, where the terminal keeps its
-    drafts. Where no kernel runs, the notebook keeps the list as it was.
+    `e` opens the editor, ctrl+s saves its text and opens the next; Skip opens the next
+    without saving. A text that somebody else wrote meanwhile is shown too, and not overwritten.
+    `worklist` has the items that are left. Typed text is shared by all views and stored on disk
+    with the terminal's drafts. Without a kernel, the notebook shows the list as it was.
     """
 
     _esm = WORKLIST_MODULE

@@ -241,7 +241,7 @@ def _there_already(path: Path) -> InvalidInput:
 
 
 MOST_ROWS: Final = 10_000
-"""As many rows are read from the server and written; the sentence afterwards says so."""
+"""The most rows that are read from the server and written; the final message says so."""
 
 
 def table_here(screen: Screen[object]) -> Table | None:

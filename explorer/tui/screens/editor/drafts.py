@@ -386,7 +386,7 @@ class Saves:
         conflict: TextConflict | None = None
 
         def tell(sentence: str) -> bool:
-            # Whoever is told of the failure says it.
+            # `on_done` shows the failure.
             told.append(sentence)
             return True
 

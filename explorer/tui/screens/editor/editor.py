@@ -477,7 +477,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
 
     @on(AllDone.Next)
     def _go_to_next(self) -> None:
-        """On to the next table with undocumented columns, or back where there is none."""
+        """Go to the next table with undocumented columns; leave the editor if there is none."""
         if self._next is not None:
             self._subject, self._next, self._passed = self._next, None, set()
             self._measured = None
@@ -507,7 +507,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
 
     @work(exclusive=True, group="draft")
     async def _follow(self, pause_seconds: float) -> None:
-        """At a pause, and every few seconds where there is none: keep and show what is typed."""
+        """Store the draft and update the preview, after a pause or every few seconds."""
         await asyncio.sleep(pause_seconds)
         self._burst_seconds = 0.0
         buffer = self._buffer
@@ -663,8 +663,8 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
 
     @work(exclusive=True, group="measure", description="use and values of the columns")
     async def _measure(self, subject: Descriptions) -> None:
-        """Read how the columns are used, and values of them: shown beside the text, so that nothing
-        is told where it cannot be had."""
+        """Read the use and sample values of the columns, to show them above the text. Errors are
+        not shown."""
         schema = schema_of(subject.entity)
         if schema is None:
             return
@@ -702,8 +702,8 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         self.run_worker(catching_up, group="keys")
 
     def _refuses_unseen(self) -> bool:
-        """Whether the text is a draft that nobody has seen yet, which is then said. What was
-        pressed behind is dropped: it was meant for what comes after."""
+        """Return whether the text is a draft that was not shown yet; if so, show a message and drop
+        the queued keys, which were meant for what comes next."""
         if not self._buffer.is_unseen:
             return False
         self._buffer.is_unseen = False
@@ -910,7 +910,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         self.app.push_screen(ConflictScreen(self._target.title, conflict), answered)
 
     def _by(self, failure: Failure) -> str:
-        """Who saved what stands in the way of a save, and when, as far as is known."""
+        """Return who saved the conflicting text, and when, as far as known."""
         known = failure.author is not None and Urn.label(failure.author) != _NOBODY
         author = line_text(Urn.label(failure.author or "")).plain if known else "somebody else"
         if failure.at is None:
@@ -922,7 +922,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         self.query_one(KeyLine).say(message, error=error)
 
     def _show_status(self, draft: str = "") -> None:
-        """Say above the text what it is of, and how it and what was saved before stand."""
+        """Update the title, the facts and the failed saves above the text."""
         place = self._subject.place(self._target.path)
         if self._queue is not None:
             left = self._queue.progress
@@ -940,7 +940,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
             self._show_done()
 
     def _put(self, selector: str, text: Text) -> None:
-        """Show a text above the one that is edited, and lay nothing out anew where it is there."""
+        """Show a text above the edited one, without a new layout if it is shown already."""
         shown = self.query_one(selector, Static)
         if shown.content != text:
             shown.update(text)
