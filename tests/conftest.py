@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
+from hypothesis import settings
 
 from explorer import instance
 
@@ -40,6 +41,10 @@ _LONG = (
     "test_wheel.py",
 )
 _HERE = Path(__file__).parent
+
+# How long an example takes says more of the machine than of the code.
+settings.register_profile("unhurried", deadline=None)
+settings.load_profile("unhurried")
 
 
 def pytest_configure(config: pytest.Config) -> None:
