@@ -20,7 +20,7 @@ from explorer.errors import (
     Unusable,
 )
 
-__all__ = ["RequestRefusal", "error_body", "kind_of", "status_of"]
+__all__ = ["RequestRefusal", "error_body", "kind_of", "status_of", "with_article"]
 
 _EXCEPTION_CLASS = "com.linkedin.restli.server.RestLiServiceException"
 _KINDS = {
@@ -79,3 +79,8 @@ def error_body(status: int, message: str) -> bytes:
         "stackTrace": "",
     }
     return orjson.dumps(shape)
+
+
+def with_article(noun: str) -> str:
+    """Return a noun after `a` or `an`, for messages about types of entities."""
+    return f"{'an' if noun[:1].lower() in tuple('aeiou') else 'a'} {noun}"

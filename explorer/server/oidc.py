@@ -202,8 +202,9 @@ class Issuer:
         name = _claim(claims, self._settings.actor_claim)
         if not isinstance(name, str) or not 0 < len(name) <= _LONGEST_NAME:
             raise _refusal(
-                f"it has no claim {self._settings.actor_claim}, which must hold the user's name; "
-                "whoever runs the server can name another claim with --oidc-actor-claim"
+                f"its claim {self._settings.actor_claim} must be the user's name, a text of 1 to "
+                f"{_LONGEST_NAME} characters; whoever runs the server can name another claim with "
+                "--oidc-actor-claim"
             )
         try:
             return str(Urn.of("corpuser", name))

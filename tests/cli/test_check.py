@@ -71,7 +71,10 @@ def test_a_search_index_that_differs_can_be_made_anew(kept: Any, check: Any) -> 
     )
     opened.close()
     ran = check(kept)
-    assert (ran.code, ran.out) == (1, "search urn:li:tag:x it is held and does not exist\n")
+    assert (ran.code, ran.out) == (
+        1,
+        "search urn:li:tag:x it is in the search index, but it does not exist\n",
+    )
     assert "catalog reindex" in ran.err
 
 

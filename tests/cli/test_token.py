@@ -91,7 +91,7 @@ def test_the_list_says_the_role_and_the_last_use(
         (("create", "a", "--actor", "urn:li:tag:x"), 2, "no user"),
         (("create", "a", "--actor", "x", "--expires", "soon"), 2, "30d"),
         (("create", "a", "--actor", "x", "--expires", "2001-01-01"), 2, "over already"),
-        (("create", "a b", "--actor", "x"), 1, "no name"),
+        (("create", "a b", "--actor", "x"), 1, "invalid token name"),
         (("revoke", "nothing"), 1, "no token named"),
     ],
 )

@@ -52,7 +52,7 @@ def test_a_record_is_typed_and_nothing_where_the_entity_lacks_it(client: Any) ->
 def test_a_record_of_no_aspect_is_refused(client: Any) -> None:
     from explorer.metadata.aspects import Owner
 
-    with pytest.raises(InvalidInput, match="Owner is the record of no aspect"):
+    with pytest.raises(InvalidInput, match="Owner is not the record of an aspect"):
         client.record(ORDERS, Owner)
 
 

@@ -402,7 +402,7 @@ async def test_a_server_is_left_alone_for_as_long_as_it_asks(server: Any) -> Non
 
 
 async def test_a_server_that_restarts_between_reads_is_survived(server: Any) -> None:
-    patient = Retry(tries=50, total_seconds=20, first_pause_seconds=0.01)
+    patient = Retry(tries=500, total_seconds=120, first_pause_seconds=0.01)
     async with catalog_of(server, retry=patient) as catalog:
 
         async def read() -> None:

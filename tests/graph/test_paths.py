@@ -46,7 +46,7 @@ def test_every_step_says_which_relationship_it_follows(graphs: Any, named: Any) 
 
 def test_budgets_hold_for_ways_of_either_kind(graphs: Any, named: Any) -> None:
     ends = named.table("raw"), named.chart
-    assert "only" in graphs.paths(*ends, budget_nodes=1).truncated
+    assert "the walk stopped" in graphs.paths(*ends, budget_nodes=1).truncated
     names = ["DownstreamOf", "Consumes"]
     assert "1 entities" in graphs.paths(*ends, relationships=names, budget_nodes=1).truncated
     assert "0 seconds" in graphs.paths(*ends, relationships=names, budget_seconds=0).truncated

@@ -357,7 +357,7 @@ def test_tokens_from_before_their_use_was_kept_are_remembered_too(tmp_path: Path
     (tmp_path / "tokens.json.used").unlink()
     assert Keyring(file).is_closed
     file.unlink()
-    with pytest.raises(Unusable, match="is gone"):
+    with pytest.raises(Unusable, match="is missing"):
         Keyring(file)
 
 

@@ -114,8 +114,8 @@ def test_a_scroll_id_of_another_search_is_refused(caller: Caller, rivers: Any) -
     [
         ({"field": "nonsense"}, "no searchable field named"),
         ({"field": "name", "order": "UP"}, "ASCENDING or DESCENDING"),
-        ({"order": "ASCENDING"}, "a sort is"),
-        ("name", "a sort is"),
+        ({"order": "ASCENDING"}, "a sort must be"),
+        ("name", "a sort must be"),
     ],
 )
 def test_a_sort_that_is_none_is_refused(caller: Caller, sort: Any, told: str) -> None:

@@ -315,7 +315,7 @@ def test_a_definition_is_not_narrowed_without_a_later_version(properties: Proper
 
     assert "value type cannot be changed" in refusal("number")
     assert "from MULTIPLE to SINGLE" in refusal(cardinality="SINGLE")
-    assert "allowed value 'Lead' cannot be taken away" in refusal(allowedValues=allowed[:1])
+    assert "allowed value 'Lead' cannot be removed" in refusal(allowedValues=allowed[:1])
     assert "qualified name" in refusal(qualifiedName="io.other", version="20260101000000")
     assert "expected 14 digits" in refusal(version="2.0")
     # What allows more is taken, and anything with a later version.

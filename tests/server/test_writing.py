@@ -726,7 +726,7 @@ class TestTheKeyInsteadOfTheUrn:
         [
             ({"entityKeyAspect": {"value": "{}"}}, "platform, name, origin"),
             ({"entityKeyAspect": {"value": "{"}}, "'entityKeyAspect.value' is not JSON"),
-            ({"entityKeyAspect": "x"}, "'entityKeyAspect' is an object"),
+            ({"entityKeyAspect": "x"}, "'entityKeyAspect' must be an object"),
             ({"entityType": None}, "'entityType'"),
             ({"entityType": "nonsense"}, "nonsense"),
         ],

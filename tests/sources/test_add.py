@@ -261,7 +261,7 @@ def test_two_sources_cannot_claim_the_same_tables(
     assert "there is already a source shop" in command("add", str(copy)).err
     ran = command("add", str(copy), "--name", "copy")
     assert ran.code == 1
-    assert "comes from the source shop already" in ran.err
+    assert "already comes from the source shop" in ran.err
     ran = command("add", str(copy), "--name", "copy", "--instance", "copy")
     assert ran.code == 0, ran
     assert cat.exists(dataset("sqlite", "copy.shop.orders"))

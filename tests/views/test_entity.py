@@ -280,7 +280,7 @@ def test_a_long_text_is_cut_with_a_mark_and_read_to_its_end_on_demand() -> None:
     cut = page_of(entity)
     assert len(cut) < 2 * RENDERED
     assert "w shows all of it" in cut
-    whole = page_of(entity, whole=True)
+    whole = page_of(entity, in_full=True)
     assert "THE END" in whole
     assert max(map(len, whole.splitlines())) <= 100
 

@@ -17,6 +17,7 @@ from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 from explorer.server.catalog import CatalogEngine
 from explorer.server.dialect import Dialect
+from explorer.server.failures import with_article
 from explorer.server.graphql.schema import Resolver
 from explorer.server.graphql.session import Info, Node
 from explorer.server.store import Transaction
@@ -66,7 +67,7 @@ class EditTransaction:
         """
         urn = Urn.parse(text)
         if urn.entity_type not in types:
-            raise InvalidInput(f"{urn} is not a {what}")
+            raise InvalidInput(f"{urn} is not {with_article(what)}")
         if not self.exists(urn):
             raise NotFound(f"{what.capitalize()} {urn} does not exist.")
         return str(urn)

@@ -10,7 +10,7 @@ from graphql.type import GraphQLSchema
 from explorer.errors import InvalidInput, NotFound
 from explorer.metadata.urn import Urn
 from explorer.server.authentication import Role
-from explorer.server.failures import RequestRefusal
+from explorer.server.failures import RequestRefusal, with_article
 from explorer.server.graphql.edits import EditTransaction, Given, edit, edit_giving_entity, edit_of
 from explorer.server.graphql.object_types import (
     BUILT_IN_OWNERSHIP,
@@ -274,7 +274,7 @@ def _owner(tx: EditTransaction, given: Given, common: str | None) -> dict[str, A
     owner = tx.stored_reference(given["ownerUrn"], "owner", *_OWNERS.values())
     owner_type = given.get("ownerEntityType")
     if owner_type is not None and Urn.parse(owner).entity_type != _OWNERS[owner_type]:
-        raise InvalidInput(f"{owner} is not a {owner_type}")
+        raise InvalidInput(f"{owner} is not {with_article(owner_type)}")
     kind, named = given.get("type"), given.get("ownershipTypeUrn") or common
     if named is None:
         kind = kind or "NONE"
@@ -427,7 +427,7 @@ def update(entity_type: str, aspect: str) -> Callable[[EditTransaction, Urn, Giv
 
     def change(tx: EditTransaction, urn: Urn, given: Given) -> None:
         if urn.entity_type != entity_type:
-            raise InvalidInput(f"{urn} is not a {entity_type}")
+            raise InvalidInput(f"{urn} is not {with_article(entity_type)}")
         if editable := given.get("editableProperties"):
             tx.write(urn, aspect, {"description": editable["description"]})
         if owners := given.get("ownership"):

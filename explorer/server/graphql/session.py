@@ -22,7 +22,7 @@ from explorer.metadata.urn import Urn
 from explorer.server.authentication import Access
 from explorer.server.catalog import CatalogEngine
 from explorer.server.dialect import Dialect
-from explorer.server.failures import RequestRefusal
+from explorer.server.failures import RequestRefusal, with_article
 from explorer.server.graphql.object_types import DESCRIBED, PARENT_FIELDS, kind_of_owner
 from explorer.server.store import StoredAspect, Transaction
 from explorer.server.store.interface import version_of
@@ -326,7 +326,7 @@ class GraphQLContext:
         `InvalidInput` for a URN of another type."""
         urn = Urn.parse(text)
         if entity_type is not None and urn.entity_type != entity_type:
-            raise InvalidInput(f"{text} is not a {entity_type}")
+            raise InvalidInput(f"{text} is not {with_article(entity_type)}")
         self.catalog.intake.check_urn(urn)
         node = self.node(urn)
         return node if node.exists else None

@@ -12,7 +12,7 @@ from explorer.errors import InvalidInput
 from explorer.metadata.proposal import ChangeType, Proposal, read_auditor, read_system
 from explorer.metadata.registry import Registry, key_value
 from explorer.metadata.urn import Urn
-from explorer.server.failures import RequestRefusal
+from explorer.server.failures import RequestRefusal, with_article
 from explorer.server.restli import (
     EXAMPLE_URN,
     MAX_PAGE,
@@ -182,7 +182,7 @@ class OpenApiRoutes(Routes):
         entity, _, text = request.key.partition("/")
         urn = self._catalog.intake.read_urn(text)
         if urn.entity_type != entity:
-            raise InvalidInput(f"{urn} is not a {entity}")
+            raise InvalidInput(f"{urn} is not {with_article(entity)}")
         for aspect in request.query.many("aspects") or (None,):
             await self._catalog.delete(urn, aspect, (None, None), request.actor, request.dialect)
         return JsonResponse()
@@ -260,7 +260,7 @@ def _proposals(registry: Registry, one: Any, entity: str, change: ChangeType) ->
         raise InvalidInput(f"an element must be {_WRITE_FORM}, with a urn")
     urn = Urn.parse(text)
     if urn.entity_type != entity:
-        raise InvalidInput(f"{urn} is not a {entity}")
+        raise InvalidInput(f"{urn} is not {with_article(entity)}")
     found = []
     for name, given in one.items():
         if name == "urn" or given is None:
@@ -315,7 +315,9 @@ def _requested(given: Sequence[Any], entity: str) -> dict[str, frozenset[str]]:
         if not isinstance(urn, str):
             raise InvalidInput(f"the body must be {_READ_FORM}; its element {at} has no 'urn'")
         if Urn.parse(urn).entity_type != entity:
-            raise InvalidInput(f"element {at} of the body is {urn}, which is not a {entity}")
+            raise InvalidInput(
+                f"element {at} of the body is {urn}, which is not {with_article(entity)}"
+            )
         names = frozenset(one) - {"urn"}
         known = found.get(urn, names)
         found[urn] = known | names if known and names else frozenset()

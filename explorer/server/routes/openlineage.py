@@ -404,7 +404,7 @@ def _runs_in(given: Any) -> list[str]:
     events = given[:_MOST_NAMED] if isinstance(given, list) else [given]
     runs = [one.get("run") for one in events if isinstance(one, dict)]
     ids = [run.get("runId") for run in runs if isinstance(run, dict)]
-    return [one for one in dict.fromkeys(ids) if isinstance(one, str) and one]
+    return list(dict.fromkeys(one for one in ids if isinstance(one, str) and one))
 
 
 def _versions(view: Transaction, urn: str, aspect: str) -> Iterator[tuple[Any, bool]]:

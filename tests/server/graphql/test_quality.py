@@ -257,7 +257,7 @@ def test_an_entity_has_a_summary_of_its_incidents(caller: Caller, dataset: str) 
         ({"resourceUrn": "urn:li:tag:never-made"}, "does not exist"),
         ({"resourceUrn": None}, "at least one entity"),
         ({"type": "CUSTOM"}, "customType"),
-        ({"assigneeUrns": ["urn:li:tag:x"]}, "is no assignee"),
+        ({"assigneeUrns": ["urn:li:tag:x"]}, "is not an assignee"),
     ],
 )
 def test_an_incident_about_nothing_is_refused(
@@ -396,4 +396,4 @@ def test_an_operation_is_reported(caller: Caller, dataset: str, desk: Any) -> No
         "customProperties": [{"key": "run", "value": "a"}],
     }
     tag = caller.graphql(report, i={**asked, "urn": "urn:li:tag:x"})
-    assert "is no dataset" in desk.one_error(tag)["message"]
+    assert "is not a dataset" in desk.one_error(tag)["message"]

@@ -196,7 +196,7 @@ def test_a_row_that_was_lost_on_the_way_is_noticed(
 
     database = postgres.new_schema()
     monkeypatch.setattr(SqlTransaction, "add_rows", lose)
-    with pytest.raises(StorageFault, match="differs in points"):
+    with pytest.raises(StorageFault, match="differs from the source in points"):
         migrate(source, database, no_progress)
     monkeypatch.undo()
     migrate(source, database, no_progress)

@@ -253,12 +253,12 @@ class ConditionDialogs:
     def _field_choice(self, field: FilterField) -> ChooserEntry:
         facet = self._facets.get(field.name)
         said = [line(field.label or (facet.label if facet else ""), 80)]
-        name = self._shortest_name(field)
+        shown = self._shortest_name(field)
         names = dict.fromkeys((field.name, *self._guide.also(field.name)))
-        said.extend(line(name, 120) for name in names if name != name)
+        said.extend(line(name, 120) for name in names if name != shown)
         keys = f"{facet.size} value{'s' if facet.size != '1' else ''}" if facet else ""
         aside = " · ".join(part for part in said if part)
-        return ChooserEntry(line(name, 120), keys, aside=aside, do=lambda: self._ask_how(field))
+        return ChooserEntry(line(shown, 120), keys, aside=aside, do=lambda: self._ask_how(field))
 
     def _shortest_name(self, field: FilterField) -> str:
         """Return the name of a field to show: the shortest of its names."""

@@ -125,7 +125,7 @@ def test_a_step_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> None:
     def fail(connection: sqlite3.Connection) -> None:
         connection.execute("INSERT INTO nowhere VALUES (1)")
 
-    with pytest.raises(Unusable, match="cannot be brought from format 5 to 7"):
+    with pytest.raises(Unusable, match="cannot be upgraded from format 5 to 7"):
         open_file(path, target=7, migrations={5: add_table, 6: fail})
     assert read(path, "SELECT value FROM meta WHERE key = 'format'") == [("5",)]
     assert read(path, "SELECT 1 FROM sqlite_master WHERE name = 'later'") == []
