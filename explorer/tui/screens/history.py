@@ -99,7 +99,7 @@ class Track:
 
 
 @dataclass(frozen=True, slots=True)
-class VersionRow:
+class HistoryRow:
     """A row of the list: an aspect, one of its versions, or (`more`) those not read yet."""
 
     track: Track
@@ -146,8 +146,8 @@ class VersionsList:
         self._stamps = stamps
         self.tracks = tracks
         self.empty = "No aspects are stored for this entity, so it has no history."
-        self.places: list[VersionRow] = []
-        self.marked: VersionRow | None = None
+        self.places: list[HistoryRow] = []
+        self.marked: HistoryRow | None = None
         self._name = max((len(track.aspect) for track in tracks), default=0)
         self.lay_out()
 
@@ -158,11 +158,11 @@ class VersionsList:
         """List the rows again: a folded aspect shows no versions."""
         self.places = []
         for track in self.tracks:
-            self.places.append(VersionRow(track))
+            self.places.append(HistoryRow(track))
             if not track.folded:
-                self.places += [VersionRow(track, step) for step in track.history.steps]
+                self.places += [HistoryRow(track, step) for step in track.history.steps]
                 if track.history.oldest is not None:
-                    self.places.append(VersionRow(track, more=True))
+                    self.places.append(HistoryRow(track, more=True))
 
     def title(self) -> Text:
         """Return how many aspects and versions there are."""
@@ -173,7 +173,7 @@ class VersionsList:
             return text.append(f" · {counted(number, 'version')}", "dim")
         return text.append(" · versions on request" if number == 0 else "", "dim")
 
-    def is_marked(self, place: VersionRow) -> bool:
+    def is_marked(self, place: HistoryRow) -> bool:
         """Return whether this version is the one marked."""
         mark = self.marked
         return mark is not None and place.step is not None and place.step is mark.step
@@ -233,9 +233,9 @@ class VersionsList:
 
     def row_of(self, track: Track) -> int:
         """Return the row of an aspect."""
-        return self.index_of(VersionRow(track))
+        return self.index_of(HistoryRow(track))
 
-    def index_of(self, place: VersionRow) -> int:
+    def index_of(self, place: HistoryRow) -> int:
         """Return where a row is now, 0 where it is no longer."""
         found = (
             at
@@ -560,7 +560,7 @@ class HistoryTab(Vertical, View):
         return self._versions if self._blame is None else self._blame
 
     @property
-    def _place(self) -> VersionRow | None:
+    def _place(self) -> HistoryRow | None:
         at, places = self._rows.cursor, self._versions.places
         return places[at] if self._shown is self._versions and at < len(places) else None
 
@@ -641,7 +641,7 @@ class HistoryTab(Vertical, View):
         self._versions.lay_out()
         self._lay_out(self._versions.row_of(track))
 
-    def _mark(self, place: VersionRow) -> None:
+    def _mark(self, place: HistoryRow) -> None:
         versions = self._versions
         if place.step is None:
             self._session.say("Only a version can be marked; expand the aspect first.")
@@ -753,7 +753,7 @@ class HistoryTab(Vertical, View):
         self.query_one("#head", Static).update(head)
         self.query_one(DifferenceRows).show_lines(lines, empty=empty)
 
-    def _show_version(self, head: Text, place: VersionRow) -> None:
+    def _show_version(self, head: Text, place: HistoryRow) -> None:
         track = place.track
         step = place.step or track.newest
         marked = self._versions.marked
