@@ -105,7 +105,7 @@ _PART_OF = "IsPartOf"
 # Entity types that nest, and types by which entities are grouped.
 _NESTED = frozenset({"container", "dataProduct", "domain", "glossaryNode", "glossaryTerm"})
 _DEEPEST = 100
-_UNLISTED = ("dataPlatform", "ownershipType")
+_UNLISTED = ("dataPlatform", "ownershipType", "schemaField")
 _SYSTEM = "system"
 
 
@@ -176,9 +176,9 @@ def _is_nested(urn: str) -> bool:
 def leave_out_unlisted(query: SearchQuery, vocabulary: Vocabulary) -> SearchQuery:
     """Exclude from a search of all entity types what should not be listed.
 
-    These are the types that only describe what other entities refer to (data platforms and
-    ownership types), types that the registry does not list, and the system's own users. Nothing is
-    excluded if the filter has a criterion on the entity type or the URN.
+    These are the types that only describe what other entities refer to or have (data platforms,
+    ownership types, columns), types that the registry does not list, and the system's own users.
+    Nothing is excluded if the filter has a criterion on the entity type or the URN.
     """
     asked = query.filter
     if query.entity_types or names_field(asked, ENTITY_TYPE) or names_field(asked, URN):

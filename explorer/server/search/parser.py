@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from explorer.errors import InvalidInput
-from explorer.query.fields import STATE, STATES
+from explorer.query.fields import STATE, STATES, guide_to
 from explorer.query.filters import Criterion, Filter
 from explorer.query.filters import all_of as all_criteria
 from explorer.server.search.analysis import (
@@ -20,7 +20,7 @@ from explorer.server.search.analysis import (
     singulars,
     split,
 )
-from explorer.server.search.fields import Trait, Vocabulary
+from explorer.server.search.fields import ENTITY_TYPE, Trait, Vocabulary
 from explorer.server.search.query import (
     EVERYTHING,
     NOTHING,
@@ -479,6 +479,10 @@ class _QueryParser:
         self._words_left -= 1
         if name == STATE:
             return self._state(given)
+        guide = guide_to(self._vocabulary.registry)
+        if guide.means_type(name, (given.text,)) and not (given.star_before or given.star_after):
+            given = replace(given, text=guide.type_named(given.text) or given.text)
+            return self._compared(ENTITY_TYPE, given)
         fields = _fields_for(name, self._vocabulary, self._known)
         if not given.text:
             return any_of(tuple(present(self._vocabulary.trait(field)) for field in fields))

@@ -306,9 +306,11 @@ class TestWhatIsRelated:
 
 
 class TestWithoutTypes:
-    """What only describes others, platforms and ownership types, is not among what is searched."""
+    """What only describes others, such as platforms, ownership types and columns, is not among
+    what is searched."""
 
     PLATFORM = "urn:li:dataPlatform:gqlunlisted"
+    COLUMN = f"urn:li:schemaField:({nested_dataset('top')},gqlunlisted)"
     KIND = "urn:li:ownershipType:gqlunlisted"
 
     @pytest.fixture(autouse=True)
@@ -322,6 +324,8 @@ class TestWithoutTypes:
         stamp = {"time": 0, "actor": "urn:li:corpuser:a"}
         info = {"name": "gqlunlisted", "created": stamp, "lastModified": stamp}
         caller.ingest(self.KIND, "ownershipTypeInfo", info)
+        text = {"documentations": [{"documentation": "gqlunlisted"}]}
+        caller.ingest(self.COLUMN, "documentation", text)
 
     @pytest.mark.parametrize("text", ["*", "", "gqlunlisted"])
     def test_it_is_left_out(self, caller: Caller, text: str) -> None:
@@ -329,7 +333,7 @@ class TestWithoutTypes:
         flags = {"maxAggValues": 100}
         found = search(caller, fields, query=text, count=1000, searchFlags=flags)
         kinds = {one["entity"]["type"] for one in found["searchResults"]}
-        assert not kinds & {"DATA_PLATFORM", "OWNERSHIP_TYPE"}
+        assert not kinds & {"DATA_PLATFORM", "OWNERSHIP_TYPE", "SCHEMA_FIELD"}
         counted = {
             value["value"]
             for facet in found["facets"]
@@ -338,10 +342,10 @@ class TestWithoutTypes:
         }
         # A facet lists the values of most results; a page need not hold something of every type.
         assert bool(kinds) == bool(counted)
-        assert not counted & {"DATA_PLATFORM", "OWNERSHIP_TYPE"}
+        assert not counted & {"DATA_PLATFORM", "OWNERSHIP_TYPE", "SCHEMA_FIELD"}
         body = {"input": text, "start": 0, "count": 1000}
         value = caller.post("/entities?action=searchAcrossEntities", body).json()["value"]
-        assert {self.PLATFORM, self.KIND}.isdisjoint(value["entities"])
+        assert {self.PLATFORM, self.KIND, self.COLUMN}.isdisjoint(value["entities"])
 
     @pytest.mark.parametrize(
         "asked",

@@ -232,6 +232,30 @@ def test_people_are_found_by_their_names_and_tables_by_their_state(
     assert set(names(people, text, types=("dataset",))) == found
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("type:chart", {"bars", "pie"}),
+        ("type:corp_group", {"g1"}),
+        ("type:(chart OR domain) sales", {"1", "bars"}),
+        ("-type:chart -type:domain", {"g1"}),
+        ("type:PIE", {"pie"}),
+    ],
+)
+def test_a_type_in_the_text_is_the_entity_type_unless_it_is_a_value_of_the_field(
+    filled: Fill, entity: Make, names: Names, text: str, found: set[str]
+) -> None:
+    stamp = {"created": {"time": 0, "actor": "urn:li:corpuser:a"}}
+    info = {"description": "", "lastModified": {**stamp, "lastModified": stamp["created"]}}
+    index = filled(
+        entity("urn:li:chart:(looker,bars)", chartInfo={**info, "title": "Sales", "type": "BAR"}),
+        entity("urn:li:chart:(looker,pie)", chartInfo={**info, "title": "Costs", "type": "PIE"}),
+        entity("urn:li:domain:1", domainProperties={"name": "Sales"}),
+        entity("urn:li:corpGroup:g1", corpGroupInfo={"displayName": "Group"}),
+    )
+    assert set(names(index, text)) == found
+
+
 def test_who_is_renamed_is_found_by_the_new_name_alone(
     people: SearchEngine, entity: Make, names: Names
 ) -> None:
