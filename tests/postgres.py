@@ -28,6 +28,15 @@ class Cluster:
         self.folder = folder
         self.port = port
         self.host = f"127.0.0.1:{port}"
+        self.options = {
+            "listen_addresses": "127.0.0.1",
+            "unix_socket_directories": str(folder),
+            "fsync": "off",
+            "shared_buffers": "32MB",
+            "max_connections": "60",
+            "autovacuum": "off",
+            "jit": "off",
+        }
 
     def address(
         self,
@@ -59,16 +68,7 @@ class Cluster:
 
     def start(self) -> None:
         """Start the server and wait until it takes connections."""
-        options = {
-            "listen_addresses": "127.0.0.1",
-            "unix_socket_directories": self.folder,
-            "fsync": "off",
-            "shared_buffers": "32MB",
-            "max_connections": 60,
-            "autovacuum": "off",
-            "jit": "off",
-        }
-        given = " ".join(f"-c {name}={value}" for name, value in options.items())
+        given = " ".join(f"-c {name}={value}" for name, value in self.options.items())
         self._control("-l", self.folder / "log", "-o", f"-p {self.port} {given}", "start")
 
     def stop(self) -> None:
@@ -113,9 +113,10 @@ def _run(program: str, *words: object, folder: Path) -> None:
 
 
 @contextmanager
-def running_cluster() -> Iterator[Cluster]:
-    """A new cluster that is gone afterwards."""
+def running_cluster(**options: str) -> Iterator[Cluster]:
+    """A new cluster that is gone afterwards, with these options instead of those for tests."""
     with _new_cluster() as cluster:
+        cluster.options |= options
         _run(
             *("initdb", "-D", cluster.folder / "data", "-N", "-E", "UTF8", "--no-locale"),
             *("-U", "root", "--auth-local=trust", "--auth-host=scram-sha-256"),

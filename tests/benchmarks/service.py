@@ -11,6 +11,7 @@ import argparse
 import asyncio
 import http.client
 import json
+import os
 import random
 import signal
 import socket
@@ -19,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -108,18 +109,22 @@ def batches(count: int) -> Iterator[list[Proposal]]:
 
 
 class Client:
-    """One connection that is kept."""
+    """One connection that is kept. `headers` are sent with each request, `answered` are those of
+    the last answer."""
 
     def __init__(self, address: str) -> None:
         where = urlsplit(address)
+        self.headers = {"Content-Type": "application/json"}
+        self.answered: Mapping[str, str] = {}
         self._http = http.client.HTTPConnection(where.hostname or "", where.port)
         self._http.connect()
         self._http.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def ask(self, method: str, path: str, body: Any = None) -> bytes:
-        data = None if body is None else json.dumps(body)
-        self._http.request(method, path, data, {"Content-Type": "application/json"})
+        data = body if body is None or isinstance(body, bytes) else json.dumps(body)
+        self._http.request(method, path, data, self.headers)
         answer = self._http.getresponse()
+        self.answered = dict(answer.headers)
         said = answer.read()
         if answer.status != 200:
             raise SystemExit(f"{method} {path}: {answer.status} {said[:300]!r}")
@@ -178,12 +183,17 @@ def bare_rows(directory: Path, count: int) -> float:
     return count / took
 
 
-def serve(directory: Path) -> tuple[subprocess.Popen[bytes], str, float]:
+def serve(
+    directory: Path, *options: str, environment: Mapping[str, str] | None = None
+) -> tuple[subprocess.Popen[bytes], str, float]:
     """A served catalog, its address, and the seconds until it answered."""
-    command = [sys.executable, "-m", "explorer.cli", "serve", "--port", "0", "--data-dir"]
+    command = [sys.executable, "-m", "explorer.cli", "serve", "--port", "0", *options]
     begin = time.perf_counter()
     process = subprocess.Popen(
-        [*command, str(directory)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        [*command, "--data-dir", str(directory)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, **(environment or {})},
     )
     assert process.stdout is not None
     address = process.stdout.readline().decode().strip()
