@@ -45,8 +45,17 @@ _ARTIFACTS: Final = ("manifest", "catalog", "run_results", "sources")
 _MANIFEST: Final = re.compile(r"(.+_)?manifest\.json")
 # Adapters whose names differ from that of the platform in DataHub.
 _WAREHOUSES: Final = {"sqlserver": "mssql"}
-_PASSED: Final = frozenset({"pass", "success"})
-_FAILED: Final = frozenset({"fail", "error", "runtime error", "warn"})
+# The types of results by dbt's statuses, as DataHub's connector has them: a warning passes, and an
+# error means that the test could not be run, but for the freshness of a source that it is too old.
+_RESULTS: Final = {
+    "pass": "SUCCESS",
+    "success": "SUCCESS",
+    "warn": "SUCCESS",
+    "fail": "FAILURE",
+    "error": "ERROR",
+    "runtime error": "ERROR",
+}
+_FRESHNESS_RESULTS: Final = {**_RESULTS, "error": "FAILURE"}
 # The operators and aggregations of assertions for dbt's built-in tests.
 _TESTS: Final[dict[str, tuple[str, str]]] = {
     "not_null": ("NOT_NULL", "IDENTITY"),
@@ -608,6 +617,7 @@ class _Reader:
         description: str | None,
         result: "_Result | None",
         properties: Iterable[tuple[str, str]] = (),
+        results: Mapping[str, str] = _RESULTS,
     ) -> None:
         instance = {"instance": self.options.instance} if self.options.instance else {}
         key = {"platform": "dbt", "name": name, **instance, **part}
@@ -634,7 +644,7 @@ class _Reader:
                 "assertionUrn": str(urn),
                 "status": "COMPLETE",
                 "result": {
-                    "type": "SUCCESS" if result.status in _PASSED else "FAILURE",
+                    "type": results[result.status],
                     "nativeResults": dict(result.told),
                 },
             }
@@ -647,7 +657,9 @@ class _Reader:
                 custom = {"type": "dbt Freshness", "entity": str(entity)}
                 said, properties = _freshness(_mapping(node.value, "freshness"))
                 name = f"{key}_freshness"
-                self._add_assertion(name, {}, entity, custom, said, result, properties)
+                self._add_assertion(
+                    name, {}, entity, custom, said, result, properties, _FRESHNESS_RESULTS
+                )
                 self.inventory.count("freshness test")
 
     def _add_exposure(
@@ -937,7 +949,7 @@ def _results(artifact: Mapping[str, Any]) -> dict[str, _Result]:
     found: dict[str, _Result] = {}
     for one in artifact.get("results") or ():
         status = str(one.get("status") or "")
-        if status not in _PASSED | _FAILED:
+        if status not in _RESULTS:
             continue
         ended = [step.get("completed_at") for step in one.get("timing") or ()]
         at = one.get("snapshotted_at") or next(filter(None, reversed(ended)), None)

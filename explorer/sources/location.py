@@ -62,7 +62,7 @@ def find_local_sources(folder: Path) -> Iterator[LocalSource]:
             yield LocalSource(str(path), "a recipe of DataHub")
         elif path.suffix.lower() in _LAKE:
             has_data = has_data or path.parent == folder
-        elif (kind := _database_kind(path)) is not None:
+        elif (kind := _database_kind(path)) is not None and not _is_own_store(path):
             yield LocalSource(str(path), kind)
     if has_data:
         yield LocalSource(str(folder), "Parquet, CSV or JSON lines in this folder")
@@ -116,6 +116,11 @@ def _database_kind(path: Path) -> str | None:
     if start.startswith(_SQLITE):
         return "an SQLite database"
     return "a DuckDB database" if start[8:12] == _DUCKDB else None
+
+
+def _is_own_store(path: Path) -> bool:
+    """Return whether a database file is that of a local catalog."""
+    return path.name == "catalog.db" and (path.parent / "search" / "index.json").is_file()
 
 
 def _local_servers() -> Iterator[LocalSource]:

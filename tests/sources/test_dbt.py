@@ -295,6 +295,32 @@ def test_the_warehouse_tells_the_types_the_comments_and_the_sizes(project: Proje
     }
 
 
+@pytest.mark.parametrize(
+    ("status", "tested", "fresh"),
+    [
+        ("pass", "SUCCESS", "SUCCESS"),
+        ("warn", "SUCCESS", "SUCCESS"),
+        ("fail", "FAILURE", "FAILURE"),
+        ("error", "ERROR", "FAILURE"),
+        ("runtime error", "ERROR", "ERROR"),
+    ],
+)
+def test_a_status_means_what_it_does_to_the_connector_of_datahub(
+    project: Project, status: str, tested: str, fresh: str
+) -> None:
+    ran = results(totals_are_positive=status)
+    loaded = {
+        "metadata": {"invocation_id": "run-2", "generated_at": "2024-05-02T12:00:00Z"},
+        "results": [{"unique_id": "source.shop.raw_orders", "status": status}],
+    }
+    found = read(project(small(), run_results=ran, sources=loaded)).proposals
+    events = [one.value for one in found if one.aspect == "assertionRunEvent"]
+    assert {(one["asserteeUrn"], one["result"]["type"]) for one in events} == {
+        (dataset("dbt", "wh.main.mart"), tested),
+        (dataset("dbt", "wh.main.raw_orders"), fresh),
+    }
+
+
 def test_tests_and_freshness_are_assertions_with_their_last_result(project: Project) -> None:
     ran = results(not_null_stg_orders_order_id="pass", totals_are_positive="fail")
     nodes = small()
@@ -342,7 +368,7 @@ def test_tests_and_freshness_are_assertions_with_their_last_result(project: Proj
         (
             "source.shop.raw_orders_freshness",
             dataset("dbt", "wh.main.raw_orders"),
-            "FAILURE",
+            "SUCCESS",
             1_714_647_600_000,
         ),
     }
@@ -730,9 +756,9 @@ def test_the_example_project_of_dbt_is_read_as_a_person_would_list_it(tmp_path: 
     passed = sum(one["status"] == "pass" for one in listed)
     # One of the results is of a test that the manifest does not have any more.
     known = json.loads((target / "manifest.json").read_bytes())["nodes"]
-    failed = sum(one["status"] != "pass" and one["unique_id"] in known for one in listed)
-    assert outcomes == {"SUCCESS": passed, "FAILURE": failed}
-    assert failed == 2
+    broken = sum(one["status"] == "error" and one["unique_id"] in known for one in listed)
+    assert outcomes == {"SUCCESS": passed, "ERROR": broken}
+    assert broken == 2
 
 
 def test_a_chain_of_models_without_a_catalog_is_traced_from_one_to_the_next(

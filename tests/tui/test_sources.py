@@ -1,5 +1,6 @@
 """One's own data is brought in from the terminal: found, read, added, run again, removed."""
 
+import shutil
 import sqlite3
 import threading
 from pathlib import Path
@@ -47,6 +48,10 @@ def test_sources_on_this_machine_are_found(folder: Path, monkeypatch: pytest.Mon
     (folder / "dbt" / "dbt_project.yml").write_text("name: x\n")
     (folder / "rows.csv").write_text("a\n1\n")
     (folder / ".hidden").mkdir()
+    # A local catalog is not a source.
+    (folder / "kept" / "search").mkdir(parents=True)
+    (folder / "kept" / "search" / "index.json").write_text("{}")
+    shutil.copy(folder / "people.db", folder / "kept" / "catalog.db")
     found = list(find_local_sources(folder))
     assert [(one.location, one.known_from) for one in found] == [
         ("postgresql://ana@db:5433/shop?sslmode=require", "DATABASE_URL"),
