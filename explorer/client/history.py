@@ -184,7 +184,9 @@ class HistoryMethods(CatalogMethods):
         """
         target = Urn.parse(urn)
         if start < 0 or count < 1:
-            raise InvalidInput(f"start counts from 0 and count from 1, not {start} and {count}")
+            raise InvalidInput(
+                f"start must be at least 0 and count at least 1, not {start} and {count}"
+            )
         declared = self.registry.aspects.get(aspect)
         if declared is not None and declared.timeseries:
             raise InvalidInput(f"{aspect} is a timeseries and has no versions; read its points")

@@ -575,7 +575,7 @@ class LineageMethods(CatalogMethods):
         if direction not in _FLOWS:
             raise InvalidInput(f"direction is {' or '.join(_FLOWS)}, not {direction!r}")
         if hops < 1:
-            raise InvalidInput(f"hops is at least 1, not {hops}")
+            raise InvalidInput(f"hops must be at least 1, not {hops}")
         if limit is not None and limit < 0:
             raise InvalidInput(f"limit is a number of entities, at least 0, not {limit}")
         if budget_seconds is not None and budget_seconds < 0:

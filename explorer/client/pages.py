@@ -214,7 +214,7 @@ class Pager(Generic[_T]):
         self, walk: Walk[_T], *, key: Callable[[_T], Hashable], limit: int | None = None
     ) -> None:
         if limit is not None and limit < 1:
-            raise InvalidInput(f"limit is at least 1, or None for everything, not {limit}")
+            raise InvalidInput(f"limit must be at least 1, or None for everything, not {limit}")
         self.total: int | None = None
         self.shown = 0
         self.repeated = 0

@@ -98,7 +98,7 @@ def _check(value: Any) -> None:
         case dict():
             for key, inner in value.items():
                 if not isinstance(key, str):
-                    raise TypeError(f"{key!r} is a key of a mapping")
+                    raise TypeError(f"{key!r} is not a text, but a key of a mapping")
                 key.encode()
                 _check(inner)
         case list() | tuple():

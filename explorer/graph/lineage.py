@@ -225,7 +225,7 @@ async def walk(
     less than one hop.
     """
     if hops < 1:
-        raise InvalidInput(f"hops is at least 1, not {hops}")
+        raise InvalidInput(f"hops must be at least 1, not {hops}")
     start = Urn.parse(urn)
     sides: tuple[Direction, ...] = ("OUTGOING", "INCOMING") if direction == "BOTH" else (direction,)
     graph = nx.MultiDiGraph(root=str(start), direction=direction, hops=hops, truncated=None)

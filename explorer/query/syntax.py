@@ -564,7 +564,9 @@ class Reading:
                 negated = not negated
                 if self._skip() > start + 1:
                     self._at = start
-                    raise self._wrong("a - stands right before what it leaves out")
+                    raise self._wrong(
+                        "write '-' directly before the word, field or group that it excludes"
+                    )
             else:
                 break
         else:

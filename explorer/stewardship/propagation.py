@@ -246,7 +246,7 @@ async def propose_descriptions(
     grows. Raises `InvalidInput` for less than one hop.
     """
     if most_hops < 1:
-        raise InvalidInput(f"most_hops is at least 1, not {most_hops}")
+        raise InvalidInput(f"most_hops must be at least 1, not {most_hops}")
     reading = TableReader(catalog, progress)
     named = [str(urn) for urn in urns]
     await reading.read(named, is_lineage_followed=True)

@@ -115,7 +115,7 @@ def test_answers_of_every_shape_are_read() -> None:
 
 
 def test_a_question_about_lineage_that_cannot_be_answered_is_refused(client: Any) -> None:
-    with pytest.raises(InvalidInput, match="hops is at least 1, not 0"):
+    with pytest.raises(InvalidInput, match="hops must be at least 1, not 0"):
         client.lineage(ORDERS, hops=0)
     with pytest.raises(InvalidInput, match="dataset"):
         client.lineage(ORDERS, entities=["datset"])

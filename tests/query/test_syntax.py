@@ -221,7 +221,7 @@ WRONG = [
     ("type:dataset _entityType:datset", 25, 6, "dataset"),
     (r'name:"\u{110000}"', 6, 10, "no character"),
     ("urn:li:dataset:(urn:li:dataPlatform:hive,a b,PROD)", 4, 12, "parenthesis"),
-    ("- name:a", 0, 1, "right before"),
+    ("- name:a", 0, 1, "directly before"),
     ("name:=x", 5, 1, "double quotes"),
     ('"":x', 0, 2, "name of a field"),
     ("-" * 51 + "name:a", 50, 1, "turned around"),
