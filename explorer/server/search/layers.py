@@ -37,6 +37,7 @@ from explorer.server.search.engine import (
     boundary,
     find_index_damage,
     link_index,
+    release_memory,
 )
 from explorer.server.search.entries import EntryWorker, make_entry
 from explorer.server.search.fields import REMOVED, Vocabulary
@@ -814,7 +815,7 @@ class Layers:
             while not self._is_closing:
                 due_in = self._due_in_seconds()
                 if due_in is not None and due_in <= 0:
-                    return self.drain
+                    return self._drain_pending
                 if self._is_deferred:
                     chunk_in = self._changed_at + _CHUNK_SECONDS - time.monotonic()
                     if len(self._queued) >= _CHUNK or chunk_in <= 0:
@@ -822,6 +823,12 @@ class Layers:
                     due_in = chunk_in if due_in is None else min(due_in, chunk_in)
                 self._changed.wait(due_in)
             return None
+
+    def _drain_pending(self) -> None:
+        is_many = len(self._pending) > _FEW
+        self.drain()
+        if is_many:
+            release_memory()
 
     def _write_deferred(self) -> None:
         with self._writing:
