@@ -27,6 +27,7 @@ from textual.widgets import ContentSwitcher
 from textual.worker import get_current_worker
 
 from explorer.client.display import visible
+from explorer.errors import CatalogError
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
 from explorer.tui.content import line
@@ -36,7 +37,14 @@ from explorer.tui.screens.entity.tabs import Tab
 from explorer.tui.screens.labels.choice import BulkLabelsRequested
 from explorer.tui.screens.search.results import SEEN, Facets, Welcome
 from explorer.tui.screens.search.view import SearchView
-from explorer.tui.session import ChangeListener, Changes, ChangeWatch, RequestLog, TerminalSession
+from explorer.tui.session import (
+    ChangeListener,
+    Changes,
+    ChangeWatch,
+    RequestLog,
+    TerminalSession,
+    moves_entity,
+)
 from explorer.tui.settings import Appearance
 from explorer.tui.state import ServerState, TerminalState, VisitHistory
 from explorer.tui.themes import ATTRIBUTES, DARK, is_without_colour
@@ -157,6 +165,7 @@ _FOLDERS_WIDE = 115
 _FACETS_WIDE = 100
 _SIZES = [(0, "-narrow"), (_FACETS_WIDE, "-medium"), (_FOLDERS_WIDE, "-wide")]
 _END_SECONDS = 2
+_COUNT_SECONDS = 2
 _TOLD = 2_000
 _HUNG_UP = 128 + 1
 _RECENT = 20
@@ -231,6 +240,7 @@ class CatalogApp(App[None]):
         self._has_entity_page = False
         self._notify_mounted = on_mounted
         self._is_ending = False
+        self._is_count_due = False
         self._editing: EditorLauncher | None = None
         self._taking_back: UndoActions | None = None
         self._feed_place: FeedPlace | None = None
@@ -534,10 +544,28 @@ class CatalogApp(App[None]):
         for screen in self.screen_stack[1:]:
             if isinstance(screen, ChangeListener):
                 screen.apply_changes(changes)
+        if any(moves_entity(one) for events in changes.values() for one in events):
+            self._count_again()
+
+    def _count_again(self) -> None:
+        """Read the folders and the number of entities again, soon and once for many changes."""
+        if not self._is_count_due:
+            self._is_count_due = True
+            self.set_timer(_COUNT_SECONDS, self._read_counts)
+
+    @work(group="counts")
+    async def _read_counts(self) -> None:
+        self._is_count_due = False
+        self._main_screen.query_one(BrowseTree).refresh_folders()
+        with suppress(CatalogError):
+            catalog = await self._session.catalog()
+            info = await catalog.info()
+            self._main_screen.query_one(Header).show(info, read_only=catalog.read_only)
 
     def _missed_changes(self) -> None:
         if not self._is_open:
             return
+        self._count_again()
         for view in self._main_screen.query(SearchView):
             view.refresh_results()
         for page in self._open_pages():

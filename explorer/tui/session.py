@@ -42,6 +42,7 @@ __all__ = [
     "ServerStatus",
     "TerminalSession",
     "change_sentence",
+    "moves_entity",
     "open_graphs",
     "request_line",
     "sentence_of",
@@ -487,6 +488,9 @@ _WORDS = {
 }
 
 
+_PLACING = frozenset({"browsePaths", "browsePathsV2", "container", "status"})
+
+
 class ChangeWatch:
     """Follows the change log of the session's server and passes changes to `changed`, on its own
     loop; calls `missed` where changes were lost, after which anything shown may be outdated.
@@ -552,6 +556,11 @@ class ChangeWatch:
             # It was stopped meanwhile.
             return
         self._changed({urn: tuple(changes) for urn, changes in heard.items()})
+
+
+def moves_entity(change: "ChangeEvent") -> bool:
+    """Return whether a change adds, removes or moves an entity in the folders."""
+    return change.aspect in _PLACING or change.aspect.endswith("Key")
 
 
 def change_sentence(changes: tuple["ChangeEvent", ...]) -> str:

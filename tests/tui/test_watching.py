@@ -40,6 +40,21 @@ async def test_what_a_colleague_writes_appears_where_one_is(desk: Path, at: Open
         assert reader.rows.cursor == at_row
 
 
+async def test_what_others_add_and_remove_is_counted_in_the_folders_and_the_header(
+    desk: Path, at: OpenTerminal
+) -> None:
+    async with AsyncCatalog(data_dir=desk) as colleague, at(desk, urn=SHIPMENTS) as reader:
+        before = (await colleague.counts())["dataset"]
+        entities = (await colleague.info()).entities
+        assert entities is not None
+        await reader.sees(f"datasets {before}", f"{entities} entities")
+        added = Urn.dataset("hive", "nextdoor.visits")
+        await colleague.put(added, "datasetProperties", {"description": "New next door."})
+        await reader.sees(f"datasets {before + 1}", f"{entities + 1} entities")
+        await colleague.soft_delete(added)
+        await reader.sees(f"datasets {before}")
+
+
 async def test_what_one_is_typing_stays_and_is_not_written_over(
     desk: Path, at: OpenTerminal
 ) -> None:

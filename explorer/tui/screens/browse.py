@@ -519,6 +519,12 @@ class Folders(Vertical):
         self._filling = True
         self._request_pages()
 
+    def refresh_folders(self) -> None:
+        """Read the visible rows and their counts again, and others when they become visible."""
+        self._outline.root.reload()
+        self._rows.refresh()
+        self._request_pages()
+
     def mark(self, urn: Urn) -> None:
         """Mark the entity that is shown on the page."""
         if urn != self._shown:
