@@ -62,6 +62,8 @@ def parse_changes(body: Any) -> ChangePage:
     return ChangePage(listed, int(value.get("next", 0)), int(value.get("head", 0)))
 
 
+# What DataHub stores for a write that is not part of an ingestion run.
+_NO_RUN = "no-run-id-provided"
 _MAX_EVENT_BYTES = 64 * 1024 * 1024
 _MAX_OFFSET_DIGITS = 18
 
@@ -115,6 +117,8 @@ class EventReader:
 def _parse_change(entry: Any) -> ChangeEvent:
     change = as_object(entry, "a change")
     created = as_object(change.get("created") or {}, "a change")
+    system = as_object(change.get("systemMetadata") or {}, "a change")
+    run = str(system.get("runId") or "")
     return ChangeEvent(
         int(change["offset"]),
         Urn.parse(change["entityUrn"]),
@@ -124,6 +128,7 @@ def _parse_change(entry: Any) -> ChangeEvent:
         _parse_value(change.get("previousAspectValue")),
         datetime.fromtimestamp(int(created.get("time", 0)) / 1000, UTC),
         str(created.get("actor", "")),
+        "" if run == _NO_RUN else run,
     )
 
 

@@ -311,8 +311,9 @@ class ChangeEvent:
 
     `kind` is the change type (`UPSERT`, `DELETE`, …), `offset` the position in the change log, `at`
     when the change was stored (UTC). `value` is the new value and `previous` the one it replaced,
-    as JSON; both are `None` if there was none, or if values were not requested. Deleting an entity
-    is recorded as a DELETE of its key aspect.
+    as JSON; both are `None` if there was none, or if values were not requested. `run` is the id of
+    the ingestion run that it came from, empty if it came from none. Deleting an entity is recorded
+    as a DELETE of its key aspect.
     """
 
     offset: int
@@ -323,6 +324,7 @@ class ChangeEvent:
     previous: dict[str, Any] | None
     at: datetime
     actor: str
+    run: str = ""
 
 
 @dataclass(frozen=True, slots=True)

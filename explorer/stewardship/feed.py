@@ -441,8 +441,11 @@ def _is_reported(change: "ChangeEvent", user: Urn | None) -> bool:
 
 def _is_ingestion(change: "ChangeEvent") -> bool:
     # A key aspect is written together with the first aspect of an entity.
-    return change.aspect in (_SCHEMA, _INGESTED.get(change.urn.entity_type)) or (
-        change.aspect.endswith("Key")
+    return (
+        change.aspect in (_SCHEMA, _INGESTED.get(change.urn.entity_type))
+        or change.aspect.endswith("Key")
+        # A source that no longer has an entity marks it as removed.
+        or (change.aspect == _STATUS and bool(change.run))
     )
 
 

@@ -199,6 +199,25 @@ def test_own_edits_are_left_out_and_those_of_others_name_who_wrote(
     assert ("description", "a") in others or ("new", None) in others
 
 
+def test_what_a_run_of_ones_own_removes_is_told_and_what_one_hides_oneself_is_not(
+    people: tuple[Catalog, Catalog],
+) -> None:
+    nina, _ = people
+    steward, dropped, hidden, brief = Stewardship(nina), *map(urn_of, ("gone", "hidden", "brief"))
+    for urn in (dropped, hidden):
+        put_columns(nina, urn, {"a": ("int", None)})
+    steward.mark_read(steward.feed())
+    put_columns(nina, brief, {"a": ("int", None)})
+    nina.put(dropped, "status", {"removed": True}, run_id="night-2")
+    nina.put(brief, "status", {"removed": True}, run_id="night-2")
+    nina.soft_delete(hidden)
+    feed = steward.feed()
+    assert {(one.urn, one.kind) for one in feed.entries} == {
+        (dropped, "deleted"),
+        (brief, "deleted"),
+    }
+
+
 def test_a_propagated_text_is_told_once_and_its_column_is_not_new(
     people: tuple[Catalog, Catalog], tmp_path: Path
 ) -> None:
