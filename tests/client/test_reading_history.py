@@ -104,7 +104,7 @@ def test_what_has_no_versions_is_said_so(client: Any, written: Any) -> None:
         client.versions(fresh(), "datasetProperties")
     with pytest.raises(InvalidInput, match="timeseries"):
         client.versions(written, "datasetProfile")
-    with pytest.raises(InvalidInput, match="count from 1"):
+    with pytest.raises(InvalidInput, match="count at least 1"):
         client.versions(written, "datasetProperties", count=0)
 
 
