@@ -889,7 +889,7 @@ class Connection:
         except orjson.JSONDecodeError:
             body, why = None, "something that is not JSON"
         else:
-            why = "" if isinstance(body, dict) or body is None else "JSON that is no object"
+            why = "" if isinstance(body, dict) or body is None else "JSON that is not an object"
         if why:
             body = self._signing.cut_from(answer.body)
             raise responses.unreadable(why, answer.status, body, url=url)

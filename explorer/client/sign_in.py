@@ -214,7 +214,7 @@ def _send_to(address: str, form: Mapping[str, str] | None = None) -> Answer:
     try:
         parts = urlsplit(address)
     except ValueError:
-        raise InvalidInput(f"{shown(address)!r} is no address") from None
+        raise InvalidInput(f"invalid address: {shown(address)!r}") from None
     path = parts.path + (f"?{parts.query}" if parts.query else "")
     origin = f"{parts.scheme}://{parts.netloc}"
     if form is None:

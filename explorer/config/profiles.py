@@ -79,15 +79,15 @@ def checked_url(url: str) -> str:
     if url.startswith("unix:/") and url.isprintable():
         return url
     if not url.isprintable() or " " in url:
-        raise InvalidInput(f"{url!r} is no server's address: it holds spaces or control characters")
+        raise InvalidInput(f"invalid address {url!r}: it contains spaces or control characters")
     try:
         parts = urlsplit(url)
         port_is_one = parts.port is None or parts.port > 0
     except ValueError as error:
-        raise InvalidInput(f"{url!r} is no server's address: {error}") from error
+        raise InvalidInput(f"invalid address {url!r}: {error}") from error
     if parts.scheme not in _PORTS or not parts.hostname or not port_is_one:
         raise InvalidInput(
-            f"{url!r} is no server's address; it looks like https://catalog.example.com"
+            f"invalid address {url!r}; an address is like https://catalog.example.com"
         )
     if "@" in parts.netloc:
         raise InvalidInput(
@@ -154,11 +154,11 @@ class ConnectionProfile(
         if (self.url is None) == (self.data_dir is None):
             raise InvalidInput("a profile names one catalog: give either its url or its data_dir")
         if self.data_dir is not None and not self.data_dir.isprintable():
-            raise InvalidInput(f"{self.data_dir!r} is no directory's name that can be written down")
+            raise InvalidInput(f"the directory name {self.data_dir!r} contains control characters")
         variable = self.source.removeprefix(ENVIRONMENT)
         if variable != self.source:
             if not _VARIABLE.fullmatch(variable):
-                raise InvalidInput(f"{variable!r} is no name of an environment variable")
+                raise InvalidInput(f"{variable!r} is not the name of an environment variable")
         elif self.source not in _SOURCES:
             raise InvalidInput(
                 f"a token comes from {', '.join(_SOURCES)} or {ENVIRONMENT}NAME, "
@@ -177,9 +177,9 @@ def check_drafting(command: str | None, timeout_seconds: float | None) -> None:
     try:
         words = shlex.split(command or "")
     except ValueError as error:
-        raise InvalidInput(f"{command!r} is no command: {error}") from error
+        raise InvalidInput(f"invalid command {command!r}: {error}") from error
     if command and not (words and command.isprintable()):
-        raise InvalidInput(f"{command!r} is no command")
+        raise InvalidInput(f"invalid command {command!r}")
     if timeout_seconds is not None and not 0 < timeout_seconds < math.inf:
         raise InvalidInput("drafting_timeout_seconds is a number of seconds above 0")
 
@@ -209,7 +209,7 @@ def checked_name(name: str) -> str:
         raise InvalidInput(f"{EMBEDDED} is always this machine's own catalog; choose another name")
     if not _NAME.fullmatch(name):
         raise InvalidInput(
-            f"{name!r} is no name for a profile: use letters, digits and . _ - "
+            f"invalid profile name {name!r}: use letters, digits and . _ - "
             "(64 at most, a letter or digit first)"
         )
     return name
@@ -297,7 +297,7 @@ def user_urn(name: str) -> str:
     """Return the URN of a user given by name or URN. Raises `InvalidInput` for anything else."""
     urn = Urn.parse(name if name.startswith("urn:li:") else f"urn:li:corpuser:{name}")
     if urn.entity_type != "corpuser":
-        raise InvalidInput(f"{urn} is no user; give a name, or urn:li:corpuser:NAME")
+        raise InvalidInput(f"{urn} is not a user; give a name, or urn:li:corpuser:NAME")
     return str(urn)
 
 

@@ -261,7 +261,7 @@ def _boolean(field: FilterField, text: str) -> str:
 def _no_type(guide: FieldGuide, text: str) -> str:
     near = guide.near_types(text)
     hint = f"did you mean {' or '.join(near)}?" if near else "dataset and chart are some"
-    return f"{text!r} is no type of entity; {hint}"
+    return f"{text!r} is not an entity type; {hint}"
 
 
 def _date(field: FilterField, condition: Condition, text: str, *, is_high: bool) -> Meaning:

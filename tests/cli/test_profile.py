@@ -112,7 +112,7 @@ def test_a_name_in_use_is_replaced_only_when_told_to(profile: Any) -> None:
         (("add", "a", "--url", URL, "--timeout", "0"), 1, "seconds"),
         (("add", "a", "--url", "catalog.example.com"), 1, "https://"),
         (("add", "a", "--url", "https://me:s3cret@x"), 1, "no password"),
-        (("add", "a/b", "--url", URL), 1, "no name"),
+        (("add", "a/b", "--url", URL), 1, "invalid profile name"),
         (("add", "embedded", "--url", URL), 1, "another name"),
         (("use", "a"), 1, "no profile named"),
         (("remove", "a"), 1, "no profile named"),

@@ -88,7 +88,7 @@ def test_the_list_says_the_role_and_the_last_use(
     ("arguments", "code", "told"),
     [
         (("create", "a"), 2, "--actor"),
-        (("create", "a", "--actor", "urn:li:tag:x"), 2, "no user"),
+        (("create", "a", "--actor", "urn:li:tag:x"), 2, "not a user"),
         (("create", "a", "--actor", "x", "--expires", "soon"), 2, "30d"),
         (("create", "a", "--actor", "x", "--expires", "2001-01-01"), 2, "over already"),
         (("create", "a b", "--actor", "x"), 1, "invalid token name"),

@@ -72,6 +72,6 @@ def test_who_works_here_is_named_by_a_profile_while_the_service_runs(
         assert "by Ada" in catalog("profile", "list", **own).out
         refused = catalog("profile", "use", "mine", "--user", "urn:li:tag:x", **own)
         assert refused.code != 0
-        assert "is no user" in refused.err
+        assert "is not a user" in refused.err
         served = catalog("profile", "add", "far", "--url", "http://x", "--user", "Ada", **own)
         assert "a server identifies users by their access tokens" in " ".join(served.err.split())

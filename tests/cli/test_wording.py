@@ -1,7 +1,9 @@
 """What the command line takes and refuses before any server is asked."""
 
+from collections.abc import Iterator
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -29,7 +31,27 @@ def test_every_command_teaches_itself_with_an_example(name: Any) -> None:
     assert shown.exit_code == 0
     example = shown.output.partition("Example")[2]
     assert f"catalog {name}" in example
-    assert max(map(len, shown.output.splitlines())) <= 80
+
+
+def every_command(command: click.Command, *names: str) -> Iterator[tuple[str, ...]]:
+    """Yield the words of a command and of all below it."""
+    yield names
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            found = command.get_command(context, name)
+            assert found is not None, name
+            yield from every_command(found, *names, name)
+
+
+def test_help_fits_into_eighty_columns() -> None:
+    wide = {
+        " ".join(names): line
+        for names in every_command(catalog)
+        for line in invoke(*names, "--help").output.splitlines()
+        if len(line) > 80
+    }
+    assert wide == {}
 
 
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name != "serve"])

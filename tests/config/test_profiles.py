@@ -70,7 +70,7 @@ def test_any_directory_is_written_so_that_it_reads_back(name: Any) -> None:
         ('[profiles.a]\nurl = "http://a"\ntimeout_seconds = 0\n', 1, "seconds"),
         ('[profiles.a]\nurl = "http://a"\nsigns = "never"\n', 1, "never"),
         ('\n[profiles.embedded]\nurl = "http://a"\n', 2, "embedded"),
-        ('\n["profiles"."b c"]\nurl = "http://a"\n', 2, "no name"),
+        ('\n["profiles"."b c"]\nurl = "http://a"\n', 2, "invalid profile name"),
         ('\ncolour = "red"\n', 2, "colour"),
         ("current = 3\n", 1, "current"),
         ("profiles = 3\n", 1, "profiles"),

@@ -34,7 +34,7 @@ _EXPORT_EPILOG = """
 Examples
   catalog export all.json
   catalog export --entity dataset --platform hive | gzip > hive.json.gz
-  catalog export - --url http://one:8080 | catalog load - --url http://two:8080
+  catalog export - --profile test | catalog load - --profile prod
 
 The file is a JSON list of changes, in the format of catalog load. It has no older versions of
 aspects; catalog backup copies these too.
@@ -309,8 +309,8 @@ def compact(data_dir: Path | None) -> None:
 _MIGRATE_EPILOG = """
 \b
 Examples
-  catalog migrate --from /var/lib/catalog --to postgresql://catalog@db.example.com/catalog
-  catalog migrate --from postgresql://catalog@db.example.com/catalog --to /var/lib/catalog
+  catalog migrate --from /var/lib/catalog --to postgresql://catalog@db/catalog
+  catalog migrate --from postgresql://catalog@db/catalog --to /var/lib/catalog
 
 What is copied are all versions, who wrote them when, documents over time and the change log. Access
 tokens stay where they are, in the data directory. Interrupted, it goes on where it was when it is

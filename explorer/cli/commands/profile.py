@@ -506,7 +506,7 @@ _LOGIN_EPILOG: Final = """
 Examples
   catalog login --url https://data.example.com
   catalog login --profile prod
-  catalog login --url https://data.example.com --profile prod --token-stdin < token.txt
+  catalog login --url https://data.example.com --token-stdin < token.txt
 
 Where the server names an issuer that knows the device flow, an address is shown to open in any
 browser, and a code to type there; the sign-in is renewed for as long as the issuer allows. Else an

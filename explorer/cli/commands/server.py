@@ -27,10 +27,10 @@ _EXAMPLES_OF_TOKENS = """
 Examples
   catalog token create nightly --actor ingestion --expires 90d
   catalog token create dashboard --actor grafana --role reader
-  CATALOG_TOKEN=$(catalog token create laptop --actor jdoe) catalog search orders
+  export CATALOG_TOKEN=$(catalog token create laptop --actor jdoe)
   catalog token list
   catalog token revoke nightly
-  catalog token create ada --actor ada --store postgresql://catalog@db.example.com/catalog
+  catalog token create ada --actor ada --store postgresql://catalog@db/catalog
 
 Tokens are kept in the data directory of the server or, where its catalog is in a database, in that:
 all servers of the database know them. A server that runs notices within a second. The first token
@@ -227,12 +227,12 @@ def list_tokens(
 @click.argument("name", type=WORDS)
 @_token_store_options
 def revoke(name: str, data_dir: Path | None, store: str | None, token_file: Path | None) -> None:
-    """Make a token open nothing any more."""
+    """Revoke a token, which is refused from then on."""
     from explorer.server.authentication import revoke_token
 
     with _token_store(data_dir, store, token_file) as kept:
         revoked = revoke_token(kept, name)
-    click.echo(f"{revoked.name} opens nothing any more", err=True)
+    click.echo(f"revoked {revoked.name}", err=True)
 
 
 _EXAMPLES_OF_AUDIT = """
@@ -246,16 +246,20 @@ Examples
 \b
 With --json each record has
   time            when the request was answered
-  outcome         done, refused (no valid token, not the role, too many requests), or failed
+  outcome         done, refused (no valid token, not the role, too many
+                  requests), or failed
   status          of the answer, or of the one mutation
   action          the endpoint or the mutation
   actor           whose token it was
   credential      token: and its name, or oidc: and the subject of the issuer
-  client          the address that the request came from; that of a proxy, where there is one
-  forwarded_for   what the request says of those before it, which anybody may claim
+  client          the address that the request came from; behind a proxy,
+                  the address of the proxy
+  forwarded_for   the addresses before it that the request names, which
+                  anybody may claim
   request_id      as in the access log
   urns            the first 20 entities that it names
-  times           how many alike there were within a moment, of those that were refused
+  times           how many alike there were within a moment, of those that
+                  were refused
 
 Not recorded are what was read, the texts that were written (history and blame tell them), and
 requests that were refused because they showed no token at all (the access log has them). The
@@ -381,7 +385,7 @@ def _user(text: str) -> str:
         raise click.BadParameter(str(error), param_hint="--actor") from None
     if urn.entity_type != "corpuser":
         raise click.BadParameter(
-            f"{urn} is no user; give a user name, or urn:li:corpuser:NAME", param_hint="--actor"
+            f"{urn} is not a user; give a user name, or urn:li:corpuser:NAME", param_hint="--actor"
         )
     return str(urn)
 

@@ -65,9 +65,10 @@ What is read
                   Tables that the catalog has get lineage to the column, and
                   where it is known who asked what when, their use by day,
                   with ? for the values in queries
-  recipes         of DataHub's ingestion, run by its own command: datahub on the
-                  PATH or named in CATALOG_DATAHUB. The recipe's sink is left out:
-                  what is found comes here, and nothing where the run fails
+  recipes         of DataHub's ingestion, run by its own command: datahub on
+                  the PATH or named in CATALOG_DATAHUB. The recipe's sink is
+                  left out: what is found comes here, and nothing where the
+                  run fails
 
 Views and models have lineage to the column, from their SQL; what is not
 understood is listed with the reason. Of CSV and JSON lines the first rows are
@@ -83,20 +84,21 @@ tables no rows are read: what their log says of nulls is always told, and with
 
 \b
 What is written
-  What the source has, under a run of its own. What people wrote in the catalog
-  stays. What the source had the last time and has no more is hidden, and comes
-  back with its documentation when the source has it again. A source that shows
-  a fifth of its datasets or less writes nothing, unless that is accepted.
+  What the source has, under a run of its own. What people wrote in the
+  catalog stays. What the source had the last time and has no more is hidden,
+  and comes back with its documentation when the source has it again. A source
+  that shows a fifth of its datasets or less writes nothing, unless that is
+  accepted.
 
 \b
 Passwords
   Never in the catalog. A password is taken from ${NAME} in the address, from
-  CATALOG_SOURCE_PASSWORD, or from where the driver looks (PGPASSWORD, .pgpass);
-  else a terminal is asked. With --keyring it is kept in this machine's keyring,
-  where later runs find it, and removed with the source.
+  CATALOG_SOURCE_PASSWORD, or from where the driver looks (PGPASSWORD,
+  .pgpass); else a terminal is asked. With --keyring it is kept in this
+  machine's keyring, where later runs find it, and removed with the source.
   The keys to a bucket are those of the environment (AWS_ACCESS_KEY_ID,
-  GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_ACCOUNT_KEY) or of the provider's
-  own files; AWS_ENDPOINT_URL names another server of S3.
+  GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_ACCOUNT_KEY) or of the
+  provider's own files; AWS_ENDPOINT_URL names another server of S3.
 
 \b
 Exit codes
@@ -535,7 +537,7 @@ def _write(
     if plan.removals and not accept_removals and not yes and _is_interactive():
         lost, had = plan.removals
         accept_removals = click.confirm(
-            f"{lost:,} of the {had:,} datasets that {plan.source.name} had are not there any more. "
+            f"{lost:,} of the {had:,} datasets that {plan.source.name} had no longer exist. "
             "Hide them?",
             default=False,
             err=True,
