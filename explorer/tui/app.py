@@ -193,6 +193,7 @@ class CatalogApp(App[None]):
     ModalScreen:ansi { background: ansi_default; }
     ModalScreen.-clear:ansi { background: transparent; }
     EditorScreen { background: $background; }
+    Input > .input--placeholder { color: $text-muted; text-style: italic; }
     * {
         scrollbar-background: $background; scrollbar-background-hover: $background;
         scrollbar-background-active: $background; scrollbar-color: $border-blurred;

@@ -51,14 +51,19 @@ _DARK: Final = Theme(
     warning="#d0a66b",
     error="#d08070",
     dark=True,
-    variables={"border-blurred": "#3a3f46", "block-cursor-blurred-background": "#2a2f36"},
+    variables={
+        "border-blurred": "#3a3f46",
+        "block-cursor-blurred-background": "#2a2f36",
+        "surface-lighten-2": "#34373b",
+        "primary-muted": "#283543",
+    },
 )
 _LIGHT: Final = Theme(
     name="light",
     primary="#2b5f94",
     secondary="#6a4fa0",
     accent="#845300",
-    foreground="#24262a",
+    foreground="#1c1e22",
     background="#fbfbf8",
     surface="#efefea",
     panel="#e4e4de",
@@ -69,8 +74,8 @@ _LIGHT: Final = Theme(
     variables={
         "border-blurred": "#c2c2ba",
         "block-cursor-blurred-background": "#dfdfd8",
-        "surface-lighten-2": "#e2e2da",
-        "primary-muted": "#c8dcf0",
+        "surface-lighten-2": "#e4e4dd",
+        "primary-muted": "#cee0f2",
         "error-muted": "#f6d9d2",
         "text-muted": "#55585e",
     },
@@ -128,6 +133,8 @@ _COLOUR_BLIND: Final = Theme(
     variables={
         "border-blurred": "#4a5058",
         "block-cursor-blurred-background": "#2a2f36",
+        "surface-lighten-2": "#34373b",
+        "primary-muted": "#243b4a",
         "text-success": "#56b4e9",
         "text-error": "#e69f00",
         "text-warning": "#f0e442",

@@ -55,7 +55,7 @@ def luminance(colour: Any) -> Any:
     )
 
 
-def faint(reader: Reader) -> Any:
+def faint(reader: Reader, at_least: float = AT_LEAST) -> Any:
     """The texts that have too little contrast with what is behind them."""
     found = {}
     for segment in segments(reader):
@@ -67,7 +67,7 @@ def faint(reader: Reader) -> Any:
         assert back is not None, segment
         if style.reverse:
             fore, back = back, fore
-        if (ratio := contrast(fore, back)) < AT_LEAST:
+        if (ratio := contrast(fore, back)) < at_least:
             found[segment.text.strip()] = (round(ratio, 1), fore.name, back.name)
     return found
 
@@ -98,6 +98,26 @@ async def test_in_strong_contrast_every_text_on_every_screen_can_be_read(
         reader.app._say("This did not work.", error=True)
         await reader.settle()
         assert faint(reader) == {}
+
+
+async def test_of_the_other_themes_no_text_is_faint(sample: Path, at: OpenTerminal) -> None:
+    async def look_at_it_in_every_theme(*keys: str) -> None:
+        await reader.press(*keys)
+        for theme in ("catalog", "light", "colour-blind"):
+            reader.app.theme = theme
+            await reader.settle()
+            assert faint(reader, 4.5) == {}, (theme, keys)
+
+    async with at(sample) as reader:
+        # Below the cursor, beside it, and what an empty line asks for.
+        await reader.sees("329 results", "a name, a word")
+        await look_at_it_in_every_theme()
+        await look_at_it_in_every_theme("f", "down")
+    async with at(sample, urn=ORDERS) as reader:
+        await reader.sees("documented")
+        for key in ("j", "1", "3", "4", "5", "6", "7", "8"):
+            await look_at_it_in_every_theme(key)
+        await look_at_it_in_every_theme("2", "u", "e")
 
 
 async def test_of_the_other_themes_the_plain_text_can_be_read_too(

@@ -269,10 +269,10 @@ class SuggestionsPane(Widget):
             lines.append(padded(Text(self._note, "italic"), width))
         for number, one in enumerate(self._offers, 1):
             if one is None:
-                lines.append(Text("no ingested description", "dim italic"))
+                lines.append(Text("no ingested description", "italic"))
                 continue
             key = self._key_of(number)
-            origin = padded(line_text(one.origin, "dim"), min(max(width // 3, 12), 36))
+            origin = padded(line_text(one.origin), min(max(width // 3, 12), 36))
             text = preview(one.text, missing="no description")
             lines.append(padded(Text.assemble((f"{key} ", "bold"), origin, " ", text), width))
         return Text("\n").join(lines)
