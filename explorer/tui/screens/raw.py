@@ -130,6 +130,15 @@ class JsonTree:
                 self.unfold(at, width)
             at += 1
 
+    def wrap(self, width: int) -> bool:
+        """Wrap the expanded texts again at `width` characters; return whether there are any."""
+        texts = [node for node in self.rows if node.is_open and isinstance(node.value, str)]
+        for node in texts:
+            at = self.rows.index(node)
+            self.fold(at)
+            self.unfold(at, width)
+        return bool(texts)
+
     def _end(self, at: int) -> int:
         depth = self.rows[at].depth
         rows = self.rows
@@ -245,6 +254,7 @@ class RawTab(Vertical, View):
         self._points: dict[str, list[Any]] = {}
         self._tree = JsonTree([])
         self._name_width = 0
+        self._wrapped_width = 0
 
     def compose(self) -> ComposeResult:
         """Yield the counts, the filter, and the tree."""
@@ -262,6 +272,19 @@ class RawTab(Vertical, View):
             self._series = ()
         self.query_one(FilterLine).put_away()
         self._plant(opened, cursor)
+
+    def on_resize(self) -> None:
+        """Wrap the expanded texts for the new width."""
+        self.call_after_refresh(self._wrap)
+
+    def _wrap(self) -> None:
+        if self._width == self._wrapped_width:
+            return
+        self._wrapped_width, node = self._width, self._node
+        if self._tree.wrap(self._width):
+            # The lines of a text are new rows.
+            kept = node if node in self._tree.rows else node and node.parent
+            self._lay_out(self._tree.rows.index(kept) if kept else 0)
 
     def show_times(self) -> None:
         """Show times in the chosen zone."""

@@ -223,11 +223,13 @@ class ChartWidget(Widget):
         self._drawn: dict[tuple[int, int], tuple[list[str], list[tuple[int, str]]]] = {}
 
     def show(self, plot: Plot | None, read_out: Callable[[int], Text], empty: str = "") -> None:
-        """Show a plot, with the cursor on its newest point; `read_out` describes a point, `empty`
-        is shown without any."""
+        """Show a plot, with the cursor on its newest point, or where it was if the points are the
+        same as before; `read_out` describes a point, `empty` is shown without any."""
+        same = plot is not None and self._plot is not None and plot.points == self._plot.points
         self._plot, self._read_out, self._empty = plot, read_out, empty
         self._drawn.clear()
-        self.cursor = max(len(plot.points) - 1, 0) if plot else 0
+        if not same:
+            self.cursor = max(len(plot.points) - 1, 0) if plot else 0
         self.refresh()
 
     def move(self, by: int) -> None:

@@ -145,7 +145,10 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
     CSS = """
     EditorScreen { background: $background; }
     EditorScreen Horizontal { height: 1fr; min-height: 4; }
-    EditorScreen #title { height: auto; padding: 0 1; border-bottom: solid $border-blurred; }
+    EditorScreen #title {
+        height: auto; padding: 0 1; border-bottom: solid $border-blurred;
+        text-wrap: nowrap; text-overflow: ellipsis;
+    }
     EditorScreen #failed {
         display: none; height: auto; max-height: 3; padding: 0 1;
         background: $error-muted; color: $text-error;
@@ -932,8 +935,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         saving = f"saving {', '.join(titles)} …" if titles else ""
         told = ", ".join(filter(None, (draft, saving)))
         title = editor_heading(self._target, place, told, read_only=read_only, width=width)
-        facts = self._facts(width)
-        self._put("#title", Text("\n").join([title, *facts]))
+        self._put("#title", Text("\n").join([title, *self._facts()]))
         self.query_one("#failed").display = bool(self._saves.failed)
         self._put("#failed", self._failures_text())
         if self._is_done:
@@ -945,7 +947,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         if shown.content != text:
             shown.update(text)
 
-    def _facts(self, width: int) -> list[Text]:
+    def _facts(self) -> list[Text]:
         """A line on the column: its type, its use, sample values; none where there is little
         room."""
         schema, path = schema_of(self._subject.entity), self._target.path
@@ -953,9 +955,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         if column is None or self._is_done or self.size.height < _LOW:
             return []
         known = ColumnKnowledge(self._measured or ColumnMeasurements())
-        facts = column_fact_line(column_row(column, known))
-        facts.truncate(max(width, 1), overflow="ellipsis")
-        return [facts]
+        return [column_fact_line(column_row(column, known))]
 
     def _failures_text(self) -> Text:
         failures = self._saves.failed.values()
