@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
-from typing import TYPE_CHECKING, Final, overload
+from typing import TYPE_CHECKING, Final, Literal, overload
 
 from explorer.client.display import hidden_count, moment
 from explorer.metadata.fieldpath import FieldPath
@@ -148,8 +148,10 @@ def coverage_page(coverage: "Coverage") -> Table:
             for part, one in counts
         ]
         return Table(sums, rows, "Coverage")
+    # Folders differ at their ends.
+    cut: Literal["start", "end"] = "start" if coverage.by == "folder" else "end"
     columns = (
-        TableColumn("name", coverage.by, folds=True, style="bold"),
+        TableColumn("name", coverage.by, folds=True, cut=cut, style="bold"),
         *(
             TableColumn(f"{part}_{field}", heading, decimals=1)
             for part in PARTS

@@ -51,7 +51,8 @@ class TableColumn:
     `name` is the key in JSON and the header in CSV; `heading` is the header for people, by default
     the name with spaces. `audience` says who gets the column: everyone, only people, or only
     programs. People see at most `max_width` cells of a value; a value that `folds` is wrapped
-    instead of cut. `style` is its text attribute for people: "bold", "dim" or "italic". With
+    instead of cut. `cut` says which end of a value is left out where there is no room for all of
+    it. `style` is its text attribute for people: "bold", "dim" or "italic". With
     `markdown` the values are descriptions. `missing` is shown to people for unknown values.
     `detail` names the column whose value is shown below in small print if there is room, `link` the
     column with the address that the text links to. `dtype` is the type in a data frame; by default
@@ -64,6 +65,7 @@ class TableColumn:
     audience: Audience = "everyone"
     max_width: int | None = None
     folds: bool = False
+    cut: Literal["start", "end"] = "end"
     style: Literal["", "bold", "dim", "italic"] = ""
     markdown: bool = False
     missing: str = ""

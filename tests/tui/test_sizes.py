@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from explorer.tui.screens.search.results import ResultRows
 from explorer.tui.widgets.bars import KeyLine
 from tests.tui.conftest import Matches, OpenTerminal, Steady
 
@@ -52,3 +53,32 @@ async def test_what_a_line_asks_for_ends_in_a_mark_where_it_is_cut(
         await reader.press("escape")
         await reader.sees(": commands", "/ search")
         assert reader.app.query_one(KeyLine).size.height == 1
+
+
+async def test_folders_that_are_cut_keep_their_ends(sample: Path, at: OpenTerminal) -> None:
+    async with at(sample, size=(80, 24)) as reader:
+        await reader.sees("329 results")
+        await reader.press("C")
+        await reader.sees("by platform")
+        while "by folder" not in reader.screen():
+            await reader.press("left")
+        await reader.sees("analytics/marts ", "analytics/staging ", "raw/fulfilment ")
+        assert "…" in reader.screen()
+
+
+async def test_a_setting_is_shown_with_all_of_its_value(sample: Path, at: OpenTerminal) -> None:
+    async with at(sample) as reader:
+        await reader.sees("329 results")
+        await reader.press("ctrl+k")
+        await reader.sees("Keys and settings", 'clipboard = "auto" ', 'start = "find" ')
+
+
+async def test_the_introduction_leaves_the_results_their_width(
+    sample: Path, at: OpenTerminal
+) -> None:
+    async with at(sample) as reader:
+        await reader.press("ctrl+g")
+        await reader.sees("329 results", "Welcome")
+        await reader.settle()
+        rows = reader.app.query_one(ResultRows)
+        assert rows.region.right == reader.app.size.width

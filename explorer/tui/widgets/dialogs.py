@@ -151,6 +151,7 @@ class DiscardScreen(ConfirmScreen, inherit_bindings=False):
 
 _GAP = 2
 _KEYS_WIDTH = 16
+_KEYS_MOST = 24
 _LEAST_TEXT = 18
 
 
@@ -414,8 +415,9 @@ class ChooserScreen(OverlayScreen[None]):
 
     @property
     def _keys_width(self) -> int:
-        """Return the width of the keys, 0 if no entry has any."""
-        return _KEYS_WIDTH if any(one.keys for one in self._entries) else 1
+        """Return the width of the keys, 1 if no entry has any."""
+        longest = max((len(one.keys) for one in self._entries), default=0)
+        return min(max(longest, _KEYS_WIDTH), _KEYS_MOST) if longest else 1
 
     def _found(self, typed: str) -> list[ChooserEntry]:
         if not typed.strip():

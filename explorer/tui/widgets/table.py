@@ -88,7 +88,8 @@ class TableRows(Vertical):
                 text.append(" " * max(room - cell.cell_len, 0))
                 text.append_text(cell)
             else:
-                text.append_text(padded(cell, room))
+                from_start = self._table.columns[at].cut == "start"
+                text.append_text(padded(_without_start(cell, room) if from_start else cell, room))
         return text
 
 
@@ -104,6 +105,17 @@ def _shown(cell: Cell, column: TableColumn) -> str:
             return line(cell)
         case _:
             return line(str(cell))
+
+
+def _without_start(text: Text, room: int) -> Text:
+    """Return the end of a text that fits into `room` cells, after an ellipsis; all of it if it
+    fits."""
+    if text.cell_len <= room:
+        return text
+    end = text.plain
+    while end and cell_len(end) >= room:
+        end = end[1:]
+    return Text(f"…{end}", text.style)
 
 
 def _is_number(table: Table, at: int) -> bool:

@@ -475,10 +475,10 @@ class Welcome(Widget):
 
     DEFAULT_CSS = """
     Welcome {
-        height: auto; margin: 0 1; padding: 0 1; border: round $primary;
+        height: auto; padding: 0 1; border: round $primary;
         border-title-color: $text; border-title-style: bold;
     }
-    Welcome.-small { border: none; margin: 0; }
+    Welcome.-small { border: none; }
     """
 
     def __init__(self, *, sample: bool) -> None:
