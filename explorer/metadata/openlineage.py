@@ -11,11 +11,13 @@ contains additions, and `merged` adds them to the stored value.
 """
 
 import re
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from hashlib import md5
+from threading import Lock
 from typing import Any, Final
 from uuid import UUID
 
@@ -32,6 +34,7 @@ __all__ = [
     "AspectChange",
     "Event",
     "Memory",
+    "Note",
     "dataset_urn",
     "merged",
     "read_event",
@@ -69,6 +72,15 @@ _MOST_REMEMBERED: Final = 1 << 16
 _MEMORY_BYTES: Final = 32 << 20
 
 
+@dataclass(slots=True, eq=False)
+class Note:
+    """What the caller notes about a value that recurs: `checked` for the value, and `settled` for
+    the change, if that recurs too."""
+
+    checked: Any = None
+    settled: Any = None
+
+
 @dataclass(frozen=True, slots=True)
 class AspectChange:
     """What an event adds to an aspect.
@@ -76,7 +88,9 @@ class AspectChange:
     `drops` has the custom properties to remove, each together with all properties whose names begin
     with it and a dot, and may have `description`. For a schema, `columns` in it means that the
     schema is complete. A change that `recurs` is the same object for every event with the same
-    content, as long as the memory has it; if `value_recurs`, its value is, also for other entities.
+    content, as long as the memory has it. `note` is for what the caller notes about its value, and
+    is the same object wherever the value recurs, also in changes of other entities; it is `None` if
+    the value does not recur.
     """
 
     urn: Urn
@@ -84,36 +98,45 @@ class AspectChange:
     value: Json
     drops: tuple[str, ...] = ()
     recurs: bool = False
-    value_recurs: bool = False
+    note: Note | None = None
 
 
 class Memory:
     """A cache of parsed parts of events, datasets and jobs, which recur with every run.
 
-    Thread-safe. It is cleared when it holds about 32 MB.
+    Thread-safe. When it holds more than about 32 MB, the parts used longest ago are dropped.
     """
 
     def __init__(self) -> None:
-        self._known: dict[bytes, Any] = {}
+        self._known: OrderedDict[bytes, tuple[Any, int]] = OrderedDict()
         self._bytes = 0
-        self.began = 0
-        """How often it was cleared. A change that was parsed before does not recur after that."""
+        self._lock = Lock()
 
     def get(self, part: bytes | None) -> Any:
         """Return the cached result for a part, or `None`."""
-        return None if part is None else self._known.get(part)
+        if part is None:
+            return None
+        with self._lock:
+            found = self._known.get(part)
+            if found is None:
+                return None
+            self._known.move_to_end(part)
+            return found[0]
 
     def put(self, part: bytes | None, made: Any, more: int = 0) -> None:
         """Cache the result for a part, unless that is `None`. The size of the result is estimated
         as eight times that of the part, plus `more`."""
         if part is None:
             return
-        if self._bytes > _MEMORY_BYTES:
-            self._known, self._bytes = {}, 0
-            self.began += 1
-        self._known[part] = made
         # The result is several times larger than the part.
-        self._bytes += 8 * len(part) + more
+        size = 8 * len(part) + more
+        with self._lock:
+            before = self._known.pop(part, None)
+            self._known[part] = made, size
+            self._bytes += size - (before[1] if before is not None else 0)
+            while self._bytes > _MEMORY_BYTES:
+                _, (_, gone) = self._known.popitem(last=False)
+                self._bytes -= gone
 
 
 @dataclass(slots=True)
@@ -124,6 +147,7 @@ class Event:
     of the column paths in its schemas, without those of datasets that were cached. `parent_run` is
     the run that started this one, and `parent_job` the job that it probably belongs to; the stored
     aspects of the run are authoritative. `renamed` has the renamed datasets, as (old, new).
+    `memory` is the one with which the event was parsed.
     """
 
     run: str
@@ -134,6 +158,7 @@ class Event:
     parent_job: Urn | None = None
     renamed: list[tuple[Urn, Urn]] = field(default_factory=list)
     path_characters: int = 0
+    memory: Memory = field(default_factory=Memory, repr=False)
 
     def is_beside(self, other: Urn) -> bool:
         """Return whether another job is in the same flow as the event's job, and so already related
@@ -142,14 +167,15 @@ class Event:
 
     def edge_from(self, other: Urn) -> AspectChange:
         """Return the change that adds an edge from the job of the parent run to the event's job."""
-        return _edge_between(other, self.job or other)
-
-
-@lru_cache(maxsize=8192)
-def _edge_between(parent: Urn, job: Urn) -> AspectChange:
-    edge = _edge(parent) | {"properties": {"relationship": "parent"}}
-    value = _input_output() | {"inputDatajobEdges": [edge]}
-    return AspectChange(job, "dataJobInputOutput", value, recurs=True)
+        job = self.job or other
+        part = _remembered("parent", str(other), str(job))
+        known: AspectChange | None = self.memory.get(part)
+        if known is None:
+            edge = _edge(other) | {"properties": {"relationship": "parent"}}
+            value = _input_output() | {"inputDatajobEdges": [edge]}
+            known = AspectChange(job, "dataJobInputOutput", value, recurs=True, note=Note())
+            self.memory.put(part, known)
+        return known
 
 
 # --- Reading fields; errors name the field --------------------------------------------------------
@@ -990,12 +1016,12 @@ class _Reader:
     def add_recurring(self, urn: Urn, aspect: str, value: Json) -> None:
         """Add a change of a run whose value recurs in other runs; it is the same object in each."""
         part = _remembered(aspect, value)
-        known: Json | None = self.memory.get(part)
-        if known is None:
-            known = value
+        known: tuple[Json, Note] | None = self.memory.get(part)
+        if known is None and part is not None:
+            known = value, Note()
             self.memory.put(part, known)
-        change = AspectChange(urn, aspect, known, value_recurs=part is not None)
-        self.event.changes.append(change)
+        value, note = known or (value, None)
+        self.event.changes.append(AspectChange(urn, aspect, value, note=note))
 
     def alias(self, dataset: Json, at: str) -> None:
         """Record the URN of a dataset, for references to it elsewhere in the event. `links` is set
@@ -1024,7 +1050,7 @@ class _Reader:
             changes = self.event.changes[begin:]
             del self.event.changes[begin:]
             if part is not None:
-                changes = [replace(one, recurs=True) for one in changes]
+                changes = [replace(one, recurs=True, note=Note()) for one in changes]
             known = _Told(sources.dataset, tuple(changes), tuple(sources.fine), part)
             characters = sum(
                 len(column["fieldPath"])
@@ -1235,7 +1261,7 @@ class _Reader:
             self._job_itself(job, at, more)
             made = self.event.changes[begin:]
             del self.event.changes[begin:]
-            changes = tuple(replace(one, recurs=True) if part else one for one in made)
+            changes = tuple(replace(one, recurs=True, note=Note()) if part else one for one in made)
             self.memory.put(part, changes)
         self.event.changes += changes
 
@@ -1332,7 +1358,9 @@ class _Reader:
                     value[key] = [_edge(one) for one in dict.fromkeys(one.dataset for one in side)]
             if fine := [element for one in (*inputs, *outputs) for element in one.fine]:
                 value["fineGrainedLineages"] = fine
-            known = AspectChange(job, "dataJobInputOutput", value, recurs=part is not None)
+            note = None if part is None else Note()
+            recurs = part is not None
+            known = AspectChange(job, "dataJobInputOutput", value, recurs=recurs, note=note)
             self.memory.put(part, known)
         self.event.changes.append(known)
 
@@ -1564,12 +1592,13 @@ def read_event(event: Any, memory: Memory | None = None) -> Event:
         raise InvalidInput(
             f"event.eventType: expected one of {', '.join(_TYPES)}, found {kind!r:.60}"
         )
+    memory = memory or Memory()
     is_run = event.get("run") is not None or kind is not None or schema.endswith("/RunEvent")
     if is_run:
-        return _run_event(event, at_millis, kind, producer, memory or Memory())
+        return _run_event(event, at_millis, kind, producer, memory)
     day = datetime.fromtimestamp(at_millis / 1000, UTC).strftime("%Y-%m-%d")
-    found = Event(f"{PIPELINE}-{day}", at_millis)
-    reader = _Reader(found, memory or Memory())
+    found = Event(f"{PIPELINE}-{day}", at_millis, memory=memory)
+    reader = _Reader(found, memory)
     if event.get("dataset") is not None:
         dataset = _object(event["dataset"], "dataset")
         reader.alias(dataset, "dataset")
@@ -1599,7 +1628,7 @@ def _run_event(
         if event.get(name) is None:
             raise InvalidInput(f"event.{name}: is required in an event about a run")
     run, job = _object(event["run"], "run"), _object(event["job"], "job")
-    found = Event(_run_id(run, "run"), at_millis)
+    found = Event(_run_id(run, "run"), at_millis, memory=memory)
     facets = _facets(run, "facets", "run")
     engine = _facet(facets, "processing_engine", "run.facets")
     told = _text(engine, "name", "run.facets.processing_engine")
@@ -1676,7 +1705,7 @@ def _combined(changes: Iterable[AspectChange]) -> list[AspectChange]:
                 else:
                     value[key] = list(given)
         drops = ("columns",) if whole else ()
-        change = replace(found[0], value=value, drops=drops, recurs=False)
+        change = replace(found[0], value=value, drops=drops, recurs=False, note=None)
         if not change.value.keys() & (_EDGES | {"inputDatasets"}):
             # Remove duplicate owners, tags and columns.
             change = replace(change, value=merged(change, None, 0, is_own=True))
@@ -1759,7 +1788,7 @@ def without_taken_off(
             left = [one for one in tags if (column["fieldPath"], one["tag"]) not in taken]
             if left:
                 kept.append({**column, "globalTags": {"tags": left}})
-    return replace(change, value=value)
+    return replace(change, value=value, recurs=False, note=None)
 
 
 def _given(value: Json) -> Iterator[Any]:

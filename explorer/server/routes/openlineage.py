@@ -41,7 +41,6 @@ _LONG_BATCH = 10
 _LONG_BYTES = 1 << 16
 _MOST_EVENT_BYTES = 8 << 20
 _MOST_EVENTS = 1_000
-_MOST_PROPOSALS = 20_000
 _MOST_NAMED = 20
 _MOST_BATCH_PATHS = 16_000_000
 _DAY_MILLIS = 86_400_000
@@ -135,14 +134,6 @@ class OpenLineageRoutes(Routes):
     def __init__(self, catalog: CatalogEngine) -> None:
         super().__init__(catalog)
         self._memory = Memory()
-        self._began = 0
-        # By the `id` of a recurring value: the value and a proposal that was accepted with it. The
-        # entry keeps the value alive, so that the id stays valid.
-        self._proposals: dict[int, tuple[Any, CheckedProposal]] = {}
-        # By the `id` of a recurring change: the change, the hash of a stored value to which it
-        # added nothing, and the time of the event in milliseconds. The store caches the bytes of
-        # the value, and Python caches their hash.
-        self._settled: dict[int, tuple[AspectChange, int, int]] = {}
 
     def endpoints(self) -> Iterator[Endpoint]:
         """Yield each endpoint at both addresses."""
@@ -235,17 +226,12 @@ class OpenLineageRoutes(Routes):
         Raises as `read_event` does, and `InvalidInput` if a change fails its check.
         """
         event = read_event(given, self._memory)
-        if self._memory.began != self._began:
-            # The cache was cleared; these would keep the changes alive that it has dropped.
-            self._began = self._memory.began
-            self._proposals.clear()
-            self._settled.clear()
         system = {"runId": event.run, "lastObserved": _now_millis(), "pipelineName": PIPELINE}
 
         def checked(change: AspectChange) -> tuple[AspectChange, CheckedProposal]:
-            known = self._proposals.get(id(change.value))
-            if known is not None and known[1].aspect == change.aspect:
-                good = known[1]
+            note = change.note
+            if note is not None and note.checked is not None:
+                good: CheckedProposal = note.checked
                 if good.urn is not change.urn:
                     good = replace(good, urn=change.urn, text=str(change.urn))
                 return change, good
@@ -255,10 +241,8 @@ class OpenLineageRoutes(Routes):
                 made = self._catalog.intake.check(proposal, actor, "datahub")
             except CatalogError as error:
                 raise InvalidInput(f"{change.urn}: {error}") from error
-            if change.recurs or change.value_recurs:
-                if len(self._proposals) > _MOST_PROPOSALS:
-                    self._proposals.clear()
-                self._proposals[id(change.value)] = change.value, made
+            if note is not None:
+                note.checked = made
             return change, made
 
         parent = event.parent_job
@@ -338,7 +322,7 @@ class OpenLineageRoutes(Routes):
             key = (proposal.text, proposal.aspect)
             before = held.get(key)
             if key not in first:
-                if before is not None and self._is_settled(change, before, at_millis):
+                if before is not None and _is_settled(change, before, at_millis):
                     continue
                 begun[key] = values[key] = None if before is None else before.content()
                 first[key] = proposal
@@ -348,33 +332,13 @@ class OpenLineageRoutes(Routes):
                 added = without_taken_off(change, values[key], partial(_versions, view, *key))
             value = merged(added, values[key], at_millis, is_own=is_own)
             if before is not None and values[key] is begun[key] and value == begun[key]:
-                self._settle(change, before, at_millis)
+                _settle(change, before, at_millis)
             else:
                 values[key] = value
         for key, proposal in first.items():
             is_same = values[key] is begun[key] or values[key] == begun[key]
             if not is_same or held.get(key) is None:
                 yield replace(proposal, value=values[key])
-
-    def _settle(self, change: AspectChange, stored: _Held, at_millis: int) -> None:
-        """Record that a change adds nothing to the stored value."""
-        if not change.recurs or not stored.stored:
-            return
-        if len(self._settled) > _MOST_PROPOSALS:
-            self._settled.clear()
-        self._settled[id(change)] = change, hash(stored.stored), at_millis
-
-    def _is_settled(self, change: AspectChange, stored: _Held, at_millis: int) -> bool:
-        """Return whether a change is known to add nothing to the stored value.
-
-        That holds for a day of event time; later events may update when an edge was last seen.
-        """
-        known = self._settled.get(id(change))
-        return (
-            known is not None
-            and known[1] == hash(stored.stored)
-            and known[2] <= at_millis < known[2] + _DAY_MILLIS
-        )
 
     def _with_parent(
         self, view: Transaction, checked: _Checked, told: Mapping[str, str]
@@ -397,6 +361,26 @@ class OpenLineageRoutes(Routes):
             return checked.changes
         change = event.edge_from(parent)
         return (*checked.changes, (change, replace(proposal, value=change.value)))
+
+
+def _settle(change: AspectChange, stored: _Held, at_millis: int) -> None:
+    """Note that a change adds nothing to the stored value."""
+    if change.recurs and change.note is not None and stored.stored:
+        # The store caches the bytes of the value, and Python caches their hash.
+        change.note.settled = hash(stored.stored), at_millis
+
+
+def _is_settled(change: AspectChange, stored: _Held, at_millis: int) -> bool:
+    """Return whether a change is known to add nothing to the stored value.
+
+    That holds for a day of event time; later events may update when an edge was last seen.
+    """
+    if change.note is None or change.note.settled is None:
+        return False
+    value, since_millis = change.note.settled
+    return bool(
+        value == hash(stored.stored) and since_millis <= at_millis < since_millis + _DAY_MILLIS
+    )
 
 
 def _runs_in(given: Any) -> list[str]:
