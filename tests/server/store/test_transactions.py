@@ -4,12 +4,20 @@ import json
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import pytest
 
 from explorer.errors import NotFound, ServerFault
-from explorer.server.store import Job, Placement, Store, Transaction, TransactionChanges
+from explorer.server.store import (
+    Job,
+    Placement,
+    Store,
+    StoredAspect,
+    Transaction,
+    TransactionChanges,
+)
 from tests.server.store.conftest import Open
 from tests.server.store.examples import (
     INFO,
@@ -131,6 +139,35 @@ def test_a_job_reads_aspects_as_they_are_now_whoever_read_them_before(store: Sto
     do(store, lambda tx: tx.remove_aspect(one, INFO, *STAMP))
     do(store, lambda tx: tx.remove_entity(other, KEY, *STAMP))
     assert do(store, lambda tx: read(tx, INFO, KEY)) == [(one, 1)]
+
+
+def _read(urn: str, names: list[str] | None, tx: Transaction) -> list[StoredAspect]:
+    return tx.aspects([urn], names).get(urn, [])
+
+
+def test_a_job_reads_what_earlier_jobs_wrote_exactly_as_the_store_has_it(store: Store) -> None:
+    urn = dataset("one")
+    changes: list[Job[object]] = [
+        lambda tx: tx.put(write(urn, 1)),
+        lambda tx: tx.put(write(urn, 2, KEY)),
+        lambda tx: tx.put(write(urn, 1, run="again")),
+        lambda tx: tx.put(write(urn, 2)),
+        lambda tx: tx.put(write(urn, "x" * 100_000)),
+        lambda tx: tx.remove_version(urn, INFO, 0, (), *STAMP),
+        lambda tx: tx.put(write(urn, 3)),
+        lambda tx: tx.remove_aspect(urn, INFO, *STAMP),
+        lambda tx: tx.put(write(urn, 4)),
+        lambda tx: tx.remove_entity(urn, KEY, *STAMP),
+        lambda tx: tx.put(write(urn, 5)),
+    ]
+    for change in changes:
+        do(store, change)
+        now = {one.name: one for one in store.aspects([urn]).get(urn, ())}
+        for names in ([INFO], [INFO, KEY], None):
+            read = do(store, partial(_read, urn, names))
+            wanted = now.keys() if names is None else now.keys() & {*names}
+            assert {one.name: one for one in read} == {name: now[name] for name in wanted}
+        assert do(store, lambda tx: tx.aspect(urn, INFO)) == now.get(INFO)
 
 
 def test_a_new_entity_has_its_documents_and_all_its_aspects_at_once(store: Store) -> None:

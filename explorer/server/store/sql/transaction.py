@@ -1,5 +1,6 @@
 """The statements that change the tables: aspects, edges, documents, removal, the change log."""
 
+from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -93,41 +94,90 @@ class WriterCache:
         self.folders.trim()
 
 
+class _CachedEntity:
+    """The cached aspects of an entity, `None` for one that does not exist; if it `is_complete`, it
+    has no others."""
+
+    __slots__ = ("aspects", "is_complete")
+
+    def __init__(self, *, is_complete: bool) -> None:
+        self.aspects: dict[str, StoredAspect | None] = {}
+        self.is_complete = is_complete
+
+
 class AspectCache:
-    """The latest aspects that the writer has read, `None` for one that does not exist, until an
-    aspect of the entity is written. Emptied when they take more than 32 MB; an aspect of more than
-    64 kB is not cached."""
+    """The latest aspects of entities, as the writer has read or written them.
+
+    When they take more than 32 MB, those of the entities used longest ago are dropped; an aspect of
+    more than 64 kB is not cached.
+    """
 
     def __init__(self) -> None:
-        self._known: dict[str, dict[str, StoredAspect | None]] = {}
+        self._known: OrderedDict[str, _CachedEntity] = OrderedDict()
         self._bytes = 0
 
-    def of(self, urn: str) -> Mapping[str, StoredAspect | None]:
-        """Return the cached aspects of an entity by name."""
-        return self._known.get(urn, {})
+    def find(self, urn: str, names: frozenset[str] | None) -> list[StoredAspect] | None:
+        """Return the aspects of an entity that have one of the names, or all aspects; return `None`
+        if one of them may not be cached."""
+        known = self._known.get(urn)
+        if known is None:
+            return None
+        if not known.is_complete and (names is None or not names <= known.aspects.keys()):
+            return None
+        self._known.move_to_end(urn)
+        return [
+            one
+            for name, one in known.aspects.items()
+            if one is not None and (names is None or name in names)
+        ]
+
+    def begin(self, urn: str) -> None:
+        """Cache that an entity has no aspects."""
+        self.drop(urn)
+        self._known[urn] = _CachedEntity(is_complete=True)
 
     def put(self, urn: str, name: str, aspect: StoredAspect | None) -> None:
-        """Cache an aspect as it was read."""
+        """Cache an aspect as it was read or written."""
+        known = self._known.get(urn)
+        if known is None:
+            known = self._known[urn] = _CachedEntity(is_complete=False)
+        if name in known.aspects:
+            self._bytes -= _size_bytes(known.aspects.pop(name))
         size = _size_bytes(aspect)
-        if size > _LARGEST_ASPECT_BYTES or name in self.of(urn):
+        if size > _LARGEST_ASPECT_BYTES:
+            known.is_complete = False
             return
-        if self._bytes + size > _ASPECTS_BYTES:
-            self.clear()
         self._bytes += size
-        self._known.setdefault(urn, {})[name] = aspect
+        known.aspects[name] = aspect
+        while self._bytes > _ASPECTS_BYTES:
+            self.drop(next(iter(self._known)))
+
+    def put_all(self, urn: str, aspects: Iterable[StoredAspect]) -> None:
+        """Cache all aspects of an entity as they were read."""
+        self.begin(urn)
+        for one in aspects:
+            self.put(urn, one.name, one)
 
     def drop(self, urn: str) -> None:
         """Remove the aspects of an entity."""
-        self._bytes -= sum(map(_size_bytes, self._known.pop(urn, {}).values()))
+        known = self._known.pop(urn, None)
+        if known is not None:
+            self._bytes -= sum(map(_size_bytes, known.aspects.values()))
 
     def clear(self) -> None:
         """Remove everything."""
-        self._known, self._bytes = {}, 0
+        self._known.clear()
+        self._bytes = 0
 
 
 def _size_bytes(aspect: StoredAspect | None) -> int:
     """Return roughly how much memory a cached aspect takes; `None` stands for a missing one."""
     return 100 if aspect is None else 400 + len(aspect.value) + len(aspect.system)
+
+
+def _written(write: Write, system: bytes) -> StoredAspect:
+    """Return an aspect as it is read after a write, with this system metadata."""
+    return StoredAspect(write.aspect, 0, write.value, write.time_millis, write.actor, system)
 
 
 class SqlSnapshot(SqlReads):
@@ -257,9 +307,9 @@ class SqlTransaction(SqlSnapshot):
         new = self._new.get(self._id(urn))
         if new is not None:
             return new.aspects.get(name)
-        known = self._cache.aspects.of(urn)
-        if name in known:
-            return known[name]
+        known = self._cache.aspects.find(urn, frozenset((name,)))
+        if known is not None:
+            return known[0] if known else None
         found = super().aspect(urn, name)
         self._cache.aspects.put(urn, name, found)
         return found
@@ -267,10 +317,8 @@ class SqlTransaction(SqlSnapshot):
     def aspects(
         self, urns: Sequence[str], names: Collection[str] | None = None
     ) -> dict[str, list[StoredAspect]]:
-        if names is None:
-            return super().aspects(urns)
         self.existing(urns)
-        wanted = frozenset(names)
+        wanted = None if names is None else frozenset(names)
         found: dict[str, list[StoredAspect]] = {}
         unknown: list[str] = []
         for urn in dict.fromkeys(urns):
@@ -278,14 +326,21 @@ class SqlTransaction(SqlSnapshot):
             if not is_live:
                 continue
             new = self._new.get(entity)
-            known = self._cache.aspects.of(urn) if new is None else new.aspects
-            if new is None and not wanted <= known.keys():
+            if new is None:
+                listed = self._cache.aspects.find(urn, wanted)
+            else:
+                written = new.aspects
+                listed = [written[name] for name in written if wanted is None or name in wanted]
+            if listed is None:
                 unknown.append(urn)
-            elif listed := [one for name in wanted if (one := known.get(name)) is not None]:
+            elif listed:
                 found[urn] = listed
         if unknown:
             read = super().aspects(unknown, names)
             for urn in unknown:
+                if wanted is None:
+                    self._cache.aspects.put_all(urn, read.get(urn, ()))
+                    continue
                 by_name = {one.name: one for one in read.get(urn, ())}
                 for name in wanted:
                     self._cache.aspects.put(urn, name, by_name.get(name))
@@ -354,7 +409,6 @@ class SqlTransaction(SqlSnapshot):
             self._put_first(entity, write, new.last_versions.get(write.aspect, 0), new)
             return True
         self._new.pop(entity, None)
-        self._cache.aspects.drop(write.urn)
         if (entity, write.aspect) in self._gathered:
             self._write_rows()
         old = self._run(
@@ -368,6 +422,7 @@ class SqlTransaction(SqlSnapshot):
         row, value, superseded, seen, *stamp = old
         written, now = stamp[2], seen or stamp[2]
         if same_value(value, write.value):
+            self._cache.aspects.drop(write.urn)
             self._seen_rows.append((seen_again(now, write.system), row))
             self._gathered.add((entity, write.aspect))
             return False
@@ -402,6 +457,7 @@ class SqlTransaction(SqlSnapshot):
             ),
         )
         self._set_edges(entity, write.aspect, write.edges)
+        self._cache.aspects.put(write.urn, write.aspect, _written(write, system))
         self.changes.touched.add(write.urn)
         return True
 
@@ -420,8 +476,10 @@ class SqlTransaction(SqlSnapshot):
             row = (entity, edge.relationship, edge.target, write.aspect, edge.flow)
             self._edge_rows.append(row)
             self.changes.rewired = self.changes.rewired or edge.flow != 0
+        written = _written(write, system)
+        self._cache.aspects.put(write.urn, write.aspect, written)
         if new is not None:
-            new.aspects[write.aspect] = StoredAspect(write.aspect, 0, write.value, *stamp)
+            new.aspects[write.aspect] = written
             new.contents[write.aspect] = write.content
         self.changes.touched.add(write.urn)
 
@@ -779,6 +837,7 @@ class SqlTransaction(SqlSnapshot):
         if found == -1:
             found = self._new_id(urn, entity_type, live=True)
             self._new[found] = NewEntity({})
+            self._cache.aspects.begin(urn)
             return found
         self._live_rows.append((found,))
         self._cache.urns[urn] = (found, True, False)
@@ -792,6 +851,7 @@ class SqlTransaction(SqlSnapshot):
             if stored is not None:
                 return found
         self._new[found] = NewEntity(last_versions)
+        self._cache.aspects.begin(urn)
         return found
 
     def _new_id(self, urn: str, entity_type: str, *, live: bool) -> int:
