@@ -43,7 +43,7 @@ from explorer.tui.content import join, line_text, padded
 from explorer.tui.screens.editor.text_area import DescriptionArea
 from explorer.tui.session import Changes, TerminalSession
 from explorer.tui.widgets.bars import KeyLine
-from explorer.tui.widgets.dialogs import ConfirmScreen, OverlayScreen, PromptScreen
+from explorer.tui.widgets.dialogs import ConfirmScreen, ListScreen, OverlayScreen, PromptScreen
 from explorer.tui.widgets.differences import DifferenceRows
 from explorer.tui.widgets.rows import Rows
 from explorer.tui.widgets.table import TableRows
@@ -640,41 +640,19 @@ class _Listed:
     unsent: int = 0
 
 
-class ChangesetsScreen(OverlayScreen[StagedChangeset | Path]):
+class ChangesetsScreen(ListScreen[StagedChangeset | Path]):
     """Lists the changesets on this machine and on the server, newest first; returns the one to
     review, or the folder of a dbt project. A file of descriptions is converted to a changeset; a
     colleague's changeset is reviewed in its own file. `project` is the folder of the project opened
     last."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("changesets")
-    CSS = """
-    ChangesetsScreen { align: center middle; }
-    ChangesetsScreen > Vertical {
-        width: 110; max-width: 96%; height: 24; max-height: 92%;
-        background: $surface; border: round $primary; padding: 0 1;
-    }
-    ChangesetsScreen #what { height: 2; }
-    ChangesetsScreen Rows { height: 1fr; }
-    """
 
     def __init__(self, session: TerminalSession, project: str = "") -> None:
-        super().__init__()
-        self._session = session
+        super().__init__(session)
         self._project = project
         self._listed: list[_Listed] = []
         self._can_share = False
-
-    def compose(self) -> ComposeResult:
-        """Yield the number, the list, and the keys."""
-        with Vertical():
-            yield Static("", id="what", markup=False)
-            yield Rows(row_height=2)
-        yield KeyLine()
-
-    def on_mount(self) -> None:
-        """Read the changesets."""
-        self.set_focus(self.query_one(Rows))
-        self._read()
 
     def action_open(self) -> None:
         """Review the changeset under the cursor."""
@@ -715,7 +693,7 @@ class ChangesetsScreen(OverlayScreen[StagedChangeset | Path]):
 
     def action_reload(self) -> None:
         """Read the changesets again."""
-        self._read()
+        self.read()
 
     def action_take_in(self) -> None:
         """Ask for a file, and review its changes."""
@@ -730,10 +708,6 @@ class ChangesetsScreen(OverlayScreen[StagedChangeset | Path]):
                 self.dismiss(Path(name).expanduser())
 
         self.app.push_screen(project_prompt(self._project), named)
-
-    def action_leave(self) -> None:
-        """Close."""
-        self.dismiss(None)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer only what can be done with the changeset under the cursor."""
@@ -791,17 +765,18 @@ class ChangesetsScreen(OverlayScreen[StagedChangeset | Path]):
         with self._session.reporting("sharing the changeset"):
             await share_changeset(await self._session.catalog(), changeset)
             self.query_one(KeyLine).say("Shared: everyone with edit rights can review it now.")
-        self._read()
+        self.read()
 
     @work(exclusive=True, group="file")
     async def _withdraw(self, urn: Urn) -> None:
         with self._session.reporting("withdrawing the changeset"):
             await withdraw_changeset(await self._session.catalog(), urn)
             self.query_one(KeyLine).say("Withdrawn: it is no longer in anyone's list.")
-        self._read()
+        self.read()
 
     @work(exclusive=True, group="changesets")
-    async def _read(self) -> None:
+    async def read(self) -> None:
+        """Read the changesets, and list them."""
         if not self._listed:
             self.query_one(Rows).show(0, self._draw, empty="looking for changesets …")
         with self._session.reporting("looking for changesets"):

@@ -41,6 +41,7 @@ __all__ = [
     "DiscardScreen",
     "EntityScreen",
     "FilteredListScreen",
+    "ListScreen",
     "OverlayScreen",
     "PromptScreen",
     "entities_like",
@@ -62,6 +63,10 @@ class OverlayScreen(ModalScreen[_Result], Generic[_Result]):
     async def action_help(self) -> None:
         """Show the keys that work here."""
         await self.run_action("app.help")
+
+    def action_leave(self) -> None:
+        """Close without a result."""
+        self.dismiss(None)
 
     def say(self, message: str, *, error: bool = False) -> None:
         """Show one sentence in place of the keys."""
@@ -104,10 +109,6 @@ class PromptScreen(OverlayScreen[str | None]):
     def _take(self, event: Input.Submitted) -> None:
         event.stop()
         self.dismiss(event.value.strip() or None)
-
-    def action_leave(self) -> None:
-        """Close without a result."""
-        self.dismiss(None)
 
 
 class ConfirmScreen(OverlayScreen[bool]):
@@ -574,6 +575,41 @@ class EntityScreen(ChooserScreen):
         with self._session.reporting("searching for entities"):
             return await entities_like(self._session, typed, self._do)
         return ()
+
+
+class ListScreen(OverlayScreen[_Result], Generic[_Result]):
+    """The base of dialogs with a line on what is listed (`#what`), a list of two lines a row, and
+    the keys. A subclass reads its data (`read`)."""
+
+    DEFAULT_CSS = """
+    ListScreen { align: center middle; }
+    ListScreen > Vertical {
+        width: 110; max-width: 96%; height: 24; max-height: 92%;
+        background: $surface; border: round $primary; padding: 0 1;
+    }
+    ListScreen #what { height: 2; }
+    ListScreen Rows { height: 1fr; }
+    """
+
+    def __init__(self, session: TerminalSession) -> None:
+        super().__init__()
+        self._session = session
+
+    def compose(self) -> ComposeResult:
+        """Yield the line, the list, and the keys."""
+        with Vertical():
+            yield Static("", id="what", markup=False)
+            yield Rows(row_height=2)
+        yield KeyLine()
+
+    def on_mount(self) -> None:
+        """Read the data."""
+        self.set_focus(self.query_one(Rows))
+        self.read()
+
+    def read(self) -> object:
+        """Read the data, and list it."""
+        raise NotImplementedError
 
 
 _LOW: Final = 30

@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, ParamSpec, TypeVar
 
 from rich.text import Text
 from textual import on, work
-from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Vertical
 from textual.widgets import Static
 
 from explorer.errors import Unusable
@@ -23,8 +21,7 @@ from explorer.tui.actions import bindings
 from explorer.tui.content import join, line_text, padded, preview
 from explorer.tui.screens.editor.descriptions import DescriptionTarget, Key
 from explorer.tui.session import TerminalSession
-from explorer.tui.widgets.bars import KeyLine
-from explorer.tui.widgets.dialogs import OverlayScreen
+from explorer.tui.widgets.dialogs import ListScreen
 from explorer.tui.widgets.rows import Rows
 
 if TYPE_CHECKING:
@@ -35,37 +32,15 @@ if TYPE_CHECKING:
 __all__ = ["DraftKeeper", "DraftsScreen", "Failure", "Save", "Saves"]
 
 
-class DraftsScreen(OverlayScreen[Draft]):
+class DraftsScreen(ListScreen[Draft]):
     """Lists the drafts for this server, newest first; returns the one to continue."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("drafts")
-    CSS = """
-    DraftsScreen { align: center middle; }
-    DraftsScreen > Vertical {
-        width: 110; max-width: 96%; height: 24; max-height: 92%;
-        background: $surface; border: round $primary; padding: 0 1;
-    }
-    DraftsScreen #what { height: 2; }
-    DraftsScreen Rows { height: 1fr; }
-    """
 
     def __init__(self, session: TerminalSession) -> None:
-        super().__init__()
-        self._session = session
+        super().__init__(session)
         self._stored: list[StoredDraft] = []
         self._removed: list[Draft] = []
-
-    def compose(self) -> ComposeResult:
-        """Yield the number of drafts, the list, and the keys."""
-        with Vertical():
-            yield Static("", id="what", markup=False)
-            yield Rows(row_height=2)
-        yield KeyLine()
-
-    def on_mount(self) -> None:
-        """Read the drafts."""
-        self.set_focus(self.query_one(Rows))
-        self._read()
 
     @on(Rows.Chosen)
     def _chosen(self) -> None:
@@ -75,7 +50,9 @@ class DraftsScreen(OverlayScreen[Draft]):
         """Continue the draft under the cursor."""
         one = self._current
         if one is not None and one.open:
-            self._say("Another running program has this draft open: close it there first.", True)
+            self.say(
+                "Another running program has this draft open: close it there first.", error=True
+            )
         elif one is not None:
             self.dismiss(one.draft)
 
@@ -83,7 +60,9 @@ class DraftsScreen(OverlayScreen[Draft]):
         """Discard the draft under the cursor."""
         one = self._current
         if one is not None and one.open:
-            self._say("Another running program has this draft open: close it there first.", True)
+            self.say(
+                "Another running program has this draft open: close it there first.", error=True
+            )
         elif one is not None:
             self._removed.append(one.draft)
             self._drop(one.draft)
@@ -92,10 +71,6 @@ class DraftsScreen(OverlayScreen[Draft]):
         """Restore the last discarded draft."""
         if self._removed:
             self._bring_back(self._removed.pop())
-
-    def action_leave(self) -> None:
-        """Close."""
-        self.dismiss(None)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Allow actions on a draft only where there is one."""
@@ -110,7 +85,8 @@ class DraftsScreen(OverlayScreen[Draft]):
         return self._stored[at] if at < len(self._stored) else None
 
     @work(exclusive=True, group="drafts")
-    async def _read(self) -> None:
+    async def read(self) -> None:
+        """Read the drafts, and list them."""
         await self._show()
 
     @work(group="drafts")
@@ -118,7 +94,7 @@ class DraftsScreen(OverlayScreen[Draft]):
         drafts = await Drafts.at(self._session)
         await asyncio.to_thread(drafts.drop, draft.urn, draft.path)
         await self._show()
-        self._say("Discarded the draft; ^z restores it while this list is open.")
+        self.say("Discarded the draft; ^z restores it while this list is open.")
 
     @work(group="drafts")
     async def _bring_back(self, draft: Draft) -> None:
@@ -152,13 +128,6 @@ class DraftsScreen(OverlayScreen[Draft]):
         room = max(width - len(moment) - state.cell_len - 4, 8)
         head = Text.assemble(" ", padded(of, room), " ", state, (moment, "dim"))
         return head, Text.assemble("   ", preview(draft.text, missing="no text"))
-
-    def say(self, message: str, *, error: bool = False) -> None:
-        """Show one sentence in place of the keys."""
-        self._say(message, error)
-
-    def _say(self, message: str, error: bool = False) -> None:
-        self.query_one(KeyLine).say(message, error=error)
 
 
 _Given = ParamSpec("_Given")

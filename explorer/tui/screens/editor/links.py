@@ -20,7 +20,7 @@ from explorer.tui.content import join, line_text
 from explorer.tui.desktop import browse_to, is_web
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.bars import KeyLine
-from explorer.tui.widgets.dialogs import OverlayScreen
+from explorer.tui.widgets.dialogs import ListScreen, OverlayScreen
 from explorer.tui.widgets.inputs import TypedLine
 from explorer.tui.widgets.rows import Rows
 from explorer.views.history import actors_of, author_of
@@ -122,31 +122,20 @@ class LinkForm(OverlayScreen[LinkInput]):
         else:
             self.dismiss(LinkInput(url.value.strip(), label.value.strip()))
 
-    def action_leave(self) -> None:
-        """Cancel."""
-        self.dismiss(None)
-
 
 _WRITES = ("add", "change", "remove", "restore")
 
 
-class LinksScreen(OverlayScreen[bool]):
+class LinksScreen(ListScreen[bool]):
     """Lists links in the order in which they were added; returns whether any was changed."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("links")
     CSS = """
-    LinksScreen { align: center middle; }
-    LinksScreen > Vertical {
-        width: 100; max-width: 96%; height: 20; max-height: 92%;
-        background: $surface; border: round $primary; padding: 0 1;
-    }
-    LinksScreen #what { height: 2; }
-    LinksScreen Rows { height: 1fr; }
+    LinksScreen > Vertical { width: 100; height: 20; }
     """
 
     def __init__(self, session: TerminalSession, entity: "Entity") -> None:
-        super().__init__()
-        self._session = session
+        super().__init__(session)
         self._urn = entity.urn
         self._name = entity.name
         self._links: tuple[Link, ...] = entity.links
@@ -154,18 +143,9 @@ class LinksScreen(OverlayScreen[bool]):
         self._turn = asyncio.Lock()
         self._changed = False
 
-    def compose(self) -> ComposeResult:
-        """Yield the heading, the links, and the keys."""
-        with Vertical():
-            yield Static("", id="what", markup=False)
-            yield Rows(row_height=2)
-        yield KeyLine()
-
     def on_mount(self) -> None:
-        """Show the links read with the entity, then read the current ones."""
-        self.set_focus(self.query_one(Rows))
+        """Show the links read with the entity, until the current ones are read."""
         self._show()
-        self._read()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Allow actions on a link only where there is one, and edits only where the server is
@@ -188,10 +168,10 @@ class LinksScreen(OverlayScreen[bool]):
         if link is None:
             return
         if is_web(link.url) and await browse_to(link.url):
-            self._say(f"Opened {line_text(link.url).plain}")
+            self.say(f"Opened {line_text(link.url).plain}")
         else:
             self.app.copy_to_clipboard(link.url)
-            self._say(f"Copied {line_text(link.url).plain}")
+            self.say(f"Copied {line_text(link.url).plain}")
 
     def action_add(self) -> None:
         """Add a link."""
@@ -241,7 +221,8 @@ class LinksScreen(OverlayScreen[bool]):
         return self._links[at] if at < len(self._links) else None
 
     @work(exclusive=True, group="links")
-    async def _read(self) -> None:
+    async def read(self) -> None:
+        """Read the current links, and list them."""
         with self._session.reporting("reading the links"):
             await self._read_now()
 
@@ -249,7 +230,7 @@ class LinksScreen(OverlayScreen[bool]):
     async def _write(self, work: Coroutine[Any, Any, None], told: str) -> None:
         from explorer.client import TextConflict
 
-        self._say("saving …")
+        self.say("saving …")
         # One after another: each is made from the links that the one before it left.
         async with self._turn:
             with self._session.reporting("changing the links"):
@@ -264,7 +245,7 @@ class LinksScreen(OverlayScreen[bool]):
                     ) from conflict
                 self._changed = True
                 await self._read_now()
-                self._say(told)
+                self.say(told)
 
     async def _read_now(self) -> None:
         catalog = await self._session.catalog()
@@ -318,10 +299,3 @@ class LinksScreen(OverlayScreen[bool]):
         by = line_text(author_of(link.create_stamp, self._session.names), "dim")
         head = join([line_text(link.description, "bold", missing="unnamed"), by])
         return Text(" ").append_text(head), Text("   ").append_text(line_text(link.url))
-
-    def say(self, message: str, *, error: bool = False) -> None:
-        """Show one sentence in place of the keys."""
-        self._say(message, error)
-
-    def _say(self, message: str, error: bool = False) -> None:
-        self.query_one(KeyLine).say(message, error=error)
