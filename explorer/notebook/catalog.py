@@ -424,157 +424,6 @@ class _Waiting(Generic[_P, _T]):
         return call
 
 
-class AsyncNotebookCatalog(CatalogReader, client.AsyncCatalog):
-    """A catalog whose methods are awaited, in a cell or in a program.
-
-        cat = AsyncCatalog()
-        page, orders = await asyncio.gather(cat.search("orders"), cat["fct_orders"])
-        page.df
-
-    Takes what `Catalog` takes and has its methods. What it gives shows itself as that of `Catalog`
-    does, and waits when it is asked for more: `orders.lineage()` is not awaited. `blocking` is the
-    `Catalog` that such an object asks.
-    """
-
-    def __init__(
-        self,
-        url: str | None = None,
-        *,
-        profile: str | None = None,
-        token: str | Secret | None = None,
-        data_dir: str | PathLike[str] | None = None,
-        timeout_seconds: float | None = None,
-        read_only: bool | None = None,
-        offline: Offline = "off",
-        retry: Retry | None = None,
-        transport: Transport | None = None,
-    ) -> None:
-        # Bound to the same name, so that no traceback of this call shows the bare text.
-        token = Secret.of(token)
-        self._options: dict[str, Any] = {
-            "url": url,
-            "profile": profile,
-            "token": token,
-            "data_dir": data_dir,
-            "timeout_seconds": timeout_seconds,
-            "read_only": read_only,
-            "offline": offline,
-            "retry": retry,
-            "transport": transport,
-        }
-        client.AsyncCatalog.__init__(self, **self._options)
-        self.journal_in(config.state_dir() / JOURNAL)
-
-    def __repr__(self) -> str:
-        # People know it as `explorer.AsyncCatalog`.
-        return super().__repr__().replace("AsyncNotebookCatalog", "AsyncCatalog", 1)
-
-    def _start(self, connection: Connection) -> None:
-        super()._start(connection)
-        # Another client on the same connection, whose methods are not overridden.
-        plain = client.AsyncCatalog.__new__(client.AsyncCatalog)
-        CompletionMethods.__init__(plain, connection)
-        CatalogReader.__init__(self, plain, lambda: self.blocking)
-
-    @cached_property
-    def blocking(self) -> "NotebookCatalog":
-        """Return a blocking catalog that shares the names and texts read by this one. No
-        request."""
-        made = NotebookCatalog(**self._options)
-        made.reader.known, made.reader.seen = self.known, self.seen
-        return made
-
-    async def close(self) -> None:
-        """Close the connection, here and in `blocking`."""
-        blocking = vars(self).get("blocking")
-        if blocking is not None:
-            await asyncio.to_thread(blocking.close)
-        await super().close()
-
-    def __getitem__(self, name: str | Urn) -> "asyncio.Future[EntityPage]":
-        """As `Catalog[name]`, but awaited: `await cat["fct_orders"]`."""
-        return asyncio.ensure_future(self.read_named(name))
-
-    # Else Python would try to walk it, one number after another.
-    __iter__ = None
-
-    def _ipython_key_completions_(self) -> list[str]:
-        return self.blocking._ipython_key_completions_()
-
-    async def names(
-        self,
-        text: str = "*",
-        *,
-        entity: str | Sequence[str] | None = None,
-        filter: Filter | str | None = None,
-        limit: int = 10_000,
-    ) -> Names:
-        """As `Catalog.names`."""
-        return await asyncio.to_thread(
-            self.blocking.names, text, entity=entity, filter=filter, limit=limit
-        )
-
-    async def columns(
-        self, name: str, *, filter: Filter | str | None = None, limit: int = 1_000
-    ) -> ColumnsTable:
-        """As `Catalog.columns`."""
-        return await asyncio.to_thread(self.blocking.columns, name, filter=filter, limit=limit)
-
-    def explore(
-        self, text: str = "", *, filter: str = "", urn: str | Urn | None = None
-    ) -> "Explorer":
-        """As `Catalog.explore`; returns at once and is not awaited."""
-        return self.blocking.explore(text, filter=filter, urn=urn)
-
-    @property
-    def stewardship(self) -> "NotebookStewardship":
-        """As `Catalog.stewardship`: its methods block."""
-        return self.blocking.stewardship
-
-    async def docs(
-        self,
-        text: str = "*",
-        *,
-        filter: Filter | str | None = None,
-        folder: str | None = None,
-    ) -> "Documentation":
-        """As `Catalog.docs`; its `diff()` and `apply()` block."""
-        return await asyncio.to_thread(self.blocking.docs, text, filter=filter, folder=folder)
-
-    async def add(
-        self,
-        what: object,
-        name: str | None = None,
-        *,
-        env: str = "PROD",
-        instance: str | None = None,
-        schemas: Sequence[str] = (),
-        dialect: str | None = None,
-        stats: bool = False,
-        values: bool = False,
-        accept_removals: bool = False,
-        dry_run: bool = False,
-    ) -> "AddedTable":
-        """As `Catalog.add`."""
-        return await asyncio.to_thread(
-            self.blocking.add,
-            what,
-            name,
-            env=env,
-            instance=instance,
-            schemas=schemas,
-            dialect=dialect,
-            stats=stats,
-            values=values,
-            accept_removals=accept_removals,
-            dry_run=dry_run,
-        )
-
-    def last_seen(self, urn: str | Urn, column: str | None = None) -> str | None:
-        """As `Catalog.last_seen`; no request."""
-        return self.seen.of(Urn.parse(urn), column)
-
-
 class NotebookCatalog(client.Catalog):
     """A blocking catalog for a notebook or a script.
 
@@ -820,6 +669,117 @@ class NotebookCatalog(client.Catalog):
         Example: `cat.last_seen(urn, column="order_id")`
         """
         return self.reader.seen.of(Urn.parse(urn), column)
+
+
+def _in_thread(
+    method: "Callable[Concatenate[NotebookCatalog, _P], _T]",
+) -> "Callable[Concatenate[AsyncNotebookCatalog, _P], Coroutine[Any, Any, _T]]":
+    """Return the method of the blocking catalog as one that is awaited."""
+
+    @wraps(method)
+    async def call(catalog: "AsyncNotebookCatalog", /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        return await asyncio.to_thread(method, catalog.blocking, *args, **kwargs)
+
+    call.__doc__ = f"As `Catalog.{method.__name__}`."
+    return call
+
+
+class AsyncNotebookCatalog(CatalogReader, client.AsyncCatalog):
+    """A catalog whose methods are awaited, in a cell or in a program.
+
+        cat = AsyncCatalog()
+        page, orders = await asyncio.gather(cat.search("orders"), cat["fct_orders"])
+        page.df
+
+    Takes what `Catalog` takes and has its methods. What it gives shows itself as that of `Catalog`
+    does, and waits when it is asked for more: `orders.lineage()` is not awaited. `blocking` is the
+    `Catalog` that such an object asks.
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        *,
+        profile: str | None = None,
+        token: str | Secret | None = None,
+        data_dir: str | PathLike[str] | None = None,
+        timeout_seconds: float | None = None,
+        read_only: bool | None = None,
+        offline: Offline = "off",
+        retry: Retry | None = None,
+        transport: Transport | None = None,
+    ) -> None:
+        # Bound to the same name, so that no traceback of this call shows the bare text.
+        token = Secret.of(token)
+        self._options: dict[str, Any] = {
+            "url": url,
+            "profile": profile,
+            "token": token,
+            "data_dir": data_dir,
+            "timeout_seconds": timeout_seconds,
+            "read_only": read_only,
+            "offline": offline,
+            "retry": retry,
+            "transport": transport,
+        }
+        client.AsyncCatalog.__init__(self, **self._options)
+        self.journal_in(config.state_dir() / JOURNAL)
+
+    def __repr__(self) -> str:
+        # People know it as `explorer.AsyncCatalog`.
+        return super().__repr__().replace("AsyncNotebookCatalog", "AsyncCatalog", 1)
+
+    def _start(self, connection: Connection) -> None:
+        super()._start(connection)
+        # Another client on the same connection, whose methods are not overridden.
+        plain = client.AsyncCatalog.__new__(client.AsyncCatalog)
+        CompletionMethods.__init__(plain, connection)
+        CatalogReader.__init__(self, plain, lambda: self.blocking)
+
+    @cached_property
+    def blocking(self) -> "NotebookCatalog":
+        """Return a blocking catalog that shares the names and texts read by this one. No
+        request."""
+        made = NotebookCatalog(**self._options)
+        made.reader.known, made.reader.seen = self.known, self.seen
+        return made
+
+    async def close(self) -> None:
+        """Close the connection, here and in `blocking`."""
+        blocking = vars(self).get("blocking")
+        if blocking is not None:
+            await asyncio.to_thread(blocking.close)
+        await super().close()
+
+    def __getitem__(self, name: str | Urn) -> "asyncio.Future[EntityPage]":
+        """As `Catalog[name]`, but awaited: `await cat["fct_orders"]`."""
+        return asyncio.ensure_future(self.read_named(name))
+
+    # Else Python would try to walk it, one number after another.
+    __iter__ = None
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return self.blocking._ipython_key_completions_()
+
+    names = _in_thread(NotebookCatalog.names)
+    columns = _in_thread(NotebookCatalog.columns)
+    docs = _in_thread(NotebookCatalog.docs)
+    add = _in_thread(NotebookCatalog.add)
+
+    def explore(
+        self, text: str = "", *, filter: str = "", urn: str | Urn | None = None
+    ) -> "Explorer":
+        """As `Catalog.explore`; returns at once and is not awaited."""
+        return self.blocking.explore(text, filter=filter, urn=urn)
+
+    @property
+    def stewardship(self) -> "NotebookStewardship":
+        """As `Catalog.stewardship`: its methods block."""
+        return self.blocking.stewardship
+
+    def last_seen(self, urn: str | Urn, column: str | None = None) -> str | None:
+        """As `Catalog.last_seen`; no request."""
+        return self.seen.of(Urn.parse(urn), column)
 
 
 def _changes(page: ChangePage, known: Mapping[Urn, read.Entity]) -> ChangesTable:
