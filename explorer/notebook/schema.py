@@ -195,7 +195,7 @@ class SchemaComparison(ShownTable):
         """
         rows = [
             (
-                _either(left, right).path.simple,
+                _present(left, right).path.simple,
                 kind,
                 ", ".join(_unlike(left, right)) or None,
                 *(_type(left), _type(right)),
@@ -335,7 +335,7 @@ def _unlike(left: read.Column | None, right: read.Column | None) -> list[str]:
     return [word for word, differs in zip(words, flags, strict=True) if differs]
 
 
-def _either(left: read.Column | None, right: read.Column | None) -> read.Column:
+def _present(left: read.Column | None, right: read.Column | None) -> read.Column:
     found = left or right
     if found is None:
         raise AssertionError("a pair has a column")
@@ -355,7 +355,7 @@ def _side_by_side(pair: _Pair) -> tuple[Cell, ...]:
         for one in (left, right)
     )
     return (
-        Cell(_either(left, right).path.simple, tone="loud"),
+        Cell(_present(left, right).path.simple, tone="loud"),
         Cell(kind, tone="quiet"),
         *sides,
         Cell(", ".join(_unlike(left, right))),

@@ -525,18 +525,18 @@ class Reading:
         if self._at == len(self.text):
             self.place = ParsePosition("term", self._at)
             return None
-        node = self._either(negated=False)
+        node = self._disjunction(negated=False)
         if self._at < len(self.text):
             raise self._wrong("this ) closes nothing")
         return node
 
-    def _either(self, *, negated: bool) -> Node:
-        parts = [self._all(negated=negated)]
+    def _disjunction(self, *, negated: bool) -> Node:
+        parts = [self._conjunction(negated=negated)]
         while self._accept("OR"):
-            parts.append(self._all(negated=negated))
+            parts.append(self._conjunction(negated=negated))
         return joined("and" if negated else "or", parts)
 
-    def _all(self, *, negated: bool) -> Node:
+    def _conjunction(self, *, negated: bool) -> Node:
         parts = [self._one(negated=negated)]
         while True:
             end = self._at
@@ -583,7 +583,7 @@ class Reading:
         if self.text.startswith(")", self._skip()):
             raise self._wrong("there is nothing in these parentheses")
         self.place = ParsePosition("term", self._at)
-        node = self._either(negated=negated)
+        node = self._disjunction(negated=negated)
         if self.text.startswith(")", self._at):
             self._at += 1
             self.place = ParsePosition("end", self._at)

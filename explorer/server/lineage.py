@@ -26,10 +26,10 @@ from explorer.query.filters import Criterion, Filter
 from explorer.server.lineage_walk import (
     EVERY_HOP,
     Graph,
-    KnownUrn,
     LineageLimits,
     LineageLists,
     Truncation,
+    WalkedEntity,
     WalkResult,
     list_lineage,
     walk,
@@ -67,11 +67,11 @@ class Tables:
         columns = self._store.lineage(frontier, upstream=self._upstream, limit=limit)
         return list(zip(*columns, strict=True))
 
-    def named(self, nodes: Sequence[int]) -> dict[int, KnownUrn]:
+    def named(self, nodes: Sequence[int]) -> dict[int, WalkedEntity]:
         """Return the entities that the handles stand for."""
         urns, exist = self._store.urns_of_handles(nodes)
         return {
-            node: KnownUrn(urn, urn.split(":", 3)[2], bool(exists))
+            node: WalkedEntity(urn, urn.split(":", 3)[2], bool(exists))
             for node, urn, exists in zip(nodes, urns, exist, strict=True)
         }
 
@@ -136,7 +136,7 @@ class ColumnGraph:
             for vias in islice(product(*between), limit)
         ]
 
-    def named(self, columns: Sequence[str]) -> dict[str, KnownUrn]:
+    def named(self, columns: Sequence[str]) -> dict[str, WalkedEntity]:
         """Return the columns as nodes. A column exists if the schema of its dataset has it, or if
         it is stored as an entity."""
         parents = {column: parent_of(column) for column in columns}
@@ -148,7 +148,7 @@ class ColumnGraph:
             for aspect in aspects:
                 for field in orjson.loads(aspect.value).get("fields", ()):
                     there.add(f"{_COLUMN}{parent},{field['fieldPath']})")
-        return {column: KnownUrn(column, "schemaField", column in there) for column in columns}
+        return {column: WalkedEntity(column, "schemaField", column in there) for column in columns}
 
     def _statements(self, frontier: Sequence[str]) -> Iterator[_Statement]:
         """Yield every declaration of lineage that may concern the columns."""
@@ -814,7 +814,7 @@ def _met(walked: WalkResult[str], graph: ColumnGraph, *, owners: bool) -> list[_
 class _NamedGraph(Graph[N], Protocol[N]):
     """A graph whose nodes have URNs."""
 
-    def named(self, nodes: Sequence[N]) -> dict[N, KnownUrn]: ...
+    def named(self, nodes: Sequence[N]) -> dict[N, WalkedEntity]: ...
 
 
 def _walk(
@@ -827,7 +827,7 @@ def _walk(
     return walk(start, graph, limits), limits
 
 
-def _candidates(walked: WalkResult[N], named: Mapping[N, KnownUrn]) -> list[Candidate]:
+def _candidates(walked: WalkResult[N], named: Mapping[N, WalkedEntity]) -> list[Candidate]:
     return [
         Candidate(
             named[node].urn, named[node].entity_type, walked.degrees[node], named[node].exists
@@ -846,8 +846,8 @@ def _verdict_cache(
     return {}
 
 
-def _named(graph: _NamedGraph[N], nodes: Sequence[N]) -> dict[N, KnownUrn]:
-    found: dict[N, KnownUrn] = {}
+def _named(graph: _NamedGraph[N], nodes: Sequence[N]) -> dict[N, WalkedEntity]:
+    found: dict[N, WalkedEntity] = {}
     for begin in range(0, len(nodes), _NAMED_AT_ONCE):
         found |= graph.named(nodes[begin : begin + _NAMED_AT_ONCE])
     return found

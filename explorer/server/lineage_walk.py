@@ -16,11 +16,11 @@ __all__ = [
     "EVERY_HOP",
     "MOST",
     "Graph",
-    "KnownUrn",
     "LineageLimits",
     "LineageLists",
     "Truncation",
     "WalkResult",
+    "WalkedEntity",
     "list_lineage",
     "walk",
 ]
@@ -46,7 +46,7 @@ class LineageLimits:
 MOST = LineageLimits(nodes=250_000, edges=2_000_000, seconds=30.0)
 
 
-class KnownUrn(Struct, frozen=True):
+class WalkedEntity(Struct, frozen=True):
     """The URN of an entity. `exists` is false if it is only referenced."""
 
     urn: str
@@ -202,7 +202,7 @@ class LineageLists:
 
 def list_lineage(
     walked: WalkResult[N],
-    named: dict[N, KnownUrn],
+    named: dict[N, WalkedEntity],
     find_removed: Callable[[Sequence[str]], Collection[str]],
     *,
     upstream: bool,

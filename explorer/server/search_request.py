@@ -24,7 +24,7 @@ __all__ = [
     "check_size",
     "drop_unknown_fields",
     "expand_related",
-    "forgive_query",
+    "ignore_unknown_fields",
     "leave_out_unlisted",
     "read_filter",
     "read_sort",
@@ -205,7 +205,7 @@ def check_size(asked: Filter) -> None:
         )
 
 
-def forgive_query(query: SearchQuery, vocabulary: Vocabulary) -> SearchQuery:
+def ignore_unknown_fields(query: SearchQuery, vocabulary: Vocabulary) -> SearchQuery:
     """Return a query in which unknown fields have no values, as DataHub treats them.
 
     A filter finds nothing by such a field. Sorts by unknown fields and by structured properties are
@@ -236,14 +236,14 @@ def drop_unknown_fields(
     """
     known = _known_fields(entity_types, vocabulary)
 
-    def forgiven(one: Criterion) -> Criterion:
+    def without_values(one: Criterion) -> Criterion:
         if one.field in others or vocabulary.fields_named(one.field, known):
             return one
         # Every entity has a URN, so these criteria match nothing, or everything.
         missing = one.condition == "IS_NULL" or (not one.values and one.condition != "EXISTS")
         return Criterion(URN, (), "EXISTS" if missing else "IS_NULL", one.negated)
 
-    return Filter(tuple(tuple(map(forgiven, group)) for group in asked.any_of))
+    return Filter(tuple(tuple(map(without_values, group)) for group in asked.any_of))
 
 
 def _known_fields(entity_types: Sequence[str] | None, vocabulary: Vocabulary) -> frozenset[str]:

@@ -589,11 +589,11 @@ class CatalogApp(App[None]):
             self._say("Close the open dialog first; what you typed is kept.", error=True)
         return is_free
 
-    def search(self, text: str, order: str) -> None:
+    def search(self, text: str, sort: str) -> None:
         """Search for a text from the palette."""
         if self._is_page_free():
             self._turn_to("find")
-            self._main_screen.query_one(SearchView).run(text, order)
+            self._main_screen.query_one(SearchView).run(text, sort)
 
     def _open(self, urn: Urn) -> None:
         self._visit(urn)

@@ -35,7 +35,7 @@ class SavedSearch(msgspec.Struct, frozen=True):
 
     name: str
     text: str
-    order: str = ""
+    sort: str = msgspec.field(default="", name="order")
 
 
 class SearchFile(msgspec.Struct, frozen=True):

@@ -438,10 +438,10 @@ def ownership_name(kind: object) -> str:
 
 
 def _state(entity: "Entity") -> Iterator[Part]:
-    if entity.aspects and _held(entity, "status").get("removed") is True:
+    if entity.aspects and _raw(entity, "status").get("removed") is True:
         loud = Plain("soft-deleted: hidden from search and browse, found by its URN alone")
         yield Fact("state", (loud,), loud=True)
-    held = _held(entity, "deprecation")
+    held = _raw(entity, "deprecation")
     if held.get("deprecated") is not True:
         return
     yield Title("Deprecated")
@@ -506,10 +506,10 @@ def _standing(entity: "Entity") -> Iterator[Part]:
         ("inside", _mentions(entity, "container", "container")),
         ("platform", _mentions(entity, "dataPlatformInstance", "platform")),
         ("instance", _mentions(entity, "dataPlatformInstance", "instance")),
-        ("called", values_of("typeNames", _held(entity, "subTypes").get("typeNames"))),
+        ("called", values_of("typeNames", _raw(entity, "subTypes").get("typeNames"))),
         ("filed under", tuple(_folders(entity))),
     ]
-    stamp = stamp_of(_held(entity, "ownership").get("lastModified"))
+    stamp = stamp_of(_raw(entity, "ownership").get("lastModified"))
     if owners and stamp is not None:
         labels.insert(1, ("owners set", (stamp,)))
     facts = [Fact(label, values) for label, values in labels if values]
@@ -519,7 +519,7 @@ def _standing(entity: "Entity") -> Iterator[Part]:
 
 
 def _mentions(entity: "Entity", aspect: str, field: str) -> tuple[Value, ...]:
-    return values_of(field, _held(entity, aspect).get(field))
+    return values_of(field, _raw(entity, aspect).get(field))
 
 
 def _folders(entity: "Entity") -> Iterator[Value]:
@@ -536,7 +536,7 @@ def _custom(entity: "Entity") -> Iterator[Part]:
     """Yield the custom properties of all aspects."""
     held: dict[str, object] = {}
     for name in sorted(entity.aspects):
-        held |= _dict(_held(entity, name).get("customProperties"))
+        held |= _dict(_raw(entity, name).get("customProperties"))
     facts = [Fact(str(key), values_of(str(key), held[key])) for key in sorted(held, key=str)]
     if facts:
         yield Title("Properties", f"{len(facts):,}")
@@ -569,7 +569,7 @@ def _aspects(entity: "Entity", skipped: frozenset[str]) -> Iterator[Part]:
 
 
 def _aspect_parts(entity: "Entity", name: str) -> Iterator[Part]:
-    held = _held(entity, name)
+    held = _raw(entity, name)
     skipped = _TEXTS
     match name:
         case "schemaMetadata":
@@ -642,12 +642,12 @@ def _stored(entity: "Entity", raw_hint: str) -> Iterator[Part]:
         yield Fact("written last", (Moment(newest),))
 
 
-def _held(entity: "Entity", aspect: str) -> dict[str, Any]:
+def _raw(entity: "Entity", aspect: str) -> dict[str, Any]:
     return _dict(entity.raw(aspect))
 
 
 def _list(entity: "Entity", aspect: str, field: str) -> list[Any]:
-    found = _held(entity, aspect).get(field)
+    found = _raw(entity, aspect).get(field)
     return found if isinstance(found, list) else []
 
 

@@ -376,7 +376,7 @@ class ExplorerSession:
             **held,
             "text": search.words,
             "filter": search.filter,
-            "order": search.order,
+            "order": search.sort,
             "put": self._put,
             "ticked": len(self.ticked),
             "fault": "",
@@ -770,7 +770,7 @@ class Explorer(EditorWidget):
             case {"kind": "toggle", "field": str(field), "value": str(value)}:
                 session.find(session.search.toggled(field, value))
             case {"kind": "order", "order": str(order)} if order in SORT_ORDERS:
-                session.find(replace(session.search, order=order, start=0))
+                session.find(replace(session.search, sort=order, start=0))
             case {"kind": "page", "start": int(start)} if start >= 0:
                 session.find(replace(session.search, start=start))
             case {"kind": "tick", "urn": str(urn), "on": bool(on)}:

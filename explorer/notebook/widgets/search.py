@@ -191,7 +191,7 @@ class Search:
     words: str = ""
     filter: str = ""
     chosen: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    order: str = ""
+    sort: str = ""
     start: int = 0
 
     def toggled(self, name: str, value: str) -> "Search":
@@ -320,7 +320,7 @@ def read_answer(catalog: "NotebookCatalog", search: Search) -> SearchAnswer:
     page = catalog.search(
         words,
         filter=search.combined_filter(catalog),
-        sort=search.order or None,
+        sort=search.sort or None,
         start=search.start,
         count=PAGE,
         measures=False,

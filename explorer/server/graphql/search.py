@@ -26,7 +26,7 @@ from explorer.server.search_request import (
     check_size,
     drop_unknown_fields,
     expand_related,
-    forgive_query,
+    ignore_unknown_fields,
     leave_out_unlisted,
     read_filter,
     scroll_id,
@@ -73,7 +73,7 @@ def read_query(
         sort=_sort(arguments.get("sortInput") or {}),
     )
     if session.dialect == "datahub":
-        query = forgive_query(query, session.catalog.index.vocabulary)
+        query = ignore_unknown_fields(query, session.catalog.index.vocabulary)
     return leave_out_unlisted(query, session.catalog.index.vocabulary)
 
 

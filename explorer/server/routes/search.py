@@ -38,7 +38,7 @@ from explorer.server.search_request import (
     begin_scroll,
     drop_unknown_fields,
     expand_related,
-    forgive_query,
+    ignore_unknown_fields,
     leave_out_unlisted,
     read_filter,
     read_sort,
@@ -362,7 +362,7 @@ class SearchRoutes(Routes):
         index = self._catalog.index
         query = replace(query, filter=expand_related(query.filter, self._catalog.store))
         if request.dialect == "datahub":
-            query = forgive_query(query, index.vocabulary)
+            query = ignore_unknown_fields(query, index.vocabulary)
         query = leave_out_unlisted(query, index.vocabulary)
         return await self._catalog.offload(index.search, query)
 

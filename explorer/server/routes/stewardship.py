@@ -26,7 +26,7 @@ from explorer.server.restli import (
 from explorer.server.retention import complete_since
 from explorer.server.routes.parameters import COUNT, FILTER, START
 from explorer.server.search.query import SearchQuery
-from explorer.server.search_request import forgive_query, read_filter
+from explorer.server.search_request import ignore_unknown_fields, read_filter
 from explorer.server.stewardship import (
     GROUPINGS,
     PATIENCE_SECONDS,
@@ -289,7 +289,7 @@ class StewardshipRoutes(Routes):
         query = SearchQuery(text, (_DATASET,), filters, 0, 0)
         index = self._catalog.index
         if request.dialect == "datahub":
-            query = forgive_query(query, index.vocabulary)
+            query = ignore_unknown_fields(query, index.vocabulary)
         return index.found_urns(query)
 
     def _below(self, folder: str) -> Collection[str]:

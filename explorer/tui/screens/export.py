@@ -73,7 +73,7 @@ class ExportedSearch:
 
     words: str
     filter: "Filter"
-    order: str
+    sort: str
 
 
 def results_table(
@@ -93,7 +93,7 @@ def results_table(
             page = await catalog.search(
                 search.words,
                 filter=search.filter,
-                sort=search.order,
+                sort=search.sort,
                 start=start,
                 count=_PAGE,
             )

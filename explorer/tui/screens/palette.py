@@ -100,7 +100,7 @@ class PaletteScreen(ChooserScreen):
                     "",
                     _SAVED,
                     line(f"{_SAVED} · {one.text}", _ASIDE),
-                    do=partial(places.search, one.text, one.order),
+                    do=partial(places.search, one.text, one.sort),
                 )
                 for one in kept.saved
             ]

@@ -117,13 +117,13 @@ class SearchesScreen(ChooserScreen):
         """Return every search, the saved ones first."""
         for one in self._searches.saved:
             name = line(one.name, _LABEL)
-            by = f"  by {line(one.order, 60)}" if one.order else ""
+            by = f"  by {line(one.sort, 60)}" if one.sort else ""
             text = "" if one.text == one.name else line(one.text, _LABEL)
             choice = ChooserEntry(
                 f"{name}   {text}{by}".rstrip(),
                 "★",
                 "Saved  (F2 rename, F8 remove)",
-                do=partial(self._run, one.text, one.order),
+                do=partial(self._run, one.text, one.sort),
             )
             self._saved[id(choice)] = one.name
             yield choice

@@ -387,7 +387,7 @@ class ResultCount:
 
     total: int
     seen: tuple[int, int] | None
-    order: str
+    sort: str
     has_words: bool
     has_filter: bool
     stopped_at: int | None = None
@@ -410,8 +410,8 @@ def count_line(found: ResultCount, width: int) -> Text:
         text.append(f" · {found.marked:,} marked: t T O D ! L", "bold")
     if found.seen is not None:
         text.append(_page_in_view(found.seen, found))
-    if found.has_words or found.order:
-        text.append(f" · {sort_label(found.order, has_words=found.has_words)}")
+    if found.has_words or found.sort:
+        text.append(f" · {sort_label(found.sort, has_words=found.has_words)}")
     if found.stopped_at is not None and found.stopped_at < found.total:
         stop = f" · the server stops at {found.stopped_at:,}"
         text.append(

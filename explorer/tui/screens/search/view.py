@@ -81,7 +81,7 @@ class SearchMemory:
         if text:
             self._do("keeping the search", lambda searches: searches.add_recent(text))
 
-    def save(self, text: str, order: str) -> None:
+    def save(self, text: str, sort: str) -> None:
         """Ask for a name, and save a search under it."""
         from explorer.tui.widgets.dialogs import PromptScreen
 
@@ -91,7 +91,7 @@ class SearchMemory:
 
         def keep(name: str | None) -> None:
             if name:
-                search = SavedSearch(name, text, order)
+                search = SavedSearch(name, text, sort)
                 self._do(
                     "saving the search",
                     lambda searches: searches.save(search),
@@ -172,7 +172,7 @@ class _Search:
 
     question: Query
     filter: Filter
-    order: str
+    sort: str
 
     @property
     def words(self) -> str:
@@ -256,7 +256,7 @@ class SearchView(Vertical, SizeAware):
         self._shown: _Search | None = None
         self._answer: _Answer | None = None
         self._facets: tuple[Facet, ...] = ()
-        self._order = ""
+        self._sort = ""
         self._fault: FilterSyntax | None = None
         self._reading: int | None = None
         self._shown_line = Text()
@@ -294,11 +294,6 @@ class SearchView(Vertical, SizeAware):
         """Return the text of the box."""
         return self.box.value.strip()
 
-    @property
-    def order(self) -> str:
-        """Return the sort order as the client reads it; empty for the best first."""
-        return self._order
-
     def start(self, text: str = "") -> None:
         """Search for `text`, for everything without one; for the text of the box where something
         was typed already."""
@@ -335,7 +330,7 @@ class SearchView(Vertical, SizeAware):
 
         if self._shown is None or self._is_pending:
             return None
-        exported = ExportedSearch(self._shown.words, self._shown.filter, self._shown.order)
+        exported = ExportedSearch(self._shown.words, self._shown.filter, self._shown.sort)
         hits = [self.results.hits[at] for at in sorted(self.results.hits)]
         return results_table(
             self._session, exported, hits, self.results.entities, self.results.total
@@ -373,10 +368,10 @@ class SearchView(Vertical, SizeAware):
         self._searched_text = self.text
         self._is_pending, self._answer = True, None
         self._give_up_opening()
-        self._search(self._searched_text, self._order)
+        self._search(self._searched_text, self._sort)
 
     @work(exclusive=True, group="search")
-    async def _search(self, text: str, order: str) -> None:
+    async def _search(self, text: str, sort: str) -> None:
         await asyncio.sleep(TYPING_PAUSE_SECONDS if text else 0)
         with self._session.reporting("searching", self._show_failure, self._ask):
             catalog = await self._session.catalog()
@@ -387,16 +382,16 @@ class SearchView(Vertical, SizeAware):
                 return
             question = Query.split(text, guide_to(registry))
             try:
-                search = _Search(question, question.filter(registry), order)
+                search = _Search(question, question.filter(registry), sort)
             except FilterSyntax as fault:
                 self._refuse(fault)
                 return
-            self._forgive()
+            self._clear_fault()
             loop = asyncio.get_running_loop()
             waiting = loop.call_later(_PATIENCE_SECONDS, self._show_waiting)
             try:
                 page = await catalog.search(
-                    search.words, filter=search.filter, sort=order, count=PAGE
+                    search.words, filter=search.filter, sort=sort, count=PAGE
                 )
                 adding = await _adding(catalog, search, registry)
                 counted = (*page.facets, *adding.values())
@@ -472,7 +467,7 @@ class SearchView(Vertical, SizeAware):
             page = await catalog.search(
                 search.words,
                 filter=search.filter,
-                sort=search.order,
+                sort=search.sort,
                 start=start,
                 count=PAGE,
             )
@@ -518,7 +513,7 @@ class SearchView(Vertical, SizeAware):
             self.results.row_of(hit),
             self._words,
             rank=at + 1,
-            order=sort_label(self._shown.order, has_words=has_words),
+            order=sort_label(self._shown.sort, has_words=has_words),
             width=max(self.size.width - 4, 20),
         )
         for one in lines:
@@ -540,7 +535,7 @@ class SearchView(Vertical, SizeAware):
         if was_wished:
             self.screen.set_focus(self.box)
 
-    def _forgive(self) -> None:
+    def _clear_fault(self) -> None:
         self._fault = None
         self.box.mark(None)
 
@@ -581,7 +576,7 @@ class SearchView(Vertical, SizeAware):
         found = ResultCount(
             self.results.total,
             self.results.in_view if is_shown else None,
-            self._shown.order,
+            self._shown.sort,
             bool(self._shown.question.words),
             bool(self._shown.question.runs),
             self.results.stopped_at,
@@ -629,9 +624,9 @@ class SearchView(Vertical, SizeAware):
         self._take_turns(at_facets=False)
         self.screen.set_focus(self.results)
 
-    def run(self, text: str, order: str = "") -> None:
+    def run(self, text: str, sort: str = "") -> None:
         """Search for a text in a sort order, and focus the results."""
-        self._order = order
+        self._sort = sort
         self._put(text)
         self.focus_results()
 
@@ -698,7 +693,7 @@ class SearchView(Vertical, SizeAware):
     def save_search(self) -> None:
         """Save the search under a name."""
         self._fold()
-        self._keeper.save(self.text, self._order)
+        self._keeper.save(self.text, self._sort)
 
     async def searches(self) -> "SearchFile":
         """Return the saved and the recent searches. Raises `Unusable`."""
@@ -830,15 +825,15 @@ class SearchView(Vertical, SizeAware):
         from explorer.tui.screens.search.dialogs import ChoiceScreen
         from explorer.tui.widgets.dialogs import ChooserEntry
 
-        def take(order: str) -> None:
-            self._order = order
+        def take(sort: str) -> None:
+            self._sort = sort
             self._ask()
 
         choices = [
             ChooserEntry(label, one, do=partial(take, one)) for one, label in SORT_ORDERS.items()
         ]
         orders = list(SORT_ORDERS)
-        at = orders.index(self._order) if self._order in orders else 0
+        at = orders.index(self._sort) if self._sort in orders else 0
         self.app.push_screen(ChoiceScreen("Sort by", choices, at=at))
 
     def _ask_where(self) -> None:
