@@ -1,6 +1,6 @@
 """One and three services on PostgreSQL beside one on SQLite, each with the same catalog.
 
-    python tests/benchmarks/team.py [--datasets 100000] [--json FILE]
+    python tests/benchmarks/team.py [--datasets 100000] [--json FILE] [--batches DIRECTORY]
 
 The same batches are loaded over HTTP by three connections, then the same requests are made. With
 three services the connections are spread over them. The database, the services and the callers
@@ -65,7 +65,9 @@ class Deployment:
 
 
 def write_batches(made: GeneratedCatalog, path: Path) -> None:
-    """Write the bodies of the requests that load a catalog, one a line."""
+    """Write the bodies of the requests that load a catalog, one a line, unless they are there."""
+    if path.exists():
+        return
     with path.open("w") as file:
         for begin in range(0, made.count, BATCH):
             numbers = range(begin, min(made.count, begin + BATCH))
@@ -228,6 +230,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--datasets", type=int, default=100_000)
     parser.add_argument("--json", type=Path, help="a file that the figures are written to")
+    parser.add_argument("--batches", type=Path, help="where the requests stay for another run")
     given = parser.parse_args()
     made = GeneratedCatalog(given.datasets)
     more = [GeneratedCatalog(MORE, seed=20 + at) for at in range(3)]
@@ -236,9 +239,11 @@ def main() -> None:
     )
     with ExitStack() as held:
         folder = Path(held.enter_context(tempfile.TemporaryDirectory()))
-        write_batches(made, folder / "all")
+        batches = given.batches or folder
+        batches.mkdir(exist_ok=True)
+        write_batches(made, batches / "all")
         for at, further in enumerate(more):
-            write_batches(further, folder / f"more{at}")
+            write_batches(further, batches / f"more{at}")
 
         def start(name: str, *options: str, store: str = "") -> tuple[str, int]:
             environment = {"CATALOG_STORE": store} if store else {}
@@ -249,20 +254,20 @@ def main() -> None:
         def fill(of: Deployment, path: Path | None, extra: int) -> None:
             if path is not None:
                 of.note("load", load(path, made.count, of.addresses), "datasets/s")
-            speed = load(folder / f"more{extra}", MORE, of.addresses)
+            speed = load(batches / f"more{extra}", MORE, of.addresses)
             of.note("load into the full catalog", speed, "datasets/s")
             measure(of, made)
 
         address, pid = start("sqlite")
         alone = Deployment("SQLite", [address], [pid])
-        fill(alone, folder / "all", 0)
+        fill(alone, batches / "all", 0)
         os.kill(pid, 15)
 
         cluster = held.enter_context(running_cluster(**DATABASE))
         store = cluster.new_schema()
         first, pid = start("one", store=store)
         one = Deployment("PostgreSQL, one", [first], [pid])
-        fill(one, folder / "all", 1)
+        fill(one, batches / "all", 1)
         three = Deployment("PostgreSQL, three", [first], [pid])
         for name, options in (("a copied index", ("--index-from", first)), ("an own index", ())):
             begin = time.perf_counter()
