@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -57,7 +58,7 @@ from explorer.stewardship.staging import StagedChangeset, StagedEdit, new_path
 from explorer.stewardship.worklist import Worklist, ask_worklist, read_worklist
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from os import PathLike
 
     from explorer.client import AsyncCatalog, Catalog
     from explorer.stewardship.dbt import (
@@ -113,7 +114,7 @@ class AsyncStewardship:
     take_back_propagated = of_catalog(take_back_propagated)
 
     async def stage(
-        self, edits: Iterable[StagedEdit], title: str, path: "Path | None" = None
+        self, edits: Iterable[StagedEdit], title: str, path: "str | PathLike[str] | None" = None
     ) -> StagedChangeset:
         """Create a changeset of these edits in a new file and return it, proposed by the current
         user.
@@ -126,7 +127,7 @@ class AsyncStewardship:
         user = await self._catalog.me()
         return await asyncio.to_thread(
             StagedChangeset.create,
-            path or new_path(title, datetime.now(UTC)),
+            Path(path) if path is not None else new_path(title, datetime.now(UTC)),
             edits,
             title=title,
             server=self._catalog.address,

@@ -231,7 +231,7 @@ def test_a_propagated_text_is_told_once_and_its_column_is_not_new(
         Stewardship(reader).mark_read(Stewardship(reader).feed())
     steward = Stewardship(ann)
     texts = steward.propose_descriptions([made])
-    changeset = steward.stage(texts, "Texts", tmp_path / "texts.changes.jsonl")
+    changeset = steward.stage(texts, "Texts", str(tmp_path / "texts.changes.jsonl"))
     changeset.decide(1, "accepted", ANN)
     assert steward.apply_staged(changeset).applied == 1
     assert ann.entity(column_urn(str(made), "id")).exists
