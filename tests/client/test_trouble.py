@@ -71,6 +71,7 @@ class Server:
         self._thread.start()
         self._server: asyncio.Server | None = None
         self._serving: set[asyncio.Task[Any]] = set()
+        self._lines: set[asyncio.StreamWriter] = set()
         self.start()
 
     @property
@@ -112,6 +113,10 @@ class Server:
             for task in serving:
                 task.cancel()
             await asyncio.gather(*serving, return_exceptions=True)
+            lines, self._lines = self._lines, set()
+            for line in lines:
+                line.transport.abort()
+            await asyncio.gather(*(one.wait_closed() for one in lines), return_exceptions=True)
 
         self._run(end())
 
@@ -134,6 +139,7 @@ class Server:
         asyncio.run_coroutine_threadsafe(work, self._loop).result(PATIENT_SECONDS)
 
     def _accept(self, reader: Any, line: Any) -> None:
+        self._lines.add(line)
         task = self._begin(self._serve(reader, line))
         # One that is cancelled before it began closes nothing.
         task.add_done_callback(lambda _: line.close())
