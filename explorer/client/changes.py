@@ -14,6 +14,7 @@ from explorer.client.records import ChangeEvent, ChangePage
 from explorer.client.responses import Json, as_object, read_as, value_of
 from explorer.client.transport import Request
 from explorer.errors import Busy, InvalidInput, ServerFault, Unreachable, Unreadable, Unsupported
+from explorer.metadata.proposal import NO_RUN
 from explorer.metadata.urn import Urn
 
 __all__ = ["ChangeLogMethods", "EventReader", "change_query", "changes_request", "parse_changes"]
@@ -62,8 +63,6 @@ def parse_changes(body: Any) -> ChangePage:
     return ChangePage(listed, int(value.get("next", 0)), int(value.get("head", 0)))
 
 
-# What DataHub stores for a write that is not part of an ingestion run.
-_NO_RUN = "no-run-id-provided"
 _MAX_EVENT_BYTES = 64 * 1024 * 1024
 _MAX_OFFSET_DIGITS = 18
 
@@ -128,7 +127,7 @@ def _parse_change(entry: Any) -> ChangeEvent:
         _parse_value(change.get("previousAspectValue")),
         datetime.fromtimestamp(int(created.get("time", 0)) / 1000, UTC),
         str(created.get("actor", "")),
-        "" if run == _NO_RUN else run,
+        "" if run == NO_RUN else run,
     )
 
 

@@ -14,6 +14,7 @@ from explorer.metadata.urn import Urn
 
 __all__ = [
     "CONDITION_HEADERS",
+    "NO_RUN",
     "ChangeType",
     "Condition",
     "Proposal",
@@ -22,6 +23,9 @@ __all__ = [
     "read_proposal",
     "read_system",
 ]
+
+NO_RUN = "no-run-id-provided"
+"""The run id that DataHub stores for a write that is not part of an ingestion run."""
 
 CONDITION_HEADERS = (
     "If-Version-Match",

@@ -27,7 +27,7 @@ from explorer.errors import (
     TimedOut,
     Unusable,
 )
-from explorer.metadata.proposal import Proposal
+from explorer.metadata.proposal import NO_RUN, Proposal
 from explorer.metadata.registry import Registry
 from explorer.metadata.structured_properties import field_name
 from explorer.metadata.urn import Urn
@@ -44,7 +44,7 @@ from explorer.server.ingestion import (
     named_in,
     remove_property_values,
 )
-from explorer.server.ingestion_rules import NO_RUN, UNKNOWN_ACTOR, CheckedProposal
+from explorer.server.ingestion_rules import UNKNOWN_ACTOR, CheckedProposal
 from explorer.server.projection import Projection
 from explorer.server.removal import (
     AspectReference,

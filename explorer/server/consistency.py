@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from explorer.errors import CatalogError, Unusable
 from explorer.metadata.names import natural_key
+from explorer.metadata.proposal import NO_RUN
 from explorer.metadata.registry import Registry, load_registry
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Filter
@@ -20,7 +21,6 @@ from explorer.server.browse import default_delimiter
 from explorer.server.catalog import CatalogEngine
 from explorer.server.data_directory import FILE, INDEX, find_damage, is_read_only, open_store
 from explorer.server.ingestion import Intake
-from explorer.server.ingestion_rules import NO_RUN
 from explorer.server.projection import document_of, noted_delimiter, places_of
 from explorer.server.retention import complete_since
 from explorer.server.search.analysis import analyse

@@ -9,7 +9,7 @@ import orjson
 from msgspec import Struct
 
 from explorer.errors import InvalidAspect, InvalidUrn
-from explorer.metadata.proposal import ChangeType, Condition
+from explorer.metadata.proposal import NO_RUN, ChangeType, Condition
 from explorer.metadata.registry import Aspect, Registry, edges_of
 from explorer.metadata.structured_properties import (
     ASSIGNMENTS,
@@ -28,7 +28,6 @@ from explorer.server.store.interface import is_removed, version_of
 
 __all__ = [
     "DERIVED",
-    "NO_RUN",
     "SUMMARIES",
     "UNKNOWN_ACTOR",
     "CheckedProposal",
@@ -44,7 +43,6 @@ __all__ = [
     "summarise_incidents",
 ]
 
-NO_RUN = "no-run-id-provided"
 
 _FULL_TABLE = "FULL_TABLE_SNAPSHOT"
 

@@ -557,6 +557,8 @@ class CatalogApp(App[None]):
     @work(group="counts")
     async def _read_counts(self) -> None:
         self._is_count_due = False
+        if not self._is_open:
+            return
         self._main_screen.query_one(BrowseTree).refresh_folders()
         with suppress(CatalogError):
             catalog = await self._session.catalog()

@@ -488,7 +488,8 @@ _WORDS = {
 }
 
 
-_PLACING = frozenset({"browsePaths", "browsePathsV2", "container", "status"})
+# The aspects that place an entity in the folders, or take it out.
+_FOLDER_ASPECTS = frozenset({"browsePaths", "browsePathsV2", "container", "status"})
 
 
 class ChangeWatch:
@@ -560,7 +561,7 @@ class ChangeWatch:
 
 def moves_entity(change: "ChangeEvent") -> bool:
     """Return whether a change adds, removes or moves an entity in the folders."""
-    return change.aspect in _PLACING or change.aspect.endswith("Key")
+    return change.aspect in _FOLDER_ASPECTS or change.aspect.endswith("Key")
 
 
 def change_sentence(changes: tuple["ChangeEvent", ...]) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from explorer.client.difference import ValueChange, difference
 from explorer.metadata.aspects import AuditStamp
 from explorer.metadata.fieldpath import FieldPath
+from explorer.metadata.proposal import NO_RUN
 from explorer.metadata.urn import Urn
 from explorer.views.diff import CHANGE_MARKS, Diff, significant_changes, summary_of, value_diff
 from explorer.views.table import Audience, Cell, Table, TableColumn
@@ -41,8 +42,6 @@ __all__ = [
 ActorNames = Mapping[Urn, str]
 """The display names of people and services that write, where known."""
 
-_NO_RUN: Final = "no-run-id-provided"
-
 
 def version_label(number: int) -> str:
     """Return a version's number in words; 0 is the latest and 1 the oldest."""
@@ -73,7 +72,7 @@ def actors_of(stamps: Iterable[AuditStamp | None]) -> tuple[Urn, ...]:
 
 def run_of(run_id: str | None) -> str:
     """Return the ingestion run that wrote, in words, empty if it was none."""
-    return f"run {run_id}" if run_id and run_id != _NO_RUN else ""
+    return f"run {run_id}" if run_id and run_id != NO_RUN else ""
 
 
 @dataclass(frozen=True, slots=True)

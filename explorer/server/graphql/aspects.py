@@ -4,6 +4,7 @@ from typing import Any
 
 import orjson
 
+from explorer.metadata.proposal import NO_RUN
 from explorer.metadata.registry import reach
 from explorer.metadata.urn import Urn
 from explorer.server.browse import with_folders
@@ -24,7 +25,6 @@ from explorer.server.graphql.schema import (
     symbol,
 )
 from explorer.server.graphql.session import Info, Node
-from explorer.server.ingestion_rules import NO_RUN
 from explorer.server.projection import noted_delimiter
 from explorer.server.search.document import BROWSE_PATHS
 from explorer.server.store import StoredAspect

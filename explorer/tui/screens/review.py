@@ -693,7 +693,7 @@ class ChangesetsScreen(ListScreen[StagedChangeset | Path]):
 
     def action_reload(self) -> None:
         """Read the changesets again."""
-        self.read()
+        self._read()
 
     def action_take_in(self) -> None:
         """Ask for a file, and review its changes."""
@@ -708,6 +708,10 @@ class ChangesetsScreen(ListScreen[StagedChangeset | Path]):
                 self.dismiss(Path(name).expanduser())
 
         self.app.push_screen(project_prompt(self._project), named)
+
+    def on_mount(self) -> None:
+        """Read the changesets."""
+        self._read()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer only what can be done with the changeset under the cursor."""
@@ -765,18 +769,17 @@ class ChangesetsScreen(ListScreen[StagedChangeset | Path]):
         with self._session.reporting("sharing the changeset"):
             await share_changeset(await self._session.catalog(), changeset)
             self.query_one(KeyLine).say("Shared: everyone with edit rights can review it now.")
-        self.read()
+        self._read()
 
     @work(exclusive=True, group="file")
     async def _withdraw(self, urn: Urn) -> None:
         with self._session.reporting("withdrawing the changeset"):
             await withdraw_changeset(await self._session.catalog(), urn)
             self.query_one(KeyLine).say("Withdrawn: it is no longer in anyone's list.")
-        self.read()
+        self._read()
 
     @work(exclusive=True, group="changesets")
-    async def read(self) -> None:
-        """Read the changesets, and list them."""
+    async def _read(self) -> None:
         if not self._listed:
             self.query_one(Rows).show(0, self._draw, empty="looking for changesets …")
         with self._session.reporting("looking for changesets"):

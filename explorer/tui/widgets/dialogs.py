@@ -579,7 +579,7 @@ class EntityScreen(ChooserScreen):
 
 class ListScreen(OverlayScreen[_Result], Generic[_Result]):
     """The base of dialogs with a line on what is listed (`#what`), a list of two lines a row, and
-    the keys. A subclass reads its data (`read`)."""
+    the keys."""
 
     DEFAULT_CSS = """
     ListScreen { align: center middle; }
@@ -603,13 +603,8 @@ class ListScreen(OverlayScreen[_Result], Generic[_Result]):
         yield KeyLine()
 
     def on_mount(self) -> None:
-        """Read the data."""
+        """Focus the list."""
         self.set_focus(self.query_one(Rows))
-        self.read()
-
-    def read(self) -> object:
-        """Read the data, and list it."""
-        raise NotImplementedError
 
 
 _LOW: Final = 30

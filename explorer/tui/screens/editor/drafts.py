@@ -42,6 +42,10 @@ class DraftsScreen(ListScreen[Draft]):
         self._stored: list[StoredDraft] = []
         self._removed: list[Draft] = []
 
+    def on_mount(self) -> None:
+        """Read the drafts."""
+        self._read()
+
     @on(Rows.Chosen)
     def _chosen(self) -> None:
         self.action_open()
@@ -85,8 +89,7 @@ class DraftsScreen(ListScreen[Draft]):
         return self._stored[at] if at < len(self._stored) else None
 
     @work(exclusive=True, group="drafts")
-    async def read(self) -> None:
-        """Read the drafts, and list them."""
+    async def _read(self) -> None:
         await self._show()
 
     @work(group="drafts")

@@ -144,8 +144,9 @@ class LinksScreen(ListScreen[bool]):
         self._changed = False
 
     def on_mount(self) -> None:
-        """Show the links read with the entity, until the current ones are read."""
+        """Show the links read with the entity, then read the current ones."""
         self._show()
+        self._read()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Allow actions on a link only where there is one, and edits only where the server is
@@ -221,8 +222,7 @@ class LinksScreen(ListScreen[bool]):
         return self._links[at] if at < len(self._links) else None
 
     @work(exclusive=True, group="links")
-    async def read(self) -> None:
-        """Read the current links, and list them."""
+    async def _read(self) -> None:
         with self._session.reporting("reading the links"):
             await self._read_now()
 
