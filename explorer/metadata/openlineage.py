@@ -597,23 +597,39 @@ def _facet(facets: Json, name: str, at: str) -> Json:
     return {} if found.get("_deleted") is True else found
 
 
-def _properties(facets: Json, at: str, *mapped: str) -> tuple[dict[str, str], list[str]]:
+def _properties(
+    facets: Json, at: str, *mapped: str, memory: Memory | None = None
+) -> tuple[dict[str, str], list[str]]:
     """Return the custom properties for facets, and the names of the properties of facets that are
     marked as deleted. Facets in `mapped` are stored in aspects and left out. At most 200 facets are
-    read."""
+    read; with a `memory`, each is parsed once."""
     kept: dict[str, str] = {}
     gone: list[str] = []
     for key, facet in list(facets.items())[:_MOST_FACETS]:
         if facet is None:
             continue
-        name = _CONTROL.sub("", key)[:200]
         if facet.get("_deleted") is True:
+            name = _property_name(key)
             gone += [name, *(new for old, new in _NAMED.items() if old.startswith(f"{key}."))]
-        elif key not in _KNOWN:
-            kept[name] = _json(facet, f"{at}.{key}")
         elif key not in _MAPPED and key not in mapped:
-            kept |= _flat(key, facet, f"{at}.{key}")
+            part = _remembered("facet", key, facet) if memory else None
+            found: dict[str, str] | None = memory.get(part) if memory else None
+            if found is None:
+                place = f"{at}.{key}"
+                is_known = key in _KNOWN
+                found = (
+                    _flat(key, facet, place)
+                    if is_known
+                    else {_property_name(key): _json(facet, place)}
+                )
+                if memory:
+                    memory.put(part, found)
+            kept |= found
     return kept, gone
+
+
+def _property_name(key: str) -> str:
+    return _CONTROL.sub("", key)[:200]
 
 
 def _flat(key: str, facet: Json, at: str) -> dict[str, str]:
@@ -967,22 +983,18 @@ _LASTING: Final = frozenset(
 )
 
 
-def _lasting(dataset: Json, *, is_written: bool) -> bytes | None:
-    """Return the cache key of a dataset, or `None` if its changes depend on the time of the event,
-    or it is too large."""
-    if dataset.get("inputFacets") or dataset.get("outputFacets"):
-        return None
+def _is_lasting(dataset: Json) -> bool:
+    """Return whether the changes of a dataset do not depend on the time of the event."""
     facets = dataset.get("facets") or {}
-    if not isinstance(facets, dict) or not facets.keys() <= _LASTING:
-        return None
-    return _remembered(dataset, is_written)
+    has_own = dataset.get("inputFacets") or dataset.get("outputFacets")
+    return not has_own and isinstance(facets, dict) and facets.keys() <= _LASTING
 
 
-def _remembered(*parts: Any) -> bytes | None:
+def _remembered(kind: str, *parts: Any) -> bytes | None:
     """Return the cache key of parts of an event, or `None` if they have more than 64 KiB as JSON or
-    cannot be encoded."""
+    cannot be encoded. `kind` says what is cached under it."""
     try:
-        part = orjson.dumps(parts)
+        part = orjson.dumps((kind, *parts))
     except orjson.JSONEncodeError:
         return None
     return part if len(part) <= _MOST_REMEMBERED else None
@@ -990,13 +1002,15 @@ def _remembered(*parts: Any) -> bytes | None:
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """A dataset of an event with its changes. `fine` is its column lineage, and `part` its cache
-    key, or `None` if it is not cached."""
+    """A dataset of an event with its changes; `fine` is its column lineage."""
 
     dataset: Urn
     changes: tuple[AspectChange, ...]
     fine: tuple[Json, ...]
-    part: bytes | None
+
+
+Used = dict[str, list[tuple[Urn, Json]]]
+"""The datasets of an event with their input or output facets, under `inputs` and `outputs`."""
 
 
 @dataclass(slots=True)
@@ -1015,7 +1029,7 @@ class _Reader:
 
     def add_recurring(self, urn: Urn, aspect: str, value: Json) -> None:
         """Add a change of a run whose value recurs in other runs; it is the same object in each."""
-        part = _remembered(aspect, value)
+        part = _remembered("aspect", aspect, value)
         known: tuple[Json, Note] | None = self.memory.get(part)
         if known is None and part is not None:
             known = value, Note()
@@ -1039,7 +1053,8 @@ class _Reader:
 
         `is_written` is true if the dataset is an output or the event is about the dataset itself.
         """
-        part = None if self.links else _lasting(dataset, is_written=is_written)
+        lasts = not self.links and _is_lasting(dataset)
+        part = _remembered("dataset", dataset, is_written) if lasts else None
         known: _Told | None = self.memory.get(part)
         if known is None:
             begin = len(self.event.changes)
@@ -1051,7 +1066,7 @@ class _Reader:
             del self.event.changes[begin:]
             if part is not None:
                 changes = [replace(one, recurs=True, note=Note()) for one in changes]
-            known = _Told(sources.dataset, tuple(changes), tuple(sources.fine), part)
+            known = _Told(sources.dataset, tuple(changes), tuple(sources.fine))
             characters = sum(
                 len(column["fieldPath"])
                 for one in changes
@@ -1254,7 +1269,7 @@ class _Reader:
         told = [more.get(key) for key in ("processing_engine", "airflow", "airflowDagRun")]
         part = None
         if "lineage" not in (job.get("facets") or {}):
-            part = _remembered(self.orchestrator, job, told)
+            part = _remembered("job", self.orchestrator, job, told)
         changes: tuple[AspectChange, ...] | None = self.memory.get(part)
         if changes is None:
             begin = len(self.event.changes)
@@ -1320,49 +1335,56 @@ class _Reader:
             )
         self.lineage(_facet(facets, "lineage", place), f"{place}.lineage")
 
-    def inputs_and_outputs(self, event: Json) -> dict[str, list[tuple[Urn, Json]]]:
-        """Add the datasets of an event and the lineage of its job. Return, for `inputs` and
-        `outputs`, the datasets with their input or output facets."""
-        urn = self.event.job
-        for side in ("inputs", "outputs"):
-            for index, one in enumerate(_list(event, side, "event", _MOST_DATASETS)):
+    def inputs_and_outputs(self, event: Json) -> Used:
+        """Add the datasets of an event and the lineage of its job. Return the datasets."""
+        sides = {
+            side: _list(event, side, "event", _MOST_DATASETS) for side in ("inputs", "outputs")
+        }
+        listed = [*sides["inputs"], *sides["outputs"]]
+        part = None
+        if self.event.job is not None and all(map(_is_lasting, listed)):
+            part = _remembered("datasets", str(self.event.job), sides)
+        known: tuple[Used, list[AspectChange]] | None = self.memory.get(part)
+        if known is None:
+            begin = len(self.event.changes)
+            used = self._inputs_and_outputs(sides, recurs=part is not None)
+            known = used, self.event.changes[begin:]
+            del self.event.changes[begin:]
+            self.memory.put(part, known)
+        used, changes = known
+        self.event.changes += changes
+        return used
+
+    def _inputs_and_outputs(self, sides: dict[str, list[Json]], *, recurs: bool) -> Used:
+        for side, listed in sides.items():
+            for index, one in enumerate(listed):
                 self.alias(one, f"{side}[{index}]")
-        used: dict[str, list[tuple[Urn, Json]]] = {}
+        used: Used = {}
         told: dict[str, list[_Told]] = {}
         for side, facets in (("inputs", "inputFacets"), ("outputs", "outputFacets")):
-            listed = _list(event, side, "event", _MOST_DATASETS)
             told[side] = [
                 self.dataset(one, f"{side}[{index}]", is_written=side == "outputs")
-                for index, one in enumerate(listed)
+                for index, one in enumerate(sides[side])
             ]
             used[side] = [
                 (known.dataset, _facets(one, facets, f"{side}[{index}]"))
-                for index, (known, one) in enumerate(zip(told[side], listed, strict=True))
+                for index, (known, one) in enumerate(zip(told[side], sides[side], strict=True))
             ]
-        if urn is not None and (told["inputs"] or told["outputs"]):
-            self._inputs_and_outputs(urn, told["inputs"], told["outputs"])
-        return used
-
-    def _inputs_and_outputs(
-        self, job: Urn, inputs: Sequence[_Told], outputs: Sequence[_Told]
-    ) -> None:
-        """Add the inputs, outputs and column lineage of the job."""
-        parts = [[one.part and one.part.decode() for one in side] for side in (inputs, outputs)]
-        is_lasting = all(one is not None for side in parts for one in side)
-        part = _remembered(str(job), *parts) if is_lasting else None
-        known: AspectChange | None = self.memory.get(part)
-        if known is None:
+        if self.event.job is not None and (told["inputs"] or told["outputs"]):
             value = _input_output()
-            for key, side in (("inputDatasetEdges", inputs), ("outputDatasetEdges", outputs)):
-                if side:
-                    value[key] = [_edge(one) for one in dict.fromkeys(one.dataset for one in side)]
-            if fine := [element for one in (*inputs, *outputs) for element in one.fine]:
+            for key, side in (("inputDatasetEdges", "inputs"), ("outputDatasetEdges", "outputs")):
+                if told[side]:
+                    datasets = dict.fromkeys(one.dataset for one in told[side])
+                    value[key] = [_edge(one) for one in datasets]
+            if fine := [
+                element for one in (*told["inputs"], *told["outputs"]) for element in one.fine
+            ]:
                 value["fineGrainedLineages"] = fine
-            note = None if part is None else Note()
-            recurs = part is not None
-            known = AspectChange(job, "dataJobInputOutput", value, recurs=recurs, note=note)
-            self.memory.put(part, known)
-        self.event.changes.append(known)
+            note = Note() if recurs else None
+            self.event.changes.append(
+                AspectChange(self.event.job, "dataJobInputOutput", value, recurs=recurs, note=note)
+            )
+        return used
 
     def lineage(self, facet: Json, at: str) -> None:
         """Add the lineage in the `lineage` facet of a job or run."""
@@ -1415,12 +1437,10 @@ class _Reader:
             sources.add([path] if path is not None else list(_part(entry, "fields", at)), found)
         self.event.changes += sources.change()
 
-    def process(
-        self, event: Json, facets: Json, kind: str | None, used: dict[str, list[tuple[Urn, Json]]]
-    ) -> None:
+    def process(self, event: Json, facets: Json, kind: str | None, used: Used) -> None:
         """Add the changes of the event's run."""
         urn, at_millis, run = _instance(self.run or ""), self.event.at_millis, self.run or ""
-        properties, gone = _properties(facets, "run.facets")
+        properties, gone = _properties(facets, "run.facets", memory=self.memory)
         nominal = _facet(facets, "nominalTime", "run.facets")
         for name in ("nominalStartTime", "nominalEndTime"):
             _millis(nominal, name, "run.facets.nominalTime")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from explorer.errors import CatalogError
-from explorer.metadata.openlineage import TIMESERIES, Memory, merged, read_event
+from explorer.metadata.openlineage import TIMESERIES, Event, Memory, merged, read_event
 from explorer.metadata.registry import load_registry
 from explorer.metadata.validation import Validator
 
@@ -175,6 +175,35 @@ def test_what_says_many_times_more_of_one_thing_is_added_once() -> None:
     (column,) = held["editableSchemaMetadata"]["editableSchemaFieldInfo"]
     assert len(column["globalTags"]["tags"]) == 50
     assert len(held["schemaMetadata"]["fields"]) == 51
+
+
+def test_what_was_parsed_before_gives_the_same_changes() -> None:
+    memory = Memory()
+    run, job = {"runId": f"{RUN}1", "facets": {"mine": {"a": 1}}}, EVENT["job"]
+    common = {key: EVENT[key] for key in ("eventType", "eventTime", "producer")}
+    common |= {"run": run, "job": job, "inputs": [HIVE]}
+    own = {one.aspect: one.value for one in read_event(common, memory).changes}
+    relations = own["dataProcessInstanceRelationships"]
+    schema = {"fields": [{"name": "a", "type": "int"}]}
+    outputs: list[Any] = [{"namespace": "hive", "name": "o", "facets": {"schema": schema}}]
+    written = [{**outputs[0], "outputFacets": {"outputStatistics": {"rowCount": 3}}}]
+    linked = {"symlinks": {"identifiers": [HIVE | {"type": "TABLE", "name": "z"}]}}
+    variants: list[dict[str, Any]] = [
+        {"outputs": outputs},
+        {"inputs": outputs},
+        {"outputs": outputs, "job": {"namespace": "n", "name": "other"}},
+        {"outputs": written},
+        {"inputs": [HIVE | {"facets": linked}], "outputs": outputs},
+        # A facet that is named like an aspect of the run, with the value of that aspect.
+        {"run": {"runId": f"{RUN}4", "facets": {"dataProcessInstanceRelationships": relations}}},
+    ]
+    for variant in variants * 2:
+        event = {**common, **variant}
+
+        def told(read: Event) -> list[Any]:
+            return [(one.urn, one.aspect, one.value, one.drops) for one in read.changes]
+
+        assert told(read_event(copy.deepcopy(event), memory)) == told(read_event(event))
 
 
 def test_only_so_much_is_remembered_of_parts_that_become_large() -> None:
