@@ -2,10 +2,9 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cached_property, partial
-from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 from explorer.client.display import moment
@@ -22,7 +21,7 @@ from explorer.metadata.urn import Urn
 from explorer.notebook.chart import PanelChart, ShownChart, Zone, sparkline
 from explorer.notebook.view import ShownTable, grid_parts, table_parts, tabulated
 from explorer.views import table as values
-from explorer.views.chart import Bar, Bars, Line, Lines, Point, compact, with_gaps, written
+from explorer.views.chart import Bar, Bars, Line, Lines, Point, with_gaps, written
 from explorer.views.history import name_of
 from explorer.views.parts import Cell, Facts, Fold, Part, Say, Title
 from explorer.views.table import TableColumn
@@ -32,7 +31,11 @@ from explorer.views.timeseries import (
     Profiles,
     TableMeasures,
     Usage,
+    frequency_bars,
+    histogram_bars,
     moves_between,
+    quantile_bars,
+    quantile_name,
     read_profiles,
     usage_of,
 )
@@ -538,7 +541,6 @@ def _number(value: int | None) -> str:
 Share = Literal["nulls", "unique values"]
 
 _MOST_LINES = 6
-_LONGEST_RANGE = 14
 
 
 def shares(profiles: Profiles, share: Share, columns: Sequence[str]) -> Lines:
@@ -575,57 +577,36 @@ def shares_frame(panel: Lines) -> "pd.DataFrame":
 def frequencies(profiles: Profiles, column: str, most: int) -> PanelChart:
     """Return a chart of value frequencies, most frequent first."""
     at, one = _newest(profiles, column, "distinct_value_frequencies")
-    counted = sorted(one.distinct_value_frequencies or (), key=lambda each: -each.frequency)
-    whole = max(one.unique_count or 0, len(counted))
-    shown = counted[:most]
-    bars = tuple(Bar(each.value or "(empty)", each.frequency) for each in shown)
-    of = f"{len(shown):,} of {whole:,} values"
-
-    rows = [(each.value, each.frequency) for each in counted]
+    panel = frequency_bars(one)
+    rows = [(each.value, each.frequency) for each in one.frequencies]
+    whole = max(one.unique_count or 0, len(rows))
+    shown = replace(panel, bars=panel.bars[:most])
+    note = f"{len(shown.bars):,} of {whole:,} values, {_at(at)}"
     frame = partial(tabulated, rows, {"value": "string", "frequency": "Int64"})
-    panel = Bars("frequency", bars)
     empty = "profiling recorded no values of this column"
-    return PanelChart(f"Values of {one.name}", (panel,), frame, f"{of}, {_at(at)}", empty)
+    return PanelChart(f"Values of {one.name}", (shown,), frame, note, empty)
 
 
 def quantiles(profiles: Profiles, column: str) -> PanelChart:
     """Return a chart of quantiles; those that are numbers are drawn."""
     at, one = _newest(profiles, column, "quantiles")
-    found = one.quantiles or ()
-    bars = tuple(
-        Bar(_part(each.quantile), value)
-        for each in found
-        if (value := measured_number(each.value)) is not None
-    )
-
+    panel, found = quantile_bars(one), one.quantiles or ()
     rows = [(measured_number(each.quantile), each.value) for each in found]
     frame = partial(tabulated, rows, {"quantile": "Float64", "value": "string"})
     empty = "profiling recorded no quantiles of this column"
-    if found and not bars:
-        told = ", ".join(f"{_part(each.quantile)} {each.value}" for each in found)
+    if found and not panel.bars:
+        told = ", ".join(f"{quantile_name(each.quantile)} {each.value}" for each in found)
         empty = f"its quantiles are not numbers: {told}"
-    title = f"Quantiles of {one.name}"
-    return PanelChart(
-        title, (Bars("value below which this share lies", bars),), frame, _at(at), empty
-    )
+    return PanelChart(f"Quantiles of {one.name}", (panel,), frame, _at(at), empty)
 
 
 def histogram(profiles: Profiles, column: str) -> PanelChart:
     """Return a chart of the number of values between boundaries."""
     at, one = _newest(profiles, column, "histogram")
-    drawn = one.histogram
-    ends = [_short(text) for text in drawn.boundaries] if drawn else []
-    heights = list(drawn.heights) if drawn else []
-    names = [f"{low} – {high}" for low, high in pairwise(ends)]
-    # Some profilers name as many boundaries as there are bars.
-    if len(names) != len(heights):
-        names = ends if len(ends) == len(heights) else [f"{at + 1}" for at in range(len(heights))]
-    bars = tuple(Bar(name, height) for name, height in zip(names, heights, strict=True))
-
-    rows = list(zip(names, heights, strict=True))
+    panel = histogram_bars(one)
+    rows = [(bar.name, bar.value) for bar in panel.bars]
     frame = partial(tabulated, rows, {"range": "string", "height": "Float64"})
     empty = "profiling recorded no histogram of this column"
-    panel = Bars("values in each range", bars, upright=True)
     return PanelChart(f"Histogram of {one.name}", (panel,), frame, _at(at), empty)
 
 
@@ -662,16 +643,6 @@ def _newest(
 
 def _at(at: datetime) -> str:
     return f"measured {moment(round(at.timestamp() * 1000), utc=True)}"
-
-
-def _part(quantile: str) -> str:
-    part = measured_number(quantile)
-    return quantile if part is None else f"{part * 100:g}%"
-
-
-def _short(text: str) -> str:
-    value = measured_number(text)
-    return text[:_LONGEST_RANGE] if value is None else compact(value)
 
 
 RULE = (

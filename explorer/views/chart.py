@@ -197,7 +197,7 @@ class Bar:
 class Bars:
     """Numbers as bars, in the order given: horizontal, or `upright` as in a histogram.
 
-    `rule` draws a line at a value.
+    `rule` draws a line at a value. `note` is additional text beside the title.
     """
 
     title: str
@@ -205,6 +205,7 @@ class Bars:
     unit: Unit = "number"
     upright: bool = False
     rule: float | None = None
+    note: str = ""
 
 
 Panel = Lines | Bars

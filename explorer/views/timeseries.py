@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final, Literal, TypeVar, get_args
 
 from explorer.client.display import line
@@ -16,11 +17,12 @@ from explorer.metadata.aspects import (
     FieldProfile,
     FieldUsage,
     Summary,
+    measured_number,
     moment_of,
 )
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
-from explorer.views.chart import Unit, on_calendar, written
+from explorer.views.chart import Bar, Bars, Unit, compact, on_calendar, written
 from explorer.views.history import name_of
 from explorer.views.table import Row, Table
 
@@ -38,10 +40,15 @@ __all__ = [
     "TableMeasures",
     "Usage",
     "UsageDay",
+    "column_bars",
     "column_profile_table",
     "column_values_table",
+    "frequency_bars",
+    "histogram_bars",
     "moves_between",
     "profile_table",
+    "quantile_bars",
+    "quantile_name",
     "read_profiles",
     "row_counts_table",
     "usage_by_day_table",
@@ -219,6 +226,11 @@ class ColumnMeasures(FieldProfile, frozen=True):
         """The path without types."""
         return FieldPath(self.field_path).simple
 
+    @property
+    def frequencies(self) -> "Sequence[ValueFrequency]":
+        """The counted values, most frequent first."""
+        return sorted(self.distinct_value_frequencies or (), key=lambda one: -one.frequency)
+
 
 class _Partition(Camel, frozen=True):
     """The part of a table that was profiled."""
@@ -388,6 +400,59 @@ def read_profiles(series: "Timeseries") -> Profiles:
     kept = entire or known
     limit = series.limit if series.truncated else None
     return Profiles(tuple(kept), len(known) - len(kept), limit)
+
+
+_LONGEST_BOUNDARY = 14
+
+
+def frequency_bars(one: ColumnMeasures) -> Bars:
+    """Return how often the values of a column occur, most frequent first."""
+    counted = one.frequencies
+    bars = tuple(Bar(each.value or "(empty)", each.frequency) for each in counted)
+    whole = max(one.unique_count or 0, len(counted))
+    more = f" of {whole:,}" if whole > len(counted) else ""
+    return Bars("Values", bars, note=f"{len(counted):,}{more} counted")
+
+
+def quantile_bars(one: ColumnMeasures) -> Bars:
+    """Return the quantiles of a column that are numbers."""
+    numbers = [(each.quantile, measured_number(each.value)) for each in one.quantiles or ()]
+    bars = [Bar(quantile_name(name), value) for name, value in numbers if value is not None]
+    return Bars("Quantiles", tuple(bars), note="the value below which this share lies")
+
+
+def histogram_bars(one: ColumnMeasures) -> Bars:
+    """Return the number, or share, of a column's values between boundaries."""
+    drawn = one.histogram or Histogram()
+    ends = [_short(text) for text in drawn.boundaries]
+    names = [f"{low} – {high}" for low, high in pairwise(ends)]
+    # Some profilers name as many boundaries as there are bars.
+    if len(names) != len(drawn.heights):
+        is_named = len(ends) == len(drawn.heights)
+        names = ends if is_named else [f"{at}" for at in range(1, len(drawn.heights) + 1)]
+    bars = tuple(Bar(name, height) for name, height in zip(names, drawn.heights, strict=True))
+    return Bars("Histogram", bars, upright=True, note="values in each range")
+
+
+def column_bars(one: ColumnMeasures) -> tuple[Bars, ...]:
+    """Return what is known about the values of a column: how often they occur, their quantiles and
+    their histogram, without those that were not measured."""
+    return tuple(
+        panel
+        for panel in (frequency_bars(one), quantile_bars(one), histogram_bars(one))
+        if panel.bars
+    )
+
+
+def quantile_name(quantile: str) -> str:
+    """Return a quantile in percent."""
+    part = measured_number(quantile)
+    return quantile if part is None else f"{part * 100:g}%"
+
+
+def _short(text: str) -> str:
+    value = measured_number(text)
+    return text[:_LONGEST_BOUNDARY] if value is None else compact(value)
 
 
 def _week_before(points: Sequence[tuple[datetime, _T]]) -> tuple[datetime, _T] | None:
@@ -574,8 +639,7 @@ def column_profile_table(name: str, column: ColumnHistory) -> Table:
 def column_values_table(name: str, column: ColumnHistory) -> Table:
     """Return the values of one column: counted ones, most frequent first, then samples."""
     newest = column.newest
-    counted = sorted(newest.distinct_value_frequencies or (), key=lambda one: -one.frequency)
-    rows: list[Row] = [("value", one.value, one.frequency) for one in counted]
+    rows: list[Row] = [("value", one.value, one.frequency) for one in newest.frequencies]
     rows += [("sample", value, None) for value in newest.sample_values or ()]
     title = f"{name} {FieldPath(column.path).simple} values"
     return Table.of(title, ("kind", "value", "frequency"), rows)

@@ -46,7 +46,8 @@ def test_programs_get_the_numbers_as_profiling_wrote_them(mill: Run) -> None:
 
 def test_a_column_has_a_line_for_each_profile_newest_first(mill: Run) -> None:
     ran = mill("profile-stats", FLOUR, "--column", "weight")
-    header, *rows = ran.out.splitlines()
+    table, *values = ran.out.split("\n\n")
+    header, *rows = table.splitlines()
     assert header.split() == [
         "measured",
         "rows",
@@ -59,6 +60,16 @@ def test_a_column_has_a_line_for_each_profile_newest_first(mill: Run) -> None:
     ]
     assert [row.split()[2:5] for row in rows] == [["90", "1", "80"], ["100", "0", "90"]]
     assert "2 profiles, newest first" in ran.err
+    # Below, what the newest says of the values.
+    quantiles, histogram = (one.splitlines() for one in values)
+    assert [one.split() for one in quantiles[1:]] == [
+        ["50%", "12", "█" * 30],
+        ["95%", "24", "█" * 60],
+    ]
+    assert [one.split() for one in histogram[1:]] == [
+        ["-0.5", "–", "12", "60", "█" * 60],
+        ["12", "–", "25", "20", "█" * 20],
+    ]
     one = mill("profile-stats", FLOUR, "--column", "weight", "--to", "2026-01-01", "--json").json
     assert [profile["nulls"] for profile in one["profiles"]] == [0]
     wrong = mill("profile-stats", FLOUR, "--column", "wieght")

@@ -1,5 +1,6 @@
 """A reader sees what a table held, column by column and over time, and what moved."""
 
+import re
 import time
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -49,12 +50,16 @@ def profiled(desk: Path) -> Any:
     """A table profiled over twelve days of 2025 with three missing, in which a column loses its
     values."""
     counts = [{"value": "paid", "frequency": 700}, {"value": "[/b]\x1b[2Jopen", "frequency": 300}]
+    spread: Any = {
+        "quantiles": [{"quantile": "0.25", "value": "7.5"}, {"quantile": "0.75", "value": "60"}],
+        "histogram": {"boundaries": ["0.5", "50", "99.5"], "heights": [850.0, 150.0]},
+    }
     with Catalog(data_dir=desk) as catalog:
         catalog.ingest(Proposal(PROFILED, "status", {"removed": False}))
         for day in (0, 1, 2, 3, 4, 8, 9, 10, 11):
             value = profile(
                 day,
-                field("amount", min="0.5", max="99.5", mean=f"{20 + day}", median="18"),
+                field("amount", min="0.5", max="99.5", mean=f"{20 + day}", median="18", **spread),
                 field("status", distinct=2, distinctValueFrequencies=counts),
                 field("zip", nulls=0.01 * day**1.5, sampleValues=["10115", "20095"]),
                 rows=1_000 + 40 * day,
@@ -103,6 +108,17 @@ async def test_a_column_opens_with_its_values_and_its_history(
         await reader.sees("1,440 rows", "amount")
         await reader.press("down", "enter")
         await reader.sees("zip · share of nulls", "! nulls 8.0%", "Samples", "20095")
+
+
+async def test_a_column_of_numbers_shows_its_quantiles_and_its_histogram(
+    profiled: Any, at: OpenTerminal
+) -> None:
+    async with at(profiled, urn=PROFILED) as reader:
+        await open_all(reader)
+        await reader.press("enter")
+        shown = await reader.sees("amount · share of nulls", "Quantiles", "Histogram", "0.5 – 50")
+        assert re.search(r"25% +7\.5 .*\n.* 75% +60 ", shown)
+        assert re.search(r"0\.5 – 50 +850 ", shown)
 
 
 async def test_every_measure_of_a_column_can_be_drawn(profiled: Any, at: OpenTerminal) -> None:

@@ -3,20 +3,21 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from rich.cells import cell_len
 from rich.text import Text
 
 from explorer.cli import output
 from explorer.cli.options import OutputFormat, Period, counted
 from explorer.cli.output import line_text, note, print_json, results, words
 from explorer.client import Catalog
-from explorer.client.display import moment
+from explorer.client.display import line, moment
 from explorer.client.records import Timeseries
 from explorer.errors import InvalidInput, UnknownName
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
-from explorer.views.chart import written
+from explorer.views.chart import Bars, written
 from explorer.views.history import name_of
-from explorer.views.timeseries import ColumnMeasures, TableMeasures, Usage
+from explorer.views.timeseries import ColumnMeasures, TableMeasures, Usage, column_bars
 
 __all__ = ["print_column", "print_newest", "print_rows", "print_usage", "read_profiles"]
 
@@ -89,7 +90,8 @@ def print_rows(urn: str, series: Timeseries, period: Period, shown_as: OutputFor
 def print_column(
     urn: str, series: Timeseries, path: str, period: Period, shown_as: OutputFormat | None
 ) -> None:
-    """Print the statistics of one column in each profile, newest first.
+    """Print the statistics of one column in each profile, newest first, then what the newest says
+    of its values.
 
     Raises `UnknownName` if no profile has the column.
     """
@@ -99,10 +101,10 @@ def print_column(
         known |= dict.fromkeys(point.columns)
         exact = path if path in point.columns else _find_by_simple_path(path, point.columns)
         if exact is not None:
-            found.append((point, _column_as_dict(point.columns[exact])))
+            found.append((point, point.columns[exact]))
     if known and not found:
         raise UnknownName("column in these profiles", path, known)
-    rows = [{**_table_as_dict(point), **column} for point, column in found]
+    rows = [{**_table_as_dict(point), **_column_as_dict(column)} for point, column in found]
     if shown_as == "json":
         kept = ("measured_at", "timestamp_millis", "rows", "path", *_MEASURES)
         profiles = [{name: row[name] for name in kept} for row in rows]
@@ -111,13 +113,33 @@ def print_column(
         _print_csv(("measured_at", "rows", *_MEASURES), rows)
     elif found:
         shown = [
-            (_when(point), point.row_count, *(column[name] for name in _SHOWN))
-            for point, column in found
+            (_when(point), point.row_count, *(row[name] for name in _SHOWN))
+            for (point, _), row in zip(found, rows, strict=True)
         ]
         columns = [output.TableColumn("measured"), output.TableColumn("rows")]
         columns += [output.TableColumn(name, max_width=14) for name in _SHOWN]
         output.print_table(output.StyledTable(columns, shown))
+        for panel in column_bars(found[0][1]):
+            _print_bars(panel)
     _print_totals(series, len(found), period)
+
+
+def _print_bars(panel: Bars) -> None:
+    """Print the bars of a panel, one per line, below its title."""
+    console = results()
+    console.print()
+    console.print(Text(panel.title, "bold") + Text(f"  {panel.note}", "dim"))
+    most = max(abs(bar.value) for bar in panel.bars)
+    numbers = [written(bar.value) for bar in panel.bars]
+    first = min(max(cell_len(line(bar.name)) for bar in panel.bars), _MAX_NAME)
+    digits = max(map(len, numbers))
+    room = max(_MIN_BAR, min(_MAX_BAR, console.width - first - digits - 8))
+    for bar, number in zip(panel.bars, numbers, strict=True):
+        name = line_text(bar.name)
+        name.truncate(first, overflow="ellipsis", pad=True)
+        text = Text("  ") + name + Text(f"  {number:>{digits}}  ")
+        text.append(_bar(abs(bar.value), most, room), "cyan")
+        console.print(text, no_wrap=True, overflow="crop")
 
 
 def _print_csv(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
@@ -235,6 +257,7 @@ def _print_totals(series: Timeseries, shown: int, period: Period) -> None:
 _EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 _MIN_BAR: Final = 10
 _MAX_BAR: Final = 60
+_MAX_NAME: Final = 36
 
 
 def print_usage(
@@ -286,7 +309,7 @@ def _print_top(title: str, counted: Sequence[tuple[str, int]], top: int) -> None
     output.print_table(output.StyledTable(columns, rows), headings=False)
 
 
-def _bar(count: int, most: int, room: int) -> str:
+def _bar(count: float, most: float, room: int) -> str:
     eighths = round(count / most * room * 8) if most else 0
     if count and not eighths:
         eighths = 1

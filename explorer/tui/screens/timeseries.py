@@ -33,12 +33,14 @@ from explorer.views.chart import compact, written
 from explorer.views.history import name_of
 from explorer.views.timeseries import (
     ColumnHistory,
+    ColumnMeasures,
     Drift,
     Measure,
     Profiles,
     TableMeasures,
     Usage,
     UsageDay,
+    column_bars,
     column_profile_table,
     column_values_table,
     profile_table,
@@ -88,15 +90,21 @@ def heading_row(title: str, remark: str) -> MeasurementRow:
 
 
 def ranked_row(
-    name: Text, count: int, most: int, choose: Callable[[], None] | None = None
+    name: Text,
+    value: float,
+    most: float,
+    choose: Callable[[], None] | None = None,
+    digits: int = 0,
 ) -> MeasurementRow:
-    """Return a row with a name, a number, and a bar as long as its part of the greatest number."""
+    """Return a row with a name, a number, and a bar as long as its part of the greatest number.
+
+    `digits` is the width of the longest number, by default that of the greatest."""
+    digits = max(digits or len(written(most)), 4)
 
     def draw(width: int) -> Text:
-        digits = max(len(f"{most:,}"), 4)
         long = min(36, max(12, width * 2 // 5))
-        text = Text("   ").append_text(padded(name, long)).append(f" {count:>{digits},} ")
-        return text.append(bar_text(count / most, max(width - long - digits - 6, 4)))
+        text = Text("   ").append_text(padded(name, long)).append(f" {written(value):>{digits}} ")
+        return text.append(bar_text(abs(value) / most, max(width - long - digits - 6, 4)))
 
     return MeasurementRow(draw, choose)
 
@@ -849,21 +857,21 @@ def _cautions(data: Profiles, newest: TableMeasures) -> Iterator[Text]:
         yield Text(f"the newest {data.limit:,} only", "bold italic")
 
 
-def _values(field: FieldProfile) -> Iterator[MeasurementRow]:
-    """Return rows with the values of a column: their frequencies, and samples."""
-    ranked = sorted(field.distinct_value_frequencies or (), key=lambda one: -one.frequency)
-    if ranked:
-        all_told = field.unique_count
-        more = f" of {all_told:,}" if all_told is not None and all_told > len(ranked) else ""
-        yield heading_row("Values", f"{len(ranked):,}{more} counted")
-        most = ranked[0].frequency or 1
-        for one in ranked:
-            yield ranked_row(line_text(one.value, missing="(empty)"), one.frequency, most)
-    if field.sample_values:
-        yield heading_row("Samples", f"{len(field.sample_values):,}")
-        for value in field.sample_values:
+def _values(one: ColumnMeasures) -> Iterator[MeasurementRow]:
+    """Return rows with the values of a column: their frequencies, quantiles, histogram, and
+    samples."""
+    panels = column_bars(one)
+    for panel in panels:
+        yield heading_row(panel.title, panel.note)
+        most = max(abs(bar.value) for bar in panel.bars) or 1
+        digits = max(len(written(bar.value)) for bar in panel.bars)
+        for bar in panel.bars:
+            yield ranked_row(line_text(bar.name), bar.value, most, digits=digits)
+    if one.sample_values:
+        yield heading_row("Samples", f"{len(one.sample_values):,}")
+        for value in one.sample_values:
             yield text_row(Text("   ").append_text(line_text(value, missing="(empty)")))
-    if not ranked and not field.sample_values:
+    if not panels and not one.sample_values:
         yield text_row("  Profiling kept no values of this column.")
 
 
