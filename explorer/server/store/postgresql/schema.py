@@ -389,7 +389,7 @@ def open_database(address: str) -> tuple[Raw, str]:
     place = place_of(address)
     is_connected = False
     try:
-        raw = connect(address, writing=True)
+        raw = _connect_for_writing(address)
         is_connected = True
         try:
             with raw.transaction():
@@ -406,6 +406,23 @@ def open_database(address: str) -> tuple[Raw, str]:
         ) from error
 
 
+def _connect_for_writing(address: str) -> Raw:
+    """Open a connection, at the second attempt if the database answers only after the first: until
+    then it was starting."""
+    try:
+        return connect(address, writing=True)
+    except psycopg.OperationalError:
+        if not _answers(address):
+            raise
+        return connect(address, writing=True)
+
+
+def _answers(address: str) -> bool:
+    """Return whether a database answers, whoever it lets in."""
+    settings = psycopg.conninfo.make_conninfo(address, **network_settings(address))
+    return pq.PGconn.ping(settings.encode()) == pq.Ping.OK
+
+
 def _is_away(address: str, error: psycopg.Error, is_connected: bool) -> bool:
     """Return whether opening failed because the database does not answer or is switching over."""
     match error:
@@ -416,8 +433,7 @@ def _is_away(address: str, error: psycopg.Error, is_connected: bool) -> bool:
         case psycopg.OperationalError() if not is_connected:
             # The error of a connection that could not be made has no code, only a message.
             given = psycopg.conninfo.conninfo_to_dict(address)
-            answers = pq.PGconn.ping(address.encode()) == pq.Ping.OK
-            return not answers or "target_session_attrs" in given
+            return not _answers(address) or "target_session_attrs" in given
         case _:
             return isinstance(error, psycopg.OperationalError)
 
