@@ -19,6 +19,7 @@ from explorer.views.chart import (
     Unit,
     compact,
     days_named,
+    panel_rows,
     round_numbers,
     written,
 )
@@ -37,7 +38,6 @@ __all__ = [
     "ShownChart",
     "Zone",
     "label",
-    "sparkline",
 ]
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
@@ -63,8 +63,6 @@ DARK = Palette("#161a1d", "#c3cad1", "rgba(128,128,128,0.35)")
 
 Zone = Literal["UTC", "local"]
 
-_LEVELS = "▁▂▃▄▅▆▇█"
-_MOST_LEVELS = 60
 _BAR_WIDTH = 24
 _MOST_LISTED = 30
 _NAME_LIMIT = 48
@@ -172,14 +170,14 @@ class PanelChart(ShownChart):
         return Picture(self.svg(), f"{self.title}: {said}", instead, listed)
 
     def sparklines(self) -> Iterator[Part]:
-        """Return each line as text: name, newest number, sparkline."""
-        rows = []
-        for panel in self.panels:
-            if isinstance(panel, Lines):
-                for one in panel.lines:
-                    # The names of facts are taken as ours; these are not.
-                    name = panel.title if len(panel.lines) == 1 else line(one.name, _NAME_LIMIT)
-                    rows.append((name, Cell(_describe_line(one, panel.unit))))
+        """Return what is drawn over time as text: name, newest number, sparkline."""
+        rows = [
+            # The names of facts are taken as ours; these are not.
+            (line(row.name, _NAME_LIMIT), Cell(f"{row.number}  {row.trend}".rstrip()))
+            for panel in self.panels
+            if not isinstance(panel, Bars)
+            for row in panel_rows(panel)
+        ]
         if rows:
             yield Facts(rows)
 
@@ -202,25 +200,9 @@ def clock(zone: Zone) -> str:
     return "UTC" if zone == "UTC" else f"local time, {datetime.now().astimezone():%Z}"
 
 
-def sparkline(values: Sequence[float | None]) -> str:
-    """Return the newest sixty values as a line of bars, scaled from 0 to the greatest. Missing
-    values are blank."""
-    shown = values[-_MOST_LEVELS:]
-    top = max((value for value in shown if value is not None), default=0)
-    if top <= 0:
-        return ""
-    last = len(_LEVELS) - 1
-    return "".join(
-        " " if value is None else _LEVELS[round(max(value, 0) / top * last)] for value in shown
-    )
-
-
-def _describe_line(one: Line, unit: Unit) -> str:
-    values = one.values
-    if not values:
-        return "not measured"
-    newest = written(values[-1], unit)
-    return f"{newest}  {sparkline([value for _, value in one.points])}".rstrip()
+def _heading(panel: Panel) -> str:
+    measure = f", {panel.measure}" if isinstance(panel, Bars) and panel.measure else ""
+    return f"{panel.title}{measure} · {panel.note}" if panel.note else f"{panel.title}{measure}"
 
 
 def _table(panel: Bars) -> Iterator[Part]:
@@ -232,10 +214,11 @@ def _table(panel: Bars) -> Iterator[Part]:
         texts = (bar.name, written(bar.value, panel.unit), *([bar.note] if told else ()), drawn)
         return [Cell(text) for text in texts]
 
-    headers = ("", panel.title, *(("what",) if told else ()), " ")
+    heads = (panel.title, panel.measure) if panel.measure else ("", panel.title)
+    headers = (*heads, *(("what",) if told else ()), " ")
     rest = "listed; .to_frame() has them all"
     yield from grid_parts(
-        headers, panel.bars, cells, numbers=(panel.title,), most=_MOST_LISTED, rest=rest
+        headers, panel.bars, cells, numbers=(heads[1],), most=_MOST_LISTED, rest=rest
     )
 
 
@@ -287,7 +270,7 @@ def draw_svg(chart: PanelChart) -> str:
 
 def _lines(panel: Lines, top: float, chart: PanelChart) -> tuple[list[str], float]:
     """Return the SVG of a panel, and its lower end."""
-    pieces = [_text(0, top + 12, panel.title, _TOLD_LIMIT, weight=600)]
+    pieces = [_text(0, top + 12, _heading(panel), _TOLD_LIMIT, weight=600)]
     span = panel.span
     top += _CAPTION
     if span is None:
@@ -403,7 +386,7 @@ def _legend(panel: Lines, top: float) -> tuple[list[str], float]:
 
 
 def _bars(panel: Bars, top: float) -> tuple[list[str], float]:
-    pieces = [_text(0, top + 12, panel.title, _TOLD_LIMIT, weight=600)]
+    pieces = [_text(0, top + 12, _heading(panel), _TOLD_LIMIT, weight=600)]
     top += _CAPTION
     shown = panel.bars[:_MOST_BARS]
     if not shown:
@@ -533,7 +516,7 @@ def draw_figure(chart: PanelChart) -> "go.Figure":
         shared_xaxes=all(isinstance(panel, Lines) for panel in chart.panels),
         vertical_spacing=_FIGURE_BETWEEN / inside if len(heights) > 1 else 0,
         row_heights=heights,
-        subplot_titles=[label(panel.title) for panel in chart.panels],
+        subplot_titles=[label(_heading(panel), _TITLE_LIMIT) for panel in chart.panels],
     )
     note = label(chart.note, _TITLE_LIMIT)
     figure.update_layout(

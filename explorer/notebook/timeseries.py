@@ -18,10 +18,10 @@ from explorer.metadata.aspects import (
 )
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
-from explorer.notebook.chart import PanelChart, ShownChart, Zone, sparkline
+from explorer.notebook.chart import PanelChart, ShownChart, Zone
 from explorer.notebook.view import ShownTable, grid_parts, table_parts, tabulated
 from explorer.views import table as values
-from explorer.views.chart import Bar, Bars, Line, Lines, Point, with_gaps, written
+from explorer.views.chart import Bar, Bars, Line, Lines, Panel, Point, with_gaps, written
 from explorer.views.history import name_of
 from explorer.views.parts import Cell, Facts, Fold, Part, Say, Title
 from explorer.views.table import TableColumn
@@ -38,6 +38,7 @@ from explorer.views.timeseries import (
     quantile_name,
     read_profiles,
     usage_of,
+    usage_panels,
 )
 
 if TYPE_CHECKING:
@@ -54,7 +55,6 @@ __all__ = [
     "histogram",
     "quantiles",
     "shares",
-    "sparkline",
     "users_of",
 ]
 
@@ -183,7 +183,7 @@ class UsageChart(ShownChart):
         limit."""
         if most < 1:
             raise InvalidInput("the number of columns to draw must be at least 1")
-        panel = self._columns(most)
+        panel = self._panel("Columns").first(most)
         title = f"Use by column of {self.name}, {self.window.words}"
         empty = f"no use of columns {self.window.words}"
         note = f"{sum(count for _, count in self._uses):,} uses of {len(self._uses):,} columns"
@@ -197,7 +197,8 @@ class UsageChart(ShownChart):
         title = f"Use by user of {self.name}, {self.window.words}"
         empty = f"no users recorded {self.window.words}"
         note = f"{sum(count for _, _, count, _ in users.rows):,} queries of {len(users):,} users"
-        return PanelChart(title, (users.panel(most),), users.to_frame, note, empty)
+        panel = self._panel("Users").first(most)
+        return PanelChart(title, (panel,), users.to_frame, note, empty)
 
     def controls(self) -> "UsageControls":
         """Return the chart with controls for the time range and the measure. No request until
@@ -209,12 +210,8 @@ class UsageChart(ShownChart):
     def chart(self, zone: Zone = "UTC") -> PanelChart:
         """Return its chart: queries and users over time, the most used columns, and the users."""
         whole = self.over_time(zone)
-        if not self._uses and not self.top_users:
-            return whole
-        columns = (self._columns(_MOST_ROWS),) if self._uses else ()
-        users = (self.top_users.panel(_MOST_USERS),) if self.top_users else ()
-        panels = (*whole.panels, *columns, *users)
-        return PanelChart(whole.title, panels, whole.frame, whole.note, whole.empty, zone)
+        shown = [one.first(_MOST_ROWS) if isinstance(one, Bars) else one for one in self._panels]
+        return replace(whole, panels=(*whole.panels, *shown))
 
     def parts(self) -> Iterator[Part]:
         yield Title(f"Usage of {self.name}", self.window.words)
@@ -253,11 +250,13 @@ class UsageChart(ShownChart):
     def _uses_frame(self) -> "pd.DataFrame":
         return tabulated(self._uses, {"path": "string", "uses": "Int64"})
 
-    def _columns(self, most: int) -> Bars:
-        shown = self._uses[:most]
-        bars = tuple(Bar(FieldPath(path).simple, count) for path, count in shown)
-        of = f"{len(shown)} of {len(self._uses):,} used columns"
-        return Bars(f"uses, {of}" if len(shown) < len(self._uses) else "uses by column", bars)
+    @cached_property
+    def _panels(self) -> tuple[Panel, ...]:
+        return usage_panels(self._added_up, self.names)
+
+    def _panel(self, title: str) -> Bars:
+        bars = (one for one in self._panels if isinstance(one, Bars) and one.title == title)
+        return next(bars, Bars(title, ()))
 
     def _totals(self) -> tuple[str, str]:
         queries = self._added_up.total
@@ -300,12 +299,6 @@ class TopUsers(ShownTable):
             TableColumn("windows", audience="programs", dtype="int64"),
         )
         return values.Table(columns, self.rows)
-
-    def panel(self, most: int) -> Bars:
-        """Return the first of them as bars."""
-        shown = self.rows[:most]
-        of = f", {len(shown)} of {len(self):,} users" if len(shown) < len(self) else ""
-        return Bars(f"queries by user{of}", tuple(Bar(name, count) for _, name, count, _ in shown))
 
     def parts(self) -> Iterator[Part]:
         yield Title(f"Users of {self.name}", f"{len(self):,} {self.when}")

@@ -1,7 +1,7 @@
 """Charts as data: lines over time and bars, their units, axes and gaps."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import MAXYEAR, MINYEAR, datetime, timedelta
 from itertools import pairwise
 from math import ceil, floor, log10
@@ -14,13 +14,16 @@ __all__ = [
     "Line",
     "Lines",
     "Panel",
+    "PanelRow",
     "Point",
     "Unit",
     "compact",
     "days_named",
     "gaps_in",
     "on_calendar",
+    "panel_rows",
     "round_numbers",
+    "sparkline",
     "with_gaps",
     "written",
 ]
@@ -158,12 +161,13 @@ class Line:
 @dataclass(frozen=True, slots=True)
 class Lines:
     """Lines over the same period. The axis starts at zero, or with `from_nothing=False` at the
-    smallest value."""
+    smallest value. `note` is additional text beside the title."""
 
     title: str
     lines: tuple[Line, ...]
     unit: Unit = "number"
     from_nothing: bool = True
+    note: str = ""
 
     @property
     def span(self) -> tuple[float, float] | None:
@@ -186,18 +190,21 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A named number; `note` is additional text."""
+    """A named number; `note` is additional text, and `key` what the name stands for, such as a URN
+    or the path of a column."""
 
     name: str
     value: float
     note: str = ""
+    key: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Bars:
     """Numbers as bars, in the order given: horizontal, or `upright` as in a histogram.
 
-    `rule` draws a line at a value. `note` is additional text beside the title.
+    `measure` is what the numbers count, such as `uses`. `rule` draws a line at a value. `note` is
+    additional text beside the title.
     """
 
     title: str
@@ -206,9 +213,61 @@ class Bars:
     upright: bool = False
     rule: float | None = None
     note: str = ""
+    measure: str = ""
+
+    def first(self, most: int) -> "Bars":
+        """The first of the bars; if these are not all, the note says how many there are."""
+        if len(self.bars) <= most:
+            return self
+        note = f"{most:,} of {len(self.bars):,}"
+        return replace(self, bars=self.bars[:most], note=note)
 
 
 Panel = Lines | Bars
+
+
+@dataclass(frozen=True, slots=True)
+class PanelRow:
+    """A line of a panel as text: a name, a number, and its length as a bar from 0 to 1, or how the
+    values changed as a `trend` of blocks. `key` is that of the bar."""
+
+    name: str
+    number: str
+    share: float | None = None
+    trend: str = ""
+    key: str = ""
+
+
+def panel_rows(panel: Panel) -> Iterator[PanelRow]:
+    """Yield a panel as text: a row for each bar, or for each line with its newest value."""
+    if isinstance(panel, Bars):
+        longest = max((abs(bar.value) for bar in panel.bars), default=0.0) or 1.0
+        for bar in panel.bars:
+            number = written(bar.value, panel.unit)
+            yield PanelRow(bar.name, number, abs(bar.value) / longest, key=bar.key)
+        return
+    for one in panel.lines:
+        values = one.values
+        name = panel.title if len(panel.lines) == 1 else one.name
+        number = written(values[-1], panel.unit) if values else "not measured"
+        yield PanelRow(name, number, trend=sparkline([value for _, value in one.points]))
+
+
+_LEVELS = "▁▂▃▄▅▆▇█"
+_MOST_LEVELS = 60
+
+
+def sparkline(values: Sequence[float | None]) -> str:
+    """Return the newest sixty values as a line of bars, scaled from 0 to the greatest. Missing
+    values are blank."""
+    shown = values[-_MOST_LEVELS:]
+    top = max((value for value in shown if value is not None), default=0)
+    if top <= 0:
+        return ""
+    last = len(_LEVELS) - 1
+    return "".join(
+        " " if value is None else _LEVELS[round(max(value, 0) / top * last)] for value in shown
+    )
 
 
 def on_calendar(at: datetime) -> bool:

@@ -2,7 +2,7 @@
 they changed."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cached_property
@@ -22,7 +22,7 @@ from explorer.metadata.aspects import (
 )
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
-from explorer.views.chart import Bar, Bars, Unit, compact, on_calendar, written
+from explorer.views.chart import Bar, Bars, Panel, Unit, compact, on_calendar, written
 from explorer.views.history import name_of
 from explorer.views.table import Row, Table
 
@@ -40,7 +40,7 @@ __all__ = [
     "TableMeasures",
     "Usage",
     "UsageDay",
-    "column_bars",
+    "column_panels",
     "column_profile_table",
     "column_values_table",
     "frequency_bars",
@@ -53,6 +53,7 @@ __all__ = [
     "row_counts_table",
     "usage_by_day_table",
     "usage_of",
+    "usage_panels",
     "usage_table",
 ]
 
@@ -157,6 +158,28 @@ def usage_of(series: "Timeseries") -> Usage:
 
 def _ranked(counted: Counter[str]) -> tuple[tuple[str, int], ...]:
     return tuple(sorted(counted.items(), key=lambda one: (-one[1], one[0])))
+
+
+def usage_panels(
+    use: Usage, names: Mapping[Urn, str], columns: Collection[str] = ()
+) -> tuple[Panel, ...]:
+    """Return how often each column was used, and by whom, most first; without what was not
+    recorded.
+
+    `columns` are the simple paths of all columns, of which the note says how many were used.
+    """
+    used = [(FieldPath(path).simple, path, count) for path, count in use.columns]
+    note = f"{len(used):,} used"
+    if columns:
+        known = {name for name, _, _ in used} & set(columns)
+        note = f"{len(known):,} of {len(columns):,} used"
+    by_column = tuple(Bar(name, count, key=path) for name, path, count in used)
+    by_user = tuple(Bar(name_of(user, names), count, key=user) for user, count in use.users)
+    panels = (
+        Bars("Columns", by_column, note=note, measure="uses"),
+        Bars("Users", by_user, note=f"{len(by_user):,}", measure=use.measure),
+    )
+    return tuple(panel for panel in panels if panel.bars)
 
 
 def usage_table(name: str, use: Usage, names: Mapping[Urn, str]) -> Table:
@@ -411,14 +434,15 @@ def frequency_bars(one: ColumnMeasures) -> Bars:
     bars = tuple(Bar(each.value or "(empty)", each.frequency) for each in counted)
     whole = max(one.unique_count or 0, len(counted))
     more = f" of {whole:,}" if whole > len(counted) else ""
-    return Bars("Values", bars, note=f"{len(counted):,}{more} counted")
+    return Bars("Values", bars, note=f"{len(counted):,}{more} counted", measure="rows")
 
 
 def quantile_bars(one: ColumnMeasures) -> Bars:
     """Return the quantiles of a column that are numbers."""
     numbers = [(each.quantile, measured_number(each.value)) for each in one.quantiles or ()]
     bars = [Bar(quantile_name(name), value) for name, value in numbers if value is not None]
-    return Bars("Quantiles", tuple(bars), note="the value below which this share lies")
+    note = "the value below which this share lies"
+    return Bars("Quantiles", tuple(bars), note=note, measure="value")
 
 
 def histogram_bars(one: ColumnMeasures) -> Bars:
@@ -431,10 +455,11 @@ def histogram_bars(one: ColumnMeasures) -> Bars:
         is_named = len(ends) == len(drawn.heights)
         names = ends if is_named else [f"{at}" for at in range(1, len(drawn.heights) + 1)]
     bars = tuple(Bar(name, height) for name, height in zip(names, drawn.heights, strict=True))
-    return Bars("Histogram", bars, upright=True, note="values in each range")
+    note = "values in each range"
+    return Bars("Histogram", bars, upright=True, note=note, measure="values")
 
 
-def column_bars(one: ColumnMeasures) -> tuple[Bars, ...]:
+def column_panels(one: ColumnMeasures) -> tuple[Panel, ...]:
     """Return what is known about the values of a column: how often they occur, their quantiles and
     their histogram, without those that were not measured."""
     return tuple(

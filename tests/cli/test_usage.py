@@ -28,8 +28,9 @@ def test_a_line_a_day_with_a_bar_as_long_as_its_count(mill: Run) -> None:
 def test_the_top_users_and_columns_say_how_many_there_are(mill: Run) -> None:
     ran = mill("usage", FLOUR, *WEEK, "--top", "1")
     lines = ran.out.splitlines()
-    assert lines[lines.index("Users  1 of 2") + 1].split() == ["anna", "11"]
-    assert lines[lines.index("Columns") + 1].split() == ["weight", "12"]
+    assert lines[lines.index("Users  1 of 2") + 1].split() == ["anna", "11", "█" * 60]
+    assert lines[lines.index("Columns  1 used") + 1].split() == ["weight", "12", "█" * 60]
+    assert max(map(len, lines)) <= 80
     assert "Users" not in mill("usage", FLOUR, *WEEK, "--top", "0").out
 
 

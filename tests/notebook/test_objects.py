@@ -18,7 +18,7 @@ from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 from explorer.notebook.chart import COLOURS
 from explorer.notebook.entity import EntityPage, Owners
-from explorer.notebook.timeseries import sparkline
+from explorer.views.chart import sparkline
 
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:snowflake,analytics.marts.fct_orders,PROD)"
 

@@ -27,7 +27,7 @@ def test_use_by_column_is_added_up_and_says_how_many_are_left_out(read: Any) -> 
     some = shown.by_column(most=2).figure()
     assert list(some.data[0].x) == [5, 4]
     assert list(some.layout.yaxis.ticktext) == ["a", "c"]
-    assert "uses, 2 of 3 used columns" in repr(shown.by_column(most=2))
+    assert some.layout.annotations[0].text == "Columns, uses · 2 of 3"
     assert len(shown.by_column(most=2).df) == 3
     with pytest.raises(InvalidInput, match="at least 1"):
         shown.by_column(most=0)
@@ -39,7 +39,7 @@ def test_use_by_column_is_added_up_and_says_how_many_are_left_out(read: Any) -> 
     assert [trace.name for trace in shown.chart().figure().data] == [
         "queries",
         "users",
-        "uses by column",
+        "Columns",
     ]
     assert "queries  7 ▆█" in repr(shown)
     assert read(shown).pictures

@@ -15,9 +15,14 @@ from explorer.client.records import Timeseries
 from explorer.errors import InvalidInput, UnknownName
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
-from explorer.views.chart import Bars, written
-from explorer.views.history import name_of
-from explorer.views.timeseries import ColumnMeasures, TableMeasures, Usage, column_bars
+from explorer.views.chart import Bars, Panel, panel_rows, written
+from explorer.views.timeseries import (
+    ColumnMeasures,
+    TableMeasures,
+    Usage,
+    column_panels,
+    usage_panels,
+)
 
 __all__ = ["print_column", "print_newest", "print_rows", "print_usage", "read_profiles"]
 
@@ -119,27 +124,30 @@ def print_column(
         columns = [output.TableColumn("measured"), output.TableColumn("rows")]
         columns += [output.TableColumn(name, max_width=14) for name in _SHOWN]
         output.print_table(output.StyledTable(columns, shown))
-        for panel in column_bars(found[0][1]):
-            _print_bars(panel)
+        for panel in column_panels(found[0][1]):
+            _print_panel(panel)
     _print_totals(series, len(found), period)
 
 
-def _print_bars(panel: Bars) -> None:
-    """Print the bars of a panel, one per line, below its title."""
+def _print_panel(panel: Panel, top: int | None = None) -> None:
+    """Print the rows of a panel below its title, the first `top` of them."""
+    if top is not None and isinstance(panel, Bars):
+        panel = panel.first(top)
+    rows = list(panel_rows(panel))
+    if not rows:
+        return
     console = results()
     console.print()
-    console.print(Text(panel.title, "bold") + Text(f"  {panel.note}", "dim"))
-    most = max(abs(bar.value) for bar in panel.bars)
-    numbers = [written(bar.value) for bar in panel.bars]
-    first = min(max(cell_len(line(bar.name)) for bar in panel.bars), _MAX_NAME)
-    digits = max(map(len, numbers))
+    console.print(Text(panel.title, "bold") + Text(f"  {panel.note}".rstrip(), "dim"))
+    first = min(max(cell_len(line(row.name)) for row in rows), _MAX_NAME)
+    digits = max(len(row.number) for row in rows)
     room = max(_MIN_BAR, min(_MAX_BAR, console.width - first - digits - 8))
-    for bar, number in zip(panel.bars, numbers, strict=True):
-        name = line_text(bar.name)
+    for row in rows:
+        name = line_text(row.name)
         name.truncate(first, overflow="ellipsis", pad=True)
-        text = Text("  ") + name + Text(f"  {number:>{digits}}  ")
-        text.append(_bar(abs(bar.value), most, room), "cyan")
-        console.print(text, no_wrap=True, overflow="crop")
+        text = Text("  ") + name + Text(f"  {row.number:>{digits}}  ")
+        drawn = row.trend if row.share is None else _bar(row.share, room)
+        console.print(text.append(drawn, "cyan"), no_wrap=True, overflow="crop")
 
 
 def _print_csv(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
@@ -276,9 +284,8 @@ def print_usage(
         output.print_csv(output.StyledTable.of(("date", found.measure, "users"), rows))
     elif found.days:
         _print_days(found)
-        _print_top("Users", [(name_of(one, names), count) for one, count in found.users], top)
-        paths = [(FieldPath(path).simple, count) for path, count in found.columns]
-        _print_top("Columns", paths, top)
+        for panel in usage_panels(found, names):
+            _print_panel(panel, top)
         _print_top("Queries, by number of days on which they were frequent", found.queries, top)
     _print_usage_totals(found, period)
 
@@ -292,7 +299,7 @@ def _print_days(found: Usage) -> None:
     for day in found.days:
         users = "" if day.users is None else f"{day.users:,}"
         text = Text(f"{day.day}  {day.count:>{digits},}  {users:>5}  ")
-        text.append(_bar(day.count, most, room), "cyan")
+        text.append(_bar(day.count / most if most else 0, room), "cyan")
         console.print(text, no_wrap=True, overflow="crop")
 
 
@@ -309,9 +316,9 @@ def _print_top(title: str, counted: Sequence[tuple[str, int]], top: int) -> None
     output.print_table(output.StyledTable(columns, rows), headings=False)
 
 
-def _bar(count: float, most: float, room: int) -> str:
-    eighths = round(count / most * room * 8) if most else 0
-    if count and not eighths:
+def _bar(share: float, room: int) -> str:
+    eighths = round(share * room * 8)
+    if share and not eighths:
         eighths = 1
     return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
 

@@ -29,8 +29,7 @@ from explorer.tui.screens.entity.tabs import View
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.charts import ChartWidget, Plot, Point, bar_text, sparkline
 from explorer.tui.widgets.rows import Rows
-from explorer.views.chart import compact, written
-from explorer.views.history import name_of
+from explorer.views.chart import Panel, PanelRow, compact, panel_rows, written
 from explorer.views.timeseries import (
     ColumnHistory,
     ColumnMeasures,
@@ -40,7 +39,7 @@ from explorer.views.timeseries import (
     TableMeasures,
     Usage,
     UsageDay,
-    column_bars,
+    column_panels,
     column_profile_table,
     column_values_table,
     profile_table,
@@ -48,6 +47,7 @@ from explorer.views.timeseries import (
     row_counts_table,
     usage_by_day_table,
     usage_of,
+    usage_panels,
     usage_table,
 )
 
@@ -89,24 +89,26 @@ def heading_row(title: str, remark: str) -> MeasurementRow:
     return text_row(Text.assemble(" ", (title, "bold"), (f"  {remark}", "dim")))
 
 
-def ranked_row(
-    name: Text,
-    value: float,
-    most: float,
-    choose: Callable[[], None] | None = None,
-    digits: int = 0,
-) -> MeasurementRow:
-    """Return a row with a name, a number, and a bar as long as its part of the greatest number.
+def panel_lines(
+    panel: Panel, choose: Callable[[str], Callable[[], None] | None] = lambda _: None
+) -> Iterator[MeasurementRow]:
+    """Yield the rows of a panel: a name, a number, and a bar or a trend.
 
-    `digits` is the width of the longest number, by default that of the greatest."""
-    digits = max(digits or len(written(most)), 4)
+    `choose` returns what choosing a row does, for the key of the row.
+    """
+    rows = list(panel_rows(panel))
+    digits = max((len(row.number) for row in rows), default=0)
+    return (
+        MeasurementRow(partial(_draw_row, row, max(digits, 4)), choose(row.key)) for row in rows
+    )
 
-    def draw(width: int) -> Text:
-        long = min(36, max(12, width * 2 // 5))
-        text = Text("   ").append_text(padded(name, long)).append(f" {written(value):>{digits}} ")
-        return text.append(bar_text(abs(value) / most, max(width - long - digits - 6, 4)))
 
-    return MeasurementRow(draw, choose)
+def _draw_row(row: PanelRow, digits: int, width: int) -> Text:
+    long = min(36, max(12, width * 2 // 5))
+    text = Text("   ").append_text(padded(line_text(row.name), long))
+    text.append(f" {row.number:>{digits}} ")
+    room = max(width - long - digits - 6, 4)
+    return text.append(row.trend[-room:] if row.share is None else bar_text(row.share, room))
 
 
 class SeriesTab(Vertical, View, Generic[T]):
@@ -413,30 +415,21 @@ class UsageTab(SeriesTab[Usage]):
         self.show_lines([row(day) for day in reversed(use.days)], heading=heading)
 
     def _list(self, use: Usage) -> Iterator[MeasurementRow]:
-        if use.columns:
-            yield self._columns_heading(use)
-            most = use.columns[0][1] or 1
-            for path, count in use.columns:
-                name = line_text(FieldPath(path).simple)
-                yield ranked_row(name, count, most, partial(self._open_column, path))
-        if use.users:
-            yield heading_row("Users", f"{len(use.users):,}")
-            most = use.users[0][1] or 1
-            for user, count in use.users:
-                yield ranked_row(line_text(name_of(user, self._session.names)), count, most)
+        paths = {path for path, _ in use.columns}
+        schema = self._entity.schema if self._entity else ()
+        leaves = {column.path.simple for column in schema if not column.children}
+
+        def choose(key: str) -> Callable[[], None] | None:
+            return partial(self._open_column, key) if key in paths else None
+
+        for panel in usage_panels(use, self._session.names, leaves):
+            opens = leaves and any(row.key in paths for row in panel_rows(panel))
+            yield heading_row(panel.title, f"{panel.note}{'; ⏎ opens the column' * bool(opens)}")
+            yield from panel_lines(panel, choose)
         if use.queries:
             yield heading_row("Queries", f"{len(use.queries):,} among the most frequent of a day")
             for query, days in use.queries:
                 yield from self._query(query, days)
-
-    def _columns_heading(self, use: Usage) -> MeasurementRow:
-        schema = self._entity.schema if self._entity else ()
-        if not schema:
-            return heading_row("Columns", f"{len(use.columns):,} used")
-        used = {FieldPath(path).simple for path, _ in use.columns}
-        known = [column for column in schema if not column.children]
-        named = sum(column.path.simple in used for column in known)
-        return heading_row("Columns", f"{named:,} of {len(known):,} used; ⏎ opens the column")
 
     def _query(self, query: str, days: int) -> Iterator[MeasurementRow]:
         unfolded = query in self._unfolded
@@ -860,13 +853,10 @@ def _cautions(data: Profiles, newest: TableMeasures) -> Iterator[Text]:
 def _values(one: ColumnMeasures) -> Iterator[MeasurementRow]:
     """Return rows with the values of a column: their frequencies, quantiles, histogram, and
     samples."""
-    panels = column_bars(one)
+    panels = column_panels(one)
     for panel in panels:
         yield heading_row(panel.title, panel.note)
-        most = max(abs(bar.value) for bar in panel.bars) or 1
-        digits = max(len(written(bar.value)) for bar in panel.bars)
-        for bar in panel.bars:
-            yield ranked_row(line_text(bar.name), bar.value, most, digits=digits)
+        yield from panel_lines(panel)
     if one.sample_values:
         yield heading_row("Samples", f"{len(one.sample_values):,}")
         for value in one.sample_values:
