@@ -1,5 +1,6 @@
 """Charts of lines and bars, rendered as text, SVG, and Plotly figures."""
 
+import sys
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -500,14 +501,15 @@ def draw_figure(chart: PanelChart) -> "go.Figure":
     """Return a Plotly figure with the panels of a chart, one below the other, on a common time
     axis.
 
-    It has a light ground, and a dark one where the default template of plotly is dark
-    (`plotly.io.templates.default = "plotly_dark"`): a kernel is not told the theme of the page.
-    Lines differ in dash and mark as well as in colour.
+    It has a light ground, and a dark one on a dark page of marimo, and where the default template
+    of plotly is dark (`plotly.io.templates.default = "plotly_dark"`): Jupyter does not tell a
+    kernel the theme of the page. Lines differ in dash and mark as well as in colour.
     """
     import plotly.io as pio
     from plotly.subplots import make_subplots
 
-    palette = DARK if "dark" in str(pio.templates.default) else LIGHT
+    is_dark = "dark" in str(pio.templates.default) or _marimo_theme() == "dark"
+    palette = DARK if is_dark else LIGHT
     heights = [_height(panel) for panel in chart.panels]
     inside = sum(heights) + _FIGURE_BETWEEN * (len(heights) - 1)
     figure = make_subplots(
@@ -570,6 +572,14 @@ def draw_figure(chart: PanelChart) -> "go.Figure":
             showarrow=False,
         )
     return figure
+
+
+def _marimo_theme() -> str:
+    """Return the theme of marimo's page, empty elsewhere."""
+    marimo = sys.modules.get("marimo")
+    if marimo is None or not marimo.running_in_notebook():
+        return ""
+    return str(marimo.app_meta().theme)
 
 
 def label(text: str, limit: int = _HOVER_LIMIT) -> str:

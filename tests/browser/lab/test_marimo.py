@@ -123,6 +123,9 @@ def test_widgets_are_dark_and_walked_by_keys_and_charts_are_alive(
     # cannot show.
     charts = page.locator(".js-plotly-plot")
     expect(charts).to_have_count(2)
+    for at in range(2):
+        ground = charts.nth(at).locator(".main-svg").first
+        expect(ground).to_have_css("background-color", "rgb(22, 26, 29)")
     charts.first.scroll_into_view_if_needed()
     charts.first.locator(".nsewdrag").first.hover()
     expect(charts.first.locator(".hoverlayer text").first).to_be_attached()
