@@ -20,7 +20,7 @@ CELLS = (
     cat = Catalog()
     orders = cat.dataset("{ORDERS}")""",
     "explorer = cat.explore('orders')\n    explorer",
-    "lineage = orders.lineage(2).widget()\n    lineage",
+    "lineage = orders.lineage(2).widget(hops=2)\n    lineage",
     "orders.usage().over_time()",
     "orders.usage().controls()",
     "orders",

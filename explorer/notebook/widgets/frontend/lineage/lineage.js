@@ -5,7 +5,7 @@ const SIDES = { up: "UPSTREAM", down: "DOWNSTREAM" };
 function render({ model, el }) {
   let picture = model.get("picture") || {};
   let nodes = new Map(), boxes = new Map(), lines = [], focus = "", found = [];
-  let view = { x: 0, y: 0, k: 1 }, fitted = "", moved = false, saving = 0, wantsNames = false;
+  let view = { x: 0, y: 0, k: 1 }, fitted = "", moved = false, saving = 0, wantsNames = false, step = {};
 
   const kernel = watchKernel(model, el, () => tell()), send = kernel.send;
   const button = (text, label, click, more = {}) =>
@@ -313,6 +313,9 @@ function render({ model, el }) {
   function walk(key) {
     const here = nodes.get(focus);
     if (!here) return go(picture.root);
+    // The opposite key leads back to where the last one began.
+    const opposite = { ArrowLeft: "ArrowRight", ArrowRight: "ArrowLeft", ArrowUp: "ArrowDown", ArrowDown: "ArrowUp" }[key];
+    const begin = step.key === opposite && step.to === focus ? nodes.get(step.from) : null;
     const along = /Left|Right/.test(key), back = /Left|Up/.test(key);
     const [a, n, b, m] = along ? ["x", "w", "y", "h"] : ["y", "h", "x", "w"];
     const ahead = [...nodes.values()].filter((one) => back ? one[a] + one[n] <= here[a] : one[a] >= here[a] + here[n]);
@@ -320,8 +323,10 @@ function render({ model, el }) {
     const liked = ahead.filter((one) => along ? joined.has(one.id) : one.x < here.x + here.w && here.x < one.x + one.w);
     const apart = (one, at, size) => Math.abs(one[at] + one[size] / 2 - here[at] - here[size] / 2);
     const far = (one) => apart(one, a, n) + 4 * apart(one, b, m);
-    const next = (liked.length ? liked : ahead).sort((one, two) => far(one) - far(two))[0];
-    if (next) go(next.id);
+    const next = begin || (liked.length ? liked : ahead).sort((one, two) => far(one) - far(two))[0];
+    if (!next) return;
+    step = { key, from: focus, to: next.id };
+    go(next.id);
   }
 
   function pressed(event) {
