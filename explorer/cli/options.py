@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from explorer.query.filters import Criterion, Filter
 
 __all__ = [
+    "ENTITY",
     "WORDS",
     "DatasetChoice",
     "OutputFormat",
@@ -39,6 +40,7 @@ __all__ = [
     "counted",
     "dataset_options",
     "dry_run",
+    "entities",
     "filter_option",
     "format_options",
     "kept_in",
@@ -201,7 +203,11 @@ def catalog_options(command: Callable[..., None]) -> Callable[..., None]:
                 f"{' and '.join(named)} name {_NUMBERS[len(named)]} catalogs; give one of them"
             )
         token = click.prompt("Access token", hide_input=True, err=True) if asks_for_token else None
-        command(Target(url, data_dir, token, profile, offline), *args, **kwargs)
+        target = Target(url, data_dir, token, profile, offline)
+        for parameter in click.get_current_context().command.params:
+            if parameter.type is ENTITY and parameter.name:
+                kwargs[parameter.name] = _with_urns(target, kwargs[parameter.name])
+        command(target, *args, **kwargs)
 
     return with_target
 
@@ -346,6 +352,23 @@ class _Words(click.ParamType[str]):
 WORDS = _Words()
 """The type of every argument and option that is text rather than a file name."""
 
+ENTITY = _Words()
+"""The type of arguments that take a URN, or the name of an entity if no other has it; in a command
+with `catalog_options`, which replaces names by URNs."""
+
+
+def _with_urns(target: Target, given: Any) -> Any:
+    """Return the value of an argument, a text or several, with URNs in place of names."""
+    texts = given if isinstance(given, tuple) else (given,)
+    names = [text for text in texts if text and text != STDIN and not text.startswith("urn:")]
+    if not names:
+        return given
+    with target.open() as catalog:
+        urns = {name: str(catalog.urn_of(name)) for name in names}
+    found = tuple(urns.get(text, text) for text in texts)
+    return found if isinstance(given, tuple) else found[0]
+
+
 kept_in = click.option(
     "--data-dir",
     type=click.Path(file_okay=False, path_type=Path),
@@ -379,6 +402,16 @@ urns = click.argument(
     "urns", nargs=-1, required=True, type=WORDS, metavar="URN...", shell_complete=complete_urns
 )
 """`URN...`: the entities; `-` stands for those on standard input."""
+
+entities = click.argument(
+    "urns",
+    nargs=-1,
+    required=True,
+    type=ENTITY,
+    metavar="URN|NAME...",
+    shell_complete=complete_urns,
+)
+"""`URN|NAME...`: as `urns`, and names."""
 
 column_option = click.option(
     "--column",

@@ -242,6 +242,7 @@ class Catalog(_OneServer, BlockingFace):
     search = blocking(AsyncCatalog.search)
     facets = blocking(AsyncCatalog.facets)
     counts = blocking(AsyncCatalog.counts)
+    urn_of = blocking(AsyncCatalog.urn_of)
     autocomplete = blocking(AsyncCatalog.autocomplete)
     suggest = blocking(AsyncCatalog.suggest)
     complete_filter = blocking(AsyncCatalog.complete_filter)

@@ -16,6 +16,7 @@ import msgspec
 
 from explorer.client import responses
 from explorer.client.connection import Connection
+from explorer.client.display import line
 from explorer.client.entities import EntityMethods
 from explorer.client.entity import Entity
 from explorer.client.pages import (
@@ -42,8 +43,8 @@ from explorer.client.records import (
 )
 from explorer.client.responses import REFUSALS, Json, as_object, read_as, value_of
 from explorer.client.transport import Request, action, graphql_request
-from explorer.errors import InvalidInput, InvalidUrn, ServerFault
-from explorer.metadata.names import NAME_ASPECTS
+from explorer.errors import InvalidInput, InvalidUrn, NotFound, ServerFault
+from explorer.metadata.names import NAME_ASPECTS, singular
 from explorer.metadata.registry import Registry
 from explorer.metadata.urn import Urn
 from explorer.query.filters import DOCUMENTED, Condition, Criterion, Filter
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from explorer.query import Order
 
 __all__ = [
+    "MOST_COMPARED",
     "FilterMethods",
     "SearchMethods",
     "SearchParameters",
@@ -63,6 +65,7 @@ __all__ = [
     "filter_from",
     "graphql_data",
     "list_urns_request",
+    "only_named",
     "parse_browse",
     "parse_browse_paths",
     "parse_counts",
@@ -651,6 +654,38 @@ _URNS = 2_500
 _ENTRIES = 500
 
 
+MOST_COMPARED = 50
+"""How many of the entities that a search for a name finds are compared with it."""
+_MOST_TOLD = 10
+
+
+def only_named(name: str, types: Sequence[str], names: Mapping[Urn, str]) -> Urn:
+    """Return the entity with a name, among some with their names. Case is ignored if no name
+    matches exactly.
+
+    Raises `NotFound` if no entity has the name, `InvalidInput` with the candidates if several do.
+    `types` are the entity types that were asked for, for the message.
+    """
+    exact = [urn for urn, held in names.items() if name in (held, urn.name)]
+    folded = name.casefold()
+    alike = exact or [
+        urn for urn, held in names.items() if folded in (held.casefold(), urn.name.casefold())
+    ]
+    if len(alike) == 1:
+        return alike[0]
+    shown = line(name, 100)
+    if not alike:
+        near = ", ".join(dict.fromkeys(line(held, 60) for held in list(names.values())[:3]))
+        hint = f"; a search for it finds {near}" if near else ""
+        what = f"no {' or '.join(map(singular, types))}" if types else "nothing here"
+        raise NotFound(f"{what} is named {shown!r}{hint}")
+    listed = "".join(f"\n  {urn}" for urn in sorted(map(str, alike))[:_MOST_TOLD])
+    more = f"\n  and {len(alike) - _MOST_TOLD} more" if len(alike) > _MOST_TOLD else ""
+    raise InvalidInput(
+        f"{len(alike)} entities are named {shown!r}; give the URN of one:{listed}{more}"
+    )
+
+
 class SearchMethods(FilterMethods):
     """Search, facets, counts and browsing."""
 
@@ -755,6 +790,22 @@ class SearchMethods(FilterMethods):
         """
         request = browse_paths_request(Urn.parse(urn))
         return parse_browse_paths(await self._connection.send(request))
+
+    async def urn_of(self, name: str | Urn, *types: str) -> Urn:
+        """Return the URN of the entity with a name, of any entity type or of some; a URN is
+        returned unchanged.
+
+        Two requests, none for a URN. Raises as `only_named` does.
+
+        Example: `cat.urn_of("Nina Weber", "corpuser")`
+        """
+        if isinstance(name, Urn) or name.startswith("urn:"):
+            return Urn.parse(name)
+        if not name.strip():
+            raise InvalidInput("give a name or a URN")
+        page = await self.search(name, entity=types or None, count=MOST_COMPARED)
+        found = await self.summaries(hit.urn for hit in page)
+        return only_named(name, types, {urn: entity.name for urn, entity in found.items()})
 
     def hits(
         self,

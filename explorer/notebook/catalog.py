@@ -20,9 +20,9 @@ from explorer.client.display import line
 from explorer.client.entity import Entity
 from explorer.client.journal import JOURNAL
 from explorer.client.records import ChangePage, Health, Measures, ServerInfo
+from explorer.client.search import MOST_COMPARED, only_named
 from explorer.client.transport import Retry, Secret, Transport
 from explorer.errors import CatalogError, InvalidInput, Misuse, NotFound, ServerFault
-from explorer.metadata.names import singular
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 from explorer.notebook.entity import EntityPage, TextsSeen
@@ -79,8 +79,6 @@ def shown_server(info: ServerInfo) -> Server:
 _MOST_KEPT = 50_000
 _MOST_OFFERED = 10_000
 _MOST_ROWS = 20
-_MOST_TOLD = 10
-_LOOKED_AT = 50
 _FRAME = dict.fromkeys(("urn", "name", "type", "platform"), "string")
 
 
@@ -158,10 +156,6 @@ def named(entities: Iterable[Entity]) -> Iterator[tuple[Urn, str]]:
     return ((one.urn, one.name) for one in entities if one.exists)
 
 
-def _spellings(urn: Urn, name: str) -> tuple[str, str]:
-    return name, urn.name
-
-
 _NAMES_AT_ONCE = 200
 # What the first completion of a session reads, and how long it may keep a reader waiting.
 _NAMES_AT_FIRST = 2_000
@@ -193,31 +187,12 @@ class CatalogReader:
             return Urn.parse(name)
         if not name.strip():
             raise InvalidInput("give a name or a URN")
-        page = await self._plain.search(name, entity=types or None, count=_LOOKED_AT)
-        summaries = await self.summed_up(hit.urn for hit in page)
-        met = {urn: entity.name for urn, entity in summaries.items()}
+        page = await self._plain.search(name, entity=types or None, count=MOST_COMPARED)
+        found = await self.summed_up(hit.urn for hit in page)
+        names = {urn: entity.name for urn, entity in found.items()}
         matching = self.known.urns_named(name)
-        met |= {urn: name for urn in matching if not types or urn.entity_type in types}
-        exact = [urn for urn, held in met.items() if name in _spellings(urn, held)]
-        folded = name.casefold()
-        alike = exact or [
-            urn
-            for urn, held in met.items()
-            if folded in {one.casefold() for one in _spellings(urn, held)}
-        ]
-        if len(alike) == 1:
-            return alike[0]
-        shown = line(name, 100)
-        if not alike:
-            near = ", ".join(dict.fromkeys(line(held, 60) for held in list(met.values())[:3]))
-            hint = f"; a search for it finds {near}" if near else ""
-            what = f"no {' or '.join(map(singular, types))}" if types else "nothing here"
-            raise NotFound(f"{what} is named {shown!r}{hint}")
-        listed = "".join(f"\n  {urn}" for urn in sorted(map(str, alike))[:_MOST_TOLD])
-        more = f"\n  and {len(alike) - _MOST_TOLD} more" if len(alike) > _MOST_TOLD else ""
-        raise InvalidInput(
-            f"{len(alike)} entities are named {shown!r}; give the URN of one:{listed}{more}"
-        )
+        names |= {urn: name for urn in matching if not types or urn.entity_type in types}
+        return only_named(name, types, names)
 
     async def info(self) -> Server:
         """Return the server's description of itself. One request.

@@ -171,7 +171,7 @@ def test_an_aspect_for_people_says_version_and_value(shop: Run) -> None:
     ("arguments", "words"),
     [
         (["get", NOWHERE], NOWHERE),
-        (["get", "orders"], "urn:li:"),
+        (["get", "ordrs"], "nothing here is named 'ordrs'"),
         (["get", ORDERS, "--aspect", "shoeSize"], "shoeSize"),
         (["get", ORDERS, "--aspect", "ownership", "--version", "99"], "99"),
         (["describe", NOWHERE, "--text", "x"], NOWHERE),

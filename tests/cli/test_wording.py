@@ -68,7 +68,7 @@ def test_every_command_can_be_told_which_catalog_but_no_token_on_the_command_lin
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["get"], "Missing argument 'URN'"),
+        (["get"], "Missing argument 'URN|NAME'"),
         (["get", "urn:li:tag:x", "--version", "1"], "exactly one --aspect"),
         (["load"], "Missing argument 'FILE...'"),
         (["search", "--count", "0"], "0 is not in the range"),

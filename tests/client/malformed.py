@@ -87,6 +87,7 @@ READS = {
     "facets": lambda c: c.facets("*"),
     "counts": lambda c: c.counts(),
     "autocomplete": lambda c: c.autocomplete("re", entity="dataset"),
+    "urn_of": lambda c: c.urn_of("refunds", "dataset"),
     "suggest": lambda c: c.suggest("re"),
     "complete_filter": lambda c: c.complete_filter("platform:h", 10),
     "browse": lambda c: c.browse("/"),

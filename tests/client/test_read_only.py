@@ -71,6 +71,7 @@ WRITES = {
 }
 READS = {
     *("abilities", "info", "search", "facets", "counts", "autocomplete", "suggest", "browse"),
+    "urn_of",
     *("complete_filter", "browse_paths", "entity", "legacy_entity", "exists", "entities"),
     *("summaries", "aspect", "record", "versions", "diff", "column_history", "blame", "links"),
     *("timeseries", "usage", "profiles", "measures", "health", "relationships", "lineage"),

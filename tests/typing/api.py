@@ -187,6 +187,7 @@ async def found(catalog: AsyncCatalog) -> None:
     )
     assert_type(trend, DescribedTrend)
     assert_type(await catalog.counts(["dataset"]), dict[str, int])
+    assert_type(await catalog.urn_of("Nina Weber", "corpuser"), Urn)
     names = await catalog.autocomplete(
         "ord", entity="chart", filter="tool:x", limit=3, superseding="k"
     )
@@ -414,6 +415,7 @@ def found_waiting(catalog: Catalog) -> None:
     assert_type(catalog.described(by="platform"), DescribedCounts)
     assert_type(catalog.described_trend(days=30), DescribedTrend)
     assert_type(catalog.counts(), dict[str, int])
+    assert_type(catalog.urn_of("orders"), Urn)
     assert_type(catalog.autocomplete("ord", filter=FILTER), tuple[str, ...])
     assert_type(catalog.suggest("ord"), tuple[Suggestion, ...])
     assert_type(catalog.complete_filter("pl", 2, entity="dataset"), tuple[Completion, ...])

@@ -18,6 +18,7 @@ from explorer.cli.commands.review import (
     withdraw,
 )
 from explorer.cli.options import (
+    ENTITY,
     WORDS,
     DatasetChoice,
     OutputFormat,
@@ -62,7 +63,7 @@ In before and after, a link is written as "URL LABEL".
 
 
 @click.command(epilog=_LINK_EPILOG)
-@click.argument("urn", type=WORDS, shell_complete=complete_urns)
+@click.argument("urn", type=ENTITY, metavar="URN|NAME", shell_complete=complete_urns)
 @click.argument("action", type=click.Choice(["add", "remove"]), required=False)
 @click.argument("url_linked", metavar="[URL]", type=WORDS, required=False)
 @click.option("--label", type=WORDS, help="The label of the link.")
@@ -743,7 +744,7 @@ ingested one), edited, ingested; after an edit also before, changed, dry_run.
 
 
 @click.command(epilog=_DESCRIBE_EPILOG)
-@click.argument("urn", type=WORDS, shell_complete=complete_urns)
+@click.argument("urn", type=ENTITY, metavar="URN|NAME", shell_complete=complete_urns)
 @options.column_option
 @click.option("--text", type=WORDS, help="The new description; - reads standard input.")
 @click.option("--stdin", "from_stdin", is_flag=True, help="The same as --text -.")

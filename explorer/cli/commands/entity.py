@@ -5,6 +5,7 @@ that show one entity.
 import click
 
 from explorer.cli.options import (
+    ENTITY,
     WORDS,
     OutputFormat,
     Period,
@@ -21,7 +22,7 @@ _SCHEMA_EPILOG = """
 \b
 Examples
   catalog schema 'urn:li:dataset:(urn:li:dataPlatform:hive,db.orders,PROD)'
-  catalog schema URN --undocumented
+  catalog schema orders --undocumented   (by name)
   catalog schema URN --tag PII --match email
   catalog schema URN --version 1
   catalog schema URN --csv | cut -d, -f1
@@ -32,7 +33,7 @@ In JSON and CSV, `path` is the exact field path of a column and `name` its simpl
 
 
 @click.command(epilog=_SCHEMA_EPILOG)
-@click.argument("urn", type=WORDS, shell_complete=complete_urns)
+@click.argument("urn", type=ENTITY, metavar="URN|NAME", shell_complete=complete_urns)
 @click.option("--undocumented", is_flag=True, help="Only columns without a description.")
 @click.option(
     "--tag",
@@ -87,7 +88,7 @@ _USAGE_EPILOG = """
 \b
 Examples
   catalog usage 'urn:li:dataset:(urn:li:dataPlatform:hive,db.orders,PROD)'
-  catalog usage URN --days 7
+  catalog usage orders --days 7         (by name)
   catalog usage URN --from 2026-01-01 --to 2026-03-31 --csv > quarter.csv
   catalog usage URN --json | jq '.users[0]'
 
@@ -96,7 +97,7 @@ Days are in UTC. Days without measurements are left out.
 
 
 @click.command(epilog=_USAGE_EPILOG)
-@click.argument("urn", type=WORDS, shell_complete=complete_urns)
+@click.argument("urn", type=ENTITY, metavar="URN|NAME", shell_complete=complete_urns)
 @period_options(30)
 @click.option(
     "--top",
@@ -142,7 +143,7 @@ JSON and CSV have the values exactly as they were profiled.
 
 
 @click.command("profile-stats", epilog=_PROFILE_STATS_EPILOG)
-@click.argument("urn", type=WORDS, shell_complete=complete_urns)
+@click.argument("urn", type=ENTITY, metavar="URN|NAME", shell_complete=complete_urns)
 @click.option(
     "--column",
     type=WORDS,
@@ -179,7 +180,7 @@ _HISTORY_EPILOG = """
 \b
 Examples
   catalog history 'urn:li:dataset:(urn:li:dataPlatform:hive,db.orders,PROD)'
-  catalog history URN --aspect ownership
+  catalog history orders --aspect ownership
   catalog history URN --column shipping.zip    (changes of its description)
   catalog history URN --aspect status --json | jq '.versions[0].changes'
 
@@ -188,7 +189,7 @@ Version 0 is the latest, 1 the oldest. To compare two versions, use catalog diff
 
 
 @click.command(epilog=_HISTORY_EPILOG)
-@click.argument("urn", type=WORDS, shell_complete=complete_urns)
+@click.argument("urn", type=ENTITY, metavar="URN|NAME", shell_complete=complete_urns)
 @click.option(
     "--aspect",
     "aspects",
@@ -255,7 +256,7 @@ To see earlier descriptions of a column, use catalog history URN --column PATH.
 
 
 @click.command(epilog=_BLAME_EPILOG)
-@click.argument("urn", type=WORDS, shell_complete=complete_urns)
+@click.argument("urn", type=ENTITY, metavar="URN|NAME", shell_complete=complete_urns)
 @format_options("json", "csv")
 @catalog_options
 def blame(target: Target, urn: str, shown_as: OutputFormat | None) -> None:
@@ -288,7 +289,7 @@ not the versions differ.
 
 
 @click.command(epilog=_DIFF_EPILOG)
-@click.argument("urn", type=WORDS, shell_complete=complete_urns)
+@click.argument("urn", type=ENTITY, metavar="URN|NAME", shell_complete=complete_urns)
 @click.option(
     "--aspect",
     type=WORDS,
@@ -330,7 +331,7 @@ Version 0 is the latest; the others are numbered from 1, the oldest.
 
 
 @click.command(epilog=_GET_EPILOG)
-@click.argument("urn", type=WORDS, shell_complete=complete_urns)
+@click.argument("urn", type=ENTITY, metavar="URN|NAME", shell_complete=complete_urns)
 @click.option(
     "--aspect",
     "aspects",

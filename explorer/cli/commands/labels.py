@@ -125,7 +125,7 @@ def _label_command(
     command = options.dry_run(format_options("json", "csv", "urns")(catalog_options(command)))
     if on_columns:
         command = options.column_option(command)
-    return click.command(name, epilog=epilog)(options.urns(adding(removing(command))))
+    return click.command(name, epilog=epilog)(options.entities(adding(removing(command))))
 
 
 tag = _label_command(
@@ -279,7 +279,7 @@ replacement; it is null for an entity that is not deprecated. Without
 
 
 @click.command(epilog=_DEPRECATE_EPILOG)
-@options.urns
+@options.entities
 @click.option("--note", type=WORDS, help="The reason, and what to do instead.")
 @click.option(
     "--until",

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import click
 
 from explorer.cli.options import (
+    ENTITY,
     WORDS,
     OutputFormat,
     Target,
@@ -26,7 +27,7 @@ _IMPACT_EPILOG = """
 \b
 Examples
   catalog impact 'urn:li:dataset:(urn:li:dataPlatform:hive,db.orders,PROD)'
-  catalog impact URN --column order_id --by owner
+  catalog impact orders --column order_id --by owner
   catalog impact URN --filter type:dashboard
   catalog impact URN --csv > affected.csv
   catalog impact URN --json | jq '.groups.owner'
@@ -61,7 +62,13 @@ that of the window with the most.
 
 
 @click.command(epilog=_IMPACT_EPILOG)
-@click.argument("urn", type=WORDS, shell_complete=complete_urns, required=False)
+@click.argument(
+    "urn",
+    type=ENTITY,
+    metavar="[URN|NAME]",
+    shell_complete=complete_urns,
+    required=False,
+)
 @click.option("--column", type=WORDS, metavar="PATH", help="Show the impact of this column only.")
 @click.option(
     "--by",
@@ -170,7 +177,7 @@ _PATHS_SHOWN: Final = 20
 _PATH_EPILOG = """
 \b
 Examples
-  catalog path SOURCE TARGET
+  catalog path stg_orders fct_orders
   catalog path SOURCE TARGET --urns | head -2
   catalog path SOURCE TARGET --json | jq '.ways | length'
   catalog path 'urn:li:corpuser:jdoe' URN --relationship OwnedBy
@@ -184,8 +191,8 @@ The exit code is 1 if there is no path.
 
 
 @click.command(epilog=_PATH_EPILOG)
-@click.argument("source", type=WORDS)
-@click.argument("destination", metavar="TARGET", type=WORDS)
+@click.argument("source", type=ENTITY)
+@click.argument("destination", metavar="TARGET", type=ENTITY)
 @click.option(
     "--relationship",
     "relationships",
@@ -244,7 +251,7 @@ entities that refer to it.
 
 
 @click.command(epilog=_RELATIONSHIPS_EPILOG)
-@click.argument("urn", type=WORDS, shell_complete=complete_urns)
+@click.argument("urn", type=ENTITY, metavar="URN|NAME", shell_complete=complete_urns)
 @click.option(
     "--direction",
     "side",
@@ -296,7 +303,7 @@ _LINEAGE_EPILOG = """
 \b
 Examples
   catalog lineage 'urn:li:dataset:(urn:li:dataPlatform:hive,db.orders,PROD)'
-  catalog lineage URN --up --hops 10
+  catalog lineage orders --up --hops 10   (by name)
   catalog lineage URN --column order_id --down
   catalog lineage URN --filter 'type:dashboard owners:jdoe'
   catalog lineage URN --down --urns | xargs -n 1 catalog get
@@ -329,7 +336,13 @@ SQL scripts
 
 
 @click.command(epilog=_LINEAGE_EPILOG)
-@click.argument("urn", type=WORDS, shell_complete=complete_urns, required=False)
+@click.argument(
+    "urn",
+    type=ENTITY,
+    metavar="[URN|NAME]",
+    shell_complete=complete_urns,
+    required=False,
+)
 @click.option(
     "--sql",
     "script",
