@@ -426,6 +426,8 @@ def read_profiles(series: "Timeseries") -> Profiles:
 
 
 _LONGEST_BOUNDARY = 14
+# Heights that are shares add up to 1, except for their rounding.
+_ROUNDED = 0.005
 
 
 def frequency_bars(one: ColumnMeasures) -> Bars:
@@ -455,6 +457,9 @@ def histogram_bars(one: ColumnMeasures) -> Bars:
         is_named = len(ends) == len(drawn.heights)
         names = ends if is_named else [f"{at}" for at in range(1, len(drawn.heights) + 1)]
     bars = tuple(Bar(name, height) for name, height in zip(names, drawn.heights, strict=True))
+    if abs(sum(drawn.heights) - 1) < _ROUNDED:
+        note = "share of the values in each range"
+        return Bars("Histogram", bars, "share", upright=True, note=note, measure="share")
     note = "values in each range"
     return Bars("Histogram", bars, upright=True, note=note, measure="values")
 

@@ -155,6 +155,9 @@ def test_quantiles_and_histograms_are_drawn_where_they_were_measured(cat: Catalo
     histogram = shown.histogram("a").figure()
     assert list(histogram.data[0].y) == [0.25, 0.75]
     assert list(histogram.layout.xaxis.ticktext) == ["0 – 10 k", "10 k – 20 k"]
+    # Heights that add up to 1 are shares.
+    assert histogram.layout.yaxis.tickformat == "~%"
+    assert "75.0%" in repr(shown.histogram("a"))
     assert "profiling recorded no histogram of this column" in repr(shown.histogram("b"))
 
 
