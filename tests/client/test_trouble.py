@@ -105,10 +105,13 @@ class Server:
 
         async def end() -> None:
             assert self._server is not None
-            self._server.close()
-            # Who was let in at the last moment is hung up on too.
+            # Who was let in at the last moment is hung up on too: a server of Python 3.11 that is
+            # closed forgets, and never closes, what it is just accepting.
+            for listening in self._server.sockets:
+                self._loop.remove_reader(listening.fileno())
             accepting = asyncio.all_tasks() - self._serving - {asyncio.current_task()}
             await asyncio.gather(*accepting, return_exceptions=True)
+            self._server.close()
             serving = tuple(self._serving)
             for task in serving:
                 task.cancel()
