@@ -174,7 +174,9 @@ def usage_panels(
         known = {name for name, _, _ in used} & set(columns)
         note = f"{len(known):,} of {len(columns):,} used"
     by_column = tuple(Bar(name, count, key=path) for name, path, count in used)
-    by_user = tuple(Bar(name_of(user, names), count, key=user) for user, count in use.users)
+    by_user = tuple(
+        Bar(name_of(user, names) or "unknown", count, key=user) for user, count in use.users
+    )
     panels = (
         Bars("Columns", by_column, note=note, measure="uses"),
         Bars("Users", by_user, note=f"{len(by_user):,}", measure=use.measure),

@@ -15,15 +15,17 @@ from explorer import Catalog
 from explorer.client.records import Timeseries
 from explorer.metadata.urn import Urn
 from explorer.tui.screens.timeseries import ColumnTable
-from explorer.views.chart import gaps_in, with_gaps
+from explorer.views.chart import Bars, gaps_in, with_gaps
 from explorer.views.table import to_objects
 from explorer.views.timeseries import (
     Profiles,
+    Usage,
     moves_between,
     profile_table,
     read_profiles,
     row_counts_table,
     usage_of,
+    usage_panels,
 )
 
 FIRST = datetime(2025, 3, 3, 6, tzinfo=UTC)
@@ -198,3 +200,9 @@ def test_every_front_end_shows_the_same_numbers(catalog: Catalog, data_dir: Path
     whole = json.loads(shell("--json"))
     assert (whole["rows"], whole["size_bytes"]) == (1_200, 2_500_000)
     assert whole["columns"][0]["null_proportion"] == 0.0725
+
+
+def test_a_user_of_whom_nothing_is_known_is_called_unknown() -> None:
+    (users,) = usage_panels(Usage("queries", (), (("", 3),), (), (), None), {})
+    assert isinstance(users, Bars)
+    assert [(bar.name, bar.value) for bar in users.bars] == [("unknown", 3)]
