@@ -41,9 +41,11 @@ __all__ = [
     "dataset_options",
     "dry_run",
     "entities",
+    "entity",
     "filter_option",
     "format_options",
     "kept_in",
+    "optional_entity",
     "own_urn",
     "period_options",
     "progress_bar",
@@ -403,6 +405,14 @@ urns = click.argument(
 )
 """`URN...`: the entities; `-` stands for those on standard input."""
 
+entity = click.argument("urn", type=ENTITY, metavar="URN|NAME", shell_complete=complete_urns)
+"""`URN|NAME`: one entity."""
+
+optional_entity = click.argument(
+    "urn", type=ENTITY, metavar="[URN|NAME]", shell_complete=complete_urns, required=False
+)
+"""`[URN|NAME]`: one entity, which may be left out."""
+
 entities = click.argument(
     "urns",
     nargs=-1,
@@ -411,7 +421,7 @@ entities = click.argument(
     metavar="URN|NAME...",
     shell_complete=complete_urns,
 )
-"""`URN|NAME...`: as `urns`, and names."""
+"""`URN|NAME...`: the entities; `-` stands for the URNs on standard input, one per line."""
 
 column_option = click.option(
     "--column",

@@ -18,7 +18,6 @@ from explorer.cli.commands.review import (
     withdraw,
 )
 from explorer.cli.options import (
-    ENTITY,
     WORDS,
     DatasetChoice,
     OutputFormat,
@@ -30,7 +29,6 @@ from explorer.cli.options import (
     progress_bar,
     require_any,
 )
-from explorer.cli.shell_completion import complete_urns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,7 +61,7 @@ In before and after, a link is written as "URL LABEL".
 
 
 @click.command(epilog=_LINK_EPILOG)
-@click.argument("urn", type=ENTITY, metavar="URN|NAME", shell_complete=complete_urns)
+@options.entity
 @click.argument("action", type=click.Choice(["add", "remove"]), required=False)
 @click.argument("url_linked", metavar="[URL]", type=WORDS, required=False)
 @click.option("--label", type=WORDS, help="The label of the link.")
@@ -744,7 +742,7 @@ ingested one), edited, ingested; after an edit also before, changed, dry_run.
 
 
 @click.command(epilog=_DESCRIBE_EPILOG)
-@click.argument("urn", type=ENTITY, metavar="URN|NAME", shell_complete=complete_urns)
+@options.entity
 @options.column_option
 @click.option("--text", type=WORDS, help="The new description; - reads standard input.")
 @click.option("--stdin", "from_stdin", is_flag=True, help="The same as --text -.")

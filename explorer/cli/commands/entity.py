@@ -4,8 +4,8 @@ that show one entity.
 
 import click
 
+from explorer.cli import options
 from explorer.cli.options import (
-    ENTITY,
     WORDS,
     OutputFormat,
     Period,
@@ -14,7 +14,7 @@ from explorer.cli.options import (
     format_options,
     period_options,
 )
-from explorer.cli.shell_completion import complete_aspects, complete_columns, complete_urns
+from explorer.cli.shell_completion import complete_aspects, complete_columns
 
 __all__ = ["blame", "diff", "get", "history", "schema", "usage"]
 
@@ -33,7 +33,7 @@ In JSON and CSV, `path` is the exact field path of a column and `name` its simpl
 
 
 @click.command(epilog=_SCHEMA_EPILOG)
-@click.argument("urn", type=ENTITY, metavar="URN|NAME", shell_complete=complete_urns)
+@options.entity
 @click.option("--undocumented", is_flag=True, help="Only columns without a description.")
 @click.option(
     "--tag",
@@ -97,7 +97,7 @@ Days are in UTC. Days without measurements are left out.
 
 
 @click.command(epilog=_USAGE_EPILOG)
-@click.argument("urn", type=ENTITY, metavar="URN|NAME", shell_complete=complete_urns)
+@options.entity
 @period_options(30)
 @click.option(
     "--top",
@@ -143,7 +143,7 @@ JSON and CSV have the values exactly as they were profiled.
 
 
 @click.command("profile-stats", epilog=_PROFILE_STATS_EPILOG)
-@click.argument("urn", type=ENTITY, metavar="URN|NAME", shell_complete=complete_urns)
+@options.entity
 @click.option(
     "--column",
     type=WORDS,
@@ -189,7 +189,7 @@ Version 0 is the latest, 1 the oldest. To compare two versions, use catalog diff
 
 
 @click.command(epilog=_HISTORY_EPILOG)
-@click.argument("urn", type=ENTITY, metavar="URN|NAME", shell_complete=complete_urns)
+@options.entity
 @click.option(
     "--aspect",
     "aspects",
@@ -256,7 +256,7 @@ To see earlier descriptions of a column, use catalog history URN --column PATH.
 
 
 @click.command(epilog=_BLAME_EPILOG)
-@click.argument("urn", type=ENTITY, metavar="URN|NAME", shell_complete=complete_urns)
+@options.entity
 @format_options("json", "csv")
 @catalog_options
 def blame(target: Target, urn: str, shown_as: OutputFormat | None) -> None:
@@ -289,7 +289,7 @@ not the versions differ.
 
 
 @click.command(epilog=_DIFF_EPILOG)
-@click.argument("urn", type=ENTITY, metavar="URN|NAME", shell_complete=complete_urns)
+@options.entity
 @click.option(
     "--aspect",
     type=WORDS,
@@ -331,7 +331,7 @@ Version 0 is the latest; the others are numbered from 1, the oldest.
 
 
 @click.command(epilog=_GET_EPILOG)
-@click.argument("urn", type=ENTITY, metavar="URN|NAME", shell_complete=complete_urns)
+@options.entity
 @click.option(
     "--aspect",
     "aspects",

@@ -7,14 +7,12 @@ import click
 
 from explorer.cli import options
 from explorer.cli.options import (
-    ENTITY,
     WORDS,
     OutputFormat,
     Target,
     catalog_options,
     format_options,
 )
-from explorer.cli.shell_completion import complete_urns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -112,7 +110,7 @@ The URN does not change, so everything that uses the entity keeps working.
 
 
 @click.command(epilog=_RENAME_EPILOG)
-@click.argument("urn", type=ENTITY, metavar="URN|NAME", shell_complete=complete_urns)
+@options.entity
 @click.argument("name", type=WORDS)
 @options.dry_run
 @format_options("json")

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import click
 
+from explorer.cli import options
 from explorer.cli.options import (
     ENTITY,
     WORDS,
@@ -13,7 +14,6 @@ from explorer.cli.options import (
     filter_option,
     format_options,
 )
-from explorer.cli.shell_completion import complete_urns
 
 if TYPE_CHECKING:
     from explorer.cli.rendering.lineage import LineageReport, RelationshipSide, Sides
@@ -62,13 +62,7 @@ that of the window with the most.
 
 
 @click.command(epilog=_IMPACT_EPILOG)
-@click.argument(
-    "urn",
-    type=ENTITY,
-    metavar="[URN|NAME]",
-    shell_complete=complete_urns,
-    required=False,
-)
+@options.optional_entity
 @click.option("--column", type=WORDS, metavar="PATH", help="Show the impact of this column only.")
 @click.option(
     "--by",
@@ -251,7 +245,7 @@ entities that refer to it.
 
 
 @click.command(epilog=_RELATIONSHIPS_EPILOG)
-@click.argument("urn", type=ENTITY, metavar="URN|NAME", shell_complete=complete_urns)
+@options.entity
 @click.option(
     "--direction",
     "side",
@@ -336,13 +330,7 @@ SQL scripts
 
 
 @click.command(epilog=_LINEAGE_EPILOG)
-@click.argument(
-    "urn",
-    type=ENTITY,
-    metavar="[URN|NAME]",
-    shell_complete=complete_urns,
-    required=False,
-)
+@options.optional_entity
 @click.option(
     "--sql",
     "script",

@@ -125,7 +125,7 @@ def print_column(
         columns += [output.TableColumn(name, max_width=14) for name in _SHOWN]
         output.print_table(output.StyledTable(columns, shown))
         for panel in column_panels(found[0][1]):
-            _print_panel(panel)
+            _print_panel(panel, _MOST_VALUES)
     _print_totals(series, len(found), period)
 
 
@@ -266,6 +266,7 @@ _EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 _MIN_BAR: Final = 10
 _MAX_BAR: Final = 60
 _MAX_NAME: Final = 36
+_MOST_VALUES: Final = 30
 
 
 def print_usage(
