@@ -795,7 +795,8 @@ class SearchMethods(FilterMethods):
         """Return the URN of the entity with a name, of any entity type or of some; a URN is
         returned unchanged.
 
-        Two requests, none for a URN. Raises as `only_named` does.
+        Two requests, none for a URN. Raises `NotFound` if no entity has the name, and
+        `InvalidInput` if several do, with their URNs, or if the name is empty.
 
         Example: `cat.urn_of("Nina Weber", "corpuser")`
         """

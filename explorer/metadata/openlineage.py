@@ -1356,6 +1356,8 @@ class _Reader:
         return used
 
     def _inputs_and_outputs(self, sides: dict[str, list[Json]], *, recurs: bool) -> Used:
+        """Do what `inputs_and_outputs` does for datasets that were not parsed before. `recurs` says
+        whether the job's lineage is the same in later events."""
         for side, listed in sides.items():
             for index, one in enumerate(listed):
                 self.alias(one, f"{side}[{index}]")
