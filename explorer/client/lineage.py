@@ -573,13 +573,13 @@ class LineageMethods(CatalogMethods):
         """
         root = Urn.parse(urn)
         if direction not in _FLOWS:
-            raise InvalidInput(f"direction is {' or '.join(_FLOWS)}, not {direction!r}")
+            raise InvalidInput(f"direction must be {' or '.join(_FLOWS)}, not {direction!r}")
         if hops < 1:
             raise InvalidInput(f"hops must be at least 1, not {hops}")
         if limit is not None and limit < 0:
-            raise InvalidInput(f"limit is a number of entities, at least 0, not {limit}")
+            raise InvalidInput(f"limit must be at least 0, not {limit}")
         if budget_seconds is not None and budget_seconds < 0:
-            raise InvalidInput(f"budget_seconds is at least 0, not {budget_seconds}")
+            raise InvalidInput(f"budget_seconds must be at least 0, not {budget_seconds}")
         for name in entities or ():
             self.registry.entity(name)
         seconds = _MOST_SECONDS if budget_seconds is None else budget_seconds

@@ -1055,7 +1055,7 @@ def _read_described(answer: Any, what: str, kind: type[_T]) -> _T:
 
 def _size(page_size: int, limit: int | None) -> int:
     if page_size < 1:
-        raise InvalidInput(f"page_size is at least 1, not {page_size}")
+        raise InvalidInput(f"page_size must be at least 1, not {page_size}")
     return page_size if limit is None else max(1, min(page_size, limit))
 
 

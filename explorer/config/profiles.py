@@ -165,7 +165,7 @@ class ConnectionProfile(
                 f"not from {self.source!r}"
             )
         if self.timeout_seconds is not None and not 0 < self.timeout_seconds < math.inf:
-            raise InvalidInput("timeout_seconds is a number of seconds above 0")
+            raise InvalidInput("timeout_seconds must be a number of seconds above 0")
         check_drafting(self.drafting_command, self.drafting_timeout_seconds)
         url = None if self.url is None else checked_url(self.url)
         return msgspec.structs.replace(self, url=url)
@@ -181,7 +181,7 @@ def check_drafting(command: str | None, timeout_seconds: float | None) -> None:
     if command and not (words and command.isprintable()):
         raise InvalidInput(f"invalid command {command!r}")
     if timeout_seconds is not None and not 0 < timeout_seconds < math.inf:
-        raise InvalidInput("drafting_timeout_seconds is a number of seconds above 0")
+        raise InvalidInput("drafting_timeout_seconds must be a number of seconds above 0")
 
 
 class ConnectionProfiles(msgspec.Struct, frozen=True):

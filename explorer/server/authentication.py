@@ -259,21 +259,29 @@ def _store_of(kept: TokenStore | Path) -> TokenStore:
     return TokenFile(kept) if isinstance(kept, Path) else kept
 
 
-def take_over_file(path: Path, shared: TokenStore) -> int:
-    """Move the tokens of a file into a database, and return how many there were.
-
-    The file is renamed, so that a token that is revoked later does not return from it. Raises as
-    `read_tokens` and `TokenStore.change` do, and `StorageFault` if the file cannot be renamed.
-    """
-    held = read_tokens(path)
-    if not held:
-        return 0
+def copy_tokens(source: TokenStore, target: TokenStore) -> int:
+    """Add the tokens of one place that another lacks to it; return how many the first has. Raises
+    as the methods of `TokenStore`."""
+    held = source.tokens()
 
     def add(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
         known = {token.id for token in tokens}
         return (*tokens, *(token for token in held if token.id not in known))
 
-    shared.change(add)
+    if held:
+        target.change(add)
+    return len(held)
+
+
+def take_over_file(path: Path, shared: TokenStore) -> int:
+    """Move the tokens of a file into a database, and return how many there were.
+
+    The file is renamed, so that a token that is revoked later does not return from it. Raises as
+    `copy_tokens`, and `StorageFault` if the file cannot be renamed.
+    """
+    count = copy_tokens(TokenFile(path), shared)
+    if not count:
+        return 0
     moved = path.with_name(f"{path.name}.moved")
     try:
         path.replace(moved)
@@ -281,7 +289,7 @@ def take_over_file(path: Path, shared: TokenStore) -> int:
         raise StorageFault(
             f"the token file {path} cannot be renamed to {moved.name}: {error.strerror}"
         ) from error
-    return len(held)
+    return count
 
 
 def digest_of(shown: str) -> str:

@@ -24,7 +24,7 @@ from explorer.instance import DirectoryInUse, find, hold, is_held
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.registry import Registry
 from explorer.metadata.urn import Urn
-from explorer.server.authentication import TOKENS_FILE
+from explorer.server.authentication import TOKENS_FILE, TokenFile, TokenStore, copy_tokens
 from explorer.server.browse import default_delimiter
 from explorer.server.catalog import CatalogEngine
 from explorer.server.search.document import Document
@@ -357,10 +357,11 @@ def migrate(
     """Copy a catalog from one store to another, each a data directory or the address of a database;
     return the tables with their numbers of rows, after comparing the two stores.
 
-    The source is only read, and can be used meanwhile. Writes to it are blocked for the last part
-    of the copy, so that the target ends up the same. If a service still uses the source then,
-    `switch` is called, so that people can switch over to the target, and writes to the source stay
-    blocked until that service has stopped. If this is interrupted, a second call continues.
+    Access tokens are copied too; the audit log is not. The source is only read, and can be used
+    meanwhile. Writes to it are blocked for the last part of the copy, so that the target ends up
+    the same. If a service still uses the source then, `switch` is called, so that people can switch
+    over to the target, and writes to the source stay blocked until that service has stopped. If
+    this is interrupted, a second call continues.
 
     `begin` is called with the number of changes in the log, and returns a function that is called
     with the number of rows of each part that was copied. Raises as `copy_catalog`, and `Unusable`
@@ -394,6 +395,8 @@ def migrate(
             return any(one.silent_seconds < _SILENT_SECONDS for one in readers)
 
         def wait() -> None:
+            # Before somebody serves the target: without the tokens it would be open to everybody.
+            _copy_tokens(source, target)
             if is_at_work():
                 switch()
             while is_at_work():
@@ -401,6 +404,19 @@ def migrate(
 
         advance = begin(from_store.log_bounds().head)
         return copy_catalog(from_store, to_store, advance, from_store.pause_writes(), wait)
+
+
+def _copy_tokens(source: str, target: str) -> None:
+    with ExitStack() as opened:
+        stores: list[TokenStore] = []
+        for place in (source, target):
+            if "://" in place:
+                shared = open_access(place)
+                opened.callback(shared.close)
+                stores.append(shared)
+            else:
+                stores.append(TokenFile(Path(place) / TOKENS_FILE))
+        copy_tokens(*stores)
 
 
 def restore(data_dir: Path, source: Path) -> RestoreResult:

@@ -34,3 +34,36 @@ def test_a_catalog_is_copied_to_a_database_and_told_table_by_table(
     assert "secret" not in warned.err
     missing = catalog("migrate", "--from", str(tmp_path / "none"), "--to", database, url=None)
     assert "there is no catalog in" in missing.err
+
+
+def test_tokens_go_with_the_catalog_to_a_database_and_back(
+    catalog: Callable[..., Any], postgres: Cluster, tmp_path: Path
+) -> None:
+    from explorer.server.authentication import create_token, revoke_token
+    from explorer.server.data_directory import open_access, open_store
+    from tests.server.store.examples import put, tag, write
+
+    here = tmp_path / "here"
+    here.mkdir()
+    store = open_store(here)
+    put(store, write(tag("a"), 1))
+    store.close()
+    for name in ("reads", "left"):
+        create_token(here / "tokens.json", name, "urn:li:corpuser:ann", None, "reader")
+    revoke_token(here / "tokens.json", "left")
+    database, there = postgres.new_schema(), tmp_path / "there"
+    for source, target in ((str(here), database), (database, str(there))):
+        ran = catalog("migrate", "--from", source, "--to", target, url=None)
+        assert ran.code == 0, ran.err
+    shared = open_access(database)
+    try:
+        tokens = shared.tokens()
+    finally:
+        shared.close()
+    assert [(one.name, one.revoked_millis is not None) for one in tokens] == [
+        ("reads", False),
+        ("left", True),
+    ]
+    listed = catalog("token", "list", "--data-dir", str(there), url=None)
+    assert "reads" in listed.out
+    assert "revoked" in listed.out

@@ -312,8 +312,8 @@ Examples
   catalog migrate --from /var/lib/catalog --to postgresql://catalog@db/catalog
   catalog migrate --from postgresql://catalog@db/catalog --to /var/lib/catalog
 
-What is copied are all versions, who wrote them when, documents over time and the change log. Access
-tokens stay where they are, in the data directory. Interrupted, it goes on where it was when it is
+What is copied are all versions, who wrote them when, documents over time, the change log and the
+access tokens. The audit log stays where it is. Interrupted, it goes on where it was when it is
 started again with the same words.
 
 The source may be served meanwhile. At the end it takes no writes (they are answered with 503, and
