@@ -245,6 +245,28 @@ def test_an_entity_has_tabs_for_the_keys_and_leads_on(show: Any) -> None:
     assert asked(widget, "open") == [{"kind": "open", "urn": "urn:li:corpuser:ada"}]
 
 
+def test_the_preview_shows_the_part_of_a_long_text_that_is_being_written(show: Any) -> None:
+    widget = show(page=head())
+    page = widget.page
+    page.get_by_role("button", name="Edit description").click()
+    paragraphs = "\n\n".join(f"paragraph {number}" for number in range(60))
+    widget.set(typed=typed(text=paragraphs), editor=editor(), preview=marked(paragraphs))
+    preview = page.get_by_role("region", name="Preview")
+    area = page.get_by_role("textbox", name="Description, markdown")
+    area.press("Control+End")
+    area.press_sequentially(", the end")
+    widget.set(preview=marked(f"{paragraphs}, the end"))
+    hidden, rest = preview.evaluate(
+        "at => [at.scrollTop, at.scrollHeight - at.clientHeight - at.scrollTop]"
+    )
+    assert hidden > 100 > rest
+    area.press("Control+Home")
+    # Scrolling is told in the next frame.
+    frames = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+    page.evaluate(frames)
+    assert preview.evaluate("at => at.scrollTop") < 30
+
+
 def test_a_description_is_written_with_the_keys(show: Any) -> None:
     widget = show(page=head())
     page = widget.page

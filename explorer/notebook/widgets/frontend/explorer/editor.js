@@ -8,7 +8,7 @@ const DESCRIPTIONS = {
 function addEditor(shell) {
   const { kernel, model, redraw, root, say, writes: wanted = DESCRIPTIONS } = shell;
   const desk = make("div", { class: "cx-desk", hidden: true });
-  const area = make("textarea", { "aria-label": "Description, markdown", spellcheck: "true", on: { input: () => type() } });
+  const area = make("textarea", { "aria-label": "Description, markdown", spellcheck: "true", on: { input: () => type(), scroll: () => followText() } });
   const preview = make("div", { class: "cx-prose cx-preview", "aria-label": "Preview", role: "region", tabindex: "0" });
   const desktop = make("div", { class: "cx-two" }, make("div", { class: "cx-half" }, make("div", { class: "cx-label", text: "Markdown" }), area),
     make("div", { class: "cx-half" }, make("div", { class: "cx-label", text: "Preview" }), preview));
@@ -142,9 +142,16 @@ function addEditor(shell) {
     else if (stage !== "writing" && !deskFoot.contains(root().activeElement)) deskFoot.querySelector("button")?.focus({ preventScroll: true });
   }
 
+  // The preview shows about the part of the text that the editor shows.
+  function followText() {
+    const rest = area.scrollHeight - area.clientHeight;
+    if (rest > 0) preview.scrollTop = area.scrollTop / rest * (preview.scrollHeight - preview.clientHeight);
+  }
+
   function drawPreview() {
     const made = model.get("preview") || [];
     preview.replaceChildren(...(made.length ? grown(made) : [make("span", { class: "cx-dim", text: "nothing written yet" })]));
+    followText();
   }
 
   Object.assign(shell, { away, desk, drawEditor, drawPreview, drawTyped, editorKey, flush, typed });
