@@ -241,7 +241,11 @@ class _Alternative:
         return all(_has_degree(one, degree) for one in self.degree)
 
     def furthest(self) -> int:
-        bounds = [max(map(_last, one.values)) for one in self.degree if not one.negated]
+        bounds = [
+            max((last for _, last in _degrees(one)), default=0)
+            for one in self.degree
+            if not one.negated
+        ]
         return min(bounds, default=EVERY_HOP)
 
 
@@ -318,8 +322,7 @@ class LineageFilter:
         degree = tuple(one for one in group if one.field == DEGREE)
         others = tuple(one for one in group if one.field != DEGREE)
         for criterion in degree:
-            for value in criterion.values:
-                _last(value)
+            _degrees(criterion)
         wanted = read_text(
             text,
             None,
@@ -416,18 +419,44 @@ def platform_of(urn: Urn) -> str | None:
 
 
 def _has_degree(criterion: Criterion, degree: int) -> bool:
-    found = any(
-        degree >= int(value[:-1]) if value.endswith("+") else degree == int(value)
-        for value in criterion.values
-    )
+    found = any(first <= degree <= last for first, last in _degrees(criterion))
     return found != criterion.negated
 
 
-def _last(value: str) -> int:
+def _degrees(criterion: Criterion) -> list[tuple[int, int]]:
+    """Return the ranges of hops, both ends included, that a criterion names if it is not negated.
+
+    Raises `InvalidInput` for values that are no degrees, and for conditions on parts of a text.
+    """
+    condition = criterion.condition
+    read = [_degree(value) for value in criterion.values]
+    match condition:
+        case "EXISTS":
+            return [(0, EVERY_HOP)]
+        case "IS_NULL":
+            return []
+        case "EQUAL" | "IEQUAL" | "IN":
+            return read
+        case "GREATER_THAN":
+            return [(first + 1, EVERY_HOP) for first, _ in read]
+        case "GREATER_THAN_OR_EQUAL_TO":
+            return [(first, EVERY_HOP) for first, _ in read]
+        case "LESS_THAN":
+            return [(0, first - 1) for first, _ in read]
+        case "LESS_THAN_OR_EQUAL_TO":
+            return [(0, last) for _, last in read]
+        case "BETWEEN" if len(read) == 2:
+            return [(read[0][0], read[1][1])]
+        case "BETWEEN":
+            raise InvalidInput("BETWEEN on degree takes two values, the lower first")
+    raise InvalidInput(f"'degree' is a number of hops, and cannot be compared by {condition}")
+
+
+def _degree(value: str) -> tuple[int, int]:
     number, more = value.removesuffix("+"), value.endswith("+")
     if not (number.isascii() and number.isdecimal() and len(number) < 10):
         raise InvalidInput(f"'degree' must be a number of hops such as 1, 2 or 3+, not {value!r}")
-    return EVERY_HOP if more else int(number)
+    return int(number), EVERY_HOP if more else int(number)
 
 
 N = TypeVar("N", int, str)

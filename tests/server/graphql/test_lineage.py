@@ -178,6 +178,20 @@ def test_degrees_are_filtered_by_number_and_by_three_and_more(drawn: Any, across
     assert degrees(across(start, "UPSTREAM", degree_is("3+"))) == within(3, 4)
     negated = degree_is("1", "3+") | {"negated": True}
     assert degrees(across(start, "UPSTREAM", negated)) == within(2)
+    for condition, values, wanted in (
+        ("GREATER_THAN", ["1"], (2, 3, 4)),
+        ("GREATER_THAN_OR_EQUAL_TO", ["3"], (3, 4)),
+        ("LESS_THAN", ["3"], (1, 2)),
+        ("LESS_THAN_OR_EQUAL_TO", ["1"], (1,)),
+        ("BETWEEN", ["2", "3"], (2, 3)),
+        ("EXISTS", [], (1, 2, 3, 4)),
+        ("IS_NULL", [], ()),
+    ):
+        compared = {"field": "degree", "condition": condition, "values": values}
+        assert degrees(across(start, "UPSTREAM", compared)) == within(*wanted), condition
+        others = tuple({1, 2, 3, 4} - {*wanted})
+        negated = compared | {"negated": True}
+        assert degrees(across(start, "UPSTREAM", negated)) == within(*others), condition
     first = across(start, "UPSTREAM", degree_is("1"))["searchResults"][0]
     assert (first["explored"], first["truncatedChildren"]) == (False, False)
 
@@ -601,6 +615,22 @@ def test_relationships_are_read_both_ways_and_can_leave_out_the_removed(caller: 
         ({"urn": "nonsense"}, "expected 'urn:li:"),
         ({"start": -1}, "must not be negative"),
         ({"orFilters": [{"and": [{"field": "degree", "values": ["many"]}]}]}, "3+"),
+        (
+            {
+                "orFilters": [
+                    {"and": [{"field": "degree", "values": ["1"], "condition": "CONTAIN"}]}
+                ]
+            },
+            "cannot be compared by CONTAIN",
+        ),
+        (
+            {
+                "orFilters": [
+                    {"and": [{"field": "degree", "values": ["1"], "condition": "BETWEEN"}]}
+                ]
+            },
+            "two values",
+        ),
         ({"orFilters": [{"and": [{"field": "nonsense", "values": ["x"]}]}]}, "nonsense"),
     ],
 )
