@@ -14,7 +14,6 @@ from explorer.errors import InvalidInput
 from explorer.query.filters import Criterion, Filter
 from explorer.server.restli import Parameters
 from explorer.server.search.fields import ENTITY_TYPE, URN, Vocabulary
-from explorer.server.search.parser import names_field
 from explorer.server.search.query import FoundPage, SearchQuery, SortBy
 from explorer.server.store import Direction, Store
 
@@ -178,18 +177,28 @@ def leave_out_unlisted(query: SearchQuery, vocabulary: Vocabulary) -> SearchQuer
 
     These are the types that only describe what other entities refer to or have (data platforms,
     ownership types, columns), types that the registry does not list, and the system's own users.
-    Nothing is excluded if the filter has a criterion on the entity type or the URN.
+    Alternatives of the filter that require certain URNs keep everything, and those that require
+    certain entity types keep all types.
     """
-    asked = query.filter
-    if query.entity_types or names_field(asked, ENTITY_TYPE) or names_field(asked, URN):
+    if query.entity_types:
         return query
     registry = vocabulary.registry
     unlisted = (name for name, entity in registry.entities.items() if not entity.listed)
-    listed = [Criterion(ENTITY_TYPE, (*_UNLISTED, *unlisted), negated=True)]
-    if vocabulary.fields_named(_SYSTEM, vocabulary.known_fields(None)):
-        listed.append(Criterion(_SYSTEM, ("true",), negated=True))
-    groups = asked.any_of or ((),)
-    return replace(query, filter=Filter(tuple((*group, *listed) for group in groups)))
+    types = Criterion(ENTITY_TYPE, (*_UNLISTED, *unlisted), negated=True)
+    users = Criterion(_SYSTEM, ("true",), negated=True)
+    has_users = vocabulary.fields_named(_SYSTEM, vocabulary.known_fields(None))
+
+    def listed(group: tuple[Criterion, ...]) -> tuple[Criterion, ...]:
+        required = {
+            one.field.removesuffix(".keyword") for one in group if one.values and not one.negated
+        }
+        if URN in required:
+            return group
+        left_out = () if ENTITY_TYPE in required else (types,)
+        return (*group, *left_out, *((users,) if has_users else ()))
+
+    groups = query.filter.any_of or ((),)
+    return replace(query, filter=Filter(tuple(map(listed, groups))))
 
 
 def check_size(asked: Filter) -> None:

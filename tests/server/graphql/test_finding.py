@@ -348,6 +348,41 @@ class TestWithoutTypes:
         assert {self.PLATFORM, self.KIND, self.COLUMN}.isdisjoint(value["entities"])
 
     @pytest.mark.parametrize(
+        "criterion",
+        [
+            {"field": "_entityType", "values": ["DATASET"], "negated": True},
+            {"field": "urn", "values": ["zzz"], "condition": "CONTAIN", "negated": True},
+            {"field": "urn", "values": [], "condition": "EXISTS"},
+            {"field": "removed", "values": ["false"]},
+        ],
+    )
+    def test_a_filter_never_adds_it(self, caller: Caller, criterion: Any) -> None:
+        fields = "searchResults { entity { urn } }"
+        every = set(urns_of(search(caller, fields, query="*", count=1000)))
+        narrowed = [{"and": [criterion]}]
+        found = set(urns_of(search(caller, fields, query="*", count=1000, orFilters=narrowed)))
+        assert found <= every
+        # An alternative that names a type adds that type alone.
+        named = {"field": "_entityType", "values": ["OWNERSHIP_TYPE"]}
+        either = [*narrowed, {"and": [named]}]
+        both = set(urns_of(search(caller, fields, query="*", count=1000, orFilters=either)))
+        assert self.KIND in both
+        assert all(":ownershipType:" in urn for urn in both - every)
+
+    def test_a_filter_by_an_unknown_field_never_adds_it(self, caller: Caller) -> None:
+        body = {"input": "*", "start": 0, "count": 1000}
+        datahub = {"x-catalog-dialect": "datahub"}
+
+        def found(**more: Any) -> set[str]:
+            answer = caller.post("/entities?action=searchAcrossEntities", body | more, **datahub)
+            return {one["entity"] for one in answer.json()["value"]["entities"]}
+
+        every = found()
+        for unknown in ({"condition": "IS_NULL"}, {"values": ["x"], "negated": True}):
+            criterion = {"field": "nope", **unknown}
+            assert found(filter={"or": [{"and": [criterion]}]}) == every
+
+    @pytest.mark.parametrize(
         "asked",
         [
             {"types": ["DATA_PLATFORM"]},
