@@ -560,8 +560,9 @@ class Transaction(Reader, Protocol):
         """
 
     def append(self, document: TimeseriesDocument) -> bool:
-        """Write a document of a timeseries aspect and its log entry; return whether anything
-        changed."""
+        """Write a document of a timeseries aspect and its log entry; return whether its value is
+        new. One that is written again unchanged belongs to the run that wrote it last, without a
+        log entry."""
 
     def remove_entity(
         self, urn: str, key_aspect: str, time_millis: int, actor: str

@@ -87,6 +87,17 @@ def test_documents_that_a_run_wrote_are_removed_alone(store: Store) -> None:
     assert moments(list(store.documents(URN, USAGE))) == [30, 20]
 
 
+def test_a_document_that_is_written_again_unchanged_is_of_the_later_run(store: Store) -> None:
+    append(store, document(URN, 10, "same", run="a"))
+    head = store.log_bounds().head
+    assert append(store, document(URN, 10, "same", run="b", seen_millis=9)) == [False]
+    assert store.log_bounds().head == head
+    (found,) = store.documents(URN, USAGE)
+    assert orjson.loads(found.system) == {"lastObserved": 9}
+    assert do(store, lambda tx: tx.remove_documents(URN, USAGE, (None, None), *STAMP, "a")) == 0
+    assert do(store, lambda tx: tx.remove_documents(URN, USAGE, (None, None), *STAMP, "b")) == 1
+
+
 def test_documents_are_read_on_the_way_while_others_write(store: Store) -> None:
     append(store, *(document(URN, n) for n in range(1_000)))
     found = store.documents(URN, USAGE)

@@ -492,11 +492,14 @@ class SqlTransaction(SqlSnapshot):
         old = None
         if self._may_have_point(place):
             old = self._run(
-                "SELECT id, expand(value) FROM points "
+                "SELECT id, expand(value), system, run FROM points "
                 "WHERE entity = ? AND aspect = ? AND at_millis = ? AND series = ?",
                 place,
             ).fetchone()
         if old is not None and same_value(old[1], document.value):
+            latest = (document.system, self._run_id(document.run))
+            if old[2:] != latest:
+                self._run("UPDATE points SET system = ?, run = ? WHERE id = ?", (*latest, old[0]))
             return False
         if old is not None:
             self._keep_logged("points", "t.id = ?", (old[0],))
