@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from contextlib import AbstractContextManager
 from importlib import import_module
+from unicodedata import category
 from weakref import WeakSet
 
 from textual.app import App
@@ -22,10 +23,15 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.worker import NoActiveWorker, Worker, WorkType, get_current_worker
 
-__all__ = ["CLOSING", "LEADING", "KeyDone", "KeyQueue", "import_first", "start_worker"]
+__all__ = ["CLOSING", "LEADING", "OPENING", "KeyDone", "KeyQueue", "import_first", "start_worker"]
 
 LEADING = "leading"
 """Name of workers that change the focus; key dispatch waits for them."""
+
+OPENING = "opening"
+"""Name of workers that open what the next keys are typed into, as an editor, or import it. Key
+dispatch waits for them however long they take: an import and a request end, and text must not be
+taken for commands."""
 
 CLOSING = "closing"
 """Name of workers that close a screen for the key that was pressed last. Key dispatch does not wait
@@ -77,7 +83,7 @@ def import_first(
         go_on()
     else:
         leading: WorkType[None] = import_and_continue
-        node.run_worker(leading, LEADING, "import", module, exclusive=True)
+        node.run_worker(leading, OPENING, "import", module, exclusive=True)
 
 
 class KeyDone(Message, bubble=False, verbose=True):
@@ -104,6 +110,8 @@ class KeyQueue:
             return False
         if time.monotonic() < self._drops_until:
             return True
+        if isinstance(event, Key) and _is_typed_mark(event):
+            event = Paste(event.character or "")
         self._queued.append(event)
         if not self._is_held:
             await self._go_on()
@@ -114,14 +122,14 @@ class KeyQueue:
         the next second were meant for that screen and are dropped.
 
         A key closes a screen in its own handler, or within a second through a worker named
-        `LEADING` or `CLOSING`.
+        `LEADING`, `OPENING` or `CLOSING`.
         """
         try:
             worker = get_current_worker()
         except NoActiveWorker:
             return
         now = time.monotonic()
-        is_named = worker.name in (LEADING, CLOSING) and worker not in self._too_slow
+        is_named = worker.name in (LEADING, OPENING, CLOSING) and worker not in self._too_slow
         if not is_named or now > self._sent_at + _MAX_HELD_SECONDS:
             self._queued.clear()
             self._drops_until = now + _DROPPED_SECONDS
@@ -179,7 +187,7 @@ class KeyQueue:
     def _leading(self) -> Iterator[Worker[object]]:
         """Yield the workers that change the focus, but those that took too long before."""
         for worker in self._app.workers:
-            is_led = worker.name == LEADING and not worker.is_finished
+            is_led = worker.name in (LEADING, OPENING) and not worker.is_finished
             if is_led and worker not in self._too_slow:
                 yield worker
 
@@ -187,6 +195,10 @@ class KeyQueue:
         """Check at every turn of the event loop whether the last key is done with."""
         if not self._app.is_running:
             # When the application ends there is soon no screen.
+            return
+        if any(worker.name == OPENING for worker in self._leading()):
+            deadline, turns = time.monotonic() + _MAX_HELD_SECONDS, _TURNS
+            asyncio.get_running_loop().call_later(_PAUSE_SECONDS, self._look, deadline, turns)
             return
         is_late = turns <= 0 and time.monotonic() >= deadline
         if is_late or not self._is_busy():
@@ -199,3 +211,14 @@ class KeyQueue:
             loop.call_soon(self._look, deadline, turns - 1)
         else:
             loop.call_later(_PAUSE_SECONDS, self._look, deadline, 0)
+
+
+def _is_typed_mark(key: Key) -> bool:
+    """Return whether a key types a character that Textual does not insert.
+
+    `Key.is_printable` is `str.isprintable`, which is false for all spaces but U+0020, such as those
+    of Japanese and French keyboards, and for joiners, as in Persian words and in emoji. A paste of
+    the character is inserted.
+    """
+    typed = key.character or ""
+    return len(typed) == 1 and not typed.isprintable() and category(typed) not in ("Cc", "Cs")

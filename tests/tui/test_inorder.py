@@ -136,6 +136,22 @@ async def test_a_key_waits_for_the_editor_to_be_left_while_the_draft_is_kept(
         await reader.sees("not saved", "fct_orders", "kept in time")
 
 
+async def test_spaces_and_joiners_of_all_languages_are_typed_as_they_are(
+    sample: Path, at: OpenTerminal
+) -> None:
+    text = "10\u00a0%, \u0645\u06cc\u200c\u062e\u0648, 全角\u3000空白, 👩\u200d👧, a\u202fb, soft\u00adhyphen"
+    async with at(sample, urn=ORDERS) as reader:
+        await reader.sees("documented")
+        send(reader.app, "/fct\u3000orders")
+        box = reader.app.query_one(SearchBox)
+        await until(lambda: box.value == "fct\u3000orders")
+        reader.app._open(ORDERS)
+        await reader.sees("documented")
+        await reader.press("2", "e")
+        send(reader.app, text)
+        await until(lambda: text in getattr(reader.app.focused, "text", ""))
+
+
 @pytest.mark.parametrize(
     ("keys", "led_to"),
     [
@@ -149,9 +165,10 @@ async def test_keys_wait_for_what_is_read_only_when_it_is_wanted(
     sample: Path, at: OpenTerminal, monkeypatch: pytest.MonkeyPatch, keys: Any, led_to: str
 ) -> None:
     monkeypatch.setattr(key_queue, "_IMPORTED", set())
+    monkeypatch.setattr(key_queue, "_MAX_HELD_SECONDS", 0.1)
 
     def read_from_a_slow_disk(module: Any) -> Any:
-        time.sleep(0.3)
+        time.sleep(0.5)
         return import_module(module)
 
     for place in (key_queue, tabs):

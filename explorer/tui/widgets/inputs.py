@@ -34,7 +34,10 @@ _URN_LONGEST = 4_000
 
 
 def pasted_line(text: str) -> tuple[str, bool]:
-    """Return a pasted text as one line, and whether it was cut."""
+    """Return a pasted text as one line, and whether it was cut. A single character, which may have
+    been typed, is kept as it is."""
+    if text.splitlines() == [text] and len(text) == 1:
+        return text, False
     is_cut = len(text) > LONGEST
     return " ".join(text[:LONGEST].split()), is_cut
 

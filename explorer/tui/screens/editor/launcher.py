@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from explorer.metadata.urn import Urn
 from explorer.stewardship.drafts import Draft
-from explorer.tui.key_queue import LEADING, start_worker
+from explorer.tui.key_queue import OPENING, start_worker
 from explorer.tui.screens.editor.descriptions import (
     DescriptionQueue,
     Descriptions,
@@ -96,7 +96,7 @@ class EditorLauncher:
         when the editor is closed, and at the end of every save."""
         if not self._session.refuses_to_write():
             opening = partial(self._open_queued, queue, urn, path, changed)
-            start_worker(self._app, opening, LEADING, group="edit", exclusive=True)
+            start_worker(self._app, opening, OPENING, group="edit", exclusive=True)
 
     async def _open_queued(
         self, queue: DescriptionQueue, urn: Urn, path: str | None, changed: "Callable[[], object]"
@@ -142,7 +142,7 @@ class EditorLauncher:
             self._drafts_changed()
             if chosen is not None:
                 do = partial(self._go_on_with, chosen)
-                start_worker(self._app, do, LEADING, group="edit", exclusive=True)
+                start_worker(self._app, do, OPENING, group="edit", exclusive=True)
 
         self._app.push_screen(DraftsScreen(self._session), left)
 

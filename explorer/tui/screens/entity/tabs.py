@@ -19,7 +19,7 @@ from textual.geometry import Size
 from textual.widgets import ContentSwitcher
 
 from explorer.metadata.registry import load_registry
-from explorer.tui.key_queue import LEADING
+from explorer.tui.key_queue import OPENING
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.bars import action_style
 from explorer.tui.widgets.rows import SizeAware
@@ -197,7 +197,7 @@ class LazyTab(Tab, can_focus=True):
         else:
             self.screen.set_focus(self)
             leading: WorkType[None] = self._lead_on
-            self.run_worker(leading, LEADING, "later", self.NAME)
+            self.run_worker(leading, OPENING, "later", self.NAME)
 
     def render(self) -> RenderResult:
         """Render nothing until the view is there."""
