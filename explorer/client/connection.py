@@ -88,16 +88,12 @@ class Abilities:
     product: Literal["catalog", "datahub"] = "datahub"
     version: str = ""
     release: tuple[int, ...] = ()
-    batch_reads: bool = False
-    """Many entities in one `GET /entitiesV2`."""
     batch_writes: bool = False
     """Many aspects in one `ingestProposalBatch`."""
     versions: bool = False
     """A range of an aspect's versions in one `GET /versions`."""
     lineage: bool = False
     """Lineage of any depth with its edges, `POST /relationships?action=getLineage`."""
-    graphql_lineage: bool = False
-    """Lineage of any depth in GraphQL, `scrollAcrossLineage`."""
     changes: bool = False
     """The change log, `GET /changes` and `GET /changes/stream`."""
     scroll: bool = False
@@ -132,11 +128,9 @@ def read_abilities(config: Any) -> Abilities:
             "catalog",
             version,
             _release(version),
-            batch_reads=True,
             batch_writes=True,
             versions=True,
             lineage=True,
-            graphql_lineage=True,
             changes=True,
             scroll=True,
             deep_pages=True,
@@ -157,9 +151,7 @@ def read_abilities(config: Any) -> Abilities:
         "datahub",
         version,
         release,
-        batch_reads=True,
         batch_writes=release >= (0, 10),
-        graphql_lineage=declared.get("supportsImpactAnalysis") is True and release >= (0, 10, 3),
         scroll=release >= (0, 10),
         patch=declared.get("patchCapable") is True,
     )

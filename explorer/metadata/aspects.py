@@ -232,16 +232,6 @@ class SchemaMetadata(Camel, frozen=True):
     platform_schema: dict[str, Any] = msgspec.field(default_factory=dict)
     primary_keys: tuple[str, ...] | None = None
 
-    @property
-    def document_schema(self) -> str | None:
-        """The serialized document that the columns were read from, where the platform's schema
-        carries one."""
-        for member in self.platform_schema.values():
-            text = member.get("documentSchema") if isinstance(member, dict) else None
-            if isinstance(text, str):
-                return text
-        return None
-
 
 class EditableSchemaField(Camel, frozen=True):
     """The edited documentation of one column."""

@@ -262,17 +262,6 @@ class Registry:
             known = [f"{_capital(name)}Snapshot" for name in self.entities]
             raise UnknownName("snapshot", last, known) from None
 
-    def search_fields(self, entity_types: Iterable[str] | None = None) -> dict[str, SearchField]:
-        """Return the searchable fields by name, of the given entity types or of all. If several
-        aspects declare a name, the first one is used, in the order of the types and of their
-        aspects."""
-        found: dict[str, SearchField] = {}
-        for entity_type in self.entities if entity_types is None else entity_types:
-            for name in self.aspects_of(entity_type):
-                for field in self.aspects[name].search if name in self.aspects else ():
-                    found.setdefault(field.name, field)
-        return found
-
     @cached_property
     def relationship_names(self) -> tuple[str, ...]:
         """The names of all relationships, sorted."""

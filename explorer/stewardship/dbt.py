@@ -43,6 +43,7 @@ from explorer.stewardship.dbt_project import (
 from explorer.stewardship.documentation import (
     ASPECTS,
     Entry,
+    Progress,
     Row,
     digest_of,
     read_datasets,
@@ -55,10 +56,8 @@ from explorer.stewardship.yaml_document import Quoted, Value, YamlDocument, is_w
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
     from explorer.client.entity import Entity
-    from explorer.stewardship.documentation import Progress
 
 __all__ = [
-    "PROPERTIES",
     "UPDATE_KINDS",
     "Datasets",
     "DbtResource",
@@ -87,7 +86,6 @@ __all__ = [
 ]
 
 Property = Literal["description", "tags", "owner"]
-PROPERTIES: Final[tuple[Property, ...]] = get_args(Property)
 
 _SECTION_OF: Final[dict[ResourceType, str]] = {
     "model": "models",
@@ -142,11 +140,6 @@ class Matches:
     def urns(self) -> tuple[Urn, ...]:
         """All matched datasets, without duplicates."""
         return tuple(dict.fromkeys(urn for _, datasets in self.found for urn in datasets.all))
-
-    @property
-    def ambiguous(self) -> tuple[Unmatched, ...]:
-        """The resources with several candidates, which the user has to choose from."""
-        return tuple(one for one in self.unmatched if one.candidates)
 
 
 def match(resources: Iterable[DbtResource], urns: Iterable[Urn]) -> Matches:
@@ -1109,7 +1102,7 @@ async def read_plan(
     *,
     properties: Iterable[Property] = ("description",),
     force_conflicts: bool = False,
-    progress: "Progress | None" = None,
+    progress: Progress | None = None,
 ) -> ProjectPlan:
     """Return what the catalog's values for the datasets among `urns` change in a project.
 
@@ -1126,7 +1119,7 @@ async def read_project_changes(
     urns: Sequence[Urn],
     *,
     properties: Iterable[Property] = ("description",),
-    progress: "Progress | None" = None,
+    progress: Progress | None = None,
 ) -> ProjectChanges:
     """Return what a project changes in the datasets among `urns`.
 
@@ -1166,7 +1159,7 @@ def _is_fit(label: ProjectLabel) -> bool:
 
 
 async def read_held(
-    catalog: "AsyncCatalog", urns: Sequence[Urn], progress: "Progress | None" = None
+    catalog: "AsyncCatalog", urns: Sequence[Urn], progress: Progress | None = None
 ) -> dict[Urn, Held]:
     """Return the catalog's values for those of the datasets that exist.
 

@@ -521,11 +521,6 @@ class StagedChangeset:
         """Return whether a server has the changeset, according to this file."""
         return server in self._content.sent
 
-    @property
-    def shared_with(self) -> tuple[str, ...]:
-        """The servers that have the changeset, according to this file."""
-        return tuple(self._content.sent)
-
     def notes(self) -> tuple[SharedNote, ...]:
         """Return the decisions and outcomes, in order."""
         with self._changing:

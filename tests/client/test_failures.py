@@ -154,13 +154,11 @@ def test_abilities_are_read_from_what_a_server_tells_of_itself() -> None:
     theirs = read_abilities(
         {
             "patchCapable": True,
-            "supportsImpactAnalysis": True,
             "versions": {"acryldata/datahub": {"version": "v0.14.1rc2"}},
         }
     )
     assert (theirs.product, theirs.release) == ("datahub", (0, 14, 1))
     assert theirs.patch
-    assert theirs.graphql_lineage
     assert not theirs.versions
     assert theirs.release < (0, 14, 10)
 

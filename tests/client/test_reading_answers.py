@@ -209,14 +209,10 @@ def test_summaries_of_a_profile_stay_texts_and_are_numbers_on_request() -> None:
     assert FieldProfile(min="2024-01-01", max="1_000").number("max") is None
 
 
-def test_a_platform_schema_of_an_unknown_kind_still_tells_its_document() -> None:
+def test_a_platform_schema_of_an_unknown_kind_is_kept() -> None:
     member = {"com.acme.schema.PulsarSchema": {"documentSchema": '{"type": "record"}', "x": 1}}
     schema = read_aspect({"platformSchema": member}, SchemaMetadata)
-    assert schema.document_schema == '{"type": "record"}'
     assert schema.platform_schema == member
-    other = read_aspect({"platformSchema": {"com.acme.Schemaless": {}}}, SchemaMetadata)
-    assert other.document_schema is None
-    assert SchemaMetadata().document_schema is None
 
 
 @pytest.mark.parametrize("prefix", ["com.vendor.schema", "com.linkedin.schema", "x"])

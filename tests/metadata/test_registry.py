@@ -93,11 +93,13 @@ def test_an_unknown_name_is_answered_with_the_nearest(registry: Any) -> None:
 
 
 def test_search_fields_carry_weight_and_facet(registry: Any) -> None:
-    fields = registry.search_fields(["dataset"])
-    assert fields["id"].weight == 10
-    assert fields["tags"].facet
-    assert not fields["owners"].queried
-    assert fields["fieldTags"].path == "fields.*.globalTags.tags.*.tag"
+    def field(aspect: str, name: str) -> Any:
+        return next(one for one in registry.aspects[aspect].search if one.name == name)
+
+    assert field("datasetKey", "id").weight == 10
+    assert field("globalTags", "tags").facet
+    assert not field("ownership", "owners").queried
+    assert field("schemaMetadata", "fieldTags").path == "fields.*.globalTags.tags.*.tag"
 
 
 def test_a_deployment_adds_entities_and_aspects_with_a_file(tmp_path: Path) -> None:
@@ -126,7 +128,8 @@ def test_a_deployment_adds_entities_and_aspects_with_a_file(tmp_path: Path) -> N
     assert "calibration" in registry.aspects_of("dataset")
     assert "schemaMetadata" in registry.aspects_of("dataset")
     assert "CalibratedBy" in registry.relationship_names
-    assert "calibratedBy" in registry.search_fields(["sensor"])
+    assert "calibration" in registry.aspects_of("sensor")
+    assert [one.name for one in registry.aspects["calibration"].search] == ["calibratedBy"]
 
 
 def test_a_broken_registry_file_is_refused_with_the_place(tmp_path: Path) -> None:

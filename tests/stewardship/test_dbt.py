@@ -524,7 +524,7 @@ def matched(root: Path, *urns: Urn) -> tuple[dict[str, list[Urn]], dict[str, int
     found = match(read_project(root).resources, urns)
     return (
         {resource.name: list(datasets.all) for resource, datasets in found.found},
-        {one.resource.name: len(one.candidates) for one in found.ambiguous},
+        {one.resource.name: len(one.candidates) for one in found.unmatched if one.candidates},
         found,
     )
 

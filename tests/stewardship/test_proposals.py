@@ -232,7 +232,7 @@ def test_a_decision_is_on_disk_without_a_network_and_is_sent_later(
     ann, ben = meet("ann"), meet("ben", line)
     urn = ann.steward.share_changeset(ann.propose(orders, "c0", "c1"))
     theirs = ben.steward.fetch_changeset(urn)
-    (key,) = theirs.shared_with
+    key = proposals.server_key(ben.catalog.core)
     line.left = 0
     theirs.decide(1, "accepted", ben.urn)
     with pytest.raises(Unreachable):
@@ -338,7 +338,7 @@ def test_outcomes_are_sent_while_it_is_applied(
     mine = ann.propose(orders, *COLUMNS)
     mine.decide_open("accepted", ann.urn)
     ann.steward.share_changeset(mine)
-    (key,) = mine.shared_with
+    key = proposals.server_key(ann.catalog.core)
     left: list[int] = []
     ann.steward.apply_staged(mine, lambda *_: left.append(len(mine.unsent(key))))
     assert len(left) == len(COLUMNS)
