@@ -52,7 +52,8 @@ _INFOS = "editableSchemaFieldInfo"
 class EditableField:
     """A field of an aspect, and the mutation that sets it.
 
-    `named` (the aspect requires a name) and `beside` say which other fields a new aspect must have.
+    `named` (the aspect requires a name) and `defaults` say which other fields a new aspect must
+    have.
     """
 
     aspect: str
@@ -66,8 +67,11 @@ class EditableField:
         held = value.get(self.field)
         return held if isinstance(held, str) else None
 
-    def with_text(self, urn: Urn, value: Json, text: str) -> Json:
-        """Return the aspect with the field set to that text."""
+    def with_text(self, urn: Urn, value: Json, text: str | None) -> Json:
+        """Return the aspect with the field set to that text, or without the field if it is
+        `None`."""
+        if text is None:
+            return {key: one for key, one in value.items() if key != self.field}
         start = {**(self.defaults or {}), **({"name": urn.name} if self.named else {})}
         return {**start, **value, self.field: text}
 

@@ -4,7 +4,6 @@ Their descriptions, owners, links and deprecation are edited like those of other
 """
 
 import re
-from dataclasses import dataclass
 from functools import partial
 from typing import Final, Literal, get_args
 from uuid import uuid4
@@ -27,22 +26,6 @@ _DESCRIPTIONS: Final = {"glossaryTerm": "definition", "glossaryNode": "definitio
 _SEVERAL_ODD: Final = re.compile(r"[^\w.-]+")
 
 
-@dataclass(frozen=True, slots=True)
-class _AspectField:
-    """The field of an aspect that holds a name or a parent, and the other fields that the aspect
-    requires."""
-
-    field: str
-    defaults: Json
-
-    def changed(self, value: Json, text: str | None) -> Json:
-        """Return the aspect with the field set to `text`, or without the field if `text` is
-        `None`."""
-        if text is None:
-            return {key: one for key, one in value.items() if key != self.field}
-        return {**self.defaults, **value, self.field: text}
-
-
 def new_id(kind: Governed, name: str, parent: str | Urn | None = None) -> str:
     """Return the id for a new entity of this name.
 
@@ -62,10 +45,8 @@ def new_aspects(
     kind: Governed, name: str, description: str = "", parent: str | None = None
 ) -> dict[str, Json]:
     """Return the aspects of a new entity by name, the one with its properties first."""
-    info: Json = {}
     place = NAMES[kind]
-    info |= place.defaults or {}
-    info["name"] = name
+    info: Json = {**(place.defaults or {}), "name": name}
     field = _DESCRIPTIONS.get(kind, "description")
     if description or field in info:
         info[field] = description
@@ -160,25 +141,22 @@ class GovernanceMethods(LabelMethods):
 
     async def _put_name(self, urn: Urn, name: str | None, *, instead_of: str | None) -> Edit:
         target = edit_target(urn, "name")
-        found = NAMES[urn.entity_type]
-        place = _AspectField(found.field, {**(found.defaults or {})})
+        place = NAMES[urn.entity_type]
         mutation = None
         # The mutation can set a name if the aspect exists, and cannot remove one.
-        if name and found.mutation and (await self._stored(urn, found.aspect)).value(found.aspect):
-            mutation = Mutation.with_input(found.mutation, {"urn": str(urn), "name": name})
-        change = partial(place.changed, text=name)
+        if name and place.mutation and (await self._stored(urn, place.aspect)).value(place.aspect):
+            mutation = Mutation.with_input(place.mutation, {"urn": str(urn), "name": name})
+        change = partial(place.with_text, urn, text=name)
         return await self._replace(target, name, change, mutation, instead_of=instead_of)
 
     async def _put_parent(self, urn: Urn, parent: str | None, *, instead_of: str | None) -> Edit:
         target = edit_target(urn, "parent")
-        found, _ = PARENTS[urn.entity_type]
-        beside = {**(found.defaults or {}), **({"name": urn.name} if found.named else {})}
-        place = _AspectField(found.field, beside)
-        fields = {"resourceUrn": str(urn), found.field: parent}
+        place, _ = PARENTS[urn.entity_type]
         mutation = None
-        if (await self._stored(urn, found.aspect)).value(found.aspect):
-            mutation = Mutation.with_input(found.mutation, fields)
-        change = partial(place.changed, text=parent)
+        if (await self._stored(urn, place.aspect)).value(place.aspect):
+            fields = {"resourceUrn": str(urn), place.field: parent}
+            mutation = Mutation.with_input(place.mutation, fields)
+        change = partial(place.with_text, urn, text=parent)
         return await self._replace(target, parent, change, mutation, instead_of=instead_of)
 
     async def _parent(self, kind: str, parent: str | Urn | None) -> Urn | None:
