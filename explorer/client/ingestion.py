@@ -59,17 +59,8 @@ def ingest_request(proposal: Proposal) -> Request:
     return action("/aspects", "ingestProposal", body, repeatable=_repeatable(proposal), writes=True)
 
 
-def ingest_batch_request(proposals: Sequence[Proposal]) -> Request:
-    """Return a request that writes many aspects in one transaction (`ingestProposalBatch`).
-
-    Raises `InvalidInput` for more than 200 proposals.
-    """
-    if len(proposals) > MAX_BATCH:
-        raise InvalidInput(f"a batch holds at most {MAX_BATCH} proposals, not {len(proposals)}")
-    return _batch_request(Batch(0, tuple(proposals), tuple(one.to_wire() for one in proposals)))
-
-
-def _batch_request(batch: "Batch") -> Request:
+def ingest_batch_request(batch: "Batch") -> Request:
+    """Return a request that writes many aspects in one transaction (`ingestProposalBatch`)."""
     body = {"proposals": batch.wires, "async": "false"}
     repeatable = all(_repeatable(proposal) for proposal in batch.proposals)
     return action("/aspects", "ingestProposalBatch", body, repeatable=repeatable, writes=True)
@@ -84,38 +75,11 @@ def size_bytes(proposal: Proposal, wire: Mapping[str, Any]) -> int:
     return inner + 2 * (beside + len(str(proposal.urn).encode())) + _ENVELOPE_BYTES
 
 
-def snapshot_request(record: str, urn: Urn, aspects: Mapping[str, Mapping[str, Any]]) -> Request:
-    """Return a request that writes a legacy snapshot (`ingest`).
-
-    `record` is the full name of the snapshot's record; `aspects` are keyed by the full names of
-    theirs.
-    """
-    held = {"urn": str(urn), "aspects": [{name: value} for name, value in aspects.items()]}
-    return action("/entities", "ingest", {"entity": {"value": {record: held}}}, writes=True)
-
-
-def delete_request(urn: Urn) -> Request:
-    """Return the request that permanently deletes an entity."""
-    return action("/entities", "delete", {"urn": str(urn)}, repeatable=False, writes=True)
-
-
 def delete_references_request(urn: Urn, *, dry_run: bool) -> Request:
     """Return the request that removes the references to an entity from other entities, or lists
     them."""
     body = {"urn": str(urn), "dryRun": dry_run}
     return action("/entities", "deleteReferences", body, writes=not dry_run)
-
-
-def runs_request(start: int, count: int, *, include_removed: bool) -> Request:
-    """Return the request for the ingestion runs, newest first."""
-    body = {"pageOffset": start, "pageSize": count, "includeSoft": include_removed}
-    return action("/runs", "list", body)
-
-
-def roll_back_request(run_id: str, *, dry_run: bool) -> Request:
-    """Return the request that rolls back an ingestion run."""
-    body = {"runId": run_id, "dryRun": dry_run, "safe": False}
-    return action("/runs", "rollback", body, repeatable=False, writes=not dry_run)
 
 
 def _repeatable(proposal: Proposal) -> bool:
@@ -534,7 +498,7 @@ class IngestionMethods(ConditionalWrites):
         fault: ServerFault | None = None
         if len(batch.proposals) > 1 and self._in_batches:
             try:
-                await self._connection.send(_batch_request(batch))
+                await self._connection.send(ingest_batch_request(batch))
             except ServerFault as error:
                 # The server may have failed before or after the batch was stored.
                 fault = error
@@ -688,11 +652,12 @@ class AspectMethods(IngestionMethods):
         registry = self.registry
         key = registry.aspect(registry.entity(target.entity_type).key).record
         kind = key.rpartition(".")[2].removesuffix("Key")
-        records = {
-            registry.aspect_of(target.entity_type, name).record: aspect_value(name, value)[1]
+        records = [
+            {registry.aspect_of(target.entity_type, name).record: aspect_value(name, value)[1]}
             for name, value in aspects.items()
-        }
-        request = snapshot_request(f"{_SNAPSHOTS}{kind}Snapshot", target, records)
+        ]
+        held = {f"{_SNAPSHOTS}{kind}Snapshot": {"urn": str(target), "aspects": records}}
+        request = action("/entities", "ingest", {"entity": {"value": held}}, writes=True)
         await self._connection.send(request)
 
     async def delete(
@@ -713,10 +678,10 @@ class AspectMethods(IngestionMethods):
         if dry_run:
             return Deletion(target, False, 0, 0, count, found)
         if with_references:
-            request = delete_references_request(target, dry_run=False)
-            await self._connection.send(request)
-        body = await self._connection.send(delete_request(target))
-        versions, points = parse_deleted(body)
+            await self._connection.send(delete_references_request(target, dry_run=False))
+        given = {"urn": str(target)}
+        request = action("/entities", "delete", given, repeatable=False, writes=True)
+        versions, points = parse_deleted(await self._connection.send(request))
         return Deletion(target, True, versions, points, count, found)
 
     async def runs(
@@ -729,8 +694,8 @@ class AspectMethods(IngestionMethods):
 
         Example: `cat.runs(count=5)`
         """
-        request = runs_request(start, count, include_removed=include_removed)
-        return parse_runs(await self._connection.send(request))
+        body = {"pageOffset": start, "pageSize": count, "includeSoft": include_removed}
+        return parse_runs(await self._connection.send(action("/runs", "list", body)))
 
     async def roll_back(self, run_id: str, *, dry_run: bool = False) -> Rollback:
         """Undo an ingestion run: remove the versions it wrote and the entities it created.
@@ -739,7 +704,8 @@ class AspectMethods(IngestionMethods):
 
         Example: `cat.roll_back("my-run", dry_run=True)`
         """
-        request = roll_back_request(run_id, dry_run=dry_run)
+        body = {"runId": run_id, "dryRun": dry_run, "safe": False}
+        request = action("/runs", "rollback", body, repeatable=False, writes=not dry_run)
         return parse_rollback(await self._connection.send(request))
 
     async def _references(self, urn: Urn) -> tuple[int | None, tuple[EntityReference, ...] | None]:

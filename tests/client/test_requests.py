@@ -6,7 +6,7 @@ import pytest
 
 from explorer.client.completion import autocomplete_request, suggest_request
 from explorer.client.entities import aspect_request, entities_request, entity_request
-from explorer.client.ingestion import ingest_batch_request, ingest_request
+from explorer.client.ingestion import ingest_request
 from explorer.client.lineage import relationships_request
 from explorer.client.search import (
     SearchParameters,
@@ -222,8 +222,3 @@ def test_what_people_write_travels_in_variables_only() -> None:
     assert text not in body["query"]
     assert body["variables"] == {"t": text}
     assert not graphql_request("", {}).repeatable
-
-
-def test_a_batch_has_a_limit_that_is_said() -> None:
-    with pytest.raises(InvalidInput, match="at most 200"):
-        ingest_batch_request([Proposal(ODD, "status", {})] * 201)

@@ -45,8 +45,8 @@ def test_a_proposal_says_how_it_is_to_be_taken_and_holds_its_value_as_text() -> 
 def test_a_conditional_write_is_sent_once() -> None:
     proposal = Proposal(TABLE, "status", {}, headers={"If-Version-Match": "1"})
     assert not ingest_request(proposal).repeatable
-    assert not ingest_batch_request([proposal]).repeatable
-    assert ingest_batch_request([Proposal(TABLE, "status", {})]).repeatable
+    assert not ingest_batch_request(*cut([proposal])).repeatable
+    assert ingest_batch_request(*cut([Proposal(TABLE, "status", {})])).repeatable
 
 
 @pytest.mark.parametrize("value", [{"a": 'q"\\' * 999}, {"a": "ü☃" * 999}, {"a": "\x00" * 999}, {}])
