@@ -208,18 +208,14 @@ _SCALARS: dict[str, _Check] = {
 
 def _urns(inner: _Check) -> _Check:
     """What holds a URN, or a list of them."""
+    each = _array(_urn)
 
     def check(value: Any) -> None:
         inner(value)
-        if not isinstance(value, list):
+        if isinstance(value, list):
+            each(value)
+        else:
             _urn(value)
-            return
-        for at, element in enumerate(value):
-            try:
-                _urn(element)
-            except _Misfit as misfit:
-                misfit.path.append(f"[{at}]")
-                raise
 
     return check
 
