@@ -55,28 +55,18 @@ __all__ = [
 ]
 
 # Imported on first use: most modules need `filters`, few need the parser.
-_HOMES = {
-    "Completion": "explorer.query.completion",
-    "Condition": "explorer.query.filters",
-    "Criterion": "explorer.query.filters",
-    "FacetLike": "explorer.query.completion",
-    "FacetValueLike": "explorer.query.completion",
-    "Filter": "explorer.query.filters",
-    "FilterSyntax": "explorer.query.tokens",
-    "Order": "explorer.query.syntax",
-    "all_of": "explorer.query.filters",
-    "complete": "explorer.query.completion",
-    "read_filter": "explorer.query.syntax",
-    "read_sort": "explorer.query.syntax",
-    "value_at": "explorer.query.completion",
-    "write_filter": "explorer.query.syntax",
-    "write_sort": "explorer.query.syntax",
+_NAMES = {
+    "completion": ("Completion", "FacetLike", "FacetValueLike", "complete", "value_at"),
+    "filters": ("Condition", "Criterion", "Filter", "all_of"),
+    "syntax": ("Order", "read_filter", "read_sort", "write_filter", "write_sort"),
+    "tokens": ("FilterSyntax",),
 }
+_MODULES = {name: module for module, names in _NAMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
+    if name in _MODULES:
+        return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
