@@ -10,7 +10,7 @@ since changed is theirs, and is neither refreshed nor taken back.
 """
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
@@ -26,13 +26,12 @@ from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Criterion, Filter
-from explorer.stewardship.documentation import read_datasets
+from explorer.stewardship.documentation import Progress, read_datasets
 from explorer.stewardship.propagation import ColumnKey, is_placeholder
 from explorer.stewardship.staging import StagedEdit, TextSource
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
-    from explorer.stewardship.documentation import Progress
 
 __all__ = [
     "ACTION",
@@ -173,7 +172,7 @@ async def read_propagated(
     source_column: str | None = None,
     urns: Iterable[str] = (),
     column: str | None = None,
-    progress: "Progress | None" = None,
+    progress: Progress | None = None,
 ) -> tuple[PropagatedText, ...]:
     """Return the propagated descriptions, by dataset and column.
 
@@ -222,28 +221,20 @@ async def refresh_propagated(
     Others are left. A description that somebody changes in the meantime is not overwritten. Five
     requests for each.
     """
-    done: list[PropagatedText] = []
-    failed: list[tuple[PropagatedText, str]] = []
-    outdated = [one for one in texts if one.state == "outdated"]
+
+    async def refresh(one: PropagatedText) -> None:
+        if dry_run:
+            return
+        edit = StagedEdit(one.urn, one.table, one.path, before=one.before, text=one.source_text)
+        origin = TextSource(
+            _how(one.found_by), one.source_urn, one.source_table, one.source_path, one.hops
+        )
+        await catalog.describe(one.urn, one.source_text, column=one.path, instead_of=one.text)
+        await note_source(catalog, edit, origin, one.before_version, by)
+
+    left = tuple(one for one in texts if one.state != "outdated")
     with one_save():
-        for one in outdated:
-            edit = StagedEdit(one.urn, one.table, one.path, before=one.before, text=one.source_text)
-            origin = TextSource(
-                _how(one.found_by), one.source_urn, one.source_table, one.source_path, one.hops
-            )
-            try:
-                if not dry_run:
-                    await catalog.describe(
-                        one.urn, one.source_text, column=one.path, instead_of=one.text
-                    )
-                    await note_source(catalog, edit, origin, one.before_version, by)
-            except _REFUSED as error:
-                failed.append((one, str(error)))
-            else:
-                done.append(one)
-    return PropagatedOutcome(
-        tuple(done), tuple(one for one in texts if one.state != "outdated"), tuple(failed)
-    )
+        return await _each([one for one in texts if one.state == "outdated"], refresh, left)
 
 
 async def take_back_propagated(
@@ -256,29 +247,25 @@ async def take_back_propagated(
     on a server that counts versions (`Abilities.versions`). One save; about eight requests for
     each. A column that somebody changes in the meantime is left.
     """
-    done: list[PropagatedText] = []
-    failed: list[tuple[PropagatedText, str]] = []
+    if dry_run:
+        return PropagatedOutcome(tuple(texts), (), ())
+
+    async def take_back(one: PropagatedText) -> None:
+        if one.state != "changed":
+            await catalog.describe(one.urn, one.before, column=one.path, instead_of=one.text)
+        await _drop_entry(catalog, _column_urn(one.urn, one.path))
+
     with one_save():
-        for one in texts if not dry_run else ():
-            try:
-                if one.state != "changed":
-                    await catalog.describe(
-                        one.urn, one.before, column=one.path, instead_of=one.text
-                    )
-                await _drop_entry(catalog, _column_urn(one.urn, one.path))
-            except _REFUSED as error:
-                failed.append((one, str(error)))
-            else:
-                done.append(one)
+        outcome = await _each(texts, take_back)
         tables: dict[str, list[PropagatedText]] = {}
-        for one in done:
+        for one in outcome.done:
             if one.state != "changed":
                 tables.setdefault(one.urn, []).append(one)
         for urn, taken in tables.items():
             # The descriptions are already restored; only an empty entry would remain.
             with suppress(*_REFUSED):
                 await _restore_columns(catalog, urn, taken)
-    return PropagatedOutcome(tuple(texts if dry_run else done), (), tuple(failed))
+    return outcome
 
 
 async def pin_propagated(
@@ -288,26 +275,38 @@ async def pin_propagated(
 
     Those that people have changed are left. Two requests for each.
     """
+
+    async def pin(one: PropagatedText) -> None:
+        urn = _column_urn(one.urn, one.path)
+        entry = _entry_of(await catalog.entity(urn, [_ASPECT]))
+        if entry is None:
+            raise NotFound(f"the source of the description of {one.path} is no longer stored")
+        detail = {key: value for key, value in _detail(entry).items() if key != "pinned"}
+        if is_pinned:
+            detail["pinned"] = "true"
+        attribution = {**entry["attribution"], "sourceDetail": detail}
+        await _put_entry(catalog, urn, {**entry, "attribution": attribution})
+
+    left = tuple(one for one in texts if one.state == "changed")
+    return await _each([one for one in texts if one.state != "changed"], pin, left)
+
+
+async def _each(
+    texts: Iterable[PropagatedText],
+    change: Callable[[PropagatedText], Awaitable[None]],
+    left: tuple[PropagatedText, ...] = (),
+) -> PropagatedOutcome:
+    """Change texts one after another, and return which were changed, `left`, and which were
+    refused."""
     done: list[PropagatedText] = []
     failed: list[tuple[PropagatedText, str]] = []
     for one in texts:
-        if one.state == "changed":
-            continue
-        urn = _column_urn(one.urn, one.path)
         try:
-            entry = _entry_of(await catalog.entity(urn, [_ASPECT]))
-            if entry is None:
-                raise NotFound(f"the source of the description of {one.path} is no longer stored")
-            detail = {key: value for key, value in _detail(entry).items() if key != "pinned"}
-            if is_pinned:
-                detail["pinned"] = "true"
-            attribution = {**entry["attribution"], "sourceDetail": detail}
-            await _put_entry(catalog, urn, {**entry, "attribution": attribution})
+            await change(one)
         except _REFUSED as error:
             failed.append((one, str(error)))
         else:
             done.append(one)
-    left = tuple(one for one in texts if one.state == "changed")
     return PropagatedOutcome(tuple(done), left, tuple(failed))
 
 
