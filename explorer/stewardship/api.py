@@ -1,10 +1,9 @@
 """`AsyncStewardship` and `Stewardship`: all operations of this package as methods of one object."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -30,7 +29,14 @@ from explorer.stewardship.coverage import (
     ask_trend,
     read_coverage,
 )
-from explorer.stewardship.documentation import Progress, Row, named_datasets, select_datasets
+from explorer.stewardship.dbt import read_plan, read_project_changes, read_project_edits
+from explorer.stewardship.documentation import (
+    DatasetSelection,
+    Progress,
+    Row,
+    select_datasets,
+    selection_of,
+)
 from explorer.stewardship.drafting import (
     DraftingOutcome,
     chosen_command,
@@ -61,13 +67,6 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from explorer.client import AsyncCatalog, Catalog
-    from explorer.stewardship.dbt import (
-        Project,
-        ProjectChanges,
-        ProjectEdits,
-        ProjectPlan,
-        Property,
-    )
 
 __all__ = ["AsyncStewardship", "Stewardship"]
 
@@ -112,6 +111,9 @@ class AsyncStewardship:
     pin_propagated = of_catalog(pin_propagated)
     refresh_propagated = of_catalog(refresh_propagated)
     take_back_propagated = of_catalog(take_back_propagated)
+    dbt_plan = of_catalog(read_plan)
+    dbt_changes = of_catalog(read_project_changes)
+    dbt_edits = of_catalog(read_project_edits)
 
     async def stage(
         self, edits: Iterable[StagedEdit], title: str, path: "str | PathLike[str] | None" = None
@@ -144,7 +146,7 @@ class AsyncStewardship:
         progress: Progress | None = None,
     ) -> tuple[Row, ...]:
         """Return the documentation of the datasets as rows; see `read_documentation`."""
-        chosen = await select_datasets(self._catalog, urns, text=text, filter=filter, folder=folder)
+        chosen = await self.datasets(urns, text=text, filter=filter, folder=folder)
         return await read_documentation(self._catalog, chosen, progress)
 
     async def coverage(
@@ -161,18 +163,13 @@ class AsyncStewardship:
 
         One request if the server computes coverage, else the requests of `read_coverage`.
         """
-        named = tuple(urns)
-        if await _is_counted(self._catalog, named):
-            meant = named_datasets(named, text=text, filter=filter, folder=folder)
-            question = partial(ask_coverage, self._catalog, meant, text=text, by=by)
-            coverage = await _counted(partial(question, filter=filter, folder=folder))
+        chosen = selection_of(urns, text, filter, folder)
+        if await _is_counted(self._catalog, chosen):
+            coverage = await _counted(lambda: ask_coverage(self._catalog, chosen, by))
             if progress is not None:
                 progress(coverage.tables.total, coverage.tables.total)
             return coverage
-        chosen = await select_datasets(
-            self._catalog, named, text=text, filter=filter, folder=folder
-        )
-        return await read_coverage(self._catalog, chosen, by, progress)
+        return await read_coverage(self._catalog, await self.datasets(**chosen), by, progress)
 
     async def coverage_trend(
         self,
@@ -194,10 +191,8 @@ class AsyncStewardship:
 
         Example: `steward.coverage_trend(by="platform", days=30)`
         """
-        meant = named_datasets(urns, text=text, filter=filter, folder=folder)
-        question = partial(ask_trend, self._catalog, meant, text=text, by=by)
-        question = partial(question, filter=filter, folder=folder)
-        trend = await _counted(partial(question, days=days, every=every))
+        chosen = selection_of(urns, text, filter, folder)
+        trend = await _counted(lambda: ask_trend(self._catalog, chosen, by, days=days, every=every))
         if progress is not None:
             progress(trend.datasets, trend.datasets)
         return trend
@@ -218,18 +213,16 @@ class AsyncStewardship:
 
         One request if the server computes the worklist, else the requests of `read_worklist`.
         """
-        named = tuple(urns)
-        if await _is_counted(self._catalog, named):
-            meant = named_datasets(named, text=text, filter=filter, folder=folder)
-            question = partial(ask_worklist, self._catalog, meant, text=text, top=top, days=days)
-            worklist = await _counted(partial(question, filter=filter, folder=folder))
+        chosen = selection_of(urns, text, filter, folder)
+        if await _is_counted(self._catalog, chosen):
+            worklist = await _counted(
+                lambda: ask_worklist(self._catalog, chosen, top=top, days=days)
+            )
             if progress is not None:
                 progress(worklist.datasets, worklist.datasets)
             return worklist
-        chosen = await select_datasets(
-            self._catalog, named, text=text, filter=filter, folder=folder
-        )
-        return await read_worklist(self._catalog, chosen, top=top, days=days, progress=progress)
+        found = await self.datasets(**chosen)
+        return await read_worklist(self._catalog, found, top=top, days=days, progress=progress)
 
     async def propose_descriptions(
         self,
@@ -248,7 +241,7 @@ class AsyncStewardship:
 
         Example: `steward.propose_descriptions([urn], most_hops=2)`
         """
-        chosen = await select_datasets(self._catalog, urns, text=text, filter=filter, folder=folder)
+        chosen = await self.datasets(urns, text=text, filter=filter, folder=folder)
         return await propose_descriptions(
             self._catalog, chosen, most_hops=most_hops, progress=progress
         )
@@ -281,9 +274,7 @@ class AsyncStewardship:
         chosen = chosen_command(self._catalog.drafting, command, timeout_seconds)
         if path is not None and path.exists():
             raise InvalidInput(f"{path} already exists; give another file")
-        datasets = await select_datasets(
-            self._catalog, urns, text=text, filter=filter, folder=folder
-        )
+        datasets = await self.datasets(urns, text=text, filter=filter, folder=folder)
         found = await draft_descriptions(
             self._catalog,
             datasets,
@@ -313,55 +304,8 @@ class AsyncStewardship:
 
         Costs the requests of `explorer.stewardship.drafting.drafting_requests`.
         """
-        datasets = await select_datasets(
-            self._catalog, urns, text=text, filter=filter, folder=folder
-        )
+        datasets = await self.datasets(urns, text=text, filter=filter, folder=folder)
         return await undocumented_requests(self._catalog, datasets, parts=parts, limit=limit)
-
-    async def dbt_plan(
-        self,
-        project: "Project",
-        urns: Sequence[Urn],
-        *,
-        properties: "Iterable[Property]" = ("description",),
-        force_conflicts: bool = False,
-        progress: Progress | None = None,
-    ) -> "ProjectPlan":
-        """Return what the catalog's descriptions change in a dbt project; see `dbt.read_plan`."""
-        from explorer.stewardship.dbt import read_plan
-
-        return await read_plan(
-            self._catalog,
-            project,
-            urns,
-            properties=properties,
-            force_conflicts=force_conflicts,
-            progress=progress,
-        )
-
-    async def dbt_changes(
-        self,
-        project: "Project",
-        urns: Sequence[Urn],
-        *,
-        properties: "Iterable[Property]" = ("description",),
-        progress: Progress | None = None,
-    ) -> "ProjectChanges":
-        """Return what a dbt project changes in the catalog; see `dbt.read_project_changes`."""
-        from explorer.stewardship.dbt import read_project_changes
-
-        return await read_project_changes(
-            self._catalog, project, urns, properties=properties, progress=progress
-        )
-
-    async def dbt_edits(
-        self, changes: "ProjectChanges", *, force_conflicts: bool = False
-    ) -> "ProjectEdits":
-        """Return what a dbt project changes in the catalog, as edits; see
-        `dbt.read_project_edits`."""
-        from explorer.stewardship.dbt import read_project_edits
-
-        return await read_project_edits(self._catalog, changes, force_conflicts=force_conflicts)
 
 
 class Stewardship(SharedThreadFace):
@@ -425,6 +369,6 @@ async def _counted(ask: Callable[[], Awaitable[_T]]) -> _T:
             await asyncio.sleep(error.retry_after_seconds or 1.0)
 
 
-async def _is_counted(catalog: "AsyncCatalog", named: Sequence[str | Urn]) -> bool:
+async def _is_counted(catalog: "AsyncCatalog", datasets: DatasetSelection) -> bool:
     """Return whether the server computes coverage and worklists for this many datasets."""
-    return len(named) <= _MOST_NAMED and (await catalog.abilities()).stewardship
+    return len(datasets["urns"]) <= _MOST_NAMED and (await catalog.abilities()).stewardship

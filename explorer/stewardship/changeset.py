@@ -26,6 +26,7 @@ from explorer.metadata.urn import Urn
 from explorer.stewardship.documentation import (
     ASPECTS,
     Entry,
+    Progress,
     Row,
     digest_of,
     read_datasets,
@@ -44,7 +45,6 @@ from explorer.stewardship.staging import (
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
-    from explorer.stewardship.documentation import Progress
 
 __all__ = [
     "KINDS",
@@ -305,7 +305,7 @@ class Applied:
 
 
 async def apply_changes(
-    catalog: "AsyncCatalog", changes: Iterable[Change], progress: "Progress | None" = None
+    catalog: "AsyncCatalog", changes: Iterable[Change], progress: Progress | None = None
 ) -> Applied:
     """Write changes to the catalog, as returned by `Changeset.to_apply`.
 
@@ -375,7 +375,7 @@ class StagedOutcome:
 
 
 async def apply_staged(
-    catalog: "AsyncCatalog", changeset: StagedChangeset, progress: "Progress | None" = None
+    catalog: "AsyncCatalog", changeset: StagedChangeset, progress: Progress | None = None
 ) -> StagedOutcome:
     """Write the accepted edits of a staged changeset, and record the outcome of each in its file.
 
@@ -561,7 +561,7 @@ class _Outcome:
 
 
 async def _write_each(
-    urns: Sequence[str], write: Callable[[int], Awaitable[None]], progress: "Progress | None"
+    urns: Sequence[str], write: Callable[[int], Awaitable[None]], progress: Progress | None
 ) -> _Outcome:
     """Write edits by position; `urns` are the entities they belong to.
 
@@ -605,7 +605,7 @@ async def _write(catalog: "AsyncCatalog", change: Change) -> Edit:
 
 
 async def read_documentation(
-    catalog: "AsyncCatalog", urns: Sequence[Urn], progress: "Progress | None" = None
+    catalog: "AsyncCatalog", urns: Sequence[Urn], progress: Progress | None = None
 ) -> tuple[Row, ...]:
     """Return the rows of those of the datasets that exist, in order.
 
@@ -622,7 +622,7 @@ async def read_changeset(
     entries: Iterable[Entry],
     *,
     clear_empty: bool = False,
-    progress: "Progress | None" = None,
+    progress: Progress | None = None,
 ) -> Changeset:
     """Compare a file's entries with the present catalog, as `compare`.
 

@@ -12,14 +12,13 @@ from explorer.errors import InvalidInput, NotFound, UnknownName
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Criterion, Filter
-from explorer.stewardship.documentation import TEXT_ASPECTS, read_datasets
+from explorer.stewardship.documentation import TEXT_ASPECTS, Progress, read_datasets
 from explorer.stewardship.staging import StagedEdit, TextSource
 from explorer.stewardship.worklist import Key
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
     from explorer.client.entity import Column
-    from explorer.stewardship.documentation import Progress
 
 __all__ = [
     "Concept",
@@ -178,7 +177,7 @@ async def read_term_concept(
     *,
     filter: Filter | str | None = None,
     limit: int | None = _MOST_DATASETS,
-    progress: "Progress | None" = None,
+    progress: Progress | None = None,
 ) -> Concept:
     """Return all columns with a glossary term, given by URN or id, of at most `limit` datasets.
 
@@ -211,7 +210,7 @@ async def read_concept(
     *,
     filter: Filter | str | None = None,
     limit: int | None = _MOST_DATASETS,
-    progress: "Progress | None" = None,
+    progress: Progress | None = None,
 ) -> Concept:
     """Return all columns of a name, of at most `limit` datasets found by search; see `concept_of`.
 

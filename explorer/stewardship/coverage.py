@@ -1,6 +1,6 @@
 """Coverage: how many tables and columns are documented, in total and by group."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Final, Literal, get_args
@@ -10,14 +10,15 @@ from explorer.client.records import DescribedCount, DescribedSeries
 from explorer.errors import InvalidInput
 from explorer.metadata.names import NAME_ASPECTS
 from explorer.metadata.urn import Urn
-from explorer.query.filters import Filter
-from explorer.stewardship.documentation import TEXT_ASPECTS, read_datasets
+from explorer.stewardship.documentation import (
+    TEXT_ASPECTS,
+    DatasetSelection,
+    Progress,
+    read_datasets,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from explorer.client import AsyncCatalog
-    from explorer.stewardship.documentation import Progress
 
 __all__ = [
     "GROUPINGS",
@@ -160,9 +161,9 @@ def cover(
 
 async def read_coverage(
     catalog: "AsyncCatalog",
-    urns: "Sequence[Urn]",
+    urns: Sequence[Urn],
     by: Grouping | None = None,
-    progress: "Progress | None" = None,
+    progress: Progress | None = None,
 ) -> Coverage:
     """Return the coverage of those of the datasets that exist.
 
@@ -178,19 +179,10 @@ async def read_coverage(
 
 
 async def ask_coverage(
-    catalog: "AsyncCatalog",
-    urns: "Sequence[Urn]",
-    *,
-    text: str = "*",
-    filter: Filter | str | None = None,
-    folder: str | None = None,
-    by: Grouping | None = None,
+    catalog: "AsyncCatalog", datasets: DatasetSelection, by: Grouping | None = None
 ) -> Coverage:
-    """Return the coverage as computed by a server with `Abilities.stewardship`. One request.
-
-    The datasets are chosen as in `AsyncCatalog.described`.
-    """
-    found = await catalog.described(urns, text=text, filter=filter, folder=folder, by=by)
+    """Return the coverage as computed by a server with `Abilities.stewardship`. One request."""
+    found = await catalog.described(**datasets, by=by)
     groups = [
         Group(one.key, one.name, _count_of(one.tables), _count_of(one.columns))
         for one in found.groups
@@ -261,25 +253,19 @@ class CoverageTrend:
 
 async def ask_trend(
     catalog: "AsyncCatalog",
-    urns: "Sequence[Urn]",
-    *,
-    text: str = "*",
-    filter: Filter | str | None = None,
-    folder: str | None = None,
+    datasets: DatasetSelection,
     by: Grouping | None = None,
+    *,
     days: int = 90,
     every: Every = "day",
 ) -> CoverageTrend:
     """Return the trend as computed by a server with `Abilities.coverage_trend`. One request.
 
-    The datasets are chosen as in `AsyncCatalog.described`. Raises `InvalidInput` if the server does
-    not compute trends, as DataHub's do not.
+    Raises `InvalidInput` if the server does not compute trends, as DataHub's do not.
     """
     if not (await catalog.abilities()).coverage_trend:
         raise InvalidInput(_NO_TREND)
-    found = await catalog.described_trend(
-        urns, text=text, filter=filter, folder=folder, by=by, days=days, every=every
-    )
+    found = await catalog.described_trend(**datasets, by=by, days=days, every=every)
     groups = [
         GroupTrend(one.key, one.name, _days_of(one.tables), _days_of(one.columns))
         for one in found.groups

@@ -4,9 +4,9 @@ import hashlib
 import re
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
+from explorer.client.connection import in_chunks
 from explorer.client.entity import Entity
 from explorer.client.records import Folder
 from explorer.errors import InvalidInput
@@ -20,15 +20,16 @@ __all__ = [
     "ASPECTS",
     "CLEAR",
     "TEXT_ASPECTS",
+    "DatasetSelection",
     "Entry",
     "Progress",
     "Row",
     "cell_of",
     "digest_of",
-    "named_datasets",
     "read_datasets",
     "rows_of",
     "select_datasets",
+    "selection_of",
     "text_in",
 ]
 
@@ -39,6 +40,30 @@ work."""
 
 _DATASET = "dataset"
 _CHUNK = 600
+
+
+class DatasetSelection(TypedDict):
+    """The datasets in `urns`, or those in and below `folder`, or those that a search with `text`
+    and `filter` finds; the parameters of `select_datasets` and of `AsyncCatalog.described`."""
+
+    urns: tuple[Urn, ...]
+    text: str
+    filter: Filter | str | None
+    folder: str | None
+
+
+def selection_of(
+    urns: Iterable[str | Urn], text: str, filter: Filter | str | None, folder: str | None
+) -> DatasetSelection:
+    """Return a selection, its URNs without duplicates, in order. Raises as `select_datasets`."""
+    named = tuple(dict.fromkeys(Urn.parse(urn) for urn in urns))
+    searched = text != "*" or bool(filter)
+    if sum((bool(named), searched, folder is not None)) > 1:
+        raise InvalidInput("give datasets, a search or a folder, not several of them")
+    for urn in named:
+        if urn.entity_type != _DATASET:
+            raise InvalidInput(f"{urn} is not a dataset; only datasets have columns")
+    return {"urns": named, "text": text, "filter": filter, "folder": folder}
 
 
 async def select_datasets(
@@ -56,7 +81,7 @@ async def select_datasets(
     page; for a folder one for each page of it and of every folder below it. Raises `InvalidInput`
     for a URN that is not a dataset's, and if more than one of the three is given.
     """
-    named = named_datasets(urns, text=text, filter=filter, folder=folder)
+    named = selection_of(urns, text, filter, folder)["urns"]
     if named:
         return named
     if folder is not None:
@@ -67,38 +92,19 @@ async def select_datasets(
     return tuple([urn async for urn in catalog.urns(_DATASET, filter=filter)])
 
 
-def named_datasets(
-    urns: Iterable[str | Urn],
-    *,
-    text: str = "*",
-    filter: Filter | str | None = None,
-    folder: str | None = None,
-) -> tuple[Urn, ...]:
-    """Return the datasets given, without duplicates, in order. Raises as `select_datasets`."""
-    named = tuple(dict.fromkeys(Urn.parse(urn) for urn in urns))
-    searched = text != "*" or bool(filter)
-    if sum((bool(named), searched, folder is not None)) > 1:
-        raise InvalidInput("give datasets, a search or a folder, not several of them")
-    for urn in named:
-        if urn.entity_type != _DATASET:
-            raise InvalidInput(f"{urn} is not a dataset; only datasets have columns")
-    return named
-
-
 async def read_datasets(
     catalog: "AsyncCatalog",
     urns: Sequence[Urn],
     aspects: Sequence[str],
-    progress: "Progress | None" = None,
+    progress: Progress | None = None,
 ) -> AsyncIterator[Entity]:
     """Yield those of the datasets that exist, in order, reading a few hundred at a time.
 
     Costs the requests of `AsyncCatalog.entities`. `progress` is called with the number read and the
     total.
     """
-    rest = iter(urns)
     done = 0
-    while chunk := list(islice(rest, _CHUNK)):
+    for chunk in in_chunks(urns, _CHUNK):
         found = await catalog.entities(chunk, aspects)
         for entity in found.values():
             if entity.exists:

@@ -49,7 +49,7 @@ from explorer.errors import InvalidInput, Misconfigured, ServerFault
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 from explorer.stewardship.coverage import Part
-from explorer.stewardship.documentation import TEXT_ASPECTS, read_datasets
+from explorer.stewardship.documentation import TEXT_ASPECTS, Progress, read_datasets
 from explorer.stewardship.propagation import (
     ColumnKey,
     ColumnSearch,
@@ -65,7 +65,6 @@ from explorer.stewardship.worklist import TableUse, use_of
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
     from explorer.config import Drafting
-    from explorer.stewardship.documentation import Progress
 
 __all__ = [
     "DraftingCommand",
@@ -313,7 +312,7 @@ async def draft_descriptions(
     limit: int | None = None,
     at_once: int = _AT_ONCE,
     drafted: "Callable[[StagedEdit], object] | None" = None,
-    progress: "Progress | None" = None,
+    progress: Progress | None = None,
 ) -> DraftingOutcome:
     """Run a command for each undocumented column and table of the datasets that exist, at most
     `limit`.

@@ -22,12 +22,11 @@ from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Criterion, Filter
 from explorer.stewardship.concepts import columns_filter
-from explorer.stewardship.documentation import TEXT_ASPECTS, read_datasets
+from explorer.stewardship.documentation import TEXT_ASPECTS, Progress, read_datasets
 from explorer.stewardship.staging import StagedEdit, TextSource
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
-    from explorer.stewardship.documentation import Progress
 
 __all__ = [
     "ColumnKey",
@@ -229,7 +228,7 @@ async def propose_descriptions(
     urns: Sequence[Urn],
     *,
     most_hops: int = 5,
-    progress: "Progress | None" = None,
+    progress: Progress | None = None,
 ) -> tuple[StagedEdit, ...]:
     """Return a proposed description for each undocumented column of the datasets that exist, if
     found.
@@ -437,7 +436,7 @@ class ColumnSearch:
 class TableReader:
     """Reads what is known about tables, each table once."""
 
-    def __init__(self, catalog: "AsyncCatalog", progress: "Progress | None") -> None:
+    def __init__(self, catalog: "AsyncCatalog", progress: Progress | None) -> None:
         self.tables: dict[str, KnownTable] = {}
         self._catalog = catalog
         self._progress = progress

@@ -1,11 +1,11 @@
 """The worklist: undocumented tables and columns, ranked by use and by the number of entities
 derived from them."""
 
-import asyncio
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
+from explorer.client.connection import gather_limited
 from explorer.client.entity import Entity
 from explorer.client.records import Timeseries, Undescribed
 from explorer.client.responses import REFUSALS
@@ -13,13 +13,16 @@ from explorer.errors import InvalidAspect, ServerFault
 from explorer.metadata.aspects import DatasetUsageStatistics, read_aspect
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
-from explorer.query.filters import Filter
-from explorer.stewardship.documentation import TEXT_ASPECTS, read_datasets
+from explorer.stewardship.documentation import (
+    TEXT_ASPECTS,
+    DatasetSelection,
+    Progress,
+    read_datasets,
+)
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
     from explorer.client.entity import Column
-    from explorer.stewardship.documentation import Progress
 
 __all__ = [
     "Item",
@@ -252,7 +255,7 @@ async def read_worklist(
     *,
     top: int | None = None,
     days: int = 30,
-    progress: "Progress | None" = None,
+    progress: Progress | None = None,
 ) -> Worklist:
     """Return the worklist of those of the datasets that exist, for the last `days` days.
 
@@ -265,51 +268,33 @@ async def read_worklist(
     lacking = [entity for entity in entities if any(_undocumented(entity))]
     use: dict[Urn, TableUse] = {}
     reach: dict[Urn, Reach] = {}
-    turns = asyncio.Semaphore(_AT_ONCE)
 
     async def measure(urn: Urn) -> None:
-        async with turns:
-            use[urn] = await _use(catalog, urn, days)
-            reach[urn] = await _reach(catalog, urn)
+        use[urn] = await _use(catalog, urn, days)
+        reach[urn] = await _reach(catalog, urn)
         if progress is not None:
             progress(len(reach), len(lacking))
 
-    try:
-        async with asyncio.TaskGroup() as group:
-            for entity in lacking:
-                group.create_task(measure(entity.urn))
-    except BaseExceptionGroup as failures:
-        raise failures.exceptions[0] from None
+    await gather_limited((measure(entity.urn) for entity in lacking), _AT_ONCE)
     found = rank(lacking, use, reach, top=top, days=days)
     return replace(found, datasets=len(entities))
 
 
 async def ask_worklist(
     catalog: "AsyncCatalog",
-    urns: Sequence[Urn],
+    datasets: DatasetSelection,
     *,
-    text: str = "*",
-    filter: Filter | str | None = None,
-    folder: str | None = None,
     top: int | None = None,
     days: int = 30,
 ) -> Worklist:
     """Return the worklist as computed by a server with `Abilities.stewardship`.
 
-    The datasets are chosen as in `AsyncCatalog.undescribed`. One request for each 10,000 items.
+    One request for each 10,000 items.
     """
     items: list[Item] = []
     while True:
         left = _PAGE if top is None else min(top - len(items), _PAGE)
-        page = await catalog.undescribed(
-            urns,
-            text=text,
-            filter=filter,
-            folder=folder,
-            start=len(items),
-            count=left,
-            days=days,
-        )
+        page = await catalog.undescribed(**datasets, start=len(items), count=left, days=days)
         items += map(_item_of, page.items)
         if len(page.items) < left or len(items) in (page.total, top):
             return Worklist(tuple(items), page.total, days, page.datasets)
