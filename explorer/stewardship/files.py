@@ -430,14 +430,8 @@ def read_markdown(data: bytes) -> Iterable[Entry]:
 
 
 def _section(row: Row) -> str:
-    about = {
-        "urn": row.urn,
-        "table": row.table,
-        "column": row.column,
-        "type": row.type,
-        "tags": list(row.tags),
-        "exported": row.exported,
-    }
+    written_below = ("ingested", "edited")
+    about = {name: value for name, value in _as_json(row).items() if name not in written_below}
     # Escaped as in JSON strings, so that none ends the comment.
     text = json.dumps(about, ensure_ascii=False).replace(">", "\\u003e")
     text = _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
