@@ -1128,9 +1128,8 @@ async def read_project_changes(
     """
     matches = match(project.resources, urns)
     aspects = (*ASPECTS, "ownership")
-    entities: dict[Urn, Entity] = {}
-    async for entity in read_datasets(catalog, matches.urns, aspects, progress):
-        entities[entity.urn] = entity
+    found = read_datasets(catalog, matches.urns, aspects, progress)
+    entities = {entity.urn: entity async for entity in found}
     held = {urn: Held.of(entity) for urn, entity in entities.items()}
     changes = compare(tuple(entries_of(matches, held)), entities)
     labels = tuple(labels_of(matches, held, properties))

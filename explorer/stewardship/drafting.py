@@ -44,7 +44,6 @@ import orjson
 
 from explorer.client.connection import gather_limited
 from explorer.client.entity import Column, Entity
-from explorer.client.responses import REFUSALS
 from explorer.errors import InvalidInput, Misconfigured, ServerFault
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
@@ -60,7 +59,7 @@ from explorer.stewardship.propagation import (
     read_upstream,
 )
 from explorer.stewardship.staging import StagedChangeset, StagedEdit, TextSource
-from explorer.stewardship.worklist import TableUse, use_of
+from explorer.stewardship.worklist import TableUse, read_use
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
@@ -408,7 +407,7 @@ async def drafting_requests(
     used = dict(
         zip(
             named,
-            await gather_limited((_use(catalog, urn) for urn in named), _READS_AT_ONCE),
+            await gather_limited((read_use(catalog, urn, _DAYS) for urn in named), _READS_AT_ONCE),
             strict=True,
         )
     )
@@ -505,13 +504,6 @@ def _edit(entity: Entity, path: str | None, text: str) -> StagedEdit:
         shown=shown,
         sources=(TextSource("command"),),
     )
-
-
-async def _use(catalog: "AsyncCatalog", urn: str) -> TableUse:
-    try:
-        return use_of(await catalog.usage(urn, days=_DAYS))
-    except REFUSALS:
-        return TableUse()
 
 
 def _usage(use: TableUse, column: Column | None) -> dict[str, int | None] | None:

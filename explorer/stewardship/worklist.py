@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from explorer.client.connection import gather_limited
 from explorer.client.entity import Entity
-from explorer.client.records import Timeseries, Undescribed
+from explorer.client.records import Undescribed
 from explorer.client.responses import REFUSALS
 from explorer.errors import InvalidAspect, ServerFault
 from explorer.metadata.aspects import DatasetUsageStatistics, read_aspect
@@ -35,8 +35,8 @@ __all__ = [
     "ask_worklist",
     "documented_meanwhile",
     "rank",
+    "read_use",
     "read_worklist",
-    "use_of",
 ]
 
 UseSource = Literal["column", "table", "none"]
@@ -211,8 +211,13 @@ async def documented_meanwhile(catalog: "AsyncCatalog", keys: Sequence[Key]) -> 
     return [key for key in keys if key not in missing]
 
 
-def use_of(series: Timeseries) -> TableUse:
-    """Return the total use in a dataset's usage statistics. No requests."""
+async def read_use(catalog: "AsyncCatalog", urn: str | Urn, days: int) -> TableUse:
+    """Return the total use of a dataset in the last `days` days; none if the server does not know
+    it. One request."""
+    try:
+        series = await catalog.usage(urn, days=days)
+    except REFUSALS:
+        return TableUse()
     queries = 0
     columns: dict[str, int] = {}
     for value in series.values:
@@ -270,7 +275,7 @@ async def read_worklist(
     reach: dict[Urn, Reach] = {}
 
     async def measure(urn: Urn) -> None:
-        use[urn] = await _use(catalog, urn, days)
+        use[urn] = await read_use(catalog, urn, days)
         reach[urn] = await _reach(catalog, urn)
         if progress is not None:
             progress(len(reach), len(lacking))
@@ -317,13 +322,6 @@ def _item_of(found: Undescribed) -> Item:
         found.at_least,
         found.place,
     )
-
-
-async def _use(catalog: "AsyncCatalog", urn: Urn, days: int) -> TableUse:
-    try:
-        return use_of(await catalog.usage(urn, days=days))
-    except REFUSALS:
-        return TableUse()
 
 
 async def _reach(catalog: "AsyncCatalog", urn: Urn) -> Reach:
