@@ -19,7 +19,7 @@ from explorer.client import AsyncCatalog, Catalog
 from explorer.errors import NotSignedIn
 from explorer.metadata import Urn
 from explorer.stewardship.drafts import Drafts
-from explorer.tui.screens.editor import editor, side_panes, text_area
+from explorer.tui.screens.editor import editor, text_area
 from explorer.tui.screens.editor.descriptions import Descriptions
 from explorer.tui.screens.editor.editor import EditorScreen
 from explorer.tui.widgets.differences import DifferenceRows
@@ -554,7 +554,7 @@ async def test_the_preview_is_rendered_once_and_after_the_text_was_painted(
         catalog.describe(urn, text)
     done: list[str] = []
     widths: list[tuple[str, int]] = []
-    render = side_panes._rendered
+    render = editor._rendered
 
     def preview(rendered: str, width: int) -> list[Text]:
         done.append(rendered)
@@ -562,7 +562,7 @@ async def test_the_preview_is_rendered_once_and_after_the_text_was_painted(
         return render(rendered, width)
 
     painted(monkeypatch, lambda _: done.append("painted"))
-    monkeypatch.setattr(side_panes, "_rendered", preview)
+    monkeypatch.setattr(editor, "_rendered", preview)
     # On a busy machine it is drawn without the text rather than late.
     monkeypatch.setattr(editor, "_UNPAINTED_SECONDS", 60)
     async with at(desk, urn=urn) as reader:
@@ -585,7 +585,7 @@ async def test_a_preview_that_nobody_waits_for_any_more_is_not_rendered_twice(
     urn = dataset(desk, "previewed_once", "a")
     done: list[str] = []
     go_on = threading.Event()
-    render = side_panes._rendered
+    render = editor._rendered
 
     def preview(rendered: str, width: int) -> list[Text]:
         done.append(rendered)
@@ -596,8 +596,8 @@ async def test_a_preview_that_nobody_waits_for_any_more_is_not_rendered_twice(
         await reader.sees("a · int")
         await reader.press("E")
         await reader.sees("^s save")
-        shown = reader.app.screen.query_one(side_panes.Preview)
-        monkeypatch.setattr(side_panes, "_rendered", preview)
+        shown = reader.app.screen.query_one(editor.Preview)
+        monkeypatch.setattr(editor, "_rendered", preview)
         first = asyncio.create_task(shown.show_text("**given up**"))
         await reader.until(lambda: done)
         first.cancel()
@@ -682,7 +682,7 @@ async def test_a_draft_is_kept_while_a_long_preview_is_still_rendered(
     desk: Path, at: OpenTerminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     urn = dataset(desk, "slow_preview", "a")
-    render, gate = side_panes._rendered, threading.Event()
+    render, gate = editor._rendered, threading.Event()
     ended: list[str] = []
 
     def preview(text: str, width: int) -> list[Text]:
@@ -691,7 +691,7 @@ async def test_a_draft_is_kept_while_a_long_preview_is_still_rendered(
             ended.append(text)
         return render(text, width)
 
-    monkeypatch.setattr(side_panes, "_rendered", preview)
+    monkeypatch.setattr(editor, "_rendered", preview)
     async with at(desk, urn=urn) as reader:
         await reader.sees("a · int")
         await reader.press("E")
