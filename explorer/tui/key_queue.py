@@ -134,11 +134,6 @@ class KeyQueue:
             self._queued.clear()
             self._drops_until = now + _DROPPED_SECONDS
 
-    @property
-    def drops_until(self) -> float:
-        """Return until when keys are dropped, by the monotonic clock."""
-        return self._drops_until
-
     async def put_first(self, take: Callable[[], Iterable[Event]]) -> None:
         """Dispatch the keys that `take` returns before those that are queued; it is called once the
         last key is done with."""

@@ -128,7 +128,7 @@ class Reader:
 
     async def looks(self) -> None:
         """Wait as long as keys are dropped, because a screen has closed by itself."""
-        await asyncio.sleep(max(self.app._keys.drops_until - time.monotonic(), 0))
+        await asyncio.sleep(max(self.app._keys._drops_until - time.monotonic(), 0))
 
     async def type(self, text: str) -> None:
         await self.looks()
