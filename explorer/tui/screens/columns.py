@@ -525,8 +525,8 @@ class ColumnsView(Vertical, Tab):
     @property
     def current(self) -> "Column | None":
         """Return the column under the cursor."""
-        at = self.query_one(ColumnRows).cursor
-        return self._shown[at].column if at < len(self._shown) else None
+        shown = self.query_one(ColumnRows).under_cursor(self._shown)
+        return shown.column if shown is not None else None
 
     def on_resize(self) -> None:
         """Fit the details into the room that the table leaves."""

@@ -246,8 +246,7 @@ class ConceptScreen(OverlayScreen[Urn]):
 
     @property
     def _column(self) -> ConceptColumn | None:
-        at = self._rows.cursor
-        return self._concept.columns[at] if at < len(self._concept.columns) else None
+        return self._rows.under_cursor(self._concept.columns)
 
     def _variant_text(self) -> str:
         """Return the chosen text; empty if there is none."""

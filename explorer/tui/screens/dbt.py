@@ -284,8 +284,7 @@ class DbtProjectScreen(FilteredListScreen[Urn]):
 
     @property
     def _item(self) -> PlanItem | None:
-        at = self._rows.cursor
-        return self._shown[at] if at < len(self._shown) else None
+        return self._rows.under_cursor(self._shown)
 
     def _forget(self) -> None:
         self._found, self._plan, self._items, self._shown = None, None, (), ()

@@ -177,8 +177,7 @@ class FeedScreen(FilteredListScreen[FeedPlace]):
 
     @property
     def _entry(self) -> FeedEntry | None:
-        at = self._rows.cursor
-        return self._shown[at] if at < len(self._shown) else None
+        return self._rows.under_cursor(self._shown)
 
     def _show_failure(self, sentence: str) -> bool:
         """Show in place of the list why it could not be read."""

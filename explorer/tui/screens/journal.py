@@ -114,8 +114,7 @@ class JournalScreen(FilteredListScreen[Urn]):
 
     @property
     def _record(self) -> SaveRecord | None:
-        at = self._rows.cursor
-        return self._shown[at] if at < len(self._shown) else None
+        return self._rows.under_cursor(self._shown)
 
     @work(exclusive=True, group="list")
     async def read(self) -> None:

@@ -165,8 +165,7 @@ class PropagatedScreen(FilteredListScreen[Urn]):
 
     @property
     def _text(self) -> "PropagatedText | None":
-        at = self._rows.cursor
-        return self._shown[at] if at < len(self._shown) else None
+        return self._rows.under_cursor(self._shown)
 
     @property
     def _outdated(self) -> "list[PropagatedText]":

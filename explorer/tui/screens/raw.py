@@ -329,8 +329,7 @@ class RawTab(Vertical, View):
 
     @property
     def _node(self) -> JsonNode | None:
-        at = self._rows.cursor
-        return self._tree.rows[at] if at < len(self._tree) else None
+        return self._rows.under_cursor(self._tree.rows)
 
     def _plant(self, opened: frozenset[tuple[str, ...]], cursor: int) -> None:
         """Rebuild the tree."""

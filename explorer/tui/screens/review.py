@@ -306,8 +306,7 @@ class ReviewScreen(OverlayScreen[Urn]):
 
     @property
     def _item(self) -> ReviewItem | None:
-        at = self._rows.cursor
-        return self._items[at] if at < len(self._items) else None
+        return self._rows.under_cursor(self._items)
 
     def _decide(self, state: Literal["accepted", "refused"]) -> None:
         item = self._item
@@ -728,8 +727,7 @@ class ChangesetsScreen(ListScreen[StagedChangeset | Path]):
 
     @property
     def _current(self) -> _Listed | None:
-        at = self.query_one(Rows).cursor
-        return self._listed[at] if at < len(self._listed) else None
+        return self.query_one(Rows).under_cursor(self._listed)
 
     @on(Rows.Moved)
     def _move(self, event: Rows.Moved) -> None:

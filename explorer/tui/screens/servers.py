@@ -159,8 +159,7 @@ class ServersScreen(OverlayScreen[Opening | Literal["sources"] | None]):
 
     @property
     def _current(self) -> KnownServer | None:
-        at = self.query_one(Rows).cursor
-        return self._servers[at] if at < len(self._servers) else None
+        return self.query_one(Rows).under_cursor(self._servers)
 
     @on(Rows.Chosen)
     def _chosen(self, event: Rows.Chosen) -> None:

@@ -319,8 +319,7 @@ class WorklistScreen(DatasetScreen):
 
     @property
     def _item(self) -> Item | None:
-        at = self._rows.cursor
-        return self._shown[at] if at < len(self._shown) else None
+        return self._rows.under_cursor(self._shown)
 
     def clear(self) -> None:
         """Show that nothing was read yet."""
@@ -493,12 +492,12 @@ class CoverageScreen(DatasetScreen):
             return False
         chart, trend, part = self.query_one(ChartWidget), self._trend, self._trend_of
         groups = self._coverage.groups if self._coverage is not None else ()
-        at = self._rows.cursor
-        if sentence or trend is None or at >= len(groups):
+        group = self._rows.under_cursor(groups)
+        if sentence or trend is None or group is None:
             chart.show(None, lambda _: Text(), sentence)
             return True
-        name = group_name(groups[at], self._by)
-        known = next((one for one in trend.groups if one.key == groups[at].key), None)
+        name = group_name(group, self._by)
+        known = next((one for one in trend.groups if one.key == group.key), None)
         if known is None:
             chart.show(None, lambda _: Text(), f"The trend of {name} is not shown.")
             return True
@@ -535,9 +534,9 @@ class CoverageScreen(DatasetScreen):
     def _choose(self, event: Rows.Chosen) -> None:
         event.stop()
         groups = self._coverage.groups if self._coverage is not None else ()
-        at = self._rows.cursor
-        if at < len(groups) and self._registry is not None:
-            self._open_worklist(self._question_of(groups[at], self._registry))
+        group = self._rows.under_cursor(groups)
+        if group is not None and self._registry is not None:
+            self._open_worklist(self._question_of(group, self._registry))
 
     def _question_of(self, group: Group, registry: "Registry") -> DatasetQuestion:
         """Return the question for the datasets of a group."""

@@ -347,8 +347,8 @@ class ChooserScreen(OverlayScreen[None]):
     @property
     def current(self) -> ChooserEntry | None:
         """Return the entry under the cursor."""
-        at = self.query_one(Rows).cursor
-        return self._rows[at].entry if at < len(self._rows) else None
+        row = self.query_one(Rows).under_cursor(self._rows)
+        return row.entry if row is not None else None
 
     def action_choose(self) -> None:
         """Run the entry under the cursor."""

@@ -6,7 +6,7 @@ row when it becomes visible, so its cost does not depend on the number of rows.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar, Self, TypeVar
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -136,6 +136,8 @@ draws from may change only before `show`, `grow`, `refresh` or `refresh_lines`."
 
 _KEPT_ROWS = 200
 
+_Listed = TypeVar("_Listed")
+
 MARK = "◆"
 """What stands before a row that is marked."""
 
@@ -204,6 +206,10 @@ class Rows(ScrollView, SizeAware, can_focus=True):
     def draw(self) -> DrawRow | None:
         """Return the function that draws a row, None if nothing is shown."""
         return self._draw
+
+    def under_cursor(self, listed: Sequence[_Listed]) -> _Listed | None:
+        """Return the one of the listed things that is under the cursor, None if there is none."""
+        return listed[self.cursor] if self.cursor < len(listed) else None
 
     def grow(self, count: int) -> None:
         """Increase the number of rows; the cursor stays."""

@@ -85,8 +85,7 @@ class DraftsScreen(ListScreen[Draft]):
 
     @property
     def _current(self) -> StoredDraft | None:
-        at = self.query_one(Rows).cursor
-        return self._stored[at] if at < len(self._stored) else None
+        return self.query_one(Rows).under_cursor(self._stored)
 
     @work(exclusive=True, group="drafts")
     async def _read(self) -> None:

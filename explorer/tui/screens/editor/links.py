@@ -218,8 +218,7 @@ class LinksScreen(ListScreen[bool]):
 
     @property
     def _current(self) -> "Link | None":
-        at = self.query_one(Rows).cursor
-        return self._links[at] if at < len(self._links) else None
+        return self.query_one(Rows).under_cursor(self._links)
 
     @work(exclusive=True, group="links")
     async def _read(self) -> None:

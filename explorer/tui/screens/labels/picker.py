@@ -519,7 +519,7 @@ class PickerScreen(OverlayScreen["tuple[Edit, ...]"]):
         at = self._ownerships.index(self._ownership) + 1
         following = self._ownerships[at % len(self._ownerships)]
         rows = self.query_one(LabelRows)
-        row = self._rows[rows.cursor] if rows.cursor < len(self._rows) else None
+        row = rows.under_cursor(self._rows)
         if row is not None and self._choice.state(row.label) == "added":
             urn, _ = owner_and_type(row.label)
             self._choice.toggle(row.label)
