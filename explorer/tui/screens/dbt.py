@@ -21,7 +21,7 @@ from explorer.tui.content import counted, join, line, line_text
 from explorer.tui.key_queue import LEADING
 from explorer.tui.screens.review import project_prompt
 from explorer.tui.session import Changes, TerminalSession
-from explorer.tui.widgets.dialogs import ConfirmScreen, FilteredListScreen
+from explorer.tui.widgets.dialogs import FilteredListScreen
 from explorer.tui.widgets.differences import DifferenceRows
 from explorer.tui.widgets.rows import Rows
 from explorer.tui.widgets.table import TableRows
@@ -194,12 +194,7 @@ class DbtProjectScreen(FilteredListScreen[Urn]):
         if plan.left:
             left = "1 is" if len(plan.left) == 1 else f"{len(plan.left):,} are"
             question.append(f" {left} left out; the list says why.")
-
-        def answered(is_wanted: bool | None) -> None:
-            if is_wanted:
-                self._write(plan)
-
-        self.app.push_screen(ConfirmScreen(question), answered)
+        self.confirm(question, partial(self._write, plan))
 
     @work(exclusive=True, group="write")
     async def _write(self, plan: dbt.ProjectPlan) -> None:

@@ -2,6 +2,7 @@
 texts can be refreshed, pinned and taken back."""
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from rich.text import Text
@@ -14,7 +15,7 @@ from explorer.stewardship.api import AsyncStewardship
 from explorer.tui.actions import bindings
 from explorer.tui.content import join, line_text
 from explorer.tui.session import TerminalSession
-from explorer.tui.widgets.dialogs import ConfirmScreen, FilteredListScreen
+from explorer.tui.widgets.dialogs import FilteredListScreen
 from explorer.tui.widgets.differences import DifferenceRows
 from explorer.tui.widgets.rows import Rows
 from explorer.tui.widgets.table import TableRows
@@ -137,11 +138,7 @@ class PropagatedScreen(FilteredListScreen[Urn]):
         done: str,
         write: "Callable[[AsyncStewardship], Awaitable[PropagatedOutcome]]",
     ) -> None:
-        def answered(yes: bool | None) -> None:
-            if yes:
-                self._write(doing, done, write)
-
-        self.app.push_screen(ConfirmScreen(Text(question, "bold")), answered)
+        self.confirm(Text(question, "bold"), partial(self._write, doing, done, write))
 
     @work(group="write")
     async def _write(

@@ -43,7 +43,7 @@ from explorer.tui.content import join, line_text, padded
 from explorer.tui.screens.editor.text_area import DescriptionArea
 from explorer.tui.session import Changes, TerminalSession
 from explorer.tui.widgets.bars import KeyLine
-from explorer.tui.widgets.dialogs import ConfirmScreen, ListScreen, OverlayScreen, PromptScreen
+from explorer.tui.widgets.dialogs import ListScreen, OverlayScreen, PromptScreen
 from explorer.tui.widgets.differences import DifferenceRows
 from explorer.tui.widgets.rows import Rows
 from explorer.tui.widgets.table import TableRows
@@ -198,7 +198,7 @@ class ReviewScreen(OverlayScreen[Urn]):
             ("^s", "bold"),
             " in the list.",
         )
-        self.app.push_screen(ConfirmScreen(question), self._accept_all)
+        self.confirm(question, self._accept_all)
 
     def action_edit(self) -> None:
         """Change the text of the edit under the cursor, and accept it."""
@@ -239,11 +239,11 @@ class ReviewScreen(OverlayScreen[Urn]):
             f"Write {changes} to the catalog?\n\nA single undo takes all of them back."
         )
 
-        def answered(is_wanted: bool | None) -> None:
-            if is_wanted and self._is_still(count):
+        def apply() -> None:
+            if self._is_still(count):
                 self._apply()
 
-        self.app.push_screen(ConfirmScreen(question), answered)
+        self.confirm(question, apply)
 
     def _is_still(self, count: int) -> bool:
         """Return whether the number of accepted edits is still the one shown to the reader; else
@@ -427,15 +427,14 @@ class ReviewScreen(OverlayScreen[Urn]):
         places = (place % count for place in range(at + 1, at + 1 + count))
         return next((place for place in places if self._items[place].state == "open"), None)
 
-    def _accept_all(self, is_wanted: bool | None) -> None:
-        if is_wanted:
-            try:
-                self._changeset.decide_open("accepted", self._user)
-            except CatalogError as error:
-                self.say(str(error), error=True)
-            self._items = self._changeset.items
-            self._show(self._rows.cursor)
-            self._sync()
+    def _accept_all(self) -> None:
+        try:
+            self._changeset.decide_open("accepted", self._user)
+        except CatalogError as error:
+            self.say(str(error), error=True)
+        self._items = self._changeset.items
+        self._show(self._rows.cursor)
+        self._sync()
 
     @work(group="user")
     async def _read_user(self) -> None:
@@ -676,19 +675,13 @@ class ChangesetsScreen(ListScreen[StagedChangeset | Path]):
         one = self._current
         if one is None or one.shared is None or self._session.refuses_to_write():
             return
-        urn = one.shared
         question = Text.assemble(
             "Withdraw ",
             line_text(one.title, "bold"),
             " from the server?\n\n"
             "Others can no longer review it. Sharing its file again restores it.",
         )
-
-        def answered(is_wanted: bool | None) -> None:
-            if is_wanted:
-                self._withdraw(urn)
-
-        self.app.push_screen(ConfirmScreen(question), answered)
+        self.confirm(question, partial(self._withdraw, one.shared))
 
     def action_reload(self) -> None:
         """Read the changesets again."""

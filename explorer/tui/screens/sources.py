@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final, TypeVar
 
@@ -43,7 +44,7 @@ from explorer.tui.actions import bindings
 from explorer.tui.content import join, line_text, padded
 from explorer.tui.session import TerminalSession, sentence_of
 from explorer.tui.widgets.bars import KeyLine
-from explorer.tui.widgets.dialogs import ConfirmScreen, OverlayScreen
+from explorer.tui.widgets.dialogs import OverlayScreen
 from explorer.tui.widgets.inputs import HintedLine
 from explorer.tui.widgets.rows import Rows
 from explorer.views.sources import outcome_text, plan_lines, state_text
@@ -191,12 +192,7 @@ class SourcesScreen(OverlayScreen[SourceChoice | None]):
         if source.is_supplement:
             what = "? The lineage and usage that it added to datasets stay."
         question = Text.assemble("Remove ", line_text(source.name, "bold"), what)
-
-        def answered(is_sure: bool | None) -> None:
-            if is_sure:
-                self._remove(source)
-
-        self.app.push_screen(ConfirmScreen(question), answered)
+        self.confirm(question, partial(self._remove, source))
 
     @work(exclusive=True, group="remove")
     async def _remove(self, source: ConfiguredSource) -> None:
@@ -365,13 +361,8 @@ class AddSourceScreen(OverlayScreen[str | None]):
             self._write(plan, accept_removals=False)
             return
         lost, had = plan.removals
-
-        def answered(is_sure: bool | None) -> None:
-            if is_sure:
-                self._write(plan, accept_removals=True)
-
-        question = f"{lost:,} of its {had:,} datasets no longer exist. Hide them?"
-        self.app.push_screen(ConfirmScreen(Text(question)), answered)
+        question = Text(f"{lost:,} of its {had:,} datasets no longer exist. Hide them?")
+        self.confirm(question, partial(self._write, plan, accept_removals=True))
 
     def action_leave(self) -> None:
         """Stop the work under way; close if there is none, or if it was told to stop already,

@@ -72,6 +72,17 @@ class OverlayScreen(ModalScreen[_Result], Generic[_Result]):
         """Show one sentence in place of the keys."""
         self.query_one(KeyLine).say(message, error=error)
 
+    def confirm(self, question: Text, do: Callable[[], object], *, discards: bool = False) -> None:
+        """Ask a question, and call `do` if it is confirmed. `discards` means that `do` loses what
+        was typed or chosen."""
+
+        def answered(is_confirmed: bool | None) -> None:
+            if is_confirmed:
+                do()
+
+        screen = DiscardScreen if discards else ConfirmScreen
+        self.app.push_screen(screen(question), answered)
+
 
 class PromptScreen(OverlayScreen[str | None]):
     """Asks for a line of text; returns it, or None if it was cancelled."""

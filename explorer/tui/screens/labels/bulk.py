@@ -37,7 +37,7 @@ from explorer.tui.screens.labels.lifecycle import DeprecationFields, Deprecation
 from explorer.tui.screens.labels.picker import PickerScreen, draw_label
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.bars import KeyLine
-from explorer.tui.widgets.dialogs import DiscardScreen, OverlayScreen
+from explorer.tui.widgets.dialogs import OverlayScreen
 from explorer.tui.widgets.rows import Rows
 
 if TYPE_CHECKING:
@@ -267,13 +267,8 @@ class BulkLinksScreen(OverlayScreen[None]):
         if not self._choice.changed:
             self.dismiss(None)
             return
-
-        def answered(leaves: bool | None) -> None:
-            if leaves:
-                self.dismiss(None)
-
         question = Text.assemble(("Close without these changes?\n", "bold"), self._change())
-        self.app.push_screen(DiscardScreen(question), answered)
+        self.confirm(question, partial(self.dismiss, None), discards=True)
 
     @on(Rows.Chosen)
     def _choose(self, event: Rows.Chosen) -> None:

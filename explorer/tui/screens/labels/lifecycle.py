@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from rich.text import Text
@@ -24,7 +25,7 @@ from explorer.tui.screens.entity.relations import relationship_kinds
 from explorer.tui.screens.labels.choice import LabelTarget
 from explorer.tui.session import TerminalSession, open_graphs
 from explorer.tui.widgets.bars import KeyLine
-from explorer.tui.widgets.dialogs import ConfirmScreen, DiscardScreen, OverlayScreen
+from explorer.tui.widgets.dialogs import OverlayScreen
 from explorer.tui.widgets.inputs import TypedLine
 
 if TYPE_CHECKING:
@@ -339,11 +340,11 @@ class DeprecationScreen(OverlayScreen[DeprecationOutcome]):
             line_text(self._base.note, "italic", missing="it has none"),
         )
 
-        def answered(lifts: bool | None) -> None:
-            if lifts and not self._is_writing:
+        def lift() -> None:
+            if not self._is_writing:
                 self._lift()
 
-        self.app.push_screen(ConfirmScreen(question), answered)
+        self.confirm(question, lift)
 
     def action_complete(self) -> None:
         """Complete the name of the replacement."""
@@ -354,13 +355,8 @@ class DeprecationScreen(OverlayScreen[DeprecationOutcome]):
         if not self._changed:
             self.dismiss("nothing")
             return
-
-        def answered(leaves: bool | None) -> None:
-            if leaves:
-                self.dismiss("nothing")
-
         question = Text("Close without saving the deprecation? The text you typed is lost.", "bold")
-        self.app.push_screen(DiscardScreen(question), answered)
+        self.confirm(question, partial(self.dismiss, "nothing"), discards=True)
 
     @on(TextArea.Changed)
     @on(Input.Changed)

@@ -34,7 +34,7 @@ from explorer.tui.screens.labels.choice import (
 )
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.bars import KeyLine
-from explorer.tui.widgets.dialogs import ConfirmScreen, DiscardScreen, OverlayScreen
+from explorer.tui.widgets.dialogs import OverlayScreen
 from explorer.tui.widgets.inputs import HintedLine
 from explorer.tui.widgets.rows import Rows
 
@@ -499,19 +499,18 @@ class PickerScreen(OverlayScreen["tuple[Edit, ...]"]):
 
     def action_leave(self) -> None:
         """Close; ask first if something was chosen."""
-        if not self._choice.changed:
+
+        def leave() -> None:
             self.dismiss(tuple(self._edits))
+
+        if not self._choice.changed:
+            leave()
             return
         question = Text.assemble(
             ("Close without saving these changes?\n", "bold"),
             describe_change(self._choice, self.name_of),
         )
-
-        def answered(leaves: bool | None) -> None:
-            if leaves:
-                self.dismiss(tuple(self._edits))
-
-        self.app.push_screen(DiscardScreen(question), answered)
+        self.confirm(question, leave, discards=True)
 
     def action_kind(self) -> None:
         """Choose the next ownership type, for the added owner under the cursor and for owners added
@@ -655,13 +654,12 @@ class PickerScreen(OverlayScreen["tuple[Edit, ...]"]):
             (f"{self.CREATED.capitalize()}.", "dim"),
         )
 
-        def answered(makes: bool | None) -> None:
-            if makes:
-                self._choice.create(row.label)
-                self._lay_out(keep=True)
-                self._after_turning()
+        def create() -> None:
+            self._choice.create(row.label)
+            self._lay_out(keep=True)
+            self._after_turning()
 
-        self.app.push_screen(ConfirmScreen(question), answered)
+        self.confirm(question, create)
 
     @work(exclusive=True, group="write", name=LEADING)
     async def _write(self) -> None:
