@@ -24,6 +24,7 @@ from explorer.tui.content import line_text
 from explorer.tui.session import TerminalSession, sentence_of
 from explorer.tui.widgets.bars import KeyLine
 from explorer.tui.widgets.dialogs import OverlayScreen
+from explorer.tui.widgets.inputs import HintedLine
 from explorer.tui.widgets.rows import Rows
 from explorer.views.table import FILE_FORMATS, Row, Table, require_parquet
 
@@ -266,20 +267,6 @@ def table_here(screen: Screen[object]) -> Table | None:
     return None
 
 
-class _FileNameInput(Input):
-    """The input for the file name."""
-
-    DEFAULT_CSS = """
-    _FileNameInput, _FileNameInput:focus {
-        border: none; height: 1; padding: 0 1; background: $panel;
-    }
-    """
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name, select_on_focus=False)
-        self.cursor_blink = False
-
-
 class FileScreen(OverlayScreen[None]):
     """Asks for a file name, and writes the file on enter. An existing file is replaced only after a
     second enter."""
@@ -306,13 +293,13 @@ class FileScreen(OverlayScreen[None]):
         with Vertical() as frame:
             frame.border_title = "Write to a file"
             yield Static(self.about(), id="about", markup=False)
-            yield _FileNameInput(self._offered)
+            yield HintedLine(self._offered, select_on_focus=False)
             yield Static(self._hint(), id="told", markup=False)
         yield KeyLine()
 
     def on_mount(self) -> None:
         """Select the name without its ending, so that typing replaces it."""
-        line = self.query_one(_FileNameInput)
+        line = self.query_one(HintedLine)
         self.set_focus(line)
         line.cursor_position = len(self._offered) - len(Path(self._offered).suffix)
 

@@ -78,18 +78,6 @@ def _describe_server(opening: Opening, known_from: str) -> KnownServer:
     )
 
 
-class _ServerInput(HintedLine):
-    """An input without a frame."""
-
-    DEFAULT_CSS = """
-    _ServerInput, _ServerInput:focus { border: none; height: 1; padding: 0 1; background: $panel; }
-    """
-
-    def __init__(self, name: str, placeholder: str, *, password: bool = False) -> None:
-        super().__init__(id=name, placeholder=placeholder, password=password)
-        self.cursor_blink = False
-
-
 class ServersScreen(OverlayScreen[Opening | Literal["sources"] | None]):
     """Chooses a server; returns how to open it, or the request to add a source to the open one;
     None if it was cancelled."""
@@ -118,8 +106,9 @@ class ServersScreen(OverlayScreen[Opening | Literal["sources"] | None]):
         with Vertical() as frame:
             frame.border_title = "Servers"
             yield Rows(row_height=2)
-            yield _ServerInput("address", "or an address, such as http://host:8080")
-            yield _ServerInput("token", "the access token, not shown and not saved", password=True)
+            yield HintedLine(id="address", placeholder="or an address, such as http://host:8080")
+            hint = "the access token, not shown and not saved"
+            yield HintedLine(id="token", placeholder=hint, password=True)
         yield KeyLine()
 
     def on_mount(self) -> None:

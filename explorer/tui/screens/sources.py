@@ -60,6 +60,7 @@ _MOST_SKIPPED: Final = 20
 # As wide as the labels of the form.
 _LABEL: Final = 12
 _TICK_SECONDS: Final = 0.1
+_ADDRESS_HINT: Final = "a file, a folder, or postgresql://user@host/database"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +85,6 @@ class SourcesScreen(OverlayScreen[SourceChoice | None]):
         background: $surface; border: round $primary; border-title-color: $text;
     }
     SourcesScreen Rows { height: auto; max-height: 1fr; background: $surface; }
-    SourcesScreen Input, SourcesScreen Input:focus {
-        border: none; height: 1; padding: 0 1; background: $panel;
-    }
     """
     BINDINGS: ClassVar[list[BindingType]] = bindings("sources")
 
@@ -101,9 +99,7 @@ class SourcesScreen(OverlayScreen[SourceChoice | None]):
         with Vertical() as frame:
             frame.border_title = "Sources"
             yield Rows(row_height=2)
-            address = HintedLine(placeholder="a file, a folder, or postgresql://user@host/database")
-            address.cursor_blink = False
-            yield address
+            yield HintedLine(placeholder=_ADDRESS_HINT)
         yield KeyLine()
 
     def on_mount(self) -> None:
@@ -240,7 +236,7 @@ class _Stopped(Exception):
 
 
 _FIELDS: Final = (
-    ("location", "address", "a file, a folder, or postgresql://user@host/database"),
+    ("location", "address", _ADDRESS_HINT),
     ("name", "name", "taken from the source"),
     ("env", "environment", "PROD"),
     ("instance", "instance", "optional prefix of the table names"),
@@ -261,9 +257,7 @@ class AddSourceScreen(OverlayScreen[str | None]):
     }
     AddSourceScreen Horizontal { height: 1; }
     AddSourceScreen Label { width: 13; color: $text-muted; }
-    AddSourceScreen Input, AddSourceScreen Input:focus {
-        border: none; height: 1; padding: 0; width: 1fr; background: $boost;
-    }
+    AddSourceScreen Input { padding: 0; width: 1fr; background: $boost; }
     AddSourceScreen #password-row { display: none; }
     AddSourceScreen.-password #password-row { display: block; }
     AddSourceScreen VerticalScroll { height: auto; max-height: 1fr; margin: 1 0 0 0; }
@@ -296,15 +290,13 @@ class AddSourceScreen(OverlayScreen[str | None]):
             for name, label, hint in _FIELDS:
                 with Horizontal(id=f"{name}-row"):
                     yield Label(label, markup=False)
-                    typed = HintedLine(
+                    yield HintedLine(
                         values.get(name, ""),
                         placeholder=hint,
                         id=name,
                         password=name == "password",
                         select_on_focus=False,
                     )
-                    typed.cursor_blink = False
-                    yield typed
             with VerticalScroll(can_focus=False):
                 yield Static(id="told", markup=False)
         yield KeyLine()

@@ -94,7 +94,7 @@ class PromptScreen(OverlayScreen[str | None]):
         width: 64; max-width: 96%; height: auto; background: $surface; border: round $primary;
         border-title-color: $text; padding: 0 1;
     }
-    PromptScreen Input, PromptScreen Input:focus { border: none; height: 1; padding: 0; }
+    PromptScreen Input { padding: 0; background: $surface; }
     PromptScreen Static { color: $text-muted; height: auto; }
     """
     BINDINGS: ClassVar[list[BindingType]] = bindings("askscreen")
@@ -110,9 +110,7 @@ class PromptScreen(OverlayScreen[str | None]):
         """Yield the input, and the hint below it."""
         with Vertical() as frame:
             frame.border_title = self._title
-            box = TypedLine(self._value, select_on_focus=True)
-            box.cursor_blink = False
-            yield box
+            yield TypedLine(self._value, select_on_focus=True)
             yield Static(Text(f"{self._hint}   ⏎ accept   esc cancel"))
         yield KeyLine()
 
@@ -195,13 +193,8 @@ class _ChooserRow:
 class _FilterInput(HintedLine):
     """The input that filters the list."""
 
-    DEFAULT_CSS = """
-    _FilterInput, _FilterInput:focus { border: none; height: 1; padding: 0 1; background: $panel; }
-    """
-
     def __init__(self, closers: frozenset[str]) -> None:
         super().__init__(placeholder="type to filter")
-        self.cursor_blink = False
         self._closers = closers
 
     def on_key(self, event: events.Key) -> None:

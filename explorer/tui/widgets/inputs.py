@@ -9,7 +9,7 @@ from rich.text import Text
 from textual.binding import BindingType
 from textual.geometry import Size
 from textual.message import Message
-from textual.reactive import Reactive
+from textual.reactive import Reactive, reactive
 from textual.strip import Strip
 from textual.widgets import Input
 
@@ -132,7 +132,13 @@ _SHOWN_AT_MOST = 5_000
 
 
 class HintedLine(Input):
-    """An input whose placeholder ends with a mark if it is cut."""
+    """An input of one line without a frame, whose placeholder ends with a mark if it is cut."""
+
+    DEFAULT_CSS = """
+    HintedLine { border: none; height: 1; padding: 0 1; background: $panel; }
+    HintedLine:focus { border: none; }
+    """
+    cursor_blink = reactive(False, init=False)
 
     def render_line(self, y: int) -> Strip:
         """Render the value or the placeholder."""
@@ -174,8 +180,7 @@ class AskLine(TypedLine):
     """The input for a filter."""
 
     DEFAULT_CSS = """
-    AskLine { display: none; }
-    AskLine, AskLine:focus { border: none; height: 1; padding: 0 1; background: $surface; }
+    AskLine { display: none; background: $surface; }
     """
     BINDINGS: ClassVar[list[BindingType]] = bindings("asking")
 
@@ -187,7 +192,6 @@ class AskLine(TypedLine):
         self, placeholder: str = "platform:snowflake, type:chart, tags:PII, hops<2 …"
     ) -> None:
         super().__init__(placeholder=placeholder)
-        self.cursor_blink = False
 
     def ask(self, value: str) -> None:
         """Show the input and focus it."""

@@ -74,7 +74,7 @@ class LinkForm(OverlayScreen[LinkInput]):
         width: 80; max-width: 96%; height: auto; max-height: 92%;
         background: $surface; border: round $primary; padding: 0 1;
     }
-    LinkForm Input { border: none; height: 1; padding: 0; background: $boost; }
+    LinkForm Input { padding: 0; background: $boost; }
     """
 
     def __init__(self, title: str, old: LinkInput | None = None) -> None:
@@ -94,8 +94,6 @@ class LinkForm(OverlayScreen[LinkInput]):
 
     def on_mount(self) -> None:
         """Focus the address."""
-        for line in self.query(Input):
-            line.cursor_blink = False
         self.set_focus(self.query_one("#url", Input))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:

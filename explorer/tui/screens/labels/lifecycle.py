@@ -277,9 +277,6 @@ class DeprecationScreen(OverlayScreen[DeprecationOutcome]):
     DeprecationScreen TextArea, DeprecationScreen TextArea:focus {
         border: none; height: 3; background: $panel; padding: 0 1;
     }
-    DeprecationScreen Input, DeprecationScreen Input:focus {
-        border: none; height: 1; padding: 0 1; background: $panel;
-    }
     DeprecationScreen #preview { height: auto; max-height: 4; padding: 1 0 0 0; }
     """
 
@@ -304,9 +301,9 @@ class DeprecationScreen(OverlayScreen[DeprecationOutcome]):
             note.cursor_blink = False
             yield note
             yield Static("Removal date (YYYY-MM-DD)", classes="name")
-            yield self._line("day", now.day)
+            yield TypedLine(now.day, id="day")
             yield Static("Replacement: a URN, or a name completed with ^t", classes="name")
-            yield self._line("replacement", now.replacement)
+            yield TypedLine(now.replacement, id="replacement")
             yield Static("", id="preview", markup=False)
         yield KeyLine()
 
@@ -452,11 +449,6 @@ class DeprecationScreen(OverlayScreen[DeprecationOutcome]):
             line = self.query_one("#replacement", Input)
             line.value = str(urns[0])
             line.cursor_position = len(line.value)
-
-    def _line(self, name: str, value: str) -> Input:
-        line = TypedLine(value, id=name)
-        line.cursor_blink = False
-        return line
 
     def _title(self) -> Text:
         state = "Deprecated" if self._base.is_so else "Deprecate"

@@ -230,9 +230,6 @@ _Step = Literal["down", "up", "page_down", "page_up"]
 class LabelLine(HintedLine):
     """The input line above the list; up and down move in the list."""
 
-    DEFAULT_CSS = """
-    LabelLine, LabelLine:focus { border: none; height: 1; padding: 0 1; background: $panel; }
-    """
     BINDINGS: ClassVar[list[BindingType]] = bindings("labelline")
 
     class Turned(Message):
@@ -243,7 +240,6 @@ class LabelLine(HintedLine):
 
     def __init__(self, move: Callable[[_Step], None], placeholder: str) -> None:
         super().__init__(placeholder=placeholder)
-        self.cursor_blink = False
         self._move = move
 
     def action_turn(self) -> None:

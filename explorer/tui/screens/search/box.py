@@ -577,7 +577,6 @@ class SearchBox(TypedLine):
             placeholder="a name, a word, platform:snowflake, tags:PII …   ? for syntax",
             highlighter=self._faults,
         )
-        self.cursor_blink = False
         self._does = keys
 
     def mark(self, fault: FilterSyntax | None) -> None:
