@@ -23,7 +23,7 @@ from explorer.tui.actions import bindings
 from explorer.tui.content import line_text
 from explorer.tui.session import TerminalSession, sentence_of
 from explorer.tui.widgets.bars import KeyLine
-from explorer.tui.widgets.dialogs import OverlayScreen
+from explorer.tui.widgets.dialogs import FramedScreen
 from explorer.tui.widgets.inputs import HintedLine
 from explorer.tui.widgets.rows import Rows
 from explorer.views.table import FILE_FORMATS, Row, Table, require_parquet
@@ -267,16 +267,12 @@ def table_here(screen: Screen[object]) -> Table | None:
     return None
 
 
-class FileScreen(OverlayScreen[None]):
+class FileScreen(FramedScreen[None]):
     """Asks for a file name, and writes the file on enter. An existing file is replaced only after a
     second enter."""
 
     DEFAULT_CSS = """
-    FileScreen { align: center middle; background: $background 60%; }
-    FileScreen > Vertical {
-        width: 76; max-width: 100%; height: auto; max-height: 100%;
-        background: $surface; border: round $primary; border-title-color: $text;
-    }
+    FileScreen > Vertical { width: 76; max-width: 100%; max-height: 100%; padding: 0; }
     FileScreen Static { padding: 0 1; height: auto; }
     """
     BINDINGS: ClassVar[list[BindingType]] = bindings("export")

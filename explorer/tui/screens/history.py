@@ -26,7 +26,7 @@ from explorer.tui.key_queue import LEADING
 from explorer.tui.screens.entity.tabs import View
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.bars import KeyLine
-from explorer.tui.widgets.dialogs import OverlayScreen
+from explorer.tui.widgets.dialogs import FramedScreen
 from explorer.tui.widgets.differences import DifferenceRows
 from explorer.tui.widgets.rows import ActionRequested, ActionRows, Rows
 from explorer.views.diff import Diff, plain_lines, text_diff, value_diff
@@ -357,18 +357,14 @@ class RestoreOutcome:
     refused: str = ""
 
 
-class RestoreScreen(OverlayScreen[RestoreOutcome]):
+class RestoreScreen(FramedScreen[RestoreOutcome]):
     """Shows what restoring an old description would change, and restores it after confirmation. A
     text that somebody else saved meanwhile is shown first, and overwritten only after a second
     confirmation."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("restore")
     CSS = """
-    RestoreScreen { align: center middle; }
-    RestoreScreen > Vertical {
-        width: 100; max-width: 96%; height: 24; max-height: 92%;
-        background: $surface; border: round $primary; padding: 0 1;
-    }
+    RestoreScreen > Vertical { width: 100; height: 24; }
     RestoreScreen #what { height: auto; max-height: 4; }
     RestoreScreen DifferenceRows { height: 1fr; }
     """

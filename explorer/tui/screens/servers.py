@@ -19,7 +19,7 @@ from explorer.tui.actions import bindings
 from explorer.tui.content import join, line_text, padded
 from explorer.tui.session import Opening, TerminalSession, sentence_of
 from explorer.tui.widgets.bars import KeyLine
-from explorer.tui.widgets.dialogs import OverlayScreen
+from explorer.tui.widgets.dialogs import FramedScreen
 from explorer.tui.widgets.inputs import HintedLine
 from explorer.tui.widgets.rows import Rows
 
@@ -78,16 +78,12 @@ def _describe_server(opening: Opening, known_from: str) -> KnownServer:
     )
 
 
-class ServersScreen(OverlayScreen[Opening | Literal["sources"] | None]):
+class ServersScreen(FramedScreen[Opening | Literal["sources"] | None]):
     """Chooses a server; returns how to open it, or the request to add a source to the open one;
     None if it was cancelled."""
 
     CSS = """
-    ServersScreen { align: center middle; background: $background 60%; }
-    ServersScreen > Vertical {
-        width: 92; max-width: 100%; height: auto; max-height: 90%;
-        background: $surface; border: round $primary; border-title-color: $text;
-    }
+    ServersScreen > Vertical { width: 92; max-width: 100%; max-height: 90%; padding: 0; }
     ServersScreen Rows { height: auto; max-height: 1fr; background: $surface; }
     ServersScreen #token { display: none; }
     ServersScreen.-token #token { display: block; }

@@ -44,7 +44,7 @@ from explorer.tui.actions import bindings
 from explorer.tui.content import join, line_text, padded
 from explorer.tui.session import TerminalSession, sentence_of
 from explorer.tui.widgets.bars import KeyLine
-from explorer.tui.widgets.dialogs import OverlayScreen
+from explorer.tui.widgets.dialogs import FramedScreen
 from explorer.tui.widgets.inputs import HintedLine
 from explorer.tui.widgets.rows import Rows
 from explorer.views.sources import outcome_text, plan_lines, state_text
@@ -74,16 +74,12 @@ class SourceChoice:
     is_added: bool = False
 
 
-class SourcesScreen(OverlayScreen[SourceChoice | None]):
+class SourcesScreen(FramedScreen[SourceChoice | None]):
     """Lists the added sources, then those found on this machine; returns the one to add or to run
     again."""
 
     CSS = """
-    SourcesScreen { align: center middle; background: $background 60%; }
-    SourcesScreen > Vertical {
-        width: 96; max-width: 100%; height: auto; max-height: 90%;
-        background: $surface; border: round $primary; border-title-color: $text;
-    }
+    SourcesScreen > Vertical { width: 96; max-width: 100%; max-height: 90%; padding: 0; }
     SourcesScreen Rows { height: auto; max-height: 1fr; background: $surface; }
     """
     BINDINGS: ClassVar[list[BindingType]] = bindings("sources")
@@ -245,16 +241,12 @@ _FIELDS: Final = (
 )
 
 
-class AddSourceScreen(OverlayScreen[str | None]):
+class AddSourceScreen(FramedScreen[str | None]):
     """Reads a source, shows its changes, and writes them to the catalog. Returns a search for the
     added metadata; None if it was cancelled."""
 
     CSS = """
-    AddSourceScreen { align: center middle; background: $background 60%; }
-    AddSourceScreen > Vertical {
-        width: 96; max-width: 100%; height: auto; max-height: 90%;
-        background: $surface; border: round $primary; border-title-color: $text; padding: 0 1;
-    }
+    AddSourceScreen > Vertical { width: 96; max-width: 100%; max-height: 90%; }
     AddSourceScreen Horizontal { height: 1; }
     AddSourceScreen Label { width: 13; color: $text-muted; }
     AddSourceScreen Input { padding: 0; width: 1fr; background: $boost; }

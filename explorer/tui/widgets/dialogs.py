@@ -41,6 +41,7 @@ __all__ = [
     "DiscardScreen",
     "EntityScreen",
     "FilteredListScreen",
+    "FramedScreen",
     "ListScreen",
     "OverlayScreen",
     "PromptScreen",
@@ -84,16 +85,25 @@ class OverlayScreen(ModalScreen[_Result], Generic[_Result]):
         self.app.push_screen(screen(question), answered)
 
 
-class PromptScreen(OverlayScreen[str | None]):
+class FramedScreen(OverlayScreen[_Result], Generic[_Result]):
+    """A dialog: its content is in a frame in the middle of the screen, a `Vertical` or a
+    `VerticalScroll`, which a subclass gives its width."""
+
+    # Scoped to the class itself, so that it holds for the screens made of it.
+    DEFAULT_CSS = """
+    FramedScreen { align: center middle; }
+    FramedScreen > Vertical, FramedScreen > VerticalScroll {
+        max-width: 96%; height: auto; max-height: 92%; padding: 0 1; background: $surface;
+        border: round $primary; border-title-color: $text; scrollbar-size-vertical: 1;
+    }
+    """
+
+
+class PromptScreen(FramedScreen[str | None]):
     """Asks for a line of text; returns it, or None if it was cancelled."""
 
     CSS = """
-    PromptScreen { align: center middle; background: $background 60%; }
-    PromptScreen:ansi { background: ansi_default; }
-    PromptScreen > Vertical {
-        width: 64; max-width: 96%; height: auto; background: $surface; border: round $primary;
-        border-title-color: $text; padding: 0 1;
-    }
+    PromptScreen > Vertical { width: 64; }
     PromptScreen Input { padding: 0; background: $surface; }
     PromptScreen Static { color: $text-muted; height: auto; }
     """
@@ -120,18 +130,13 @@ class PromptScreen(OverlayScreen[str | None]):
         self.dismiss(event.value.strip() or None)
 
 
-class ConfirmScreen(OverlayScreen[bool]):
+class ConfirmScreen(FramedScreen[bool]):
     """Shows what will be done; `ctrl+s` confirms, as it writes everywhere else. The text is literal
     and cleaned."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("question")
-    # Scoped to the class itself, so that it holds for the screens made of it.
     DEFAULT_CSS = """
-    ConfirmScreen { align: center middle; }
-    ConfirmScreen > VerticalScroll {
-        width: 76; max-width: 96%; height: auto; max-height: 80%;
-        background: $surface; border: round $primary; padding: 0 1; scrollbar-size-vertical: 1;
-    }
+    ConfirmScreen > VerticalScroll { width: 76; max-height: 80%; }
     """
 
     def __init__(self, question: Text) -> None:
@@ -581,16 +586,12 @@ class EntityScreen(ChooserScreen):
         return ()
 
 
-class ListScreen(OverlayScreen[_Result], Generic[_Result]):
+class ListScreen(FramedScreen[_Result], Generic[_Result]):
     """The base of dialogs with a line on what is listed (`#what`), a list of two lines a row, and
     the keys."""
 
     DEFAULT_CSS = """
-    ListScreen { align: center middle; }
-    ListScreen > Vertical {
-        width: 110; max-width: 96%; height: 24; max-height: 92%;
-        background: $surface; border: round $primary; padding: 0 1;
-    }
+    ListScreen > Vertical { width: 110; height: 24; }
     ListScreen #what { height: 2; }
     ListScreen Rows { height: 1fr; }
     """

@@ -41,7 +41,7 @@ from explorer.tui.screens.editor.drafts import DraftKeeper, Failure, Save, Saves
 from explorer.tui.screens.editor.text_area import DescriptionArea
 from explorer.tui.session import TerminalSession, sentence_of
 from explorer.tui.widgets.bars import KeyLine
-from explorer.tui.widgets.dialogs import OverlayScreen
+from explorer.tui.widgets.dialogs import FramedScreen, OverlayScreen
 from explorer.tui.widgets.differences import DifferenceRows
 from explorer.tui.widgets.rows import TextRows
 from explorer.views.columns import (
@@ -373,16 +373,11 @@ class SuggestionsPane(Widget):
 ComparisonAnswer = Literal["save", "mine", "theirs", "back"]
 
 
-class ComparisonScreen(OverlayScreen[ComparisonAnswer]):
+class ComparisonScreen(FramedScreen[ComparisonAnswer]):
     """Shows the difference of texts, and the choices."""
 
-    # Scoped to the class itself, so that it holds for the screens made of it.
     DEFAULT_CSS = """
-    ComparisonScreen { align: center middle; }
-    ComparisonScreen > Vertical {
-        width: 110; max-width: 96%; height: auto; max-height: 92%;
-        background: $surface; border: round $primary; padding: 0 1;
-    }
+    ComparisonScreen > Vertical { width: 110; }
     ComparisonScreen #what { dock: top; height: auto; max-height: 4; }
     ComparisonScreen DifferenceRows { height: auto; max-height: 1fr; min-height: 4; }
     """

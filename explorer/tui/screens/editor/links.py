@@ -20,7 +20,7 @@ from explorer.tui.content import join, line_text
 from explorer.tui.desktop import browse_to, is_web
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.bars import KeyLine
-from explorer.tui.widgets.dialogs import ListScreen, OverlayScreen
+from explorer.tui.widgets.dialogs import FramedScreen, ListScreen
 from explorer.tui.widgets.inputs import TypedLine
 from explorer.tui.widgets.rows import Rows
 from explorer.views.history import actors_of, author_of
@@ -64,16 +64,12 @@ def problem_with(url: str) -> str:
     return ""
 
 
-class LinkForm(OverlayScreen[LinkInput]):
+class LinkForm(FramedScreen[LinkInput]):
     """A form with address and label; returns a valid link."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("linkform")
     CSS = """
-    LinkForm { align: center middle; }
-    LinkForm > Vertical {
-        width: 80; max-width: 96%; height: auto; max-height: 92%;
-        background: $surface; border: round $primary; padding: 0 1;
-    }
+    LinkForm > Vertical { width: 80; }
     LinkForm Input { padding: 0; background: $boost; }
     """
 

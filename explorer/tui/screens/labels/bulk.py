@@ -37,7 +37,7 @@ from explorer.tui.screens.labels.lifecycle import DeprecationFields, Deprecation
 from explorer.tui.screens.labels.picker import PickerScreen, draw_label
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.bars import KeyLine
-from explorer.tui.widgets.dialogs import OverlayScreen
+from explorer.tui.widgets.dialogs import FramedScreen
 from explorer.tui.widgets.rows import Rows
 
 if TYPE_CHECKING:
@@ -203,17 +203,13 @@ class BulkLinkRows(Rows):
     BINDINGS: ClassVar[list[BindingType]] = bindings("bulklinkrows")
 
 
-class BulkLinksScreen(OverlayScreen[None]):
+class BulkLinksScreen(FramedScreen[None]):
     """The links of the marked items: each can be removed from all or added to all, and new ones
     added. The choice is staged; nothing is written."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("bulklinks")
     CSS = """
-    BulkLinksScreen { align: center middle; }
-    BulkLinksScreen > Vertical {
-        width: 100; max-width: 96%; height: 20; max-height: 92%;
-        background: $surface; border: round $primary; padding: 0 1;
-    }
+    BulkLinksScreen > Vertical { width: 100; height: 20; }
     BulkLinksScreen #what { height: 1; }
     BulkLinksScreen Rows { height: 1fr; }
     BulkLinksScreen #preview { height: auto; max-height: 3; }

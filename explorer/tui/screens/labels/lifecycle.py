@@ -25,7 +25,7 @@ from explorer.tui.screens.entity.relations import relationship_kinds
 from explorer.tui.screens.labels.choice import LabelTarget
 from explorer.tui.session import TerminalSession, open_graphs
 from explorer.tui.widgets.bars import KeyLine
-from explorer.tui.widgets.dialogs import OverlayScreen
+from explorer.tui.widgets.dialogs import FramedScreen
 from explorer.tui.widgets.inputs import TypedLine
 
 if TYPE_CHECKING:
@@ -48,17 +48,13 @@ class _Found:
     impact: "Impact | None" = None
 
 
-class HideScreen(OverlayScreen[bool]):
+class HideScreen(FramedScreen[bool]):
     """Asks to hide an entity, or to restore a hidden one; `ctrl+s` confirms. Returns whether it was
     done."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("aside")
     CSS = """
-    HideScreen { align: center middle; }
-    HideScreen > VerticalScroll {
-        width: 84; max-width: 96%; height: auto; max-height: 92%;
-        background: $surface; border: round $primary; padding: 0 1; scrollbar-size-vertical: 1;
-    }
+    HideScreen > VerticalScroll { width: 84; }
     """
 
     def __init__(self, session: TerminalSession, place: LabelTarget, *, hides: bool) -> None:
@@ -261,17 +257,12 @@ class NoteArea(TextArea):
         return line
 
 
-class DeprecationScreen(OverlayScreen[DeprecationOutcome]):
+class DeprecationScreen(FramedScreen[DeprecationOutcome]):
     """The dialog for note, date and replacement; returns what was done."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("deprecation")
-    # Scoped to the class itself, so that it holds for the screens made of it.
     DEFAULT_CSS = """
-    DeprecationScreen { align: center middle; }
-    DeprecationScreen > VerticalScroll {
-        width: 84; max-width: 96%; height: auto; max-height: 92%;
-        background: $surface; border: round $primary; padding: 0 1; scrollbar-size-vertical: 1;
-    }
+    DeprecationScreen > VerticalScroll { width: 84; }
     DeprecationScreen #what { height: auto; max-height: 2; }
     DeprecationScreen .name { color: $text-muted; height: 1; }
     DeprecationScreen TextArea, DeprecationScreen TextArea:focus {

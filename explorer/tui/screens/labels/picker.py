@@ -34,7 +34,7 @@ from explorer.tui.screens.labels.choice import (
 )
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.bars import KeyLine
-from explorer.tui.widgets.dialogs import OverlayScreen
+from explorer.tui.widgets.dialogs import FramedScreen
 from explorer.tui.widgets.inputs import HintedLine
 from explorer.tui.widgets.rows import Rows
 
@@ -417,20 +417,15 @@ class _LabelRow:
     creates: str = ""
 
 
-class PickerScreen(OverlayScreen["tuple[Edit, ...]"]):
+class PickerScreen(FramedScreen["tuple[Edit, ...]"]):
     """The picker for labels of one kind on one entity or column. Nothing is written before the
     save; after an error the choice is kept. Returns the edits that were made."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("labels")
     CREATED: ClassVar[str] = "created when you save"
     """When a label comes to be that does not exist yet."""
-    # Scoped to the class itself, so that it holds for the screens made of it.
     DEFAULT_CSS = """
-    PickerScreen { align: center middle; }
-    PickerScreen > Vertical {
-        width: 100; max-width: 96%; height: 28; max-height: 92%;
-        background: $surface; border: round $primary; padding: 0 1;
-    }
+    PickerScreen > Vertical { width: 100; height: 28; }
     PickerScreen #what, PickerScreen #found { height: 1; }
     PickerScreen #found { color: $text-muted; }
     PickerScreen LabelRows { height: 1fr; min-height: 2; background: $surface; }

@@ -23,7 +23,7 @@ from explorer.tui.content import line
 from explorer.tui.screens.search.box import Query, condition_text
 from explorer.tui.state import SearchFile
 from explorer.tui.widgets.bars import KeyLine
-from explorer.tui.widgets.dialogs import ChooserEntry, ChooserScreen, OverlayScreen
+from explorer.tui.widgets.dialogs import ChooserEntry, ChooserScreen, FramedScreen
 
 if TYPE_CHECKING:
     from explorer.client.records import Facet
@@ -424,16 +424,13 @@ _RULE = (
 )
 
 
-class SyntaxScreen(OverlayScreen[None]):
+class SyntaxScreen(FramedScreen[None]):
     """The page on the search syntax, scrolled by the arrow keys."""
 
     CSS = """
-    SyntaxScreen { align: center top; background: $background 60%; }
-    SyntaxScreen:ansi { background: ansi_default; }
+    SyntaxScreen { align: center top; }
     SyntaxScreen > VerticalScroll {
-        width: 90; max-width: 100%; height: auto; max-height: 100%; background: $surface;
-        border: round $primary; padding: 0 1; border-title-color: $text;
-        border-subtitle-color: $text-muted; scrollbar-size-vertical: 1;
+        width: 90; max-width: 100%; max-height: 100%; border-subtitle-color: $text-muted;
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = bindings("syntax")
