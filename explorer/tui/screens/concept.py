@@ -24,7 +24,7 @@ from explorer.tui.screens.labels.choice import BulkLabelsRequested
 from explorer.tui.screens.review import ReviewAnswer, ReviewTextScreen
 from explorer.tui.session import Changes, TerminalSession
 from explorer.tui.widgets.bars import KeyLine
-from explorer.tui.widgets.dialogs import OverlayScreen
+from explorer.tui.widgets.dialogs import TableScreen
 from explorer.tui.widgets.rows import MARK, Rows
 from explorer.tui.widgets.table import TableRows
 from explorer.views.stewardship import (
@@ -46,7 +46,6 @@ __all__ = ["ConceptQuestion", "ConceptScreen"]
 _READING: Final = "reading columns …"
 _OWN: Final = -1
 """The number of the text that was written here."""
-_LOW: Final = 30
 _MOST_VARIANTS: Final = 8
 _DRAFT: Final = "concept"
 
@@ -81,7 +80,7 @@ class VariantRows(Rows):
     BINDINGS: ClassVar[list[BindingType]] = bindings("variantrows")
 
 
-class ConceptScreen(OverlayScreen[Urn]):
+class ConceptScreen(TableScreen[Urn]):
     """The texts above the columns that have them. A text is chosen by its number or written; the
     marked columns get it after a review. Returns the table to open, if any.
 
@@ -91,10 +90,8 @@ class ConceptScreen(OverlayScreen[Urn]):
     BINDINGS: ClassVar[list[BindingType]] = bindings("concept")
     CSS = """
     ConceptScreen { background: $background; }
-    ConceptScreen > Vertical { height: 1fr; }
-    ConceptScreen #heading { height: auto; max-height: 3; padding: 0 1; }
+    ConceptScreen #heading { max-height: 3; }
     ConceptScreen VariantRows { height: 4; border-bottom: solid $border-blurred; }
-    ConceptScreen TableRows { height: 1fr; }
     ConceptScreen #text {
         height: 4; padding: 0 1; border-top: solid $border-blurred; text-overflow: ellipsis;
     }
@@ -107,8 +104,7 @@ class ConceptScreen(OverlayScreen[Urn]):
         question: ConceptQuestion,
         review: "Callable[[StagedChangeset], object]",
     ) -> None:
-        super().__init__()
-        self._session = session
+        super().__init__(session, ConceptRows(self._mark))
         self._question = question
         self._review = review
         self._concept = Concept(question.name, ())
@@ -116,7 +112,6 @@ class ConceptScreen(OverlayScreen[Urn]):
         self._variant = 1
         self._own = ""
         self._marked: dict[Key, None] = {}
-        self._rows = ConceptRows(self._mark)
         self._texts = VariantRows()
         self._state = _READING
 
@@ -137,7 +132,7 @@ class ConceptScreen(OverlayScreen[Urn]):
 
     def on_resize(self) -> None:
         """Leave most of the height to the columns."""
-        self.set_class(self.size.height < _LOW, "-low")
+        super().on_resize()
         self._fit_texts()
 
     def apply_changes(self, changes: Changes) -> None:
@@ -225,10 +220,6 @@ class ConceptScreen(OverlayScreen[Urn]):
             self._show_marks()
         else:
             self.dismiss(None)
-
-    def action_close(self) -> None:
-        """Close."""
-        self.dismiss(None)
 
     @on(Rows.Chosen)
     def _choose(self, event: Rows.Chosen) -> None:

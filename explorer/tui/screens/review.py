@@ -43,7 +43,7 @@ from explorer.tui.content import join, line_text, padded
 from explorer.tui.screens.editor.text_area import DescriptionArea
 from explorer.tui.session import Changes, TerminalSession
 from explorer.tui.widgets.bars import KeyLine
-from explorer.tui.widgets.dialogs import ListScreen, OverlayScreen, PromptScreen
+from explorer.tui.widgets.dialogs import ListScreen, OverlayScreen, PromptScreen, TableScreen
 from explorer.tui.widgets.differences import DifferenceRows
 from explorer.tui.widgets.rows import Rows
 from explorer.tui.widgets.table import TableRows
@@ -73,7 +73,6 @@ __all__ = [
     "project_prompt",
 ]
 
-_LOW: Final = 30
 _PAUSE_SECONDS: Final = 0.3
 # Before a server that was not reached is asked again.
 _RETRY_SECONDS: Final = 10.0
@@ -95,7 +94,7 @@ class ReviewRows(Rows):
         return super().check_action(action, parameters)
 
 
-class ReviewScreen(OverlayScreen[Urn]):
+class ReviewScreen(TableScreen[Urn]):
     """Lists the edits of a staged changeset, above the difference of the one under the cursor. A
     key decides an edit and goes to the next undecided one. Decisions are written to the file at
     once, and for a shared changeset sent in the background. Returns the entity to open, if any."""
@@ -103,24 +102,17 @@ class ReviewScreen(OverlayScreen[Urn]):
     BINDINGS: ClassVar[list[BindingType]] = bindings("review")
     CSS = """
     ReviewScreen { background: $background; }
-    ReviewScreen > Vertical { height: 1fr; }
-    ReviewScreen #heading { height: auto; max-height: 4; padding: 0 1; }
-    ReviewScreen TableRows { height: 1fr; }
-    ReviewScreen DifferenceRows {
-        height: 12; padding: 0 1; border-top: solid $border-blurred;
-    }
+    ReviewScreen DifferenceRows { height: 12; }
     ReviewScreen.-low DifferenceRows { height: 7; }
     """
 
     def __init__(self, session: TerminalSession, changeset: StagedChangeset) -> None:
-        super().__init__()
-        self._session = session
+        super().__init__(session, ReviewRows(lambda: bool(self.check_action("edit", ()))))
         self._changeset = changeset
         self._items = changeset.items
         self._drafts = Drafts.of_changeset(changeset.id)
         # One after another, in the order in which they were typed.
         self._drafting = asyncio.Lock()
-        self._rows = ReviewRows(lambda: bool(self.check_action("edit", ())))
         self._user = ""
         self._progress = ""
         # What tells the server that keeps it from others; empty for one that is in its file alone.
@@ -143,10 +135,6 @@ class ReviewScreen(OverlayScreen[Urn]):
         first = self._next_open(-1)
         self._show(first if first is not None else 0)
         self._read_user()
-
-    def on_resize(self) -> None:
-        """Leave more room to the list on a low screen."""
-        self.set_class(self.size.height < _LOW, "-low")
 
     def table(self) -> Table | None:
         """Return the edits, for a file."""
@@ -275,10 +263,6 @@ class ReviewScreen(OverlayScreen[Urn]):
         if self._item is not None:
             self.dismiss(Urn.parse(self._item.edit.urn))
 
-    def action_text(self) -> None:
-        """Focus the difference, to scroll it."""
-        self.set_focus(self.query_one(DifferenceRows))
-
     def action_leave(self) -> None:
         """Close; decisions are kept."""
         if self._progress:
@@ -298,11 +282,6 @@ class ReviewScreen(OverlayScreen[Urn]):
     def _move(self, event: Rows.Moved) -> None:
         event.stop()
         self._show_item()
-
-    @on(DifferenceRows.Left)
-    def _go_back(self, event: DifferenceRows.Left) -> None:
-        event.stop()
-        self.set_focus(self._rows)
 
     @property
     def _item(self) -> ReviewItem | None:

@@ -32,7 +32,7 @@ from explorer.tui.screens.search.box import Query, condition_text
 from explorer.tui.session import Changes, TerminalSession
 from explorer.tui.widgets.bars import KeyLine
 from explorer.tui.widgets.charts import ChartWidget, Plot, Point
-from explorer.tui.widgets.dialogs import OverlayScreen
+from explorer.tui.widgets.dialogs import TableScreen
 from explorer.tui.widgets.inputs import AskLine
 from explorer.tui.widgets.rows import Rows
 from explorer.tui.widgets.table import TableRows
@@ -108,21 +108,12 @@ async def read_question(catalog: "AsyncCatalog", question: DatasetQuestion) -> "
     return query.words or "*", filter
 
 
-class DatasetScreen(OverlayScreen[Urn]):
+class DatasetScreen(TableScreen[Urn]):
     """The base of screens with a table about datasets, which a search filters."""
 
-    DEFAULT_CSS = """
-    DatasetScreen { background: $background; }
-    DatasetScreen > Vertical { height: 1fr; }
-    DatasetScreen #heading { height: auto; max-height: 4; padding: 0 1; }
-    DatasetScreen TableRows { height: 1fr; }
-    """
-
     def __init__(self, session: TerminalSession, question: DatasetQuestion, rows: Rows) -> None:
-        super().__init__()
-        self._session = session
+        super().__init__(session, rows)
         self._question = self._first_question = question
-        self._rows = rows
 
     def compose(self) -> ComposeResult:
         """Yield the heading, the filter line, the table and the keys."""
@@ -151,10 +142,6 @@ class DatasetScreen(OverlayScreen[Urn]):
             self._turn_to(self._first_question)
         else:
             self.dismiss(None)
-
-    def action_close(self) -> None:
-        """Close."""
-        self.dismiss(None)
 
     @on(Input.Submitted)
     def _submit_filter(self, event: Input.Submitted) -> None:

@@ -45,6 +45,7 @@ __all__ = [
     "ListScreen",
     "OverlayScreen",
     "PromptScreen",
+    "TableScreen",
     "entities_like",
     "entity_entries",
 ]
@@ -615,7 +616,44 @@ class ListScreen(FramedScreen[_Result], Generic[_Result]):
 _LOW: Final = 30
 
 
-class FilteredListScreen(OverlayScreen[_Result], Generic[_Result]):
+class TableScreen(OverlayScreen[_Result], Generic[_Result]):
+    """The base of screens that fill the terminal: a heading (`#heading`), a table (`TableRows`) of
+    which `rows` is the list, and for some the difference of the row under the cursor
+    (`DifferenceRows`)."""
+
+    DEFAULT_CSS = """
+    TableScreen { background: $background; }
+    TableScreen > Vertical { height: 1fr; }
+    TableScreen #heading { height: auto; max-height: 4; padding: 0 1; }
+    TableScreen TableRows { height: 1fr; }
+    TableScreen DifferenceRows { height: 10; padding: 0 1; border-top: solid $border-blurred; }
+    TableScreen.-low DifferenceRows { height: 6; }
+    """
+
+    def __init__(self, session: TerminalSession, rows: Rows) -> None:
+        super().__init__()
+        self._session = session
+        self._rows = rows
+
+    def on_resize(self) -> None:
+        """Leave more room to the table on a low screen."""
+        self.set_class(self.size.height < _LOW, "-low")
+
+    def action_text(self) -> None:
+        """Focus the difference, to scroll it."""
+        self.set_focus(self.query_one(DifferenceRows))
+
+    def action_close(self) -> object:
+        """Close without a result."""
+        return self.dismiss(None)
+
+    @on(DifferenceRows.Left)
+    def _go_back(self, event: DifferenceRows.Left) -> None:
+        event.stop()
+        self.set_focus(self._rows)
+
+
+class FilteredListScreen(TableScreen[_Result], Generic[_Result]):
     """The base of screens with a heading, a filter line, a list, the difference of one row, and the
     keys.
 
@@ -623,24 +661,12 @@ class FilteredListScreen(OverlayScreen[_Result], Generic[_Result]):
     words (`show_list`) and shows the difference of the row under the cursor (`show_row`).
     """
 
-    DEFAULT_CSS = """
-    FilteredListScreen { background: $background; }
-    FilteredListScreen > Vertical { height: 1fr; }
-    FilteredListScreen #heading { height: auto; max-height: 4; padding: 0 1; }
-    FilteredListScreen TableRows { height: 1fr; }
-    FilteredListScreen DifferenceRows {
-        height: 10; padding: 0 1; border-top: solid $border-blurred;
-    }
-    FilteredListScreen.-low DifferenceRows { height: 6; }
-    """
     TITLE_TEXT: ClassVar[str]
     HINT: ClassVar[str]
     READING: ClassVar[str]
 
     def __init__(self, session: TerminalSession, rows: Rows) -> None:
-        super().__init__()
-        self._session = session
-        self._rows = rows
+        super().__init__(session, rows)
         # The last listing is for the words typed last.
         self._listing = asyncio.Lock()
         self._is_listed = False
@@ -659,10 +685,6 @@ class FilteredListScreen(OverlayScreen[_Result], Generic[_Result]):
         self.set_focus(self._rows)
         self.query_one(TableRows).show(Table((), ()), empty=self.READING)
         self.read()
-
-    def on_resize(self) -> None:
-        """Leave more room to the list on a low screen."""
-        self.set_class(self.size.height < _LOW, "-low")
 
     def read(self) -> object:
         """Read the data, and list it."""
@@ -702,10 +724,6 @@ class FilteredListScreen(OverlayScreen[_Result], Generic[_Result]):
         if self._is_listed:
             await self.list_again()
 
-    def action_text(self) -> None:
-        """Focus the difference, to scroll it."""
-        self.set_focus(self.query_one(DifferenceRows))
-
     def action_filter(self) -> None:
         """Filter the list by words."""
         self.query_one(FilterLine).ask()
@@ -721,19 +739,10 @@ class FilteredListScreen(OverlayScreen[_Result], Generic[_Result]):
         else:
             self.action_close()
 
-    def action_close(self) -> object:
-        """Close."""
-        return self.dismiss(None)
-
     @on(Rows.Moved)
     def _move(self, event: Rows.Moved) -> None:
         event.stop()
         self.show_row()
-
-    @on(DifferenceRows.Left)
-    def _go_back(self, event: DifferenceRows.Left) -> None:
-        event.stop()
-        self.set_focus(self._rows)
 
     @on(Input.Changed)
     def _narrow(self, event: Input.Changed) -> None:
