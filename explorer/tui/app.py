@@ -643,6 +643,12 @@ class CatalogApp(App[None]):
         else:
             self._main_screen.query_one(SearchView).focus_results()
 
+    def _import_first(self, module: str, go_on: Callable[[], object], doing: str) -> None:
+        """Call `go_on` once a module of the screens is imported; `doing` tells an error what was
+        being done."""
+        reporting = self._session.reporting(doing)
+        import_first(self, f"explorer.tui.screens.{module}", go_on, reporting)
+
     def _write(self, what: Callable[["EditorLauncher"], None]) -> None:
         def go_on() -> None:
             from explorer.tui.screens.editor.launcher import EditorLauncher
@@ -658,8 +664,7 @@ class CatalogApp(App[None]):
                 )
             what(self._editing)
 
-        reporting = self._session.reporting("opening the editor")
-        import_first(self, "explorer.tui.screens.editor.launcher", go_on, reporting)
+        self._import_first("editor.launcher", go_on, "opening the editor")
 
     def on_entity_view_edit_requested(self, event: "EntityView.EditRequested") -> None:
         """Edit a description."""
@@ -694,8 +699,7 @@ class CatalogApp(App[None]):
 
             self._push_worklist(DatasetQuestion(text))
 
-        reporting = self._session.reporting("opening the worklist")
-        import_first(self, "explorer.tui.screens.stewardship", go_on, reporting)
+        self._import_first("stewardship", go_on, "opening the worklist")
 
     def _push_worklist(self, question: "DatasetQuestion") -> None:
         from explorer.tui.screens.stewardship import WorklistScreen
@@ -705,13 +709,10 @@ class CatalogApp(App[None]):
         ) -> None:
             self._write(lambda editing: editing.edit_queued(queue, urn, path, done))
 
-        def review(changeset: "StagedChangeset") -> None:
-            self._with_reviews(partial(self._push_review, changeset))
-
         def show_concept(name: str, at: "Key") -> None:
             self._show_concept(name, None, at)
 
-        screen = WorklistScreen(self._session, question, edit, review, show_concept)
+        screen = WorklistScreen(self._session, question, edit, self._review, show_concept)
         self.push_screen(screen, self._open_from_list)
 
     def _open_from_list(self, urn: Urn | None) -> None:
@@ -728,8 +729,7 @@ class CatalogApp(App[None]):
             screen = CoverageScreen(self._session, DatasetQuestion(text), self._push_worklist)
             self.push_screen(screen)
 
-        reporting = self._session.reporting("opening the coverage")
-        import_first(self, "explorer.tui.screens.stewardship", go_on, reporting)
+        self._import_first("stewardship", go_on, "opening the coverage")
 
     def action_changesets(self) -> None:
         """Show the changesets."""
@@ -737,8 +737,11 @@ class CatalogApp(App[None]):
             self._with_reviews(self._push_changesets)
 
     def _with_reviews(self, go_on: Callable[[], None]) -> None:
-        reporting = self._session.reporting("opening the changesets")
-        import_first(self, "explorer.tui.screens.review", go_on, reporting)
+        self._import_first("review", go_on, "opening the changesets")
+
+    def _review(self, changeset: "StagedChangeset") -> None:
+        """Review a changeset that was staged."""
+        self._with_reviews(partial(self._push_review, changeset))
 
     def _push_changesets(self) -> None:
         from explorer.tui.screens.review import ChangesetsScreen
@@ -771,8 +774,7 @@ class CatalogApp(App[None]):
             screen = DbtProjectScreen(self._session, folder, review, note)
             self.push_screen(screen, self._open_from_list)
 
-        reporting = self._session.reporting("opening the project")
-        import_first(self, "explorer.tui.screens.dbt", go_on, reporting)
+        self._import_first("dbt", go_on, "opening the project")
 
     def _push_review(self, changeset: "StagedChangeset | None") -> None:
         from explorer.tui.screens.review import ReviewScreen
@@ -807,8 +809,7 @@ class CatalogApp(App[None]):
         def undo(save: "JournalSave", again: bool, done: Callable[[], object]) -> None:
             self._with_undo(lambda taking: taking.undo_save(save, again=again, done=done))
 
-        reporting = self._session.reporting("opening the journal")
-        import_first(self, "explorer.tui.screens.journal", go_on, reporting)
+        self._import_first("journal", go_on, "opening the journal")
 
     def action_propagated(self) -> None:
         """Show the texts that were propagated to columns."""
@@ -820,8 +821,7 @@ class CatalogApp(App[None]):
 
             self.push_screen(PropagatedScreen(self._session), self._open_from_list)
 
-        reporting = self._session.reporting("opening the propagated texts")
-        import_first(self, "explorer.tui.screens.propagated", go_on, reporting)
+        self._import_first("propagated", go_on, "opening the propagated texts")
 
     def action_feed(self) -> None:
         """Show what others and ingestion changed since the last visit."""
@@ -833,8 +833,7 @@ class CatalogApp(App[None]):
 
             self.push_screen(FeedScreen(self._session, self._feed_place), self._open_from_feed)
 
-        reporting = self._session.reporting("opening the changes")
-        import_first(self, "explorer.tui.screens.feed", go_on, reporting)
+        self._import_first("feed", go_on, "opening the changes")
 
     def _open_from_feed(self, place: "FeedPlace | None") -> None:
         """Open the page of what changed, at the column."""
@@ -879,8 +878,7 @@ class CatalogApp(App[None]):
             )
             launcher.show(self._entity_here())
 
-        reporting = self._session.reporting("opening the list of actions")
-        import_first(self, "explorer.tui.screens.governance", go_on, reporting)
+        self._import_first("governance", go_on, "opening the list of actions")
 
     def _entity_here(self) -> "Entity | None":
         """Return the entity whose page is shown."""
@@ -888,32 +886,24 @@ class CatalogApp(App[None]):
         return self._entity_view.entity if shown == "entity" else None
 
     def _show_concept(self, name: str, term: str | None, at: "Key | None") -> None:
-        def review(changeset: "StagedChangeset") -> None:
-            self._with_reviews(partial(self._push_review, changeset))
-
         def go_on() -> None:
             from explorer.tui.screens.concept import ConceptQuestion, ConceptScreen
 
-            screen = ConceptScreen(self._session, ConceptQuestion(name, term, at), review)
+            screen = ConceptScreen(self._session, ConceptQuestion(name, term, at), self._review)
             self.push_screen(screen, self._open_from_list)
 
-        reporting = self._session.reporting("opening the columns with the same name")
-        import_first(self, "explorer.tui.screens.concept", go_on, reporting)
+        self._import_first("concept", go_on, "opening the columns with the same name")
 
     @on(BulkLabelsRequested)
     def _change_marked(self, event: BulkLabelsRequested) -> None:
         """Change labels of the marked items through a changeset."""
 
-        def review(changeset: "StagedChangeset") -> None:
-            self._with_reviews(partial(self._push_review, changeset))
-
         def go_on() -> None:
             from explorer.tui.screens.labels.bulk import BulkLauncher
 
-            BulkLauncher(self, self._session, review).open(event)
+            BulkLauncher(self, self._session, self._review).open(event)
 
-        reporting = self._session.reporting("opening the dialog")
-        import_first(self, "explorer.tui.screens.labels.bulk", go_on, reporting)
+        self._import_first("labels.bulk", go_on, "opening the dialog")
 
     def action_take_back(self) -> None:
         """Undo the last save of any page."""
@@ -937,8 +927,7 @@ class CatalogApp(App[None]):
                 self._taking_back = UndoActions(self, self._session, self._show_written)
             what(self._taking_back)
 
-        reporting = self._session.reporting("opening the undo dialog")
-        import_first(self, "explorer.tui.screens.journal", go_on, reporting)
+        self._import_first("journal", go_on, "opening the undo dialog")
 
     async def _show_written(self, urns: frozenset[Urn]) -> None:
         """Read the shown entity again if it is one of the written ones."""
@@ -1064,8 +1053,7 @@ class CatalogApp(App[None]):
 
             self.push_screen(SourcesScreen(self._session), self._add_source)
 
-        reporting = self._session.reporting("opening the sources")
-        import_first(self, "explorer.tui.screens.sources", go_on, reporting)
+        self._import_first("sources", go_on, "opening the sources")
 
     def _add_source(self, choice: "SourceChoice | None") -> None:
         from explorer.tui.screens.sources import AddSourceScreen
