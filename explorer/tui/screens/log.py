@@ -74,10 +74,6 @@ class LogScreen(OverlayScreen[None]):
         if self._shown:
             self.app.copy_to_clipboard(request_line(self._shown[self.query_one(Rows).cursor]))
 
-    def action_close(self) -> None:
-        """Close."""
-        self.dismiss()
-
     def _draw(self, index: int, width: int) -> tuple[Text]:
         one = self._shown[index]
         failed = one.status is None or one.status >= 300

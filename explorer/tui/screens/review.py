@@ -564,7 +564,7 @@ class ReviewTextScreen(OverlayScreen[ReviewAnswer]):
         text = await asyncio.to_thread(self._drafted)
         if text is not None and text != self._text:
             area.replace_all(text)
-            self.query_one(KeyLine).say("This is the text you typed before; ^z reverts it.")
+            self.say("This is the text you typed before; ^z reverts it.")
         await area.go_on()
 
     @on(TextArea.Changed)
@@ -738,14 +738,14 @@ class ChangesetsScreen(ListScreen[StagedChangeset | Path]):
         self.query_one("#what", Static).update("sharing the changeset …")
         with self._session.reporting("sharing the changeset"):
             await share_changeset(await self._session.catalog(), changeset)
-            self.query_one(KeyLine).say("Shared: everyone with edit rights can review it now.")
+            self.say("Shared: everyone with edit rights can review it now.")
         self._read()
 
     @work(exclusive=True, group="file")
     async def _withdraw(self, urn: Urn) -> None:
         with self._session.reporting("withdrawing the changeset"):
             await withdraw_changeset(await self._session.catalog(), urn)
-            self.query_one(KeyLine).say("Withdrawn: it is no longer in anyone's list.")
+            self.say("Withdrawn: it is no longer in anyone's list.")
         self._read()
 
     @work(exclusive=True, group="changesets")

@@ -164,7 +164,7 @@ class ServersScreen(FramedScreen[Opening | Literal["sources"] | None]):
         """Open the offline copy of the server under the cursor."""
         one = self._current
         if one is not None and one.embedded:
-            self._say("The local catalog is always available: it has no offline copy.")
+            self.say("The local catalog is always available: it has no offline copy.", error=True)
         elif one is not None:
             self.dismiss(replace(one.opening, offline=True))
 
@@ -202,7 +202,7 @@ class ServersScreen(FramedScreen[Opening | Literal["sources"] | None]):
         try:
             config.ConnectionProfile(url=url).checked()
         except CatalogError as error:
-            self._say(sentence_of(error))
+            self.say(sentence_of(error), error=True)
             return
         self.dismiss(Opening(url=url))
 
@@ -212,12 +212,12 @@ class ServersScreen(FramedScreen[Opening | Literal["sources"] | None]):
         token = Secret.of(event.value)
         event.input.value = ""
         if token is None or self._wanted is None:
-            self._say("A token cannot contain spaces; esc goes back.")
+            self.say("A token cannot contain spaces; esc goes back.", error=True)
             return
         try:
             token.check()
         except CatalogError as error:
-            self._say(sentence_of(error))
+            self.say(sentence_of(error), error=True)
             return
         self.dismiss(replace(self._wanted, token=token))
 
@@ -225,6 +225,3 @@ class ServersScreen(FramedScreen[Opening | Literal["sources"] | None]):
         self._wanted = opening
         self.add_class("-token")
         self.set_focus(self.query_one("#token"))
-
-    def _say(self, sentence: str) -> None:
-        self.query_one(KeyLine).say(sentence, error=True)

@@ -70,6 +70,10 @@ class OverlayScreen(ModalScreen[_Result], Generic[_Result]):
         """Close without a result."""
         self.dismiss(None)
 
+    def action_close(self) -> object:
+        """Close without a result."""
+        return self.dismiss(None)
+
     def say(self, message: str, *, error: bool = False) -> None:
         """Show one sentence in place of the keys."""
         self.query_one(KeyLine).say(message, error=error)
@@ -370,10 +374,6 @@ class ChooserScreen(OverlayScreen[None]):
         self.dismiss()
         self.app.call_later(entry.do)
 
-    def action_close(self) -> None:
-        """Close without a choice."""
-        self.dismiss()
-
     def action_move(self, rows: int) -> None:
         """Move by some entries."""
         list_ = self.query_one(Rows)
@@ -642,10 +642,6 @@ class TableScreen(OverlayScreen[_Result], Generic[_Result]):
     def action_text(self) -> None:
         """Focus the difference, to scroll it."""
         self.set_focus(self.query_one(DifferenceRows))
-
-    def action_close(self) -> object:
-        """Close without a result."""
-        return self.dismiss(None)
 
     @on(DifferenceRows.Left)
     def _go_back(self, event: DifferenceRows.Left) -> None:

@@ -820,7 +820,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         if text is not None:
             self._area.replace_all(text)
         elif self._buffer.is_asking:
-            self._say("checking for changes by others …   esc cancels")
+            self.say("checking for changes by others …   esc cancels")
             self._wanted_offer = number
             self._area.hold(self._give_up_taking)
             self._hurry.set()
@@ -833,7 +833,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         if drafted is not None and drafted != self._area.text:
             self._area.replace_all(drafted)
         elif key in self._drafting:
-            self._say("The drafting command is already running for this text.")
+            self.say("The drafting command is already running for this text.")
         else:
             self._draft(key, self._subject)
 
@@ -936,7 +936,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         self.query_one(SuggestionsPane).show_target(self._target)
         self._show_status()
         if message:
-            self._say(message)
+            self.say(message)
         self._open_draft(self._buffer)
         self._ask(self._buffer)
         if self._measured is None and path is not None:
@@ -1020,7 +1020,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         requests = []
         try:
             command = chosen_command((await self._session.catalog()).drafting)
-            self._say(f"drafting a text for {title} …")
+            self.say(f"drafting a text for {title} …")
             with self._session.reporting(f"reading what is known of {title}"):
                 catalog = await self._session.catalog()
                 requests = await drafting_requests(catalog, [(subject.entity, key[1])])
@@ -1029,7 +1029,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
                 self._drafted[key] = await command.suggest(request)
         except Misconfigured as error:
             if not self._is_closed:
-                self._say(sentence_of(error), error=True)
+                self.say(sentence_of(error), error=True)
             return
         finally:
             self._drafting.discard(key)
@@ -1038,7 +1038,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         if key == self._target.key and self._opened.is_set():
             self._offer_drafted()
         else:
-            self._say(f"A text was drafted for {title}; open it to use the text.")
+            self.say(f"A text was drafted for {title}; open it to use the text.")
 
     def _offer_drafted(self) -> None:
         """Offer what was drafted for the text at hand."""
@@ -1046,7 +1046,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         if text is None:
             return
         beside = self.query_one(SuggestionsPane)
-        self._say(f"Text drafted; {beside.add_drafted(text)} uses it.")
+        self.say(f"Text drafted; {beside.add_drafted(text)} uses it.")
         self.refresh_bindings()
 
     @work(exclusive=True, group="measure", description="use and values of the columns")
@@ -1070,7 +1070,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
             return
         text = self.query_one(SuggestionsPane).offer(number)
         if text is None:
-            self._say(f"There is no text {number} to use.", True)
+            self.say(f"There is no text {number} to use.", error=True)
         else:
             self._area.replace_all(text)
             self.query_one(KeyLine).hush()
@@ -1080,7 +1080,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         """Stop waiting for a text, and drop the keys queued since."""
         self._wanted_offer = 0
         self._area.drop_held()
-        self._say("Nothing was used; keys pressed since were ignored.")
+        self.say("Nothing was used; keys pressed since were ignored.")
         self._go_on()
 
     def _go_on(self) -> None:
@@ -1096,7 +1096,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
             return False
         self._buffer.is_unseen = False
         self._area.drop_held()
-        self._say(
+        self.say(
             "Not saved: a draft was found and is shown here. Check it; ^s saves it.", error=True
         )
         return True
@@ -1120,7 +1120,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
     async def _leave_when_saved(self, done: "asyncio.Future[Failure | None] | None") -> None:
         buffer, title = self._buffer, line_text(self._target.title).plain
         if done is not None:
-            self._say(f"saving {title} …")
+            self.say(f"saving {title} …")
             # Whoever is told to wait no more leaves the save alone.
             await asyncio.wait([done])
             failure = done.result()
@@ -1131,7 +1131,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
                     self._show_conflict(failure)
                 return
             if self._area.text != buffer.start:
-                self._say(f"Saved {title}. Text typed since is not saved; ^s saves it.")
+                self.say(f"Saved {title}. Text typed since is not saved; ^s saves it.")
                 return
         self._leave_with(f"Saved {title}." if done is not None else "")
 
@@ -1216,9 +1216,9 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         if save.target.urn == self.urn and self._saves.pending(save.key) is None:
             self._correct(save, failure)
         if failure is None:
-            self._say(f"Saved {save.title}.")
+            self.say(f"Saved {save.title}.")
         else:
-            self._say(f"Not saved: {save.title}. {_reason(failure)}", error=True)
+            self.say(f"Not saved: {save.title}. {_reason(failure)}", error=True)
         self._show_status()
         self.refresh_bindings()
 
@@ -1260,7 +1260,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
             await self._keep()
         except Unusable as error:
             warned, self._warned = self._warned, True
-            self._say(str(error), True)
+            self.say(str(error), error=True)
             return warned
         return True
 
@@ -1292,7 +1292,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
                 self._is_newer = True
                 self.action_discard()
             else:
-                self._say("Not saved: your text is here, theirs is below.", True)
+                self.say("Not saved: your text is here, theirs is below.", error=True)
 
         conflict = DescriptionConflict(failure.base, theirs, self._area.text, self._by(failure))
         self.app.push_screen(ConflictScreen(self._target.title, conflict), answered)
@@ -1305,9 +1305,6 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
             return author if known else ""
         millis = int(failure.at.timestamp() * 1000)
         return f"{author} · {self._session.times.format(millis)}"
-
-    def _say(self, message: str, error: bool = False) -> None:
-        self.query_one(KeyLine).say(message, error=error)
 
     def _show_status(self, draft: str = "") -> None:
         """Update the title, the facts and the failed saves above the text."""

@@ -103,13 +103,11 @@ class LinkForm(FramedScreen[LinkInput]):
         label = self.query_one("#label", Input)
         problem = problem_with(url.value.strip())
         if problem:
-            self.query_one(KeyLine).say(problem, error=True)
+            self.say(problem, error=True)
             self.set_focus(url)
         elif not label.value.strip():
             if self.focused is label:
-                self.query_one(KeyLine).say(
-                    "Describe in a few words where the link leads.", error=True
-                )
+                self.say("Describe in a few words where the link leads.", error=True)
             self.set_focus(label)
         elif self.focused is url and label.value == self._old.label and not self._old.url:
             self.set_focus(label)

@@ -452,7 +452,3 @@ class SyntaxScreen(FramedScreen[None]):
                 text.append(f"\n  {typed:<{width}}" if width else f"\n  {typed}\n     ", "bold")
                 text.append(f" {meaning}")
         return text
-
-    def action_close(self) -> None:
-        """Close."""
-        self.dismiss()
