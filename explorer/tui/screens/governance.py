@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from rich.markup import escape
 from textual import work
 from textual.app import App
 
@@ -69,9 +68,8 @@ class ParentScreen(ChooserScreen):
         entity_type: str,
         do: Callable[[Urn | None], None],
     ) -> None:
-        super().__init__()
+        super().__init__(line(title))
         self._session = session
-        self._title = title
         self._entity_type = entity_type
         self._do = do
 
@@ -80,9 +78,8 @@ class ParentScreen(ChooserScreen):
         return (ChooserEntry("At the top level", do=partial(self._do, None)),)
 
     def on_mount(self) -> None:
-        """Show the title, and read the first candidates."""
+        """Read the first candidates."""
         super().on_mount()
-        self.query_one("Vertical").border_title = escape(line(self._title))
         self._read()
 
     def nothing_found(self, typed: str) -> str:

@@ -227,7 +227,8 @@ _CLOSE = 200
 
 
 class ChooserScreen(OverlayScreen[None]):
-    """A list of entries below an input that filters it. Enter runs the entry."""
+    """A list of entries below an input that filters it. Enter runs the entry. `title` is shown
+    instead of `TITLE_SHOWN`."""
 
     DEFAULT_CSS = """
     ChooserScreen { align: center top; }
@@ -251,8 +252,9 @@ class ChooserScreen(OverlayScreen[None]):
     CLOSES_EMPTY: ClassVar[frozenset[str]] = frozenset()
     """Letters that close the list while nothing is typed."""
 
-    def __init__(self) -> None:
+    def __init__(self, title: str = "") -> None:
         super().__init__(classes=self.GROUND)
+        self._title = title or self.TITLE_SHOWN
         self._rows: list[_ChooserRow] = []
         self._entries: Sequence[ChooserEntry] = ()
         self._further: Sequence[ChooserEntry] = ()
@@ -280,7 +282,7 @@ class ChooserScreen(OverlayScreen[None]):
     def compose(self) -> ComposeResult:
         """Yield the input and the list."""
         with Vertical() as frame:
-            frame.border_title = self.TITLE_SHOWN
+            frame.border_title = escape(self._title)
             yield _FilterInput(self.CLOSES_EMPTY)
             rows = Rows()
             rows.can_focus = False
@@ -561,16 +563,10 @@ class EntityScreen(ChooserScreen):
         near: Sequence[ChooserEntry],
         do: Callable[[Urn], None],
     ) -> None:
-        super().__init__()
-        self._title = title
+        super().__init__(line(title))
         self._session = session
         self._near = near
         self._do = do
-
-    def on_mount(self) -> None:
-        """Show the title."""
-        super().on_mount()
-        self.query_one("Vertical").border_title = escape(line(self._title))
 
     def entries(self) -> Iterable[ChooserEntry]:
         """Return the entries in `near`."""

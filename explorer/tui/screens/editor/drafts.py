@@ -52,24 +52,16 @@ class DraftsScreen(ListScreen[Draft]):
 
     def action_open(self) -> None:
         """Continue the draft under the cursor."""
-        one = self._current
-        if one is not None and one.open:
-            self.say(
-                "Another running program has this draft open: close it there first.", error=True
-            )
-        elif one is not None:
-            self.dismiss(one.draft)
+        draft = self._closed_draft()
+        if draft is not None:
+            self.dismiss(draft)
 
     def action_remove(self) -> None:
         """Discard the draft under the cursor."""
-        one = self._current
-        if one is not None and one.open:
-            self.say(
-                "Another running program has this draft open: close it there first.", error=True
-            )
-        elif one is not None:
-            self._removed.append(one.draft)
-            self._drop(one.draft)
+        draft = self._closed_draft()
+        if draft is not None:
+            self._removed.append(draft)
+            self._drop(draft)
 
     def action_restore(self) -> None:
         """Restore the last discarded draft."""
@@ -83,9 +75,16 @@ class DraftsScreen(ListScreen[Draft]):
             return bool(self._stored)
         return action != "restore" or bool(self._removed)
 
-    @property
-    def _current(self) -> StoredDraft | None:
-        return self.query_one(Rows).under_cursor(self._stored)
+    def _closed_draft(self) -> Draft | None:
+        """Return the draft under the cursor. If another program has it open, say so and return
+        None."""
+        one = self.query_one(Rows).under_cursor(self._stored)
+        if one is not None and one.open:
+            self.say(
+                "Another running program has this draft open: close it there first.", error=True
+            )
+            return None
+        return one.draft if one is not None else None
 
     @work(exclusive=True, group="drafts")
     async def _read(self) -> None:

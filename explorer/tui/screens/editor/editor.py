@@ -855,9 +855,16 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         target = self._target
         self.app.push_screen(DifferenceScreen(target.title, target.text, self._area.text), answered)
 
-    def action_edit_outside(self) -> None:
+    @work(exclusive=True, group="leave")
+    async def action_edit_outside(self) -> None:
         """Lend the terminal to the reader's own editor."""
-        self._edit_outside()
+        with self._session.reporting("editing the text outside"):
+            text = self._area.text
+            with self._session.reporting("keeping the draft"):
+                await self._keep()
+            changed = edit_outside(self.app, text)
+            self.app.refresh()
+            self._area.replace_all(changed)
 
     def action_leave(self) -> None:
         """Close; a changed text stays as a draft, and pending saves continue."""
@@ -1146,16 +1153,6 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
             title = line_text(buffer.target.title).plain
             kept = f"Not saved: what you typed for {title} is kept as a draft."
             self._begin(path, kept if self._is_typed else "")
-
-    @work(exclusive=True, group="leave")
-    async def _edit_outside(self) -> None:
-        with self._session.reporting("editing the text outside"):
-            text = self._area.text
-            with self._session.reporting("keeping the draft"):
-                await self._keep()
-            changed = edit_outside(self.app, text)
-            self.app.refresh()
-            self._area.replace_all(changed)
 
     @work(exclusive=True, group="leave", name=LEADING)
     async def _leave(self) -> None:

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
-from rich.markup import escape
 from rich.text import Text
 from textual.app import App, ComposeResult
 from textual.binding import BindingType
@@ -53,8 +52,7 @@ class ChoiceScreen(ChooserScreen):
         hint: str = "type to filter",
         at: int = 0,
     ) -> None:
-        super().__init__()
-        self._title = title
+        super().__init__(title)
         self._choices = choices
         self._typed_by = typed
         self._hint = hint
@@ -75,9 +73,8 @@ class ChoiceScreen(ChooserScreen):
         return f"⏎ accepts {in_quotes(typed, 60)}." if typed else "Type a value; ⏎ accepts it."
 
     def on_mount(self) -> None:
-        """Show the question."""
+        """Show what can be typed."""
         super().on_mount()
-        self.query_one("Vertical").border_title = escape(self._title)
         self.query_one(Input).placeholder = self._hint
 
     def action_choose(self) -> None:
