@@ -388,16 +388,13 @@ class RestoreScreen(FramedScreen[RestoreOutcome]):
         self.set_focus(rows)
         self._show("Restore the old description?")
 
-    def action_confirm(self) -> None:
-        """Restore the description."""
-        self._restore()
-
     def action_cancel(self) -> None:
         """Close without a change."""
         self.dismiss(RestoreOutcome())
 
     @work(exclusive=True, group="restore", name=LEADING)
-    async def _restore(self) -> None:
+    async def action_confirm(self) -> None:
+        """Restore the description."""
         from explorer.client import TextConflict
 
         old = self._old

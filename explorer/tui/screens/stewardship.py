@@ -247,13 +247,10 @@ class WorklistScreen(DatasetScreen):
             return self._item is not None and self._item.column is not None
         return bool(self._shown) if action in ("open", "propose") else True
 
-    def action_propose(self) -> None:
+    @work(exclusive=True, group="propose")
+    async def action_propose(self) -> None:
         """Propose texts for the columns of these datasets from upstream columns, and review them.
         Nothing is written."""
-        self._propose()
-
-    @work(exclusive=True, group="propose")
-    async def _propose(self) -> None:
         from explorer.stewardship import AsyncStewardship
 
         self._report_progress(0, 0)

@@ -334,10 +334,6 @@ class DeprecationScreen(FramedScreen[DeprecationOutcome]):
 
         self.confirm(question, lift)
 
-    def action_complete(self) -> None:
-        """Complete the name of the replacement."""
-        self._complete(self.query_one("#replacement", Input).value.strip())
-
     def action_leave(self) -> None:
         """Close; ask first if something was typed."""
         if not self._changed:
@@ -425,7 +421,10 @@ class DeprecationScreen(FramedScreen[DeprecationOutcome]):
             ) from conflict
 
     @work(exclusive=True, group="complete")
-    async def _complete(self, text: str) -> None:
+    async def action_complete(self) -> None:
+        """Complete the name of the replacement."""
+        line = self.query_one("#replacement", Input)
+        text = line.value.strip()
         if not text:
             self.say("Type the beginning of a name first.")
             return
@@ -437,7 +436,6 @@ class DeprecationScreen(FramedScreen[DeprecationOutcome]):
             if not urns:
                 self.say(f"No {own_type} has a name that begins with this.", error=True)
                 return
-            line = self.query_one("#replacement", Input)
             line.value = str(urns[0])
             line.cursor_position = len(line.value)
 
