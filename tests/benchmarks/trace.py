@@ -45,28 +45,29 @@ class Trace:
     def __init__(self) -> None:
         self.is_on = False
         self.found: dict[str, set[str]] = defaultdict(set)
-        self._last = ""
+        self._end = ""
 
     def __call__(self, frame: FrameType, event: str, argument: Any) -> None:
-        if not self.is_on:
+        del argument
+        if not self.is_on or event != "call":
             return
         code = frame.f_code
-        if event == "call" and code.co_filename.startswith(HOME):
-            self.found[code.co_filename[len(HOME) + 1 :]].add(code.co_qualname)
-        elif event == "return" and code.co_qualname == self._last and argument is not None:
+        if code.co_qualname == self._end:
             self.is_on = False
+        elif code.co_filename.startswith(HOME):
+            self.found[code.co_filename[len(HOME) + 1 :]].add(code.co_qualname)
 
     async def of(
         self,
         acts: Callable[[], object],
         is_done: Callable[[], bool],
         follow_seconds: float = 0,
-        last: str = "",
+        end: str = "",
     ) -> dict[str, set[str]]:
-        """What runs from an act until its end, and in the time after it; with `last` until the
-        function of that name returns something."""
+        """What runs from an act until its end, and in the time after it; with `end` until the
+        function of that name is called."""
         self.found = defaultdict(set)
-        self._last = last
+        self._end = end
         self.is_on = True
         acts()
         while not is_done():  # noqa: ASYNC110 - what is waited for tells nobody
@@ -126,12 +127,14 @@ def fill(address: str) -> None:
 
 
 async def trace_save(
-    app: CatalogApp, pilot: Pilot[None], traced: Trace, follow_seconds: float, last: str = ""
+    app: CatalogApp, pilot: Pilot[None], traced: Trace, follow_seconds: float, end: str = ""
 ) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
     """What runs for a letter in the editor, and for the save of what was typed."""
     await pilot.press("e")
     screen = await until(lambda: isinstance(app.screen, EditorScreen) and app.screen)
     await asyncio.sleep(QUIET_SECONDS)
+    # What the editor reads when it opens is no part of a letter, however long it takes.
+    await until(lambda: all(worker.is_finished for worker in app.workers))
     before = len(screen._area.text)
     letter = await traced.of(
         lambda: app.post_message(events.Key("x", "x")), lambda: len(screen._area.text) > before, 0.1
@@ -140,7 +143,7 @@ async def trace_save(
         lambda: app.post_message(events.Key("ctrl+s", None)),
         lambda: not (app._editing and app._editing._saves.titles) and app.screen is not screen,
         follow_seconds,
-        last,
+        end,
     )
     await asyncio.sleep(QUIET_SECONDS)
     return letter, saved
@@ -153,12 +156,13 @@ async def trace(address: str, traced: Trace) -> dict[str, dict[str, set[str]]]:
     async with app.run_test(size=(120, 36)) as pilot:
         view = await until(lambda: app._has_entity_page and app._entity_view)
         await until(lambda: view.columns.has_focus_within and view.columns.current is not None)
-        for what, follow_seconds, last in (
-            ("a save, until it is on disk", 0.0, "Writer._transact"),
+        for what, follow_seconds, end in (
+            # A commit is published as soon as it is on disk.
+            ("a save, until it is on disk", 0.0, "Writer._publish"),
             ("a save", 0.0, ""),
             ("a save and what follows", QUIET_SECONDS, ""),
         ):
-            letter, saved = await trace_save(app, pilot, traced, follow_seconds, last)
+            letter, saved = await trace_save(app, pilot, traced, follow_seconds, end)
             found |= {"a letter in the editor": letter, what: saved}
         await pilot.press("/")
         await asyncio.sleep(QUIET_SECONDS)
