@@ -47,7 +47,14 @@ from explorer.tui.session import (
 )
 from explorer.tui.settings import Appearance
 from explorer.tui.state import ServerState, TerminalState, VisitHistory
-from explorer.tui.themes import ATTRIBUTES, DARK, is_without_colour
+from explorer.tui.themes import (
+    ANSI_COLOURS,
+    ATTRIBUTES,
+    CONTRAST,
+    DARK,
+    FaintFilter,
+    is_without_colour,
+)
 from explorer.tui.widgets.bars import PRESSED, READ_ONLY, Header, KeyLine, action_owner
 from explorer.tui.widgets.rows import Rows
 
@@ -221,10 +228,9 @@ class CatalogApp(App[None]):
         look: Appearance | None = None,
         on_mounted: Callable[[], None] = lambda: None,
     ) -> None:
-        # Textual reads it while the application is made.
-        self._look = look or Appearance()
         # With colours the theme says which; without, nothing may be mixed of any.
         super().__init__(ansi_color=True if is_without_colour() else None)
+        self._look = look or Appearance()
         self._remembered = remembered or TerminalState()
         self._session = TerminalSession(
             make, self._say, self._show_server_status, server=server, exchanges=exchanges
@@ -235,7 +241,7 @@ class CatalogApp(App[None]):
         self._is_greeting = False
         self.clipboard_method: ClipboardMethod = self._look.settings.clipboard
         self._apply_settings()
-        self._gate = ControlFilter()
+        self._undimmed, self._gate = FaintFilter(), ControlFilter()
         self._keys = KeyQueue(self, super().on_event)
         self._entity_page_lock = asyncio.Lock()
         self._has_entity_page = False
@@ -275,7 +281,7 @@ class CatalogApp(App[None]):
     @property
     def ansi_theme(self) -> TerminalTheme:
         """Return which colours the names of ANSI colours stand for."""
-        return self._look.table(self.current_theme) or super().ansi_theme
+        return ANSI_COLOURS.get(self.current_theme.name) or super().ansi_theme
 
     def get_driver_class(self) -> type[Driver]:
         """Return the driver that reads and writes the terminal."""
@@ -331,7 +337,8 @@ class CatalogApp(App[None]):
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Return what every drawn line goes through: the theme's filters before Textual's, and
         last the one that takes control characters out."""
-        return [*self._look.filters(self.theme), *super().get_line_filters(), self._gate]
+        of_theme = [self._undimmed] if self.theme == CONTRAST else []
+        return [*of_theme, *super().get_line_filters(), self._gate]
 
     def on_mount(self) -> None:
         """Request data once the first frame is drawn."""

@@ -13,33 +13,30 @@ that could not be used.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_args, get_type_hints
 
 import msgspec
-from rich.terminal_theme import TerminalTheme
-from textual.filter import LineFilter
-from textual.theme import Theme
 
 from explorer.config import config_dir
 from explorer.config.files import read_private
 from explorer.errors import Unusable
 from explorer.tui.actions import ACTIONS, SCOPES, Action, actions_of, readable
 from explorer.tui.themes import (
-    CONTRAST,
     DARK,
     NICKNAMES,
     SIXTEEN,
     TITLES,
-    FaintFilter,
-    colours_of,
     is_without_colour,
     own_themes,
     themes,
 )
+
+if TYPE_CHECKING:
+    from textual.theme import Theme
 
 __all__ = [
     "Appearance",
@@ -396,7 +393,6 @@ class Appearance:
         own, theme_problems = own_themes(found.settings.themes, found.place)
         self.keymap, key_problems = read_keymap(found.settings.keys, found.place)
         self.themes: dict[str, Theme] = {**themes(), **own}
-        self._undimmed = FaintFilter()
         self._wanted, problems = "", list(found.problems)
         if wanted:
             self._wanted = self._named(wanted) or ""
@@ -426,15 +422,6 @@ class Appearance:
     def title(self, name: str) -> str:
         """Return the description of a theme."""
         return TITLES.get(name, "from the settings")
-
-    def filters(self, theme: str) -> Sequence[LineFilter]:
-        """Return the line filters of the theme."""
-        strong = self.themes.get(theme)
-        return [self._undimmed] if strong is not None and strong.name == CONTRAST else []
-
-    def table(self, theme: Theme) -> TerminalTheme | None:
-        """Return the ANSI colours of a theme, None where it has none."""
-        return colours_of(theme)
 
     def _named(self, name: str) -> str | None:
         full = NICKNAMES.get(name, name)

@@ -13,6 +13,7 @@ from textual.filter import LineFilter
 from textual.theme import Theme
 
 __all__ = [
+    "ANSI_COLOURS",
     "ATTRIBUTES",
     "CONTRAST",
     "DARK",
@@ -20,7 +21,6 @@ __all__ = [
     "SIXTEEN",
     "TITLES",
     "FaintFilter",
-    "colours_of",
     "is_without_colour",
     "own_themes",
     "themes",
@@ -222,7 +222,13 @@ _ON_LIGHT: Final = TerminalTheme(
         (85, 88, 94),
     ],
 )
-_TABLES: Final = {CONTRAST: _STRONG, "colour-blind": _OKABE_ITO, "light": _ON_LIGHT}
+ANSI_COLOURS: Final[Mapping[str, TerminalTheme]] = {
+    CONTRAST: _STRONG,
+    "colour-blind": _OKABE_ITO,
+    "light": _ON_LIGHT,
+}
+"""What the names of ANSI colours stand for, by the name of a theme; those not named here have the
+terminal's."""
 
 # Where shades of a colour cannot be counted on, reverse, underline and bold say what they say.
 ATTRIBUTES: Final = """
@@ -296,11 +302,6 @@ def is_without_colour() -> bool:
 def themes() -> dict[str, Theme]:
     """Return the built-in themes by name."""
     return {theme.name: theme for theme in _BUILT_IN}
-
-
-def colours_of(theme: Theme) -> TerminalTheme | None:
-    """Return the ANSI colours of a theme, None where it has none."""
-    return _TABLES.get(theme.name)
 
 
 def own_themes(
