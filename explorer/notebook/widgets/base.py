@@ -553,18 +553,18 @@ class SavedHtml(anywidget.AnyWidget):
     _css = stylesheet("controls.css")
 
 
-LINEAGE_SCRIPTS = script("lineage/elements.js", "lineage/saving.js", "lineage/lineage.js")
+LINEAGE_SCRIPTS = script("lineage/lineage.js")
 """Without what all widgets share."""
 
 LINEAGE_MODULE = script("host.js") + "\n" + LINEAGE_SCRIPTS
 LINEAGE_STYLE = stylesheet("lineage/lineage.css")
 
 
-_PARTS = ("parts", "bodies", "entity", "editor", "searching", "folders", "found", "explorer")
+_PARTS = ("elements", "entity", "editor", "searching", "folders", "found", "explorer")
 
 # The drawing of the lineage tab is that of the lineage widget, whose names are its own.
 _DRAWING = LINEAGE_SCRIPTS.replace("export default { render };", "return render;")
-_OWN = script("host.js", "explorer/elements.js", *(f"explorer/{name}.js" for name in _PARTS))
+_OWN = script("host.js", *(f"explorer/{name}.js" for name in _PARTS))
 
 EXPLORER_STYLES = stylesheet("explorer/explorer.css")
 """Without those of the drawing of the lineage."""
@@ -572,12 +572,12 @@ EXPLORER_STYLES = stylesheet("explorer/explorer.css")
 EXPLORER_MODULE = f"const renderLineage = (() => {{\n{_DRAWING}\n}})();\n{_OWN}"
 EXPLORER_STYLE = LINEAGE_STYLE + EXPLORER_STYLES
 
-_EDITOR = ("host.js", *(f"explorer/{name}.js" for name in ("elements", "parts", "editor")))
+_ROWS = ("host.js", "explorer/elements.js", "explorer/editor.js", "review/rows.js")
 
-REVIEW_MODULE = script(*_EDITOR, "review/review.js")
+REVIEW_MODULE = script(*_ROWS, "review/review.js")
 REVIEW_STYLE = EXPLORER_STYLES + stylesheet("review/review.css")
 
-WORKLIST_MODULE = script(*_EDITOR, "review/worklist.js")
+WORKLIST_MODULE = script(*_ROWS, "review/worklist.js")
 WORKLIST_STYLE = REVIEW_STYLE
 
 

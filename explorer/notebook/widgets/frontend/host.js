@@ -142,6 +142,21 @@ function watchKernel(model, el, tell) {
   };
 }
 
+// Puts a widget on its page. `drawn` says what draws each part of the model: it is called now, and
+// whenever that part changes. Returns what ends it all, each of `ends` too.
+function drawChanges({ model, el }, root, kernel, drawn, ends) {
+  el.append(root);
+  const undo = [...ends, followTheme(root), hideStill(model), kernel.release];
+  for (const [name, draw] of Object.entries(drawn)) {
+    const changed = () => keepFocus(root, draw);
+    model.on(`change:${name}`, changed);
+    undo.push(() => model.off(`change:${name}`, changed));
+    draw();
+  }
+  kernel.look();
+  return () => { for (const one of undo) one(); };
+}
+
 // The messages for a kernel that does not answer.
 const AWAY = {
   "": "",

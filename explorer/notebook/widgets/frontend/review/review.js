@@ -1,49 +1,34 @@
 // The review of a staged changeset: draws what Python says of it and tells what the reader decides.
-// Before this text stands that of the explorer's elements, parts and editor.
+// Before this text stands that of the explorer's elements and editor, and of rows.js.
 const PROPOSALS = {
   of: "Text for ", done: "accept",
   acts: [["accept", "Accept this text", "main"], ["leave", "Back without deciding", ""], null, ["discard", "Discard the text", "quiet"]],
 };
-const PAGE = 100;
 
 function render({ model, el }) {
   // Which question is shown below the list: "apply", "all", or none.
   let asks = "";
-  const kernel = watchKernel(model, el, () => { shell.drawEditor(); draw(); });
-  const say = kernel.send;
-  const root = () => el.getRootNode();
-  const here = () => whole.contains(root().activeElement);
-  const redraw = redrawing(root);
+  const shell = shellOf({ model, el }, "catalog-explorer catalog-review", () => { shell.drawEditor(); draw(); });
+  const { here, kernel, redraw, root, say, whole } = shell;
   const told = () => model.get("review") || {};
   const shown = () => model.get("item") || {};
 
-  const whole = make("div", { class: "catalog-explorer catalog-review" });
   const head = make("div", { class: "cx-over cx-line" });
   const chips = make("div", { class: "cx-chips" });
-  const list = make("div", { class: "cx-edits", role: "group", "aria-label": "Edits" });
-  const pager = make("div", { class: "cx-pager" });
   const panel = make("section", { class: "cx-detail", "aria-label": "The edit that is shown" });
   const acts = make("div", { class: "cx-line cx-acts" });
   const meter = make("div", { class: "cx-meter", role: "progressbar", "aria-label": "Writing", "aria-valuemin": "0", hidden: true }, make("div"));
-  const busy = make("span", { class: "cx-busy" });
-  const problem = make("span", { class: "cx-problem", role: "alert" });
-  const said = make("span", { class: "cx-said", role: "status" });
   const keys = make("span", { class: "cx-keys" });
+  const { busy, drawn, note } = noteOf(model, make("span", { class: "cx-gap" }), keys);
 
-  const shell = { here, head: acts, kernel, model, panel, redraw, root, say, writes: PROPOSALS };
+  Object.assign(shell, { head: acts, panel, writes: PROPOSALS });
   addParts(shell);
   addEditor(shell);
-  const { desk } = shell;
-  const frame = make("div", { class: "cx-sheet" }, head, chips, list, pager, panel, desk, acts, meter, make("div", { class: "cx-note" }, busy, problem, said, make("span", { class: "cx-gap" }), keys));
+  addRows(shell, "Edits", 1);
+  const { button, desk, list, pager, row, writing } = shell;
+  const frame = make("div", { class: "cx-sheet" }, head, chips, list, pager, panel, desk, acts, meter, note);
   shell.frame = frame;
   whole.append(shell.away, frame);
-
-  const isGone = () => kernel.is() === "gone";
-  const writing = () => Boolean((model.get("editor") || {}).urn);
-
-  function button(name, text, kind, usable, act, title = null) {
-    return make("button", { type: "button", class: kind && `cx-${kind}`, "data-f": name, text, title, disabled: !usable || isGone(), on: { click: act } });
-  }
 
   function decide(state) {
     const item = shown();
@@ -72,8 +57,6 @@ function render({ model, el }) {
     if (here()) row()?.focus({ preventScroll: true });
   }
 
-  const row = () => list.querySelector("[aria-current]");
-
   function draw() {
     drawReview();
     drawItem();
@@ -88,16 +71,10 @@ function render({ model, el }) {
     redraw(chips, only("", "all", review.total), (review.counts || []).map(([state, count]) => only(state, state, count)),
       review.typed ? make("span", { class: "cx-dim", text: `✎ ${review.typed} typed and not decided` }) : null);
     const now = shown().number;
-    redraw(list, rows.map((one) => make("button", {
-      type: "button", class: `cx-edit cx-is-${one.state}`, "data-f": `row ${one.number}`, "aria-current": one.number === now ? "true" : null, tabindex: one.number === now ? "0" : "-1",
-      on: { click: () => say("show", { number: one.number }) },
-    }, one.cells.map((text, at) => make("span", { class: "cx-name", title: text }, at === 0 && one.draft ? make("span", { class: "cx-edited", text: "✎ " }) : null, text)))),
-    rows.length ? null : make("p", { class: "cx-dim cx-pad", text: "nothing here" }));
-    const after = (review.start || 0) + rows.length;
-    redraw(pager, button("before", "← previous", "", review.start > 0, () => say("move", { by: -PAGE })),
-      button("after", "next →", "", after < review.listed, () => say("move", { by: PAGE })),
-      make("span", { class: "cx-dim", text: `${((review.start || 0) + 1).toLocaleString("en")}–${after.toLocaleString("en")} of ${(review.listed || 0).toLocaleString("en")}` }));
-    pager.hidden = !(review.start > 0 || after < review.listed);
+    redraw(list, rows.map((one) => shell.drawRow(one, one.number, `cx-edit cx-is-${one.state}`, one.number === now, () => say("show", { number: one.number }))),
+      rows.length ? null : make("p", { class: "cx-dim cx-pad", text: "nothing here" }));
+    const start = review.start || 0;
+    shell.drawPager(review, make("span", { class: "cx-dim", text: `${(start + 1).toLocaleString("en")}–${(start + rows.length).toLocaleString("en")} of ${(review.listed || 0).toLocaleString("en")}` }));
     drawActs();
   }
 
@@ -110,22 +87,13 @@ function render({ model, el }) {
       one.tabIndex = now ? 0 : -1;
     }
     if (inList) row()?.focus({ preventScroll: true });
-    reveal();
+    shell.reveal();
     redraw(panel, item.number ? [
       make("div", { class: "cx-line" }, make("h4", { text: item.title }), make("span", { class: "cx-dim", text: item.people })),
       make("div", { class: "cx-urn", text: item.urn }),
       shell.drawDiff(item.lines || []),
     ] : make("p", { class: "cx-dim", text: "There is nothing to review." }));
     drawActs();
-  }
-
-  // Within the list alone: the page does not move. A row before and after stays in sight.
-  function reveal() {
-    const one = row();
-    if (!one) return;
-    const top = one.offsetTop - list.offsetTop, tall = one.offsetHeight;
-    if (top - tall < list.scrollTop) list.scrollTop = top - tall;
-    else if (top + 2 * tall > list.scrollTop + list.clientHeight) list.scrollTop = top + 2 * tall - list.clientHeight;
   }
 
   function drawActs() {
@@ -164,8 +132,7 @@ function render({ model, el }) {
   const release = keepKeys(whole, isSave);
   const pressed = {
     a: () => decide("accepted"), x: () => decide("refused"), u: () => shown().decided && decide("open"), e: edit, A: () => ask("all"),
-    j: () => say("move", { by: 1 }), ArrowDown: () => say("move", { by: 1 }), k: () => say("move", { by: -1 }), ArrowUp: () => say("move", { by: -1 }),
-    PageDown: () => say("move", { by: 10 }), PageUp: () => say("move", { by: -10 }),
+    ...shell.moves,
   };
   whole.addEventListener("keydown", (event) => {
     if (desk.contains(event.target) || /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName)) return;
@@ -179,31 +146,10 @@ function render({ model, el }) {
       if (act) { event.preventDefault(); act(); }
     }
   });
-  el.append(whole);
-  const unfollow = followTheme(whole);
-  const showStill = hideStill(model);
-
-  const drawn = {
-    review: drawReview, item: drawItem, progress: drawProgress,
+  return drawChanges({ model, el }, whole, kernel, {
+    ...drawn, review: drawReview, item: drawItem, progress: drawProgress, busy: drawProgress,
     editor: () => drawInTurn(writing(), shell.drawEditor, drawActs), typed: shell.drawTyped, preview: shell.drawPreview,
-    busy: drawProgress,
-    problem: () => { problem.textContent = model.get("problem"); },
-    said: () => { said.textContent = model.get("said"); },
-  };
-  for (const [name, one] of Object.entries(drawn)) {
-    drawn[name] = () => keepFocus(whole, one);
-    model.on(`change:${name}`, drawn[name]);
-    one();
-  }
-  kernel.look();
-  return () => {
-    release();
-    unfollow();
-    showStill();
-    kernel.release();
-    for (const [name, one] of Object.entries(drawn)) model.off(`change:${name}`, one);
-    shell.typed.cancel();
-  };
+  }, [release, shell.typed.cancel]);
 }
 
 export default { render };
