@@ -30,7 +30,7 @@ from explorer.cli.output import (
     print_json,
     results,
 )
-from explorer.client.display import block, line
+from explorer.client.display import block, counted, line
 from explorer.client.editable import (
     LABEL_KINDS,
     OWNERS,
@@ -243,7 +243,7 @@ def _propose_each(
         staged = [edit for edit in edits if edit is not None]
         if staged:
             noun = staged[0].what.capitalize()
-            many = "1 entity" if len(staged) == 1 else f"{len(staged):,} entities"
+            many = counted(len(staged), "entity", "entities")
             changeset = Stewardship(catalog).stage(staged, f"{noun} of {many}", file)
             print_proposed(changeset, "json" if as_json else None)
     if not staged and done.stopped is None and not done.failed:

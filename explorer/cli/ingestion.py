@@ -29,7 +29,7 @@ from rich.text import Text
 from explorer import config
 from explorer.cli.output import line_text, note, notes, print_json, results
 from explorer.client import Catalog, LoadInterrupted, LoadReport
-from explorer.client.display import line
+from explorer.client.display import counted, line
 from explorer.errors import InvalidInput
 from explorer.files import replace_file
 from explorer.metadata.files import MetadataFile, Refused
@@ -397,7 +397,7 @@ def _load_bars() -> Iterator[Callable[[str, int | None], _Advance]]:
                 nonlocal first
                 first = changes if first < 0 else first
                 rate = (changes - first) / max(monotonic() - begun, 0.001)
-                shown = f"{_count(changes, 'change')} · {rate:,.0f}/s"
+                shown = f"{counted(changes, 'change')} · {rate:,.0f}/s"
                 bars.update(task, completed=offset, rate=shown)
 
             return advance
@@ -412,7 +412,8 @@ def print_counts(outcomes: Sequence[Outcome]) -> None:
     for outcome in outcomes:
         console.print(
             line_text(outcome.source, "bold"),
-            f"{_count(outcome.aspects, 'aspect')} of {_count(len(outcome.entities), 'entity')}"
+            f"{counted(outcome.aspects, 'aspect')} of "
+            f"{counted(len(outcome.entities), 'entity', 'entities')}"
             + (f", {outcome.refused:,} rejected" if outcome.refused else "")
             + (f", {outcome.unanswered:,} without a response" if outcome.unanswered else "")
             + (f", {outcome.resumed_at:,} records sent before" if outcome.resumed_at else ""),
@@ -464,8 +465,3 @@ def _describe(refusal: Rejection) -> Text:
     return Text(": ").join(
         part for part in (place, what, line_text(refusal.reason, limit=_REASON_LIMIT)) if part
     )
-
-
-def _count(number: int, noun: str) -> str:
-    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
-    return f"{number:,} {noun if number == 1 else plural}"

@@ -37,7 +37,6 @@ __all__ = [
     "column_at",
     "column_option",
     "complete_profiles",
-    "counted",
     "dataset_options",
     "dry_run",
     "entities",
@@ -232,11 +231,6 @@ def warn_of_password(option: str, address: str | None) -> None:
             f"{option}: every user of this machine can read the password in this URL; put it in "
             "PGPASSWORD or ~/.pgpass instead"
         )
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun: `1 column`, `2,000 columns`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def read_urns(given: Sequence[str]) -> list[str]:

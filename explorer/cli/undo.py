@@ -23,7 +23,7 @@ from explorer.cli.edits import (
 )
 from explorer.cli.options import OutputFormat, Target
 from explorer.cli.output import line_text, note, print_json, results, words
-from explorer.client.display import line, moment
+from explorer.client.display import counted, line, moment
 from explorer.client.editable import TextConflict
 from explorer.client.journal import (
     JOURNAL,
@@ -365,23 +365,19 @@ def _print_planned(planned: _PlannedDeletion) -> None:
 
 
 def _counts(planned: _PlannedDeletion) -> Iterator[str]:
-    yield _count(planned.aspects, "aspect")
+    yield counted(planned.aspects, "aspect")
     if planned.versions is not None:
-        yield _count(planned.versions, "version")
+        yield counted(planned.versions, "version")
     if planned.points is None:
         yield "all time series points"
     else:
         at_least = "at least " if planned.more_points else ""
-        yield f"{at_least}{_count(planned.points, 'time series point')}"
+        yield f"{at_least}{counted(planned.points, 'time series point')}"
     count = planned.deletion.reference_count
     if count is None:
         yield "number of references unknown"
     else:
-        yield f"{_count(count, 'reference')} to it"
-
-
-def _count(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+        yield f"{counted(count, 'reference')} to it"
 
 
 def _confirm(planned: Sequence[_PlannedDeletion]) -> bool:
@@ -393,11 +389,11 @@ def _delete(catalog: "Catalog", urn: str, gone: list[dict[str, Any]]) -> None:
     found = catalog.delete(urn)
     gone.append(_deletion_as_json(found, found.versions, found.points))
     counts = ", ".join(
-        (_count(found.versions, "version"), _count(found.points, "time series point"))
+        (counted(found.versions, "version"), counted(found.points, "time series point"))
     )
     note(Text("deleted "), line_text(found.urn.name, "bold"), Text(f" permanently: {counts}"))
     if found.reference_count:
-        left = _count(found.reference_count, "reference")
+        left = counted(found.reference_count, "reference")
         note(Text(f"  {left} from other entities kept", "dim"))
 
 

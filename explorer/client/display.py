@@ -8,7 +8,16 @@ shown is cleaned; text that is edited and sent back is not changed.
 import re
 from datetime import UTC, datetime
 
-__all__ = ["BLOCK_LIMIT", "LINE_LIMIT", "block", "hidden_count", "line", "moment", "visible"]
+__all__ = [
+    "BLOCK_LIMIT",
+    "LINE_LIMIT",
+    "block",
+    "counted",
+    "hidden_count",
+    "line",
+    "moment",
+    "visible",
+]
 
 # C0 except tab and newline, DEL, C1, and the characters that reorder or hide text.
 _UNSAFE = re.compile(
@@ -45,6 +54,12 @@ def line(text: str | None, limit: int = LINE_LIMIT) -> str:
 def in_quotes(text: str | None, limit: int = LINE_LIMIT) -> str:
     """Return text as one line in “ and ”."""
     return f"“{line(text, limit)}”"
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """Return a number with its noun: `1 column`, `2,000 columns`. `plural` is that of the noun if
+    it does not just end in `s`."""
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
 
 
 def visible(text: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
+from explorer.client.display import counted
 from explorer.metadata.urn import Urn
 from explorer.views.diff import Diff, DiffLine, text_diff
 from explorer.views.stewardship import WHOLE_TABLE, hidden_sentence
@@ -209,7 +210,7 @@ def plan_counts(plan: "ProjectPlan") -> tuple[str, ...]:
 def plan_sentence(plan: "ProjectPlan") -> str:
     """Return the number of changes and files: "3 changes in 2 files"."""
     changes, files = len(plan.writes), len(plan.files)
-    return f"{_counted(changes, 'change')} in {_counted(files, 'file')}"
+    return f"{counted(changes, 'change')} in {counted(files, 'file')}"
 
 
 def files_sentences(plan: "ProjectPlan") -> tuple[str, ...]:
@@ -219,7 +220,7 @@ def files_sentences(plan: "ProjectPlan") -> tuple[str, ...]:
     def sentence(file: "FileUpdate") -> str:
         count = counts[file.name]
         made = ", a new file" if file.before is None else ""
-        return f"{file.name}: {_counted(count, 'change')}{made}"
+        return f"{file.name}: {counted(count, 'change')}{made}"
 
     return tuple(map(sentence, plan.files))
 
@@ -254,7 +255,7 @@ def no_match_sentence(
     if not resources:
         return "the project has no models, seeds, snapshots or sources"
     hint = "" if has_manifest else "; dbt parse writes target/manifest.json, which has their names"
-    return f"none of the project's {_counted(resources, 'resource')} is one of the datasets{hint}"
+    return f"none of the project's {counted(resources, 'resource')} is one of the datasets{hint}"
 
 
 def item_place(item: PlanItem) -> str:
@@ -295,11 +296,7 @@ def import_remark(
     parts = [f"{count:,} {kind}" for kind, count in left.items()]
     if unknown:
         names = ", ".join(dict.fromkeys(Urn.label(one.label) for one in unknown))
-        parts.append(f"{_counted(len(unknown), 'label')} that the catalog does not have ({names})")
+        parts.append(f"{counted(len(unknown), 'label')} that the catalog does not have ({names})")
     if changes.problems:
-        parts.append(f"{_counted(len(changes.problems), 'file')} that cannot be read")
+        parts.append(f"{counted(len(changes.problems), 'file')} that cannot be read")
     return f"Not taken in: {', '.join(parts)}." if parts else ""
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from explorer.client.display import line, moment
+from explorer.client.display import counted, line, moment
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 from explorer.stewardship.feed import ChangeFeed, FeedEntry, FeedKind
@@ -45,7 +45,7 @@ def feed_counts(feed: ChangeFeed) -> str:
     entries, entities = len(feed.entries), len(feed.entities)
     if not entries:
         return "nothing changed"
-    found = f"{_number(entries, 'change')} of {_number(entities, 'entity', 'entities')}"
+    found = f"{counted(entries, 'change')} of {counted(entities, 'entity', 'entities')}"
     care = sum(one.needs_care for one in feed.entries)
     return f"{found}, {care:,} to look after" if care else found
 
@@ -62,16 +62,16 @@ def feed_remarks(feed: ChangeFeed, format_moment: Callable[[int], str] = moment)
     if feed.trimmed:
         yield "The change log does not reach back to the last visit; what is older is lost."
     if feed.unread:
-        yield f"{_number(feed.unread, 'older change')} of the log were not looked at."
+        yield f"{counted(feed.unread, 'older change')} of the log were not looked at."
     if feed.more_entities:
-        more = _number(feed.more_entities, "more entity", "more entities")
+        more = counted(feed.more_entities, "more entity", "more entities")
         yield f"{more} changed, before those listed."
     unread = sum(one.unread for one in feed.entities)
     left_out = sum(one.left_out for one in feed.entities)
     if unread:
-        yield f"{_number(unread, 'older change')} of what is listed were not read."
+        yield f"{counted(unread, 'older change')} of what is listed were not read."
     if left_out:
-        yield f"{_number(left_out, 'more entry', 'more entries')} of what is listed are left out."
+        yield f"{counted(left_out, 'more entry', 'more entries')} of what is listed are left out."
     if feed.user is None:
         yield "The server does not know who you are: your own edits are among these."
 
@@ -250,7 +250,3 @@ def _changed(kind: str, text: str) -> DiffLine:
 
 def _note(text: str) -> DiffLine:
     return DiffLine(text, "note", "")
-
-
-def _number(count: int, noun: str, plural: str = "") -> str:
-    return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"

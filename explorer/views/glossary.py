@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from explorer.client.display import line
+from explorer.client.display import counted, line
 from explorer.metadata.urn import Urn
 from explorer.views.journal import held_words
 from explorer.views.table import Row, Table, TableColumn
@@ -78,13 +78,13 @@ def glossary_sentences(changes: "Sequence[GlossaryChange]") -> tuple[str, ...]:
     found = []
     if counts:
         parts = ", ".join(f"{count:,} {what}" for what, count in counts.items())
-        found.append(f"{entries:,} {'entry' if entries == 1 else 'entries'}: {parts}")
+        found.append(f"{counted(entries, 'entry', 'entries')}: {parts}")
     else:
         found.append("the catalog has all of it already")
     left = sum(1 for one in changes if not one.is_written)
     if left:
         found.append(
-            f"{left:,} {'difference' if left == 1 else 'differences'} of sources, properties or "
+            f"{counted(left, 'difference')} of sources, properties or "
             "relations left as in the catalog: these are written with new terms only"
         )
     return tuple(found)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from explorer.client.display import line
+from explorer.client.display import counted, line
 from explorer.metadata.names import plural, singular
 from explorer.metadata.urn import Urn
 from explorer.views.table import Row, Table, TableColumn
@@ -162,7 +162,7 @@ def label_name(urn: str, names: Mapping[str, str]) -> str:
 
 def hop_count(hops: int) -> str:
     """Return a number of hops in words: `1 hop`."""
-    return f"{hops:,} hop{'' if hops == 1 else 's'}"
+    return counted(hops, "hop")
 
 
 def distance(hops: int | None) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from explorer.client.display import line
+from explorer.client.display import counted, line
 from explorer.views.lineage import CERTAINTY, CERTAINTY_NOTES, ImpactView, label_name
 from explorer.views.table import Row, Table, TableColumn, markdown_cell, markdown_table
 
@@ -115,11 +115,11 @@ class SchemaChangesView:
         changes = len(self.affecting)
         if not changes:
             count = len(self.found.changes)
-            said = "no column or table is changed" if not count else f"{_counted(count, 'change')}"
+            said = "no column or table is changed" if not count else f"{counted(count, 'change')}"
             return said if not count else f"{said}, and nothing depends on what is changed"
         return (
-            f"{_counted(changes, 'change')} {'affects' if changes == 1 else 'affect'} "
-            f"{len(entities):,} {'entity' if len(entities) == 1 else 'entities'}"
+            f"{counted(changes, 'change')} {'affects' if changes == 1 else 'affect'} "
+            f"{counted(len(entities), 'entity', 'entities')}"
         )
 
     @property
@@ -217,10 +217,6 @@ def _most(names: Sequence[str]) -> str:
     more = len(names) - _MOST_OWNERS
     said = ", ".join(names[:_MOST_OWNERS])
     return f"{said} and {more:,} more" if more > 0 else said
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 _CHANGES: Final = (

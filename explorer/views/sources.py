@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
+from explorer.client.display import counted
 from explorer.metadata.urn import Urn
 from explorer.views.table import Row, Table, TableColumn
 
@@ -63,7 +64,7 @@ _EXAMPLES: Final = 5
 def counts_text(kinds: Mapping[str, int]) -> str:
     """Return the number of each kind in words: `1 database, 2 tables, 15 columns`."""
     order = sorted(kinds, key=lambda noun: (_ORDER.index(noun) if noun in _ORDER else 0, noun))
-    parts = (f"{kinds[noun]:,} {noun}{'' if kinds[noun] == 1 else 's'}" for noun in order)
+    parts = (counted(kinds[noun], noun) for noun in order)
     return ", ".join(parts) or "nothing"
 
 
@@ -210,7 +211,7 @@ def plan_lines(plan: "RunPlan") -> list[tuple[str, str]]:
 def outcome_text(outcome: "RunOutcome") -> str:
     """Return what a run did, in words: `6 new, 2 gone; 40 aspects written`."""
     written = outcome.written
-    text = f"{effects_text(outcome.plan.counts)}; {written:,} aspect{'' if written == 1 else 's'}"
+    text = f"{effects_text(outcome.plan.counts)}; {counted(written, 'aspect')}"
     refused = f"; {len(outcome.refused):,} refused" if outcome.refused else ""
     return f"{text} written{refused}"
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from typing import TYPE_CHECKING, Final, Literal, overload
 
-from explorer.client.display import hidden_count, moment
+from explorer.client.display import counted, hidden_count, moment
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 from explorer.stewardship.staging import STATES, deprecation_in
@@ -161,8 +161,8 @@ def coverage_page(coverage: "Coverage") -> Table:
     )
     rows = []
     for group in coverage.groups:
-        counted = (group.of(part) for part in PARTS)
-        cells = (cell for one in counted for cell in (one.total, one.documented, one.percent))
+        counts_of = (group.of(part) for part in PARTS)
+        cells = (cell for one in counts_of for cell in (one.total, one.documented, one.percent))
         rows.append((group_name(group, coverage.by), *cells, group.columns.undocumented))
     return Table(columns, rows, f"Coverage by {coverage.by}")
 
@@ -269,7 +269,7 @@ def trend_table(trend: "CoverageTrend") -> Table:
     """Return the trend as a table for programs: a row for each group and day, oldest first, or
     without groups for each day."""
     names = ("key", "name", "day")
-    counted = tuple(f"{part}_{field}" for part in PARTS for field in _TREND_COUNTS)
+    counts = tuple(f"{part}_{field}" for part in PARTS for field in _TREND_COUNTS)
     whole = [("", "", trend.tables, trend.columns)]
     groups = [(one.key, one.name, one.tables, one.columns) for one in trend.groups]
     rows: list[Row] = [
@@ -282,7 +282,7 @@ def trend_table(trend: "CoverageTrend") -> Table:
         for key, name, *series in (groups if trend.by else whole)
         for day, *both in zip(trend.days, *series, strict=True)
     ]
-    return Table.of("coverage trend", (*names, *counted), rows)
+    return Table.of("coverage trend", (*names, *counts), rows)
 
 
 _TREND_COUNTS: Final = ("total", "documented", "percent")
@@ -399,18 +399,14 @@ def concept_sentence(concept: "Concept") -> str:
         return f"no column {what}"
     texts, without = len(concept.variants), len(concept.undocumented)
     parts = [
-        f"{_counted(len(concept), 'column')} of {_counted(concept.datasets, 'table')}",
-        _counted(texts, "text") if texts else "no text",
+        f"{counted(len(concept), 'column')} of {counted(concept.datasets, 'table')}",
+        counted(texts, "text") if texts else "no text",
     ]
     if without:
         parts.append(f"{without:,} without a text")
     if concept.truncated:
         parts.append("more tables were not read")
     return ", ".join(parts)
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def variants_page(concept: "Concept") -> Table:
@@ -541,8 +537,7 @@ def others_diff(change: "Change") -> Diff:
 def hidden_sentence(text: str) -> str:
     """Return the number of invisible characters in a text, in words; empty if there are none."""
     count = hidden_count(text)
-    characters = "1 character" if count == 1 else f"{count:,} characters"
-    return f"{characters} in it cannot be seen" if count else ""
+    return f"{counted(count, 'character')} in it cannot be seen" if count else ""
 
 
 def _held_lines(text: str) -> Diff:
@@ -696,7 +691,7 @@ def propagated_counts(shown: "Sequence[PropagatedText]", total: int) -> str:
     """Return the number of descriptions listed and of each state: "3 of 5 texts · 1 outdated"."""
     if not total:
         return ""
-    texts = "1 text" if total == 1 else f"{total:,} texts"
+    texts = counted(total, "text")
     parts = [texts if len(shown) == total else f"{len(shown):,} of {texts}"]
     states = Counter(one.state for one in shown)
     parts += [f"{count:,} {state}" for state, count in sorted(states.items())]
@@ -706,7 +701,7 @@ def propagated_counts(shown: "Sequence[PropagatedText]", total: int) -> str:
 def propagated_diff(text: "PropagatedText") -> Diff:
     """Return the source of a propagated description, and the difference from it, as lines."""
     source = f"{text.source_table}.{_simple(text.source_path)}"
-    steps = "1 step" if text.hops == 1 else f"{text.hops:,} steps"
+    steps = counted(text.hops, "step")
     found = {"lineage": f"{steps} upstream", "name": f"of the same name, {steps} upstream"}
     by = f", by {Urn.label(text.by)}" if text.by else ""
     lines = [
@@ -858,7 +853,7 @@ def source_sentence(source: "TextSource", edit: "StagedEdit") -> str:
     """
     agreeing = f"; {source.agreeing:,} columns have this text" if source.agreeing > 1 else ""
     whose = ".".join(filter(None, (source.table, _simple(source.column))))
-    hops = "1 hop" if source.hops == 1 else f"{source.hops:,} hops"
+    hops = counted(source.hops, "hop")
     match source.found_by:
         case "lineage":
             found = f"from {whose}, {hops} upstream by the lineage of columns"

@@ -11,7 +11,6 @@ from explorer.cli.options import (
     OutputFormat,
     Target,
     catalog_options,
-    counted,
     dry_run,
     format_options,
 )
@@ -412,6 +411,7 @@ def remove(target: Target, name: str, *, hard: bool, dry_run: bool, yes: bool) -
     from explorer.cli import edits
     from explorer.cli.options import progress_bar
     from explorer.cli.output import line_text, note
+    from explorer.client.display import counted
     from explorer.sources.configured import require_source
     from explorer.sources.run import plan_removal, remove_source
 
@@ -422,8 +422,7 @@ def remove(target: Target, name: str, *, hard: bool, dry_run: bool, yes: bool) -
     with target.open() as catalog:
         removal = plan_removal(catalog, require_source(catalog, name), is_hard=hard)
         how = "deleted for good" if hard else "hidden"
-        number = len(removal.entities)
-
+        number = counted(len(removal.entities), "entity", "entities")
         if removal.source.is_supplement:
             note(
                 line_text(
@@ -431,11 +430,7 @@ def remove(target: Target, name: str, *, hard: bool, dry_run: bool, yes: bool) -
                 )
             )
         else:
-            note(
-                line_text(
-                    f"{name}: {_entities(number)} would be {how}, the source and its runs removed"
-                )
-            )
+            note(line_text(f"{name}: {number} would be {how}, the source and its runs removed"))
         if dry_run:
             return
         if not yes and not click.confirm("Remove it?", default=False, err=True):
@@ -446,7 +441,8 @@ def remove(target: Target, name: str, *, hard: bool, dry_run: bool, yes: bool) -
     if removal.source.is_supplement:
         note(line_text(f"{name} is removed; the lineage and use it added stay"))
         return
-    note(line_text(f"{name} is removed; {_entities(done)} {'was' if done == 1 else 'were'} {how}"))
+    number, verb = counted(done, "entity", "entities"), "was" if done == 1 else "were"
+    note(line_text(f"{name} is removed; {number} {verb} {how}"))
 
 
 def _forget_password(source: "ConfiguredSource") -> None:
@@ -463,10 +459,6 @@ def _forget_password(source: "ConfiguredSource") -> None:
             opened.forget_password()
     except CatalogError as error:
         note(line_text(f"the password stays in the keyring: {error}"))
-
-
-def _entities(number: int) -> str:
-    return f"{number:,} {'entity' if number == 1 else 'entities'}"
 
 
 def _is_interactive() -> bool:
@@ -626,6 +618,7 @@ def _show_dry_run(plan: "RunPlan", *, as_json: bool) -> None:
 
 def _print_outcome(outcome: "RunOutcome") -> None:
     from explorer.cli.output import line_text, note, results
+    from explorer.client.display import counted
     from explorer.views.sources import effects_text
 
     plan = outcome.plan

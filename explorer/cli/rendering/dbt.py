@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.text import Text
 
-from explorer.cli.options import counted
 from explorer.cli.output import as_objects, line_text, note, print_diff, print_json, results
-from explorer.client.display import line
+from explorer.client.display import counted, line
 from explorer.client.responses import REFUSALS
 from explorer.errors import Forbidden, NotFound
 from explorer.metadata.fieldpath import FieldPath

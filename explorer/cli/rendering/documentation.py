@@ -29,7 +29,7 @@ from explorer.cli.output import (
     print_urns,
     results,
 )
-from explorer.client.display import line
+from explorer.client.display import counted, line
 from explorer.errors import InvalidInput, StorageFault
 from explorer.stewardship import (
     Applied,
@@ -152,7 +152,7 @@ def write(rows: Sequence[Row], file: Path | None, form: "Format", *, asked: int)
         sys.stdout.buffer.write(data)
     else:
         print_exactly(data.decode())
-    counts = f"{tables:,} {_s(tables, 'table')}, {len(rows) - tables:,} columns"
+    counts = f"{counted(tables, 'table')}, {len(rows) - tables:,} columns"
     where = f" in {line(str(file))}" if file is not None and file != _STDIO else ""
     note(Text(f"{counts}{where}"))
     if tables < asked:
@@ -191,10 +191,6 @@ def _umask() -> int:
     return mask
 
 
-def _s(number: int, noun: str) -> str:
-    return noun if number == 1 else f"{noun}s"
-
-
 @dataclass(frozen=True, slots=True)
 class CoverageGate:
     """A minimum percentage for the coverage of tables and columns, or of `only` one of them."""
@@ -211,8 +207,8 @@ class CoverageGate:
     @property
     def reached(self) -> bool:
         """Whether every part reaches the percentage; False if there is nothing to count."""
-        counted = any(self.coverage.of(part).total for part in self.parts)
-        return counted and self.coverage.reaches(self.fail_under, self.parts)
+        has_any = any(self.coverage.of(part).total for part in self.parts)
+        return has_any and self.coverage.reaches(self.fail_under, self.parts)
 
     def print_missed_parts(self) -> bool:
         """Print the parts below the percentage, and return whether the gate is reached."""
@@ -464,7 +460,7 @@ def print_outcome_totals(outcome: FileOutcome, *, report: Path | None) -> None:
         note(Text(f"not written: {line(where)}"))
     print_counts(outcome.changeset)
     wanted = len(outcome.wanted)
-    changes = f"{wanted:,} {'change' if wanted == 1 else 'changes'}"
+    changes = counted(wanted, "change")
     if not wanted:
         note(Text("there is nothing to write"))
     elif outcome.dry_run:

@@ -18,7 +18,6 @@ from explorer.cli import output
 from explorer.cli.options import (
     OutputFormat,
     column_at,
-    counted,
     read_actor_names,
     read_existing,
 )
@@ -34,7 +33,7 @@ from explorer.cli.output import (
 )
 from explorer.client import Catalog
 from explorer.client.difference import ValueChange
-from explorer.client.display import LINE_LIMIT, line, moment
+from explorer.client.display import LINE_LIMIT, counted, line, moment
 from explorer.client.entity import AspectRead, Column, Entity
 from explorer.client.records import AspectDiff, ColumnChange, Health, Version
 from explorer.errors import InvalidInput, UnknownName

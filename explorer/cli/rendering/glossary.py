@@ -7,7 +7,7 @@ from typing import Final
 
 from rich.text import Text
 
-from explorer.cli.options import OutputFormat, counted
+from explorer.cli.options import OutputFormat
 from explorer.cli.output import (
     as_objects,
     note,
@@ -18,7 +18,7 @@ from explorer.cli.output import (
     print_table,
 )
 from explorer.cli.rendering.documentation import replace_file
-from explorer.client.display import line
+from explorer.client.display import counted, line
 from explorer.errors import InvalidInput, StorageFault
 from explorer.stewardship.glossary import (
     GlossaryChange,

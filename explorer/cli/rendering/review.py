@@ -24,7 +24,7 @@ from explorer.cli.output import (
     print_urns,
     results,
 )
-from explorer.client.display import line
+from explorer.client.display import counted, line
 from explorer.metadata.urn import Urn
 from explorer.stewardship.proposals import OVERTAKEN
 from explorer.views import stewardship as views
@@ -366,7 +366,7 @@ def print_counts(changeset: "StagedChangeset", unsent: int = 0) -> None:
 
 def _print_unsent(unsent: int) -> None:
     if unsent:
-        decisions = "1 decision" if unsent == 1 else f"{unsent:,} decisions"
+        decisions = counted(unsent, "decision")
         note(Text(f"{decisions} not sent to the server yet; review the changeset again to send"))
 
 
@@ -397,7 +397,7 @@ def print_shared(changeset: "StagedChangeset", urn: Urn, shown_as: OutputFormat 
         about = {"urn": str(urn), "id": urn.name, "title": changeset.title}
         print_json(about | {"edits": count})
         return
-    edits = "1 edit" if count == 1 else f"{count:,} edits"
+    edits = counted(count, "edit")
     note(Text(f"shared {edits}; to review them: catalog docs review {urn.name}"))
 
 

@@ -10,10 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 from explorer.cli import output
-from explorer.cli.options import OutputFormat, counted
+from explorer.cli.options import OutputFormat
 from explorer.cli.output import EDITED, line_text, note, print_json, results
 from explorer.client import Catalog
-from explorer.client.display import line
+from explorer.client.display import counted, line
 from explorer.client.entity import Entity
 from explorer.client.records import Folder, Named, SearchPage
 from explorer.errors import NotFound
@@ -282,10 +282,6 @@ def _drawn(branches: Sequence[FolderTree], before: str, *, several: bool) -> Ite
         yield from _drawn(branch.below, deeper, several=several)
 
 
-def _entities(number: int) -> str:
-    return "1 entity" if number == 1 else f"{number:,} entities"
-
-
 def _print_folder_totals(found: FolderOutput, *, only_entities: bool) -> None:
     if not found.total:
         note("there are no folders or entities here")
@@ -296,7 +292,7 @@ def _print_folder_totals(found: FolderOutput, *, only_entities: bool) -> None:
         else (f"{found.shown:,} of {found.total:,}")
     )
     more = "" if found.shown == found.total else "; --all shows all"
-    inside = f"; {_entities(found.below)} in and below {line(found.path)}"
+    inside = f"; {counted(found.below, 'entity', 'entities')} in and below {line(found.path)}"
     if only_entities and found.folders:
         inside = f"; {len(found.folders):,} of them folders, which have no URN{inside}"
     note(Text(f"{shown} shown{more}{inside}"))

@@ -7,10 +7,10 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from explorer.cli import output
-from explorer.cli.options import OutputFormat, Period, counted
+from explorer.cli.options import OutputFormat, Period
 from explorer.cli.output import line_text, note, print_json, results, words
 from explorer.client import Catalog
-from explorer.client.display import line, moment
+from explorer.client.display import counted, line, moment
 from explorer.client.records import Timeseries
 from explorer.errors import InvalidInput, UnknownName
 from explorer.metadata.fieldpath import FieldPath
@@ -304,13 +304,13 @@ def _print_days(found: Usage) -> None:
         console.print(text, no_wrap=True, overflow="crop")
 
 
-def _print_top(title: str, counted: Sequence[tuple[str, int]], top: int) -> None:
-    shown = counted[:top]
+def _print_top(title: str, ranked: Sequence[tuple[str, int]], top: int) -> None:
+    shown = ranked[:top]
     if not shown:
         return
     console = results()
     console.print()
-    more = f"  {len(shown):,} of {len(counted):,}" if len(shown) < len(counted) else ""
+    more = f"  {len(shown):,} of {len(ranked):,}" if len(shown) < len(ranked) else ""
     console.print(Text(title, "bold") + Text(more, "dim"))
     columns = (output.TableColumn("name", max_width=50), output.TableColumn("count"))
     rows = [(Text("  ") + line_text(name), count) for name, count in shown]
