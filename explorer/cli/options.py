@@ -44,6 +44,7 @@ __all__ = [
     "filter_option",
     "format_options",
     "kept_in",
+    "new_file",
     "optional_entity",
     "own_urn",
     "period_options",
@@ -431,11 +432,16 @@ dry_run = click.option(
 """`--dry-run`: show the changes and write nothing."""
 
 
-propose = click.option(
+def new_file(*names: str, text: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that adds an option for a file to write; the command gets its path."""
+    return click.option(
+        *names, type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help=text
+    )
+
+
+propose = new_file(
     "--propose",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Save the changes to this new file, for catalog docs review, instead of applying them.",
+    text="Save the changes to this new file, for catalog docs review, instead of applying them.",
 )
 """`--propose`: stage the changes in a changeset instead of applying them."""
 

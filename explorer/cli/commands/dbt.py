@@ -12,6 +12,7 @@ from explorer.cli.options import (
     catalog_options,
     dataset_options,
     format_options,
+    new_file,
     progress_bar,
 )
 from explorer.cli.options import dry_run as dry_run_option
@@ -180,11 +181,9 @@ def dbt_export(
 @click.option(
     "--force-conflicts", is_flag=True, help="Overwrite descriptions edited in the catalog."
 )
-@click.option(
+@new_file(
     "--report",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Write the descriptions that were not imported to this CSV file, with the reasons.",
+    text="Write the descriptions that were not imported to this CSV file, with the reasons.",
 )
 @format_options("json")
 @catalog_options

@@ -588,13 +588,7 @@ docs.add_command(dbt_import)
 
 @docs.command(epilog=_EXPORT)
 @dataset_options
-@click.option(
-    "--output",
-    "-o",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Write to this file; its extension determines the format.",
-)
+@options.new_file("--output", "-o", text="Write to this file; its extension determines the format.")
 @_form
 @click.option("--overwrite", is_flag=True, help="Overwrite the file if it exists.")
 @catalog_options
@@ -661,11 +655,9 @@ def diff(
     "--force-conflicts", is_flag=True, help="Overwrite edits made by others since the export."
 )
 @_clear_empty
-@click.option(
+@options.new_file(
     "--report",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Write the lines that were not imported to this CSV file, with the reasons.",
+    text="Write the lines that were not imported to this CSV file, with the reasons.",
 )
 @format_options("json")
 @catalog_options

@@ -258,13 +258,7 @@ def glossary() -> None:
 
 
 @glossary.command("export", epilog=_EXPORT_EPILOG)
-@click.option(
-    "--output",
-    "-o",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Write to this file.",
-)
+@options.new_file("--output", "-o", text="Write to this file.")
 @click.option("--overwrite", is_flag=True, help="Overwrite the file if it exists.")
 @catalog_options
 def export_glossary(target: Target, output: Path | None, *, overwrite: bool) -> None:

@@ -168,6 +168,8 @@ class SharedReview:
         return len(self._changeset.unsent(self._key))
 
 
+_TO_FILE = "Write the changeset to this new file."
+
 _PROPOSE = """
 \b
 Examples
@@ -208,13 +210,7 @@ terminal app lists (V).
     help="How many hops upstream to search.",
 )
 @click.option("--lineage-only", is_flag=True, help="Use only column lineage, no guesses.")
-@click.option(
-    "--output",
-    "-o",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Write the changeset to this new file.",
-)
+@options.new_file("--output", "-o", text=_TO_FILE)
 @format_options("json", "csv")
 @catalog_options
 def propose(
@@ -294,13 +290,7 @@ With --propose, --json prints the same object as catalog docs propose.
     help="Also propose it for the columns with description N; can be repeated.",
 )
 @click.option("--all", "takes_all", is_flag=True, help="Propose it for all columns.")
-@click.option(
-    "--propose",
-    "output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Write the changeset to this new file.",
-)
+@options.new_file("--propose", "output", text=_TO_FILE)
 @format_options("json", "csv")
 @catalog_options
 def concept(
@@ -419,13 +409,7 @@ Exit codes
 @click.command(epilog=_DRAFT)
 @dataset_options
 @click.option("--with", "command", type=WORDS, metavar="COMMAND", help="The command to run.")
-@click.option(
-    "--propose",
-    "output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Write the changeset to this new file.",
-)
+@options.new_file("--propose", "output", text=_TO_FILE)
 @click.option(
     "--only",
     type=click.Choice(["columns", "tables"]),
