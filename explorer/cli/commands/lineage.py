@@ -431,18 +431,18 @@ def _show_script(
 ) -> None:
     if script is None or dialect is None or urn is not None:
         raise click.UsageError("--sql and --dialect must be given together, and without a URN")
-    from explorer.cli.rendering import script_lineage
+    from explorer.cli.rendering import lineage
     from explorer.sources.script_lineage import find_tables, read_script
 
-    sql = script_lineage.read_script_file(script)
+    sql = lineage.read_script_file(script)
     with target.open() as catalog:
         known = find_tables(catalog, sql, dialect)
     found = list(read_script(sql, dialect, known.tables))
     if as_json:
-        script_lineage.print_as_json(found, known)
+        lineage.print_statements_as_json(found, known)
     else:
-        script_lineage.print_statements(found, known)
-    if script_lineage.print_problems(found):
+        lineage.print_statements(found, known)
+    if lineage.print_unparsed(found):
         click.get_current_context().exit(1)
 
 
