@@ -21,7 +21,7 @@ from explorer.metadata.urn import Urn
 from explorer.notebook.chart import PanelChart, ShownChart, Zone
 from explorer.notebook.view import ShownTable, grid_parts, table_parts, tabulated
 from explorer.views import table as values
-from explorer.views.chart import Bar, Bars, Line, Lines, Panel, Point, with_gaps, written
+from explorer.views.chart import Bar, Bars, Line, Lines, Point, with_gaps, written
 from explorer.views.history import name_of
 from explorer.views.parts import Cell, Facts, Fold, Part, Say, Title
 from explorer.views.table import TableColumn
@@ -31,6 +31,7 @@ from explorer.views.timeseries import (
     Profiles,
     TableMeasures,
     Usage,
+    column_bars,
     frequency_bars,
     histogram_bars,
     moves_between,
@@ -39,6 +40,7 @@ from explorer.views.timeseries import (
     read_profiles,
     usage_of,
     usage_panels,
+    user_bars,
 )
 
 if TYPE_CHECKING:
@@ -183,7 +185,7 @@ class UsageChart(ShownChart):
         limit."""
         if most < 1:
             raise InvalidInput("the number of columns to draw must be at least 1")
-        panel = self._panel("Columns").first(most)
+        panel = column_bars(self._added_up).first(most)
         title = f"Use by column of {self.name}, {self.window.words}"
         empty = f"no use of columns {self.window.words}"
         note = f"{sum(count for _, count in self._uses):,} uses of {len(self._uses):,} columns"
@@ -197,7 +199,7 @@ class UsageChart(ShownChart):
         title = f"Use by user of {self.name}, {self.window.words}"
         empty = f"no users recorded {self.window.words}"
         note = f"{sum(count for _, _, count, _ in users.rows):,} queries of {len(users):,} users"
-        panel = self._panel("Users").first(most)
+        panel = user_bars(self._added_up, self.names).first(most)
         return PanelChart(title, (panel,), users.to_frame, note, empty)
 
     def controls(self) -> "UsageControls":
@@ -210,7 +212,7 @@ class UsageChart(ShownChart):
     def chart(self, zone: Zone = "UTC") -> PanelChart:
         """Return its chart: queries and users over time, the most used columns, and the users."""
         whole = self.over_time(zone)
-        shown = [one.first(_MOST_ROWS) if isinstance(one, Bars) else one for one in self._panels]
+        shown = [one.first(_MOST_ROWS) for one in usage_panels(self._added_up, self.names)]
         return replace(whole, panels=(*whole.panels, *shown))
 
     def parts(self) -> Iterator[Part]:
@@ -249,14 +251,6 @@ class UsageChart(ShownChart):
 
     def _uses_frame(self) -> "pd.DataFrame":
         return tabulated(self._uses, {"path": "string", "uses": "Int64"})
-
-    @cached_property
-    def _panels(self) -> tuple[Panel, ...]:
-        return usage_panels(self._added_up, self.names)
-
-    def _panel(self, title: str) -> Bars:
-        bars = (one for one in self._panels if isinstance(one, Bars) and one.title == title)
-        return next(bars, Bars(title, ()))
 
     def _totals(self) -> tuple[str, str]:
         queries = self._added_up.total

@@ -40,6 +40,7 @@ __all__ = [
     "TableMeasures",
     "Usage",
     "UsageDay",
+    "column_bars",
     "column_panels",
     "column_profile_table",
     "column_values_table",
@@ -55,6 +56,7 @@ __all__ = [
     "usage_of",
     "usage_panels",
     "usage_table",
+    "user_bars",
 ]
 
 
@@ -162,26 +164,32 @@ def _ranked(counted: Counter[str]) -> tuple[tuple[str, int], ...]:
 
 def usage_panels(
     use: Usage, names: Mapping[Urn, str], columns: Collection[str] = ()
-) -> tuple[Panel, ...]:
+) -> tuple[Bars, ...]:
     """Return how often each column was used, and by whom, most first; without what was not
     recorded.
 
     `columns` are the simple paths of all columns, of which the note says how many were used.
     """
+    return tuple(one for one in (column_bars(use, columns), user_bars(use, names)) if one.bars)
+
+
+def column_bars(use: Usage, columns: Collection[str] = ()) -> Bars:
+    """Return how often each column was used, most first; `columns` as for `usage_panels`."""
     used = [(FieldPath(path).simple, path, count) for path, count in use.columns]
     note = f"{len(used):,} used"
     if columns:
         known = {name for name, _, _ in used} & set(columns)
         note = f"{len(known):,} of {len(columns):,} used"
-    by_column = tuple(Bar(name, count, key=path) for name, path, count in used)
-    by_user = tuple(
+    bars = tuple(Bar(name, count, key=path) for name, path, count in used)
+    return Bars("Columns", bars, note=note, measure="uses")
+
+
+def user_bars(use: Usage, names: Mapping[Urn, str]) -> Bars:
+    """Return how often each user used it, most first."""
+    bars = tuple(
         Bar(name_of(user, names) or "unknown", count, key=user) for user, count in use.users
     )
-    panels = (
-        Bars("Columns", by_column, note=note, measure="uses"),
-        Bars("Users", by_user, note=f"{len(by_user):,}", measure=use.measure),
-    )
-    return tuple(panel for panel in panels if panel.bars)
+    return Bars("Users", bars, note=f"{len(bars):,}", measure=use.measure)
 
 
 def usage_table(name: str, use: Usage, names: Mapping[Urn, str]) -> Table:
