@@ -236,6 +236,16 @@ class DraftEditor:
                     self._preview()
         self._show("typed", self._typed)
 
+    def answer(self, content: Any) -> None:
+        """Handle a request of a page to the editor; ignore anything else."""
+        match content:
+            case {"kind": "draft"}:
+                self.type(content)
+            case {"kind": "leave"}:
+                self.leave()
+            case {"kind": "discard"}:
+                self.give_up()
+
     def leave(self) -> None:
         """Close the editor; the draft is kept."""
         self.close()
@@ -380,6 +390,22 @@ class Writing(DraftEditor):
             return
         place = (str(entity.urn), path)
         self._open_at(place, start_draft(entity, path))
+
+    def answer(self, content: Any) -> None:
+        """Handle a request of a page to the editor; ignore anything else."""
+        match content:
+            case {"kind": "compare"}:
+                self.compare()
+            case {"kind": "write"}:
+                self.go_on()
+            case {"kind": "save"}:
+                self.save()
+            case {"kind": "mine"}:
+                self.take_mine()
+            case {"kind": "theirs"}:
+                self.take_theirs()
+            case _:
+                super().answer(content)
 
     def compare(self) -> None:
         """Show what saving would change."""

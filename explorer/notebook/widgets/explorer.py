@@ -796,28 +796,7 @@ class Explorer(EditorWidget):
                 session.write(None)
             case _:
                 with session.lock:
-                    self._write(session, content)
-
-    def _write(self, session: ExplorerSession, content: Any) -> None:
-        """Handle a request to the editor."""
-        writing = session.writing
-        match content:
-            case {"kind": "draft"}:
-                writing.type(content)
-            case {"kind": "compare"}:
-                writing.compare()
-            case {"kind": "write"}:
-                writing.go_on()
-            case {"kind": "save"}:
-                writing.save()
-            case {"kind": "mine"}:
-                writing.take_mine()
-            case {"kind": "theirs"}:
-                writing.take_theirs()
-            case {"kind": "leave"}:
-                writing.leave()
-            case {"kind": "discard"}:
-                writing.give_up()
+                    session.writing.answer(content)
 
 
 _by_cell: "WeakValueDictionary[str, Explorer]" = WeakValueDictionary()

@@ -88,6 +88,14 @@ class ReviewDrafts(DraftEditor):
         )
         self._open_at((edit.urn, edit.column), fresh)
 
+    def answer(self, content: Any) -> None:
+        """Handle a request of a page to the editor; ignore anything else."""
+        match content:
+            case {"kind": "accept"}:
+                self.accept()
+            case _:
+                super().answer(content)
+
     def accept(self) -> None:
         """Accept the open text."""
         if self.draft is not None:
@@ -579,19 +587,7 @@ class ReviewWidget(EditorWidget):
                 session.read_again()
             case _:
                 with session.lock:
-                    self._write(session, content)
-
-    def _write(self, session: ReviewSession, content: Any) -> None:
-        """Handle a request to the editor."""
-        match content:
-            case {"kind": "draft"}:
-                session.drafts.type(content)
-            case {"kind": "accept"}:
-                session.drafts.accept()
-            case {"kind": "leave"}:
-                session.drafts.leave()
-            case {"kind": "discard"}:
-                session.drafts.give_up()
+                    session.drafts.answer(content)
 
 
 _by_cell: "WeakValueDictionary[str, ReviewWidget]" = WeakValueDictionary()

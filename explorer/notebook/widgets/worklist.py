@@ -257,22 +257,14 @@ class WorklistWidget(EditorWidget):
     def _write(self, session: WorklistSession, content: Any) -> None:
         """Handle a request to the editor."""
         match content:
-            case {"kind": "draft"}:
-                session.writing.type(content)
             case {"kind": "store"}:
                 session.save()
             case {"kind": "save"}:
                 session.save_compared()
             case {"kind": "mine"}:
                 session.save_mine()
-            case {"kind": "theirs"}:
-                session.writing.take_theirs()
-            case {"kind": "write"}:
-                session.writing.go_on()
-            case {"kind": "leave"}:
-                session.writing.leave()
-            case {"kind": "discard"}:
-                session.writing.give_up()
+            case _:
+                session.writing.answer(content)
 
 
 def _title(item: "Item") -> str:
