@@ -41,6 +41,7 @@ __all__ = [
     "dry_run",
     "entities",
     "entity",
+    "env_option",
     "filter_option",
     "format_options",
     "kept_in",
@@ -366,30 +367,33 @@ def _with_urns(target: Target, given: Any) -> Any:
     return found if isinstance(given, tuple) else found[0]
 
 
-kept_in = click.option(
+def env_option(
+    name: str, *names: str, **attributes: Any
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that adds an option which an environment variable sets too, as its help
+    says: that of `--data-dir` is `CATALOG_DATA_DIR`. `attributes` are those of `click.option`."""
+    variable = f"CATALOG_{name.removeprefix('--').replace('-', '_').upper()}"
+    return click.option(name, *names, envvar=variable, show_envvar=True, **attributes)
+
+
+kept_in = env_option(
     "--data-dir",
     type=click.Path(file_okay=False, path_type=Path),
-    envvar="CATALOG_DATA_DIR",
-    show_envvar=True,
     help="Directory of the catalog.",
 )
 """`--data-dir`: the directory of a catalog on this machine."""
 
-registry_file = click.option(
+registry_file = env_option(
     "--registry",
     "registry_file",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    envvar="CATALOG_REGISTRY",
-    show_envvar=True,
     help="File that defines additional entities and aspects.",
 )
 """`--registry`: the registry file that a deployment adds."""
 
-token_file = click.option(
+token_file = env_option(
     "--token-file",
     type=click.Path(dir_okay=False, path_type=Path),
-    envvar="CATALOG_TOKEN_FILE",
-    show_envvar=True,
     help="File with the access tokens, if it is not in the data directory.",
 )
 """`--token-file`: the file with access tokens, if it is outside the data directory."""

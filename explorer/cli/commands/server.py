@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Final, Literal
 import click
 from click.core import ParameterSource
 
-from explorer.cli.options import WORDS, kept_in, registry_file, token_file, warn_of_password
+from explorer.cli.options import (
+    WORDS,
+    env_option,
+    kept_in,
+    registry_file,
+    token_file,
+    warn_of_password,
+)
 from explorer.server.retention import LEAST_DOCUMENT_DAYS
 
 if TYPE_CHECKING:
@@ -82,11 +89,9 @@ class _Expiry(click.ParamType[datetime | None]):
 
 def _store_option(text: str) -> "Callable[[Callable[..., None]], Callable[..., None]]":
     """Return the option that names the database of a catalog, with its help."""
-    return click.option(
+    return env_option(
         "--store",
         metavar="postgresql://USER@HOST/DATABASE",
-        envvar="CATALOG_STORE",
-        show_envvar=True,
         callback=_checked_store,
         help=text,
     )
@@ -540,29 +545,23 @@ class _Rate(click.ParamType[int]):
 
 
 @click.command(epilog=_SERVE_EPILOG)
-@click.option(
+@env_option(
     "--host",
     default="127.0.0.1",
     show_default=True,
-    envvar="CATALOG_HOST",
-    show_envvar=True,
     help="The address to listen on.",
 )
-@click.option(
+@env_option(
     "--port",
     type=click.IntRange(0, 65_535),
     default=8080,
     show_default=True,
-    envvar="CATALOG_PORT",
-    show_envvar=True,
     help="The port to listen on; 0 takes any that is free.",
 )
-@click.option(
+@env_option(
     "--base-path",
     default="",
     metavar="/PATH",
-    envvar="CATALOG_BASE_PATH",
-    show_envvar=True,
     help="A path before every address.",
 )
 @kept_in
@@ -571,87 +570,69 @@ class _Rate(click.ParamType[int]):
     "servers at once. Each has a data directory of its own, with its search index. A password "
     "comes from PGPASSWORD or ~/.pgpass. By default the catalog is kept in the data directory."
 )
-@click.option(
+@env_option(
     "--index-from",
     metavar="URL",
-    envvar="CATALOG_INDEX_FROM",
-    show_envvar=True,
     help="A server of the same --store, whose search index is copied where the data directory has "
     "none yet; much faster for a large catalog. One that does not fit is made from the database.",
 )
-@click.option(
+@env_option(
     "--index-token-file",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    envvar="CATALOG_INDEX_TOKEN_FILE",
-    show_envvar=True,
     help="A file with a token of the role admin for that server, where it wants one.",
 )
 @registry_file
 @token_file
-@click.option(
+@env_option(
     "--oidc-issuer",
     type=WORDS,
     metavar="URL",
-    envvar="CATALOG_OIDC_ISSUER",
-    show_envvar=True,
     help="Also take tokens of this OpenID Connect issuer, so that people come as themselves; then "
     "every request needs a token. Needs the extra oidc.",
 )
-@click.option(
+@env_option(
     "--oidc-audience",
     "oidc_audiences",
     type=WORDS,
     multiple=True,
     metavar="NAME",
-    envvar="CATALOG_OIDC_AUDIENCE",
-    show_envvar=True,
     help="What this service is called in the claim aud of those tokens; may be repeated.",
 )
-@click.option(
+@env_option(
     "--oidc-actor-claim",
     type=WORDS,
     default="preferred_username",
     show_default=True,
     metavar="CLAIM",
-    envvar="CATALOG_OIDC_ACTOR_CLAIM",
-    show_envvar=True,
     help="The claim that holds the user's name.",
 )
-@click.option(
+@env_option(
     "--oidc-role-claim",
     type=WORDS,
     metavar="CLAIM",
-    envvar="CATALOG_OIDC_ROLE_CLAIM",
-    show_envvar=True,
     help="The claim whose values say what the user may do, such as groups, roles or "
     "realm_access.roles. Without it, and without a value that is known, they may read.",
 )
-@click.option(
+@env_option(
     "--oidc-role",
     "oidc_roles",
     type=WORDS,
     multiple=True,
     metavar="VALUE=ROLE",
-    envvar="CATALOG_OIDC_ROLE",
-    show_envvar=True,
     help="Which role a value of that claim stands for; may be repeated. By default catalog-reader, "
     "catalog-editor and catalog-admin.",
 )
-@click.option(
+@env_option(
     "--oidc-client-id",
     type=WORDS,
     metavar="ID",
-    envvar="CATALOG_OIDC_CLIENT_ID",
-    show_envvar=True,
     help="The public client of the issuer as which catalog login signs people in.",
 )
-@click.option(
+@env_option(
     "--oidc-scope",
     type=WORDS,
     default="openid profile offline_access",
     show_default=True,
-    envvar="CATALOG_OIDC_SCOPE",
-    show_envvar=True,
     help="What catalog login asks the issuer for.",
 )
 @click.option(
@@ -659,91 +640,75 @@ class _Rate(click.ParamType[int]):
     is_flag=True,
     help="Let others than this machine in without tokens: everybody may read and write.",
 )
-@click.option(
+@env_option(
     "--allow-host",
     "allowed_hosts",
     multiple=True,
     metavar="NAME",
-    envvar="CATALOG_ALLOW_HOST",
-    show_envvar=True,
     help="A host name that requests may ask for, such as a proxy's; may be repeated. "
     "Needs tokens, or --allow-open.",
 )
-@click.option(
+@env_option(
     "--rate-limit",
     type=_Rate(),
     metavar="N/min",
-    envvar="CATALOG_RATE_LIMIT",
-    show_envvar=True,
     help="How many requests each token may send, as 600/min or 20/s: a minute's worth at once, and "
     "then as they go by; more get 429 and Retry-After. Each server counts for itself.",
 )
-@click.option(
+@env_option(
     "--log-format",
     type=click.Choice(["text", "json", "none"]),
     default="text",
     show_default=True,
-    envvar="CATALOG_LOG_FORMAT",
-    show_envvar=True,
     help="How each request is told on standard error.",
 )
-@click.option(
+@env_option(
     "--keep-changes",
     type=_KeepCount("days", 1, _MOST_DAYS),
     default="30",
     show_default=True,
     metavar="DAYS|all",
-    envvar="CATALOG_KEEP_CHANGES",
-    show_envvar=True,
     help=(
         "How long the change log keeps what was changed. The newest 10,000 changes, and what the "
         "search index or somebody who follows has not read, are always kept."
     ),
 )
-@click.option(
+@env_option(
     "--keep-versions",
     type=_KeepCount("versions", 1, 1_000_000),
     default="all",
     show_default=True,
     metavar="N|all",
-    envvar="CATALOG_KEEP_VERSIONS",
-    show_envvar=True,
     help=(
         "How many older versions of each aspect are kept. What the change log still tells of is "
         "kept as well. History, and going back to a text, reach as far as versions do; coverage "
         "over time begins where none is missing."
     ),
 )
-@click.option(
+@env_option(
     "--keep-timeseries-days",
     type=_KeepCount("days", LEAST_DOCUMENT_DAYS, _MOST_DAYS),
     default="all",
     show_default=True,
     metavar="DAYS|all",
-    envvar="CATALOG_KEEP_TIMESERIES_DAYS",
-    show_envvar=True,
     help=(
         "How long usage, profiles and other timeseries are kept, 31 days or more. The newest of "
         "each is always kept. `catalog compact` gives the space of what went back to the disk."
     ),
 )
-@click.option(
+@env_option(
     "--keep-audit",
     type=_KeepCount("days", 1, _MOST_DAYS),
     default="365",
     show_default=True,
     metavar="DAYS|all",
-    envvar="CATALOG_KEEP_AUDIT",
-    show_envvar=True,
     help="How long the audit log tells who changed what and who was refused: see catalog audit.",
 )
-@click.option(
+@env_option(
     "--dialect",
     type=click.Choice(["plain", "datahub", "auto"]),
     default="auto",
     show_default=True,
-    envvar="CATALOG_DIALECT",
-    show_envvar=True,
     help="What callers get where the specification and DataHub differ. auto: DataHub's clients get "
     "what DataHub gives, all others what the specification says (and what /restli/docs shows). "
     "datahub: everybody gets what DataHub gives; choose it for scripts written against a DataHub "
