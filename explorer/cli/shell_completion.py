@@ -406,6 +406,10 @@ class _Shell(ShellComplete):
 
     breaks: ClassVar[str] = ""
 
+    def source(self) -> str:
+        """Return the script."""
+        return self.source_template
+
     def read(self) -> CommandLine:
         """Return the command line up to the cursor."""
         return read_line(os.environ.get("CATALOG_LINE", ""), os.environ.get("CATALOG_BREAKS", ""))
@@ -447,10 +451,6 @@ class Zsh(_Shell):
     name = "zsh"
     source_template = _ZSH
 
-    def source(self) -> str:
-        """Return the script."""
-        return self.source_template
-
 
 class Fish(Zsh):
     """fish, which does the same."""
@@ -464,10 +464,6 @@ class Bash(_Shell):
 
     name = "bash"
     source_template = _BASH
-
-    def source(self) -> str:
-        """Return the script."""
-        return self.source_template
 
     def complete(self) -> str:
         """Return all completions, quoted like the word being typed.
