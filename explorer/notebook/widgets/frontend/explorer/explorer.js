@@ -6,7 +6,7 @@ function render({ model, el }) {
   const own = `catalog-explorer-${++views}`;
   let side = "browse";
   const shell = { ...shellOf({ model, el }, "catalog-explorer", () => shell.drawEditor()), own };
-  for (const add of [addParts, addBodies, addEntity, addEditor, addSearching, addFolders, addFound]) add(shell);
+  for (const add of [addParts, addBodies, addEntity, addEditor, addSearch, addFolders, addFound]) add(shell);
   const { back, box, desk, facets, kernel, tree, whole } = shell;
 
   const sides = ["browse", "narrow"].map((one) => make("button", {
