@@ -49,6 +49,7 @@ __all__ = [
     "draw_html",
     "draw_text",
     "grid_parts",
+    "is_safe",
     "table_parts",
     "tabulated",
     "values_of",
@@ -429,7 +430,7 @@ def _cell(cell: Cell) -> str:
     else:
         text = _breakable(line(cell.text))
     address = line(cell.link)
-    if address and _is_safe(address):
+    if address and is_safe(address):
         text = (
             f'<a href="{escape(address)}" target="_blank" rel="noopener noreferrer" '
             f'style="color:inherit;text-decoration:underline">'
@@ -492,7 +493,8 @@ def _indent(levels: float) -> str:
     return f"padding-left:{levels * 1.2:.1f}em;" if levels else ""
 
 
-def _is_safe(address: str) -> bool:
+def is_safe(address: str) -> bool:
+    """Return whether an address may be a link: that of a page or of mail."""
     try:
         return urlsplit(address).scheme.lower() in _SCHEMES
     except ValueError:

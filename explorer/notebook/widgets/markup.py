@@ -7,11 +7,10 @@ from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from html.parser import HTMLParser
 from typing import Any
-from urllib.parse import urlsplit
 
 from explorer.client.display import block, line
 from explorer.notebook.safe_markdown import safe_markdown, safe_markdown_line
-from explorer.notebook.view import clean_diff_line
+from explorer.notebook.view import clean_diff_line, is_safe
 from explorer.views.diff import Diff, LineKind
 from explorer.views.parts import (
     Cell,
@@ -34,7 +33,6 @@ __all__ = ["difference_lines", "marked", "marked_line", "parts_of"]
 Node = Any
 """A text, or `[element, address, children]`."""
 
-_SCHEMES = frozenset({"http", "https", "mailto"})
 _VOID = frozenset({"br", "hr"})
 _LINE = 600
 
@@ -68,7 +66,7 @@ class _Tree(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         address = next((value or "" for name, value in attrs if name == "href"), "")
         inside: list[Node] = []
-        self._open[-1].append([tag, _safe(address), inside])
+        self._open[-1].append([tag, address if is_safe(address) else "", inside])
         if tag not in _VOID:
             self._open.append(inside)
 
@@ -149,7 +147,7 @@ def _cell(cell: Cell) -> dict[str, Any]:
             # Named as it is: it is sent back, not only shown.
             said["urn"] = cell.detail
     address = line(cell.link)
-    if address and _safe(address):
+    if address and is_safe(address):
         said["link"] = address
     elif address:
         said["detail"] = address
@@ -158,10 +156,3 @@ def _cell(cell: Cell) -> dict[str, Any]:
     if cell.tone != "plain":
         said["tone"] = cell.tone
     return said
-
-
-def _safe(address: str) -> str:
-    try:
-        return address if urlsplit(address).scheme.lower() in _SCHEMES else ""
-    except ValueError:
-        return ""
