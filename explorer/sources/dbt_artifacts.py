@@ -1000,8 +1000,8 @@ def _labels(value: Mapping[str, Any]) -> dict[str, Any]:
         aspects["globalTags"] = {"tags": [{"tag": urn} for urn in urns]}
     if terms := (*strings_in(meta.get("term")), *strings_in(meta.get("terms"))):
         urns = dict.fromkeys(_named(name, "glossaryTerm") for name in terms)
-        stamp = {"time": 0, "actor": "urn:li:corpuser:unknown"}
-        aspects["glossaryTerms"] = {"terms": [{"urn": urn} for urn in urns], "auditStamp": stamp}
+        held = [{"urn": urn} for urn in urns]
+        aspects["glossaryTerms"] = {"terms": held, "auditStamp": _UNKNOWN_STAMP}
     if owners := (*strings_in(meta.get("owner")), *strings_in(meta.get("owners"))):
         urns = dict.fromkeys(_named(name, "corpuser") for name in owners)
         listed = [{"owner": urn, "type": "DATAOWNER"} for urn in urns]

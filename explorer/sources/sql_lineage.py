@@ -35,6 +35,7 @@ __all__ = [
     "query_of",
     "read_lineage",
     "reading",
+    "rename_table",
     "require_names",
     "require_sqlglot",
     "shown_statement",
@@ -485,8 +486,7 @@ def trace_query(
             continue
         if path not in lineage.tables:
             lineage.tables.append(path)
-        # Columns still refer to the table by its alias; a label is never the name of a CTE.
-        alias = table.alias or table.name
+        # A label is never the name of a CTE.
         label = f"table {len(found)}"
         found[label] = path
         columns = tables.columns(path)
@@ -495,11 +495,7 @@ def trace_query(
         schema[label] = folded = {column.casefold(): "unknown" for column in columns}
         if len(folded) < len(columns):
             raise NotUnderstood(f"columns of {'.'.join(path)} differ only in the case of letters")
-        table.set("this", exp.to_identifier(label, quoted=True))
-        table.set("db", None)
-        table.set("catalog", None)
-        if not table.alias:
-            table.set("alias", exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
+        rename_table(table, label)
     if missing:
         raise NotUnderstood(f"it reads {', '.join(dict.fromkeys(missing))}, which is not known")
     for column in query.find_all(exp.Column):
@@ -562,6 +558,18 @@ def physical_tables(query: Any) -> Iterator[Any]:
                     raise NotUnderstood(f"it reads {open_expression(source)}, which is not a table")
                 seen.add(id(source))
                 yield node
+
+
+def rename_table(table: Any, label: str) -> None:
+    """Give a table in a query another name. Columns still refer to it by its alias, which is its
+    old name if it had none."""
+    from sqlglot import exp
+
+    if not table.alias:
+        table.set("alias", exp.TableAlias(this=exp.to_identifier(table.name, quoted=True)))
+    table.set("this", exp.to_identifier(label, quoted=True))
+    table.set("db", None)
+    table.set("catalog", None)
 
 
 def table_path(table: Any) -> Path:

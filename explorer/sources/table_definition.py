@@ -4,7 +4,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from explorer.sources.sql_lineage import NotUnderstood, Path, physical_tables, table_path
+from explorer.sources.sql_lineage import (
+    NotUnderstood,
+    Path,
+    physical_tables,
+    rename_table,
+    table_path,
+)
 
 if TYPE_CHECKING:
     from sqlglot.optimizer.scope import Scope
@@ -78,16 +84,11 @@ def _columns_of_query(
     schema: dict[str, object] = {}
     labels: dict[str, Path] = {}
     for table, path in tables.values():
-        alias = table.alias or table.name
         label = f"table {len(labels)}"
         labels[label] = path
         if has_star and (columns := columns_of(path)):
             schema[label] = dict.fromkeys(columns, "unknown")
-        table.set("this", exp.to_identifier(label, quoted=True))
-        table.set("db", None)
-        table.set("catalog", None)
-        if not table.alias:
-            table.set("alias", exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
+        rename_table(table, label)
     mapping = MappingSchema(schema, dialect=dialect, normalize=False) if schema else None
     query = qualify(
         query,
