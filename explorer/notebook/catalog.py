@@ -34,7 +34,7 @@ from explorer.notebook.history import (
     Runs,
     names_of,
 )
-from explorer.notebook.progress import counted, each, with_progress
+from explorer.notebook.progress import counting, each, with_progress
 from explorer.notebook.schema import ColumnsTable, read_columns_named
 from explorer.notebook.search import BrowsedFolder, Question, SearchResults, answered, opened
 from explorer.notebook.view import Shown, ShownTable, grid_parts, tabulated, values_of
@@ -633,7 +633,7 @@ class NotebookCatalog(client.Catalog):
 
         return loaded(
             with_progress(
-                self, lambda tell: self.core.ingest_batch(counted(proposals, tell)), "loading"
+                self, lambda tell: self.core.ingest_batch(counting(proposals, tell)), "loading"
             )
         )
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
 from explorer.client.difference import ValueChange
-from explorer.client.display import line, moment
+from explorer.client.display import counted, line, moment
 from explorer.client.journal import JournalEntry, JournalSave, undone_in
 from explorer.client.records import (
     AspectDiff,
@@ -118,7 +118,7 @@ class JournalTable(ShownTable, tuple[JournalEntry, ...]):
 
     def parts(self) -> Iterator[Part]:
         records = save_records(self)
-        count = "1 save" if len(records) == 1 else f"{len(records):,} saves"
+        count = counted(len(records), "save")
         yield Title("Journal", count if records else "no such edits in it")
         yield from table_parts(journal_page(records))
 
@@ -213,7 +213,7 @@ class History(ShownTable):
         return frame[["version", "time", "who", "actor", "run", "changed"]]
 
     def parts(self) -> Iterator[Part]:
-        count = f"{len(self):,} {'version' if len(self) == 1 else 'versions'}"
+        count = counted(len(self), "version")
         if self.truncated:
             of_all = f"{len(self):,} of {self.total:,} versions"
             count = of_all if self.total else f"the newest {count}"
@@ -252,7 +252,7 @@ class VersionDiff(ShownTable):
         return frames.changes_frame(self.found)
 
     def parts(self) -> Iterator[Part]:
-        count = f"{len(self):,} {'place differs' if len(self) == 1 else 'places differ'}"
+        count = counted(len(self), "place differs", "places differ")
         title = f"{self.found.aspect} of {self.name}"
         yield Title(title, count if len(self) else "nothing differs between the two versions")
         if not len(self):

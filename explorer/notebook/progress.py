@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from explorer.client.blocking_face import BlockingFace
     from explorer.stewardship.documentation import Progress
 
-__all__ = ["counted", "each", "steps", "with_progress"]
+__all__ = ["counting", "each", "steps", "with_progress"]
 
 _T = TypeVar("_T")
 
@@ -116,7 +116,7 @@ def with_progress(
     return running.result()
 
 
-def counted(items: Iterable[_T], tell: "Progress") -> Iterable[_T]:
+def counting(items: Iterable[_T], tell: "Progress") -> Iterable[_T]:
     """Return the items with reports of how many were taken if their number is known; else return
     them unchanged."""
     return _CountedItems(items, tell) if isinstance(items, Sized) else items

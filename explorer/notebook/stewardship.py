@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from explorer import stewardship
+from explorer.client.display import counted
 from explorer.client.records import LoadReport, RefusedChange
 from explorer.errors import InvalidInput
 from explorer.metadata.fieldpath import FieldPath
@@ -284,12 +285,12 @@ class ChangesetTable(ShownTable, stewardship.Changeset):
         yield Title("Changes", " · ".join(views.change_counts(self)) or "none")
         if self.dropped:
             yield Say(
-                f"removed from the frame, and left unchanged: {_texts(self.dropped)}",
+                f"removed from the frame, and left unchanged: {counted(self.dropped, 'text')}",
             )
         changes = [one for kind in KINDS if kind != "unchanged" for one in self.of(kind)]
         yield from _difference_parts(changes, views.change_diff)
         if self.by_others:
-            yield Title("Changed by others meanwhile", _texts(len(self.by_others)))
+            yield Title("Changed by others meanwhile", counted(len(self.by_others), "text"))
             yield from _difference_parts(self.by_others, views.others_diff)
 
 
@@ -325,7 +326,8 @@ class AppliedTable(ShownTable, stewardship.Applied):
             yield Say(f"stopped early: {self.ended_by}", "loud")
         if self.later:
             yield Say(
-                f"edited after diff(), and not written: {_texts(self.later)}; call diff() again",
+                f"edited after diff(), and not written: {counted(self.later, 'text')}; "
+                "call diff() again",
                 "loud",
             )
         refused = [
@@ -761,10 +763,6 @@ def _problem(edited: object) -> str | None:
     except UnicodeEncodeError:
         return "edited contains half of a surrogate pair, which cannot be stored"
     return None
-
-
-def _texts(count: int) -> str:
-    return "1 text" if count == 1 else f"{count:,} texts"
 
 
 def _wish(entry: stewardship.Entry) -> tuple[str, str, str]:

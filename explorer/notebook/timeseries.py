@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Literal
 
-from explorer.client.display import moment
+from explorer.client.display import counted, moment
 from explorer.client.records import Timeseries
 from explorer.errors import InvalidInput
 from explorer.metadata.aspects import (
@@ -479,11 +479,7 @@ class ProfileChart(ShownChart):
     @property
     def _left_out(self) -> str:
         parts = self._measured.parts
-        return (
-            f"{parts:,} {'profile' if parts == 1 else 'profiles'} of parts left out"
-            if parts
-            else ""
-        )
+        return f"{counted(parts, 'profile')} of parts left out" if parts else ""
 
     def _rows(self) -> Lines:
         points = with_gaps([(at, one.row_count) for at, one in self._measured.measurements])
@@ -751,7 +747,7 @@ class DriftChart(ShownChart):
 
     def _count(self) -> str:
         many = len(self)
-        return f"{many:,} {'measure' if many == 1 else 'measures'} moved"
+        return f"{counted(many, 'measure')} moved"
 
     def _empty(self) -> str:
         if self.before is None or self.after is None:

@@ -262,7 +262,7 @@ def _edge_note(edge: Attributes) -> str:
         marks.append(line(str(edge["transform"]), 60))
     if edge.get("over"):
         others = edge["over"]
-        marks.append(f"through {others:,} {'other' if others == 1 else 'others'}")
+        marks.append(f"through {counted(others, 'other')}")
     return "  ".join(marks)
 
 

@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 
 import traitlets
 
-from explorer.client.display import line
+from explorer.client.display import counted, line
 from explorer.errors import InvalidInput, Unreachable
 from explorer.notebook.view import table_parts, tabulated
 from explorer.notebook.widgets.base import (
@@ -396,7 +396,7 @@ class ReviewSession:
             left = f"{outcome.applied:,} written, {outcome.untried:,} not written yet"
             self.show("problem", line(f"{left}: {outcome.ended_by}", _CELL))
             return
-        written = "1 change" if outcome.applied == 1 else f"{outcome.applied:,} changes"
+        written = counted(outcome.applied, "change")
         refused = f"; {outcome.failed:,} failed, see the reasons below" if outcome.failed else ""
         undo = " undo_save() of the catalog undoes it." if outcome.applied else ""
         self.show("said", f"Written: {written}{refused}.{undo}")

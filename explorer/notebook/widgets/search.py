@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from explorer.client.display import in_quotes, line
+from explorer.client.display import counted, in_quotes, line
 from explorer.client.folders import EntryPage, EntrySource, FolderEntry, TypesSource
 from explorer.client.records import Facet, Suggestion
 from explorer.metadata.names import singular
@@ -255,7 +255,7 @@ class SearchAnswer:
         if not page.total:
             hint = "; remove a condition, or try fewer words"
             return f"No results{hint if search.chosen or search.filter or search.words else ''}"
-        parts = [f"{page.total:,} {'result' if page.total == 1 else 'results'}"]
+        parts = [counted(page.total, "result")]
         if page.total > len(page):
             parts.append(f"{page.start + 1:,}–{page.end:,}")
         if self.limit is not None and page.total > self.limit:
