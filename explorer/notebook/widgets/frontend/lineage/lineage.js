@@ -70,11 +70,8 @@ function render({ model, el }) {
     "arrows move · space expands · Enter starts from there · + − hops · u d B direction · / find · c columns · z centre · Home start · Esc back");
   const root = make("div", { class: "catalog-lineage" }, bar, note, stage, here, make("div", { class: "cx-foot" }, asList, keys));
   const release = keepKeys(root);
-  el.append(root);
-  const unfollow = followTheme(root);
   // The document's own is the host of the shadow root that some applications show widgets in.
   const active = () => root.getRootNode().activeElement;
-  const showStill = hideStill(model);
 
   function drawAll() {
     picture = model.get("picture") || {};
@@ -396,16 +393,20 @@ function render({ model, el }) {
     if (urn !== focus && nodes.has(urn)) { focus = urn; light(); }
   };
   const heard = (message) => { if (message?.kind === "graphml") keep(message.text, "graphml", "application/xml"); };
-  const heeded = [["change:picture", () => keepFocus(root, drawAll)], ["change:said", tell], ["change:busy", tell], ["change:problem", tell],
-    ["change:selected", turned], ["msg:custom", heard]];
-  for (const [name, call] of heeded) model.on(name, call);
+  const end = drawChanges({ model, el }, root, kernel, { picture: drawAll, said: tell, busy: tell, problem: tell }, [release]);
+  // These come after what draws the picture, in which the selected node may be new.
+  const listeners = [["change:selected", turned], ["msg:custom", heard]];
+  for (const [name, call] of listeners) model.on(name, call);
   // In a cell that is not on the page yet nothing has a size.
   const sized = new ResizeObserver(() => { if (stage.clientWidth && nodes.size && !moved) fit(LEGIBLE); });
   sized.observe(stage);
-  tell();
-  drawAll();
-  kernel.look();
-  return () => { for (const [name, call] of heeded) model.off(name, call); release(); unfollow(); showStill(); kernel.release(); clearTimeout(saving); sized.disconnect(); root.remove(); };
+  return () => {
+    end();
+    for (const [name, call] of listeners) model.off(name, call);
+    clearTimeout(saving);
+    sized.disconnect();
+    root.remove();
+  };
 }
 
 // Pictures and other files that leave the page.
