@@ -27,9 +27,19 @@ from explorer.notebook.view import (
 )
 from explorer.stewardship.api import AsyncStewardship
 from explorer.stewardship.changeset import KINDS
+from explorer.stewardship.dbt import ProjectPlan
 from explorer.stewardship.documentation import digest_of
 from explorer.stewardship.proposals import changeset_urn
 from explorer.views import stewardship as views
+from explorer.views.dbt import (
+    PlanItem,
+    files_sentences,
+    item_diff,
+    plan_items,
+    plan_page,
+    plan_summary,
+    plan_table,
+)
 from explorer.views.diff import Diff, DiffLine
 from explorer.views.feed import feed_counts, feed_page, feed_remarks, feed_table
 from explorer.views.parts import Cell, Difference, Part, Say, Title
@@ -39,10 +49,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from explorer.notebook.catalog import NotebookCatalog
-    from explorer.notebook.dbt import ProjectPlanTable
     from explorer.notebook.widgets.review import ReviewWidget
     from explorer.notebook.widgets.worklist import WorklistWidget
-    from explorer.stewardship.dbt import ProjectPlan
     from explorer.stewardship.documentation import Progress
 
 __all__ = [
@@ -56,6 +64,7 @@ __all__ = [
     "FeedTable",
     "LoadTable",
     "NotebookStewardship",
+    "ProjectPlanTable",
     "ProposalsTable",
     "WorklistTable",
     "frame_entries",
@@ -547,6 +556,36 @@ class Documentation(ShownTable, tuple[stewardship.Row, ...]):
         yield from grid_parts(headers, self, _written)
 
 
+@dataclass(frozen=True, repr=False)
+class ProjectPlanTable(ShownTable, ProjectPlan):
+    """The changes of a dbt project's files, and what is left out and why; `write` writes them."""
+
+    @property
+    def items(self) -> tuple[PlanItem, ...]:
+        """Return every change, and what is left out, file by file."""
+        return plan_items(self)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return a row for each change and each text left out, all as text. No request.
+
+        file, resource, column, property   where it stands
+        kind                               what comes of it, such as new, changed, conflict
+        before, after                      in the project now, and as planned
+        urn, why                           the dataset, and why nothing is written
+        """
+        return to_frame(plan_table(self.items))
+
+    def parts(self) -> Iterator[Part]:
+        yield Title("dbt project", " · ".join(plan_summary(self)))
+        items = self.items
+        yield from table_parts(plan_page(items))
+        lines = tuple(line for one in items[:MOST_ROWS] for line in item_diff(one))
+        if lines:
+            yield Difference(lines)
+        if self.files:
+            yield Say("write() writes: " + "; ".join(files_sentences(self)))
+
+
 _Shows = Callable[["NotebookStewardship", _T], _S]
 
 
@@ -658,9 +697,7 @@ class NotebookStewardship(stewardship.Stewardship):
         return FeedTable(**values_of(found), catalog=self._shown_in)
 
     @_shown(AsyncStewardship.dbt_plan, "reading what is written")
-    def dbt_plan(self, found: "ProjectPlan") -> "ProjectPlanTable":
-        from explorer.notebook.dbt import ProjectPlanTable
-
+    def dbt_plan(self, found: ProjectPlan) -> ProjectPlanTable:
         return ProjectPlanTable(**values_of(found))
 
     @_shown(AsyncStewardship.draft, "drafting")
