@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, Self, overload
+from typing import TYPE_CHECKING, overload
 
 from explorer.client import entity as read
 from explorer.client import records
@@ -30,7 +30,14 @@ from explorer.notebook.lineage import (
 from explorer.notebook.schema import SchemaComparison, SchemaTable, shown_schema
 from explorer.notebook.search import EDITED
 from explorer.notebook.timeseries import ProfileChart, UsageChart, Window, users_of
-from explorer.notebook.view import Shown, ShownTable, grid_parts, table_parts, values_of
+from explorer.notebook.view import (
+    NamedRecords,
+    Shown,
+    ShownTable,
+    grid_parts,
+    table_parts,
+    values_of,
+)
 from explorer.views.entity import detail_parts, health_table, links_table
 from explorer.views.parts import Cell, Facts, Fold, Part, Prose, Say, Title, with_names
 from explorer.views.table import to_frame
@@ -152,16 +159,8 @@ def _cell(held: records.Held) -> Cell:
     return Cell(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…")
 
 
-class Owners(ShownTable, tuple[Owner, ...]):
+class Owners(NamedRecords[Owner]):
     """The owners of an entity, in stored order."""
-
-    names: Mapping[Urn, str]
-
-    def __new__(cls, owners: Iterable[Owner] = (), names: Mapping[Urn, str] | None = None) -> Self:
-        """Create the table from owners and their names."""
-        made = super().__new__(cls, owners)
-        made.names = names or {}
-        return made
 
     @property
     def called(self) -> tuple[str, ...]:
@@ -188,16 +187,8 @@ class Owners(ShownTable, tuple[Owner, ...]):
         return Cell(name, detail=str(urn), tone="loud"), Cell(kind), Cell(role)
 
 
-class LinksTable(ShownTable, tuple[Link, ...]):
-    """The documentation links of an entity."""
-
-    names: Mapping[Urn, str]
-
-    def __new__(cls, links: Iterable[Link] = (), names: Mapping[Urn, str] | None = None) -> Self:
-        """Create the table from links and the names of those who added them."""
-        made = super().__new__(cls, links)
-        made.names = names or {}
-        return made
+class LinksTable(NamedRecords[Link]):
+    """The documentation links of an entity; `names` are those of who added them."""
 
     def to_frame(self) -> "pd.DataFrame":
         """Return a row for each link: `url`, `description`, and `actor`, who added it. No

@@ -17,7 +17,7 @@ from explorer.client.records import (
 )
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
-from explorer.notebook.view import ShownTable, table_parts
+from explorer.notebook.view import NamedRecords, ShownTable, table_parts
 from explorer.views.diff import DiffLine, value_diff
 from explorer.views.history import (
     ActorNames,
@@ -78,16 +78,8 @@ class Blame(ShownTable, dict[str, ColumnChange]):
         yield from table_parts(column_changes_table("", self.values(), self.names))
 
 
-class ColumnChanges(ShownTable, tuple[ColumnChange, ...]):
-    """The changes of one column's description, newest first."""
-
-    names: ActorNames
-
-    def __new__(cls, changes: Iterable[ColumnChange] = (), names: ActorNames | None = None) -> Self:
-        """Create the table from changes and the names of their authors."""
-        made = super().__new__(cls, changes)
-        made.names = names or {}
-        return made
+class ColumnChanges(NamedRecords[ColumnChange]):
+    """The changes of one column's description, newest first; `names` are those of their authors."""
 
     def to_frame(self) -> "pd.DataFrame":
         """Return a row for each change; see `explorer.frames.column_changes_frame`. No request."""

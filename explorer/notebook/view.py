@@ -9,13 +9,14 @@ from dataclasses import fields
 from datetime import datetime
 from html import escape
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 from urllib.parse import urlsplit
 
 from rich.cells import cell_len, set_cell_size
 
 from explorer.client.display import block, line, moment
 from explorer.errors import MissingExtra
+from explorer.metadata.urn import Urn
 from explorer.views.diff import DiffLine, LineKind
 from explorer.views.parts import (
     Cell,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AS_WRITTEN",
     "MOST_ROWS",
+    "NamedRecords",
     "Shown",
     "ShownTable",
     "clean_diff_line",
@@ -134,6 +136,18 @@ class ShownTable(Shown):
         texts: list[str] = [*frame.select_dtypes("string").columns]
         frame = frame.assign(**{name: frame[name].fillna("").map(line) for name in texts})
         return ITable(frame, **{"classes": "display compact"} | options)
+
+
+class NamedRecords(ShownTable, tuple[_Item, ...]):
+    """Records that can be converted to a DataFrame, and the names of the entities in them."""
+
+    names: Mapping[Urn, str]
+
+    def __new__(cls, records: Iterable[_Item] = (), names: Mapping[Urn, str] | None = None) -> Self:
+        """Create it from records and the names of the entities in them."""
+        made = super().__new__(cls, records)
+        made.names = names or {}
+        return made
 
 
 def grid_parts(
