@@ -9,14 +9,19 @@ __all__ = ["replace_file"]
 _LONGEST = 60
 
 
-def replace_file(path: Path, data: bytes, *, mode: int = 0o600, is_synced: bool = True) -> None:
-    """Write bytes to a file atomically, replacing its content or creating it with `mode`.
+def replace_file(
+    path: Path, data: bytes, *, mode: int | None = 0o600, is_synced: bool = True
+) -> None:
+    """Write bytes to a file atomically, replacing its content or creating it with `mode`. Without a
+    mode the file keeps its own, or gets that of any new file.
 
     Other processes, and this one after a crash, see either the old content or the new, never a
     part. With `is_synced` the new content is on disk when this returns, also after a power failure.
     The directory has to exist. Raises `OSError`: the file then has the old content, or the new if
     only syncing the directory failed.
     """
+    if mode is None:
+        mode = path.stat().st_mode & 0o7777 if path.exists() else 0o666 & ~_umask()
     descriptor, name = tempfile.mkstemp(".part", f".{path.name[:_LONGEST]}-", path.parent)
     draft = Path(name)
     try:
@@ -36,3 +41,9 @@ def replace_file(path: Path, data: bytes, *, mode: int = 0o600, is_synced: bool 
             os.fsync(directory)
         finally:
             os.close(directory)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -324,16 +324,9 @@ def _write_file(path: Path, data: bytes) -> None:
     path = path.resolve()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        mode = path.stat().st_mode & 0o7777 if path.exists() else 0o666 & ~_umask()
-        replace_file(path, data, mode=mode)
+        replace_file(path, data, mode=None)
     except OSError as error:
         raise StorageFault(f"{path} cannot be written: {error.strerror}") from error
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,7 @@
 docs`.
 """
 
-import os
 import sys
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -31,6 +29,7 @@ from explorer.cli.output import (
 )
 from explorer.client.display import counted, line
 from explorer.errors import InvalidInput, StorageFault
+from explorer.files import replace_file
 from explorer.stewardship import (
     Applied,
     Change,
@@ -70,8 +69,8 @@ __all__ = [
     "print_worklist",
     "print_worklist_totals",
     "read",
-    "replace_file",
     "write",
+    "write_file",
     "write_report_to",
 ]
 
@@ -147,7 +146,7 @@ def write(rows: Sequence[Row], file: Path | None, form: "Format", *, asked: int)
         raise InvalidInput("none of these datasets is in the catalog; nothing was written")
     data = write_rows(rows, form)
     if file is not None and file != _STDIO:
-        replace_file(file, data)
+        write_file(file, data)
     elif form == "xlsx":
         sys.stdout.buffer.write(data)
     else:
@@ -161,34 +160,19 @@ def write(rows: Sequence[Row], file: Path | None, form: "Format", *, asked: int)
 
 def write_report_to(report: Path, left: "Iterable[Change]") -> None:
     """Write the report of changes that were not applied."""
-    replace_file(report, write_report(left))
+    write_file(report, write_report(left))
 
 
-def replace_file(file: Path, data: bytes) -> None:
-    """Write a file atomically. Raises `StorageFault` if that fails."""
+def write_file(file: Path, data: bytes) -> None:
+    """Write a file atomically; its mode is kept. Raises `StorageFault` if that fails."""
     try:
         if file.exists() and not file.is_file():
             # Pipes and devices are written to, not replaced.
             file.write_bytes(data)
             return
-        mode = file.stat().st_mode & 0o777 if file.exists() else 0o666 & ~_umask()
-        descriptor, draft = tempfile.mkstemp(".part", f".{file.name[:60]}-", file.absolute().parent)
-        try:
-            with os.fdopen(descriptor, "wb") as held:
-                held.write(data)
-            Path(draft).chmod(mode)
-            Path(draft).replace(file)
-        except BaseException:
-            Path(draft).unlink(missing_ok=True)
-            raise
+        replace_file(file, data, mode=None, is_synced=False)
     except OSError as error:
         raise StorageFault(f"cannot write {line(str(file))}: {error.strerror}") from error
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from explorer.cli.output import (
     print_rows_as_json,
     print_table,
 )
-from explorer.cli.rendering.documentation import replace_file
+from explorer.cli.rendering.documentation import write_file
 from explorer.client.display import counted, line
 from explorer.errors import InvalidInput, StorageFault
 from explorer.stewardship.glossary import (
@@ -63,7 +63,7 @@ def write(entries: Sequence[GlossaryEntry], file: Path | None) -> None:
     if file is None or file == _STDIO:
         print_exactly(text)
     else:
-        replace_file(file, text.encode())
+        write_file(file, text.encode())
     where = f" in {line(str(file))}" if file not in (None, _STDIO) else ""
     note(Text(f"{counted(terms, 'term')}, {counted(len(entries) - terms, 'group')}{where}"))
 
