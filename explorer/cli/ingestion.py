@@ -29,6 +29,7 @@ from rich.text import Text
 from explorer import config
 from explorer.cli.output import line_text, note, notes, print_json, results
 from explorer.client import Catalog, LoadInterrupted, LoadReport
+from explorer.client.connection import in_chunks
 from explorer.client.display import counted, line
 from explorer.errors import InvalidInput
 from explorer.files import replace_file
@@ -123,8 +124,7 @@ def send(
     Makes one request per one or two hundred changes. Rejected changes are counted; errors that
     concern all changes are raised, and `outcome` then has what is known to be written.
     """
-    numbered = enumerate(changes, start=1)
-    while batch := list(islice(numbered, _BATCH)):
+    for batch in in_chunks(enumerate(changes, start=1), _BATCH):
         _send_batch(catalog, batch, outcome)
         advance(len(batch))
 
@@ -326,8 +326,7 @@ _Advance = Callable[[int, int], None]
 def _load_stream(catalog: Catalog, file: MetadataFile, outcome: Outcome, advance: _Advance) -> None:
     """Load a stream. The next batch is read after the response to the last one, because the stream
     may be slow."""
-    numbered = enumerate(file, start=1)
-    while batch := list(islice(numbered, _BATCH)):
+    for batch in in_chunks(enumerate(file, start=1), _BATCH):
         _send_batch(catalog, batch, outcome)
         advance(batch[-1][0], 0)
 

@@ -14,12 +14,13 @@ from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
-from itertools import groupby, islice
+from itertools import groupby
 from typing import Any, Final, Literal
 
 import orjson
 
 from explorer.client import Catalog
+from explorer.client.connection import in_chunks
 from explorer.client.entity import Entity
 from explorer.client.records import RefusedChange
 from explorer.errors import CatalogError, InvalidInput, StorageFault
@@ -224,7 +225,7 @@ def _compare(
     asked = [name for name in names if not _is_measured(name)]
     seen: dict[str, SeenEntity] = {urn: last.seen[urn] for urn in kept}
     done, total = 0, len(proposed)
-    for part in _parts(proposed.items(), _BATCH):
+    for part in in_chunks(proposed.items(), _BATCH):
         stored = catalog.entities([urn for urn, _ in part], asked)
         for urn, changes in part:
             text = str(urn)
@@ -264,7 +265,7 @@ def _compare_supplement(catalog: Catalog, plan: RunPlan, progress: Progress) -> 
     seen = dict(last.seen)
     proposed = _by_entity(plan.inventory.proposals)
     done, total = 0, len(proposed)
-    for part in _parts(proposed.items(), _BATCH):
+    for part in in_chunks(proposed.items(), _BATCH):
         stored = catalog.entities([urn for urn, _ in part], ["upstreamLineage", "status"])
         for urn, changes in part:
             entity, before = stored.get(urn), last.seen.get(str(urn))
@@ -381,12 +382,6 @@ def _unreadable(inventory: Inventory, last: SeenState) -> set[str]:
     kept = {str(urn) for urn in missing if _is_dataset(urn) and urn.name.startswith(prefixes)}
     containers = {str(urn) for urn in missing if urn.entity_type == "container"}
     return kept | containers if kept else set()
-
-
-def _parts(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
-    remaining = iter(items)
-    while part := list(islice(remaining, size)):
-        yield part
 
 
 def _is_removed(entity: Entity | None) -> bool:
@@ -538,7 +533,7 @@ def run_source(
         if one.aspect in merged and one.change == "UPSERT"
     }
     try:
-        for part in _parts(_entity_batches(changes), _BATCH):
+        for part in in_chunks(_entity_batches(changes), _BATCH):
             batch = [one for group in part for one in group]
             report = catalog.ingest_batch(_merged_again(catalog, plan, own, batch))
             written += report.written
@@ -701,7 +696,7 @@ def remove_source(
         hidden = state.gone | {str(urn) for urn in there}
         _send(catalog, replace(removal.source, state=SeenState(state.seen, hidden)).proposal())
         shown = [urn for urn in there if not _is_removed(stored[urn])]
-        for part in _parts(shown, _BATCH):
+        for part in in_chunks(shown, _BATCH):
             changes = (Proposal(urn, "status", {"removed": True}) for urn in part)
             catalog.ingest_batch([one.from_run(run_id, started) for one in changes])
             done += len(part)
