@@ -1,6 +1,8 @@
 """`catalog export`: everything goes out, and `catalog load` takes it back."""
 
 import json
+import os
+import stat
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
+from explorer.files import replace_file
 from explorer.metadata import Urn
 from explorer.metadata.registry import load_registry
 from explorer.sample import sample_proposals
@@ -164,3 +167,26 @@ def test_a_file_is_there_whole_or_not_at_all(catalog: Run, tmp_path: Path) -> No
     assert ran.code == 1
     assert file.read_text() == "before"
     assert [one.name for one in tmp_path.iterdir()] == ["all.json"]
+
+
+def test_a_link_to_a_file_stays_and_a_pipe_is_written_to(shop: Run, tmp_path: Path) -> None:
+    held, link, pipe = (tmp_path / name for name in ("held.json", "link.json", "pipe"))
+    link.symlink_to(held)
+    os.mkfifo(pipe)
+    reading = subprocess.Popen(("cat", str(pipe)), stdout=subprocess.PIPE)
+    assert shop("export", str(link), "--entity", "tag").code == 0
+    assert shop("export", str(pipe), "--entity", "tag").code == 0
+    read, _ = reading.communicate(timeout=60)
+    assert link.is_symlink()
+    assert read == held.read_bytes() != b""
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["held.json", "link.json", "pipe"]
+
+
+def test_a_link_to_a_kept_file_stays(tmp_path: Path) -> None:
+    held, link = tmp_path / "held", tmp_path / "link"
+    link.symlink_to(held)
+    for data in (b"one", b"two"):
+        replace_file(link, data)
+        assert held.read_bytes() == data
+        assert link.is_symlink()

@@ -134,16 +134,25 @@ async def _proposals(
 
 @contextmanager
 def _opened(name: str) -> Iterator[IO[bytes]]:
-    """Open standard output for `-`, else a file that is moved to its name when it is complete.
+    """Open standard output for `-`, a device or a pipe as it is, else a file that is moved to its
+    name when it is complete.
 
     Raises `InvalidInput` if the file cannot be written.
     """
     from explorer.errors import InvalidInput
+    from explorer.files import replaced_path
 
     if name == _STDOUT:
         yield sys.stdout.buffer
         return
-    path = Path(name)
+    path = replaced_path(Path(name))
+    if path is None:
+        try:
+            with Path(name).open("wb") as out:
+                yield out
+        except OSError as error:
+            raise InvalidInput(f"cannot write {name}: {error.strerror or error}") from error
+        return
     draft = path.with_name(f"{path.name}.partial")
     try:
         with draft.open("wb") as out:

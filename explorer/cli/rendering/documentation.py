@@ -166,10 +166,6 @@ def write_report_to(report: Path, left: "Iterable[Change]") -> None:
 def write_file(file: Path, data: bytes) -> None:
     """Write a file atomically; its mode is kept. Raises `StorageFault` if that fails."""
     try:
-        if file.exists() and not file.is_file():
-            # Pipes and devices are written to, not replaced.
-            file.write_bytes(data)
-            return
         replace_file(file, data, mode=None, is_synced=False)
     except OSError as error:
         raise StorageFault(f"cannot write {line(str(file))}: {error.strerror}") from error
