@@ -138,13 +138,16 @@ def read_urn_arguments(words: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def go_through(urns: Sequence[str], act: Callable[[str], None]) -> EditRun:
-    """Call `act` for each URN. An error that concerns one entity is printed, and the others are
-    still processed; any other error stops the run."""
+def go_through(
+    urns: Sequence[str], act: Callable[[str], None], names_in: "Catalog | None" = None
+) -> EditRun:
+    """Call `act` for each URN; with `names_in`, names are replaced by the URNs of that catalog. An
+    error that concerns one entity is printed, and the others are still processed; any other error
+    stops the run."""
     done = EditRun()
     for position, urn in enumerate(urns):
         try:
-            act(urn)
+            act(urn if names_in is None else str(names_in.urn_of(urn)))
         except _ENTITY_ERRORS as error:
             done.failed.append((urn, str(error)))
             named = f"{urn}: {error}" if len(urns) > 1 and urn not in str(error) else str(error)
@@ -201,7 +204,7 @@ def change_each(
                 print_effect(made[first:])
 
         with one_save():
-            done = go_through(urns, act)
+            done = go_through(urns, act, names_in=catalog)
     if as_json:
         print_json(
             {
@@ -228,7 +231,7 @@ def _propose_each(
     urns = read_urn_arguments(words)
     planned: list[Edit] = []
     with target.open() as catalog:
-        done = go_through(urns, lambda urn: planned.extend(change(catalog, urn)))
+        done = go_through(urns, lambda urn: planned.extend(change(catalog, urn)), names_in=catalog)
         entities = list(dict.fromkeys(edit.urn for edit in planned))
         names = {urn: one.name for urn, one in catalog.summaries(entities).items()}
         edits = [
@@ -345,7 +348,7 @@ def show_labels(
             path = column_at(entity, column).path.raw if column else None
             found.append((entity.urn, path, _held(entity, what, path)))
 
-        done = go_through(urns, read)
+        done = go_through(urns, read, names_in=catalog)
     table = _table(found, what)
     match shown_as:
         case "urns":

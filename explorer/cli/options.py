@@ -208,8 +208,8 @@ def catalog_options(command: Callable[..., None]) -> Callable[..., None]:
         token = click.prompt("Access token", hide_input=True, err=True) if asks_for_token else None
         target = Target(url, data_dir, token, profile, offline)
         for parameter in click.get_current_context().command.params:
-            if parameter.type is ENTITY and parameter.name:
-                kwargs[parameter.name] = _with_urns(target, kwargs[parameter.name])
+            if parameter.type is ENTITY and parameter.nargs == 1 and parameter.name:
+                kwargs[parameter.name] = _with_urn(target, kwargs[parameter.name])
         command(target, *args, **kwargs)
 
     return with_target
@@ -351,20 +351,16 @@ WORDS = _Words()
 """The type of every argument and option that is text rather than a file name."""
 
 ENTITY = _Words()
-"""The type of arguments that take a URN, or the name of an entity if no other has it; in a command
-with `catalog_options`, which replaces names by URNs."""
+"""The type of arguments that take a URN, or the name of an entity if no other has it. In a command
+with `catalog_options` the name of a single entity is replaced by its URN; several are passed on,
+for `edits.go_through`."""
 
 
-def _with_urns(target: Target, given: Any) -> Any:
-    """Return the value of an argument, a text or several, with URNs in place of names."""
-    texts = given if isinstance(given, tuple) else (given,)
-    names = [text for text in texts if text and text != STDIN and not text.startswith("urn:")]
-    if not names:
+def _with_urn(target: Target, given: Any) -> Any:
+    if not given or given == STDIN or given.startswith("urn:"):
         return given
     with target.open() as catalog:
-        urns = {name: str(catalog.urn_of(name)) for name in names}
-    found = tuple(urns.get(text, text) for text in texts)
-    return found if isinstance(given, tuple) else found[0]
+        return str(catalog.urn_of(given))
 
 
 def env_option(
@@ -597,11 +593,11 @@ class DatasetChoice:
         filter = read_filters(self.filters, catalog)
         if owners:
             filter = filter.and_(all_of(_owned_by(owners)))
-        urns = read_urns(self.urns)
-        if self.urns and not urns:
+        named = read_urns(self.urns)
+        if self.urns and not named:
             raise InvalidInput("no URN on standard input; give one per line")
         return {
-            "urns": urns,
+            "urns": [str(catalog.urn_of(one, "dataset")) for one in named],
             "text": self.text or "*",
             "filter": filter,
             "folder": self.folder,
@@ -657,9 +653,11 @@ filter_option = click.option(
 
 
 def dataset_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add URNs, `--search`, `--filter` and `--folder`; the command gets a `choice`."""
+    """Add URNs or names, `--search`, `--filter` and `--folder`; the command gets a `choice`."""
 
-    @click.argument("urns", nargs=-1, type=WORDS, metavar="[URN]...")
+    @click.argument(
+        "urns", nargs=-1, type=ENTITY, metavar="[URN|NAME]...", shell_complete=complete_urns
+    )
     @click.option("--search", "text", type=WORDS, default="", help="The datasets that match TEXT.")
     @filter_option
     @click.option(

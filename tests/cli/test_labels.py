@@ -203,7 +203,7 @@ def test_the_table_is_as_wide_as_the_terminal(shop: Run, fresh: Any) -> None:
         (["tag", ORDERS, "--add", "PII", "--csv"], "--json"),
         (["tag", ORDERS, "--json", "--urns"], "cannot be combined"),
         (["own", ORDERS, "--column", "id", "--add", "x"], "No such option"),
-        (["domain", "finance"], "no URN"),
+        (["domain", "urn:li:domain:finance"], "no URN"),
         (["domain", ORDERS, "finance", "--none"], "give only one of them"),
     ],
 )

@@ -142,7 +142,9 @@ catalog domain.
 
 
 @click.command(epilog=_MOVE_EPILOG)
-@click.argument("words", nargs=-1, required=True, type=WORDS, metavar="URN... [PARENT]")
+@click.argument(
+    "words", nargs=-1, required=True, type=options.ENTITY, metavar="URN|NAME... [PARENT]"
+)
 @click.option("--top", is_flag=True, help="Move to the top level.")
 @options.dry_run
 @format_options("json")

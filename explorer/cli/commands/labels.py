@@ -199,7 +199,9 @@ _DOMAIN = "urn:li:domain:"
 
 
 @click.command(epilog=_DOMAIN_EPILOG)
-@click.argument("words", nargs=-1, required=True, type=WORDS, metavar="URN... [NAME]")
+@click.argument(
+    "words", nargs=-1, required=True, type=options.ENTITY, metavar="URN|NAME... [DOMAIN]"
+)
 @click.option("--none", "out_of_all", is_flag=True, help="Remove the domain.")
 @options.dry_run
 @options.propose
@@ -216,11 +218,13 @@ def domain(
 ) -> None:
     """Show, set or remove the domain of entities.
 
-    To set a domain, give its ID or URN as the last argument, NAME. URN can be repeated; - reads
+    To set a domain, give its ID or URN as the last argument, DOMAIN, after the entities; - reads
     URNs from standard input, one per line. If one fails, the others are still processed.
     """
     last = words[-1]
-    named = last.startswith(_DOMAIN) or not (last.startswith("urn:") or last == "-")
+    named = last.startswith(_DOMAIN) or not (
+        len(words) == 1 or last.startswith("urn:") or last == "-"
+    )
     urns = words[:-1] if named else words
     if not urns:
         raise click.UsageError(f"no URN of an entity given, only the domain “{last}”")
@@ -368,7 +372,7 @@ def _show(target: Target, urns: tuple[str, ...], *, as_json: bool) -> None:
             entity = read_existing(catalog, urn)
             found.append((entity, _deprecation_of(entity)))
 
-        done = go_through(read_urn_arguments(urns), read)
+        done = go_through(read_urn_arguments(urns), read, names_in=catalog)
     if as_json:
         print_json([{"urn": str(entity.urn), "deprecation": held} for entity, held in found])
     elif found:
