@@ -48,6 +48,24 @@ def test_a_search_for_scripts_is_json_or_urns(shop: Run) -> None:
     assert urns == [hit["urn"] for hit in found["hits"]]
 
 
+def test_conditions_mean_the_same_in_the_text_and_in_a_filter(shop: Run) -> None:
+    for condition in (
+        "tags:(PII, GDPR)",
+        "tags IS NULL",
+        "name=~ORDERS",
+        "platform:hive OR tags:PII",
+        "lastModified<2031-01-01",
+    ):
+        in_filter = shop("search", "--filter", condition, "--urns", "--count", "500")
+        in_text = shop("search", condition, "--urns", "--count", "500")
+        assert (in_text.code, in_text.out) == (0, in_filter.out), condition
+        both = shop("search", f"orders {condition}", "--urns")
+        assert both.out == shop("search", "orders", "--filter", condition, "--urns").out
+    wrong = shop("search", "rows>many")
+    assert wrong.code == 1
+    assert "many" in wrong.err
+
+
 def test_a_search_says_why_each_was_found(shop: Run) -> None:
     ran = shop("search", "orders", "--entity", "dataset", "--why", "--count", "1")
     first, reason, *fields = ran.out.splitlines()

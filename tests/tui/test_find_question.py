@@ -9,7 +9,7 @@ from explorer.metadata.registry import load_registry
 from explorer.query import FilterSyntax
 from explorer.query.fields import guide_to
 from explorer.query.filters import CONDITIONS, Criterion
-from explorer.tui.screens.search.box import Query
+from explorer.query.search_text import Query
 from explorer.tui.screens.search.dialogs import EXAMPLES, How, condition_of
 from explorer.tui.widgets.inputs import LONGEST, pasted_line, pasted_urn
 

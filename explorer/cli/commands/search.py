@@ -175,18 +175,22 @@ def search(
 ) -> None:
     """Search the catalog for TEXT; the best matches come first.
 
-    TEXT is words, or a field with a value, as in platform:hive. Without TEXT everything matches.
-    Words are searched in names, descriptions, columns and tags; the last column of the table lists
-    the fields that matched. If a word has no match, its spelling is corrected, with a message.
+    TEXT is words and conditions, as in orders platform:hive; conditions are written as in --filter.
+    Without TEXT everything matches. Words are searched in names, descriptions, columns and tags;
+    the last column of the table lists the fields that matched. If a word has no match, its spelling
+    is corrected, with a message.
     """
     from explorer.cli.rendering import search
     from explorer.query import read_sort
+    from explorer.query.fields import guide_to
+    from explorer.query.search_text import Query
 
     with target.open() as catalog:
+        query = Query.split(" ".join(text), guide_to(catalog.registry))
         page = catalog.search(
-            " ".join(text) or "*",
+            query.words or "*",
             entity=entities,
-            filter=read_filters(filters, catalog),
+            filter=query.filter(catalog.registry).and_(read_filters(filters, catalog)),
             sort=read_sort(sort, catalog.registry),
             start=start,
             count=count,

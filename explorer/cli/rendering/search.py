@@ -473,7 +473,10 @@ def _print_totals(page: SearchPage) -> None:
             line_text(page.corrected[:80]),
         )
     if not page.total:
-        note(Text("nothing found for "), line_text(page.text[:80]))
+        if page.text == "*":
+            note(Text("nothing found"))
+        else:
+            note(Text("nothing found for "), line_text(page.text[:80]))
     elif not page.hits:
         note(Text(f"no results after {page.start:,}: the total is {page.total:,}"))
     elif len(page) == page.total:

@@ -17,6 +17,7 @@ from explorer.metadata.urn import Urn
 from explorer.query import FilterSyntax
 from explorer.query.fields import guide_to
 from explorer.query.filters import Criterion, Filter, all_of
+from explorer.query.search_text import Query, condition_text
 from explorer.stewardship.coverage import (
     GROUPINGS,
     Coverage,
@@ -28,7 +29,6 @@ from explorer.stewardship.coverage import (
 from explorer.stewardship.worklist import Item, Key, Worklist, WorkQueue, documented_meanwhile
 from explorer.tui.actions import bindings
 from explorer.tui.content import join, line_text
-from explorer.tui.screens.search.box import Query, condition_text
 from explorer.tui.session import Changes, TerminalSession
 from explorer.tui.widgets.bars import KeyLine
 from explorer.tui.widgets.charts import ChartWidget, Plot, Point

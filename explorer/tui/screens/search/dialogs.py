@@ -15,11 +15,11 @@ from explorer.metadata.registry import Registry
 from explorer.query import FilterSyntax, read_filter
 from explorer.query.fields import FieldGuide, FilterField, guide_to
 from explorer.query.filters import Criterion
+from explorer.query.search_text import Query, condition_text
 from explorer.query.syntax import spell_field
 from explorer.query.tokens import is_bare, quoted
 from explorer.tui.actions import bindings
 from explorer.tui.content import line
-from explorer.tui.screens.search.box import Query, condition_text
 from explorer.tui.state import SearchFile
 from explorer.tui.widgets.bars import KeyLine
 from explorer.tui.widgets.dialogs import ChooserEntry, ChooserScreen, FramedScreen

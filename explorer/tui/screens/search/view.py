@@ -19,11 +19,11 @@ from explorer.metadata.urn import Urn
 from explorer.query import FilterSyntax
 from explorer.query.fields import guide_to
 from explorer.query.filters import Filter
+from explorer.query.search_text import Query
 from explorer.tui.key_queue import start_worker
 from explorer.tui.screens.search.box import (
     MOST_COMPLETIONS,
     DropDown,
-    Query,
     SearchBox,
     SearchCompletion,
     completions_for,

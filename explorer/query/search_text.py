@@ -1,0 +1,324 @@
+"""The text of a search: words and a filter.
+
+In the text, in any order, a word followed by an operator, as in `platform:snowflake`, begins a
+condition. Conditions with AND, OR, NOT and parentheses are the filter; all other words are searched
+for. Results match the words and the filter.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+from explorer.metadata.registry import Registry
+from explorer.query.fields import ENTITY_TYPE, FieldGuide, guide_to
+from explorer.query.filters import Criterion, Filter, all_of
+from explorer.query.syntax import read_filter, write_filter
+from explorer.query.tokens import FIELD, KEYWORD, OPERATOR, FilterSyntax
+
+__all__ = ["Query", "QueryPart", "condition_text"]
+
+_NEGATIONS = re.compile(r"[-(]*")
+_QUOTED_FIELD = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"')
+_NOT_OPERATORS: Final = ("://", "::")
+_INSIDE = re.compile(rf"(?:^|[\s(-])\w[\w.$@/-]*\s*(?:{OPERATOR.pattern})")
+_WORDED = re.compile(
+    r"\s+(?:IS\s+(?:NOT\s+)?NULL(?=[\s)]|$)|((?:NOT\s+)?IN\s*)(?=\())", re.IGNORECASE
+)
+_SPACED = re.compile(rf"\s+(?:{OPERATOR.pattern})")
+_BEFORE_QUOTE: Final = ":=~<>(,"
+_EQUALITIES: Final = ("EQUAL", "IN")
+
+QueryPartKind = Literal["word", "condition", "keyword"]
+
+
+@dataclass(frozen=True, slots=True)
+class QueryPart:
+    """A part of the text between white space, or a whole condition."""
+
+    kind: QueryPartKind
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """The text split into words and filter. `runs` are the stretches of the text that are filter,
+    each complete in itself."""
+
+    text: str
+    parts: tuple[QueryPart, ...]
+    words: str
+    runs: tuple[tuple[int, int], ...]
+    fault: FilterSyntax | None = None
+
+    @classmethod
+    def split(cls, text: str, guide: FieldGuide) -> "Query":
+        """Split a text into words and filter, without parsing the filter."""
+        parts = tuple(_parts(text, guide))
+        words: list[QueryPart] = []
+        runs: list[tuple[int, int]] = []
+        pending: list[QueryPart] = []
+        fault = None
+        last: QueryPartKind | None = None
+        for part in parts:
+            if part.kind == "keyword":
+                pending.append(part)
+                continue
+            if last is None or last == part.kind:
+                if part.kind == "word":
+                    words.extend(pending)
+                elif last is None:
+                    runs.append((pending[0].start if pending else part.start, part.end))
+                else:
+                    runs[-1] = (runs[-1][0], part.end)
+            else:
+                joins = [one for one in pending if not _is(text, one, "NOT")]
+                nots = [one for one in pending if _is(text, one, "NOT")]
+                alternative = next((one for one in joins if _is(text, one, "OR")), None)
+                if alternative is not None and fault is None:
+                    fault = FilterSyntax(
+                        text,
+                        alternative.start,
+                        2,
+                        "words cannot be alternatives to a condition; write them as a condition, "
+                        "such as name:*orders*",
+                    )
+                if part.kind == "word":
+                    words.extend(nots)
+                else:
+                    runs.append((nots[0].start if nots else part.start, part.end))
+            if part.kind == "word":
+                words.append(part)
+            pending, last = [], part.kind
+        if last == "condition" and pending:
+            runs[-1] = (runs[-1][0], pending[-1].end)
+        elif pending:
+            words.extend(pending)
+        line_text = " ".join(text[one.start : one.end] for one in words)
+        return cls(text, parts, line_text, tuple(runs), fault)
+
+    def filter(self, registry: Registry) -> Filter:
+        """Parse the filter. Raises `FilterSyntax` with a position in the whole text."""
+        if self.fault is not None:
+            raise self.fault
+        found = Filter()
+        for start, end in self.runs:
+            found = found.and_(self._read(start, end, registry))
+        return found
+
+    def chosen(self, registry: Registry) -> dict[str, tuple[str, ...]]:
+        """Return the values of which fields must have one: those that the facets show as chosen."""
+        found: dict[str, tuple[str, ...]] = {}
+        for _, criterion in self._plain(registry):
+            found.setdefault(criterion.field, criterion.values)
+        return found
+
+    def beyond(self, field: str, registry: Registry) -> Filter:
+        """Return the filter for the results that another value of a field would add: all other
+        conditions, and none of the chosen values."""
+        for part, criterion in self._plain(registry):
+            if criterion.field == field:
+                rest = Query.split(self._without(part), guide_to(registry)).filter(registry)
+                return rest.and_(all_of(replace(criterion, negated=True)))
+        return self.filter(registry)
+
+    def toggled(self, field: str, value: str, registry: Registry) -> str:
+        """Return the text with a value of a field added, or removed if it was there."""
+        for part, criterion in self._plain(registry):
+            if criterion.field != field:
+                continue
+            values = tuple(one for one in criterion.values if one != value)
+            if len(values) == len(criterion.values):
+                values = (*values, value)
+            if not values:
+                return self._without(part)
+            changed = condition_text(Criterion(field, values), registry)
+            return self.text[: part.start] + changed + self.text[part.end :]
+        return self.narrowed(condition_text(Criterion(field, (value,)), registry))
+
+    def narrowed(self, condition: str) -> str:
+        """Return the text with a further condition joined by AND."""
+        text = self.text.rstrip()
+        if not self.runs or self.runs[-1][1] < len(text):
+            return f"{text} {condition}".lstrip()
+        start, end = self.runs[-1]
+        if self._has_or(start, end):
+            text = f"{text[:start]}({text[start:end]})"
+        return f"{text} AND {condition}"
+
+    def widened(self, condition: str) -> str:
+        """Return the text with a condition as an alternative, joined by OR."""
+        written = [self.text[start:end] for start, end in self.runs]
+        if len(written) > 1:
+            written = [
+                f"({one})" if self._has_or(*run) else one
+                for one, run in zip(written, self.runs, strict=True)
+            ]
+        before = " AND ".join(written)
+        return f"{self.words} {before} OR {condition}".lstrip()
+
+    @property
+    def has_alternatives(self) -> bool:
+        """Return whether the last stretch of filter has an OR outside parentheses."""
+        return bool(self.runs) and self._has_or(*self.runs[-1])
+
+    def run_at(self, cursor: int) -> int | None:
+        """Return the start of the filter at a position of the text; None among words."""
+        before = [one for one in self.parts if one.start < cursor]
+        if not before or before[-1].kind == "word":
+            return None
+        return next(
+            (start for start, end in self.runs if start < cursor and before[-1].end <= end), None
+        )
+
+    def words_at(self, cursor: int) -> tuple[int, int] | None:
+        """Return the words at a position, from the first of adjacent words to the end of the one
+        being typed; empty if there is none."""
+        at = next((n for n, one in enumerate(self.parts) if one.start < cursor <= one.end), None)
+        if at is None or self.parts[at].kind == "condition":
+            return None
+        if self.parts[at].kind == "keyword" and self.run_at(cursor) is not None:
+            return None
+        first = at
+        while first and self.parts[first - 1].kind == "word":
+            first -= 1
+        return self.parts[first].start, self.parts[at].end
+
+    def _read(self, start: int, end: int, registry: Registry) -> Filter:
+        try:
+            # Blanks replace the text before it, so that positions are those of the whole text.
+            return read_filter(" " * start + self.text[start:end], registry)
+        except FilterSyntax as fault:
+            raise FilterSyntax(self.text, fault.position, fault.length, fault.message) from None
+
+    def _plain(self, registry: Registry) -> Iterator[tuple[QueryPart, Criterion]]:
+        """Return the conditions on one field that always have to hold."""
+        for start, end in self.runs:
+            if self._has_or(start, end):
+                continue
+            inside = self._inside(start, end)
+            for at, part in enumerate(inside):
+                is_turned = at > 0 and _is(self.text, inside[at - 1], "NOT")
+                if part.kind != "condition" or is_turned:
+                    continue
+                match self._read(part.start, part.end, registry).any_of:
+                    case ((Criterion(condition="EQUAL" | "IN", negated=False) as only,),):
+                        yield part, only
+
+    def _inside(self, start: int, end: int) -> list[QueryPart]:
+        return [one for one in self.parts if start <= one.start < end]
+
+    def _has_or(self, start: int, end: int) -> bool:
+        return any(
+            one.kind == "keyword" and _is(self.text, one, "OR") for one in self._inside(start, end)
+        )
+
+    def _without(self, part: QueryPart) -> str:
+        """Return the text without a condition and the AND that joined it."""
+        start, end = part.start, part.end
+        at = self.parts.index(part)
+        before = self.parts[at - 1] if at else None
+        after = self.parts[at + 1] if at + 1 < len(self.parts) else None
+        if before is not None and before.kind == "keyword" and _is(self.text, before, "AND"):
+            start = before.start
+        elif after is not None and after.kind == "keyword" and _is(self.text, after, "AND"):
+            end = after.end
+        return " ".join(
+            one for one in (self.text[:start].rstrip(), self.text[end:].lstrip()) if one
+        )
+
+
+def condition_text(criterion: Criterion, registry: Registry) -> str:
+    """Return a condition as it is typed, with the display word of an entity type."""
+    text = write_filter(all_of(criterion), registry)
+    if criterion.field == ENTITY_TYPE:
+        short = text.replace(ENTITY_TYPE, "type", 1)
+        try:
+            if read_filter(short, registry) == all_of(criterion):
+                return short
+        except FilterSyntax:
+            pass
+    return text
+
+
+def _is(text: str, part: QueryPart, keyword: str) -> bool:
+    return text[part.start : part.end].upper() == keyword
+
+
+def _parts(text: str, guide: FieldGuide) -> Iterator[QueryPart]:
+    at = 0
+    while True:
+        while at < len(text) and text[at].isspace():
+            at += 1
+        if at == len(text):
+            return
+        end = _condition_end(text, at, guide)
+        if end is not None:
+            yield QueryPart("condition", at, end)
+        else:
+            end = _word_end(text, at)
+            is_keyword = KEYWORD.fullmatch(text[at:end])
+            yield QueryPart("keyword" if is_keyword else "word", at, end)
+        at = end
+
+
+def _condition_end(text: str, at: int, guide: FieldGuide) -> int | None:
+    """Return the end of the condition that begins at a position; None if none does."""
+    signs = _NEGATIONS.match(text, at)
+    start = signs.end() if signs else at
+    if "(" in text[at:start]:
+        end = _word_end(text, at)
+        return end if _INSIDE.search(text[at:end]) else None
+    name = _QUOTED_FIELD.match(text, start) or FIELD.match(text, start)
+    if name is None or name.group()[0].isdigit():
+        return None
+    operator = OPERATOR.match(text, name.end())
+    if operator is not None:
+        if text.startswith(_NOT_OPERATORS, operator.start()):
+            return None
+        return _value_end(text, operator.end())
+    if guide.named(name.group()) is None:
+        return None
+    if worded := _WORDED.match(text, name.end()):
+        return _word_end(text, worded.end()) if worded.group(1) else worded.end()
+    if spaced := _SPACED.match(text, name.end()):
+        return _value_end(text, spaced.end())
+    return None
+
+
+def _value_end(text: str, at: int) -> int:
+    """Return the end of the value after an operator; white space may precede the value."""
+    start = at
+    while start < len(text) and text[start].isspace():
+        start += 1
+    if start == len(text) or (start > at and KEYWORD.match(text, start)):
+        return at
+    return _word_end(text, start)
+
+
+def _word_end(text: str, at: int) -> int:
+    """Return the end of the word at a position: the next white space outside quotes and
+    parentheses."""
+    depth, start = 0, at
+    while at < len(text):
+        char = text[at]
+        before = text[at - 1] if at else ""
+        if char == '"' or (char == "'" and before in _BEFORE_QUOTE and before):
+            at = _quote_end(text, at)
+            continue
+        if char == "(" or (char == "[" and before in _BEFORE_QUOTE and before):
+            depth += 1
+        elif char in ")]" and depth:
+            depth -= 1
+        elif char.isspace() and not depth:
+            break
+        at += 1
+    return max(at, start + 1)
+
+
+def _quote_end(text: str, at: int) -> int:
+    quote, at = text[at], at + 1
+    while at < len(text) and text[at] != quote:
+        at += 2 if text[at] == "\\" else 1
+    return min(at + 1, len(text))
