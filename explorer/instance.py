@@ -119,7 +119,7 @@ def find(data_dir: Path) -> Instance | None:
     return instance if _is_alive(instance.pid) else None
 
 
-def ensure(data_dir: Path, timeout_seconds: float = 20.0) -> Instance:
+def ensure(data_dir: Path, timeout_seconds: float = 60.0) -> Instance:
     """Return the service of a data directory, starting it if needed, once it answers.
 
     The service is a separate process that outlives this one. If several processes start it at the

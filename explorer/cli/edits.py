@@ -37,6 +37,7 @@ from explorer.client.editable import (
     LabelKind,
     LabelWhat,
     TextConflict,
+    check_ownership,
     domains_of,
     place_of,
 )
@@ -401,6 +402,9 @@ def _plan(labels: Labels) -> Change:
     def change(catalog: "Catalog", urn: str) -> Iterator[Edit]:
         entity = read_existing(catalog, urn)
         path = column_at(entity, labels.column).path.raw if labels.column else None
+        for _, ownership in labels.add:
+            if ownership is not None:
+                check_ownership(ownership, catalog.registry)
         before = _edited(entity, labels.kind, path)
         kept = (label for label in before if not _is_among(label, labels))
         new = (_label(name, ownership, labels) for name, ownership in labels.add)

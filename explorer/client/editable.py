@@ -12,6 +12,7 @@ from explorer.client.responses import Json
 from explorer.client.transport import millis
 from explorer.errors import Conflict, InvalidInput
 from explorer.metadata.aspects import AuditStamp
+from explorer.metadata.registry import Registry
 from explorer.metadata.urn import UNKNOWN_ACTOR, Urn
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "LabelWhat",
     "Mutation",
     "TextConflict",
+    "check_ownership",
     "column_info",
     "column_text",
     "deprecation",
@@ -622,6 +624,19 @@ OWNERS = OwnerKind(
     "owners",
     "lastModified",
 )
+_OWNERSHIP_TYPE = "com.linkedin.common.OwnershipType"
+
+
+def check_ownership(ownership: str, registry: Registry) -> None:
+    """Raise `InvalidInput` if an ownership type is neither a URN nor one of the model's words."""
+    known = registry.records[_OWNERSHIP_TYPE].symbols
+    if not ownership.startswith("urn:") and ownership not in known:
+        raise InvalidInput(
+            f"there is no ownership type {ownership}; give {', '.join(sorted(known))} or the URN "
+            "of an ownership type"
+        )
+
+
 LABEL_KINDS: Mapping[LabelWhat, LabelKind] = {"tags": TAGS, "terms": TERMS, "owners": OWNERS}
 
 

@@ -34,6 +34,7 @@ from explorer.client.editable import (
     Expectation,
     LabelKind,
     Mutation,
+    check_ownership,
     column_info,
     deprecation,
     edit_target,
@@ -548,6 +549,7 @@ class LabelMethods(EditMethods):
 
         Example: `cat.add_owners(urn, ["urn:li:corpuser:jdoe"])`
         """
+        check_ownership(ownership, self.registry)
         labels = tuple(f"{owner} {ownership}" for owner in OWNERS.named(owners))
         seen = None if instead_of is None else tuple(instead_of)
         return await self._label(OWNERS, urn, None, add=labels, instead_of=seen)

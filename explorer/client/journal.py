@@ -414,4 +414,7 @@ def _searched(value: Any) -> str:
 
 
 def _cannot(path: Path, error: OSError) -> str:
-    return f"the journal {path} cannot be used ({error.strerror}); give another path for it"
+    return (
+        f"the journal {path} cannot be used ({error.strerror}); give another path for it, or set "
+        "CATALOG_STATE_DIR to another directory"
+    )

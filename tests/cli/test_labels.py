@@ -228,3 +228,13 @@ def test_what_cannot_be_done_is_exit_1_and_nothing_on_standard_output(
 ) -> None:
     ran = shop(*arguments)
     assert (ran.code, ran.out, words in ran.err) == (1, "", True), ran
+
+
+@pytest.mark.parametrize("more", [(), ("--dry-run",)])
+def test_an_ownership_type_that_does_not_exist_is_told_with_those_that_do(
+    shop: Run, more: tuple[str, ...]
+) -> None:
+    ran = shop("own", ORDERS, "--add", "jdoe:STEWARD", *more)
+    assert ran.code == 1
+    assert "no ownership type STEWARD" in ran.err
+    assert "DATA_STEWARD" in ran.err
