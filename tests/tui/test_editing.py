@@ -222,6 +222,23 @@ async def test_of_two_texts_either_can_be_taken_and_neither_is_lost(
     assert edited(desk, urn, "a") == "mine"
 
 
+async def test_a_conflict_that_is_left_is_told_once(desk: Path, at: OpenTerminal) -> None:
+    urn = dataset(desk, "left", "a")
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("documented")
+        await reader.press("2", "e")
+        await reader.type("mine")
+        with Catalog(data_dir=desk) as catalog:
+            catalog.describe(urn, "theirs", column="a")
+        await reader.press("ctrl+s")
+        await reader.sees("somebody else changed a meanwhile")
+        await reader.press("escape")
+        await reader.sees("Not saved", "│ mine")
+        await reader.press("escape")
+        shown = await reader.sees("what you typed for a is kept")
+        assert shown.count("Not saved") == 1
+
+
 async def test_a_draft_of_a_text_that_has_changed_since_overwrites_nothing(
     desk: Path, at: OpenTerminal
 ) -> None:

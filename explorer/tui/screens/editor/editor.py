@@ -1168,7 +1168,13 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         # From here on nothing that still waits may write a draft again.
         self._over = True
         titles = self._saves.titles
-        failed = [failure.save.title for failure in self._saves.failed.values()]
+        failures = self._saves.failed.values()
+        # The message is about the text in the editor.
+        failed = [
+            failure.save.title
+            for failure in failures
+            if not message or failure.save.key != self._target.key
+        ]
         told = [message]
         if titles:
             told.append(f"Saving {', '.join(titles)} …")
@@ -1176,7 +1182,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
             told.append(f"Not saved: {', '.join(failed)}; kept as drafts, F4 lists them.")
         sentence = " ".join(filter(None, told))
         self.dismiss(
-            EditorOutcome(self.urn, self._target.path, sentence, bool(failed), self._is_newer)
+            EditorOutcome(self.urn, self._target.path, sentence, bool(failures), self._is_newer)
         )
 
     def _finish(self) -> None:
