@@ -355,15 +355,22 @@ def parse(
     def is_field(name: str) -> bool:
         return name == STATE or bool(_fields_for(name, vocabulary, known))
 
-    text = _STRUCTURED.sub("", text, count=1)
-    found = list(signs(text[:_MAX_TEXT], is_field))
-    return _QueryParser(found, vocabulary, known, names).parse()
+    text = _STRUCTURED.sub("", text, count=1)[:_MAX_TEXT]
+    found = list(signs(text, is_field))
+    node = _QueryParser(found, vocabulary, known, names).parse()
+    if node is None and text.strip():
+        # Nothing can be searched for, so the signs are not merely ignored.
+        node = _QueryParser(found, vocabulary, known, names, only_signs=True).parse() or NOTHING
+    return EVERYTHING if node is None else node
 
 
 def typed_words(text: str, *, named: bool) -> Node:
-    """Return the node for documents that contain all words of a text, without query syntax."""
+    """Return the node for documents that contain all words of a text, without query syntax.
+
+    A text without a word matches nothing, unless it is empty or `*`.
+    """
     words = [Word(split(chunk), named) for chunk in chunks(text[:_MAX_TEXT])[:_MAX_WORDS]]
-    return all_of(tuple(words))
+    return all_of(tuple(words)) if words or text.strip() in ("", "*") else NOTHING
 
 
 def _fields_for(name: str, vocabulary: Vocabulary, known: frozenset[str]) -> tuple[str, ...]:
@@ -375,7 +382,8 @@ def _fields_for(name: str, vocabulary: Vocabulary, known: frozenset[str]) -> tup
 class _QueryParser:
     """A recursive-descent parser of tokens.
 
-    Empty expressions (`---`, `()`) are parsed as `None` and dropped.
+    Empty expressions (`()`) and those without a letter or digit (`💰`) are parsed as `None` and
+    dropped. With `only_signs`, for a text that has nothing else, the latter match nothing.
     """
 
     def __init__(
@@ -384,25 +392,28 @@ class _QueryParser:
         vocabulary: Vocabulary,
         known: frozenset[str],
         names: Names | None,
+        *,
+        only_signs: bool = False,
     ) -> None:
         self._signs = found
         self._vocabulary = vocabulary
         self._known = known
         self._names = names
+        self._wordless = NOTHING if only_signs else None
         self._at = 0
         self._depth = 0
         self._words_left = _MAX_WORDS
         self._plurals_left = _MAX_PLURALS
         self._texts = tuple(name for name in vocabulary.descriptions if name in known)
 
-    def parse(self) -> Node:
+    def parse(self) -> Node | None:
         parts: list[Node] = []
         while self._peek() is not None:
             if (node := self._alternatives(None)) is not None:
                 parts.append(node)
             # Skip an unmatched closing parenthesis.
             self._at += 1
-        return all_of(tuple(parts))
+        return all_of(tuple(parts)) if parts else None
 
     def _peek(self) -> Sign | None:
         return self._signs[self._at] if self._at < len(self._signs) else None
@@ -436,7 +447,9 @@ class _QueryParser:
         self._plurals_left = 0 if negated else left
         node = self._one(field)
         self._plurals_left = left if negated else self._plurals_left
-        return Not(node) if negated and node is not None else node
+        if not negated or node is None:
+            return node
+        return EVERYTHING if node == NOTHING else Not(node)
 
     def _one(self, field: str | None) -> Node | None:
         match self._peek():
@@ -521,7 +534,7 @@ class _QueryParser:
         found = [split(chunk) for chunk in chunks(given.text)][: max(self._words_left, 0)]
         self._words_left -= len(found)
         if not found:
-            return None
+            return self._wordless
         if not given.quoted:
             return all_of(tuple(map(self._word, found)))
         words = tuple(part for parts in found for part in parts)
@@ -538,7 +551,7 @@ class _QueryParser:
         return any_of((word, *texts))
 
     def _wildcards(self, given: Text) -> Node | None:
-        """Return the node for all words of a text with wildcards; `None` if there are none."""
+        """Return the node for all words of a text with wildcards."""
         text = "".join(
             char if char not in "*?" or at in given.wild else " "
             for at, char in enumerate(given.text)
@@ -560,7 +573,11 @@ class _QueryParser:
                 found.append(Wildcard(pattern))
             else:
                 found.append(NOTHING)
-        return all_of(tuple(found)) if found else None
+        if found:
+            return all_of(tuple(found))
+        # `***` is as good as `*`.
+        is_any = "*" in text and set(text) <= {"*", "?"}
+        return EVERYTHING if is_any and self._wordless else self._wordless
 
 
 def _parts(given: Text) -> Iterator[tuple[How, str]]:

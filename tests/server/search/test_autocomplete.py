@@ -38,6 +38,14 @@ def test_names_are_suggested_from_the_beginnings_of_their_words(
     assert suggest(index, "zzz") == []
 
 
+def test_a_text_of_signs_suggests_nothing(filled: Fill, dataset: Make) -> None:
+    index = filled(dataset("orders"), dataset("users"))
+    assert suggest(index, "💰") == []
+    assert suggest(index, "-> %") == []
+    assert suggest(index, "ord 💰") == ["orders"]
+    assert suggest(index, "") == suggest(index, " ") == suggest(index, "*") == ["orders", "users"]
+
+
 def test_the_name_that_was_typed_is_suggested(filled: Fill, dataset: Make) -> None:
     index = filled(
         dataset("db.t1", datasetProperties={"name": "Customer list", "qualifiedName": "crm.people"})

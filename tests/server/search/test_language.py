@@ -127,6 +127,13 @@ def shop(filled: Fill, dataset: Make) -> SearchEngine:
         ("urn:li:dataset:(urn:li:dataPlatform:kafka", {"db.orders_daily"}),
         ("no:such:field", set()),
         ("db:web", {"db.web"}),
+        # A text without a word finds nothing; beside a word, signs are ignored.
+        ("💰", set()),
+        ("😀 %", set()),
+        ('"->"', set()),
+        ("-💰", {"db.orders", "db.orders_daily", "db.fctUsersCreated", "db.web"}),
+        ("orders 💰 - daily", {"db.orders", "db.orders_daily"}),
+        ("orders & daily", {"db.orders", "db.orders_daily"}),
         ("*", {"db.orders", "db.orders_daily", "db.fctUsersCreated", "db.web"}),
         ("", {"db.orders", "db.orders_daily", "db.fctUsersCreated", "db.web"}),
     ],

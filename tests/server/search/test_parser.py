@@ -12,6 +12,7 @@ from explorer.server.search.interface import SearchEngine
 from explorer.server.search.parser import parse
 from explorer.server.search.query import (
     EVERYTHING,
+    NOTHING,
     And,
     FoundPage,
     Node,
@@ -56,7 +57,29 @@ def read(text: str) -> Node:
         ("a_*b_**", And((A, Wildcard("*b")))),
         ("a?", A),
         ("*a????b", Wildcard("*a*b")),
-        ("?", EVERYTHING),
+        ("**", EVERYTHING),
+        ("***", EVERYTHING),
+        ("?", NOTHING),
+        ("💰", NOTHING),
+        ("😀 %", NOTHING),
+        ("-", NOTHING),
+        ("()", NOTHING),
+        ("💰 OR *", EVERYTHING),
+        ("-💰", EVERYTHING),
+        ("NOT NOT 💰", NOTHING),
+        ("💰 -%", NOTHING),
+        ('"->"', NOTHING),
+        ('-"->"', EVERYTHING),
+        ("\\*", NOTHING),
+        ("*%*", NOTHING),
+        ("/q 💰", NOTHING),
+        ("/q", EVERYTHING),
+        ("a 💰", A),
+        ("a - b", And((A, B))),
+        ("a & b", And((A, B))),
+        ("a OR 💰", A),
+        ("a -💰", A),
+        ('a "->"', A),
         ('"*a"', Phrase(("a",), ("a",))),
         ("/q a AND b", And((A, B))),
         (
@@ -116,7 +139,7 @@ def test_a_field_of_other_entities_is_plain_text() -> None:
 
 def test_a_text_beyond_measure_is_cut() -> None:
     query = read("(" * 5_000 + " ".join(f"w{at}" for at in range(3_000)))
-    assert query == EVERYTHING
+    assert query == NOTHING
     many = read(" ".join(f"w{at}" for at in range(3_000)))
     assert isinstance(many, And)
     assert len(many.nodes) == 64
