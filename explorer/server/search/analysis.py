@@ -54,6 +54,7 @@ __all__ = [
     "pieces",
     "plain_letters",
     "readable",
+    "sign_runs",
     "singulars",
     "split",
     "urn_in_order",
@@ -217,6 +218,15 @@ def pieces(folded: str) -> tuple[str, ...]:
         return (folded,) if folded else ()
     found = map(SEAM.join, zip(runs[:-1:2], runs[1::2], strict=True))
     return (*found, runs[-1]) if runs[-1] else tuple(found)
+
+
+def sign_runs(folded: str) -> tuple[list[str], bool, bool]:
+    """Return the runs of characters of a folded text that are neither letters nor digits.
+
+    Also returns whether the text begins with the first of them, and whether it ends in the last.
+    """
+    runs = (_SIGNS if folded.isascii() else _SIGNS_OF_ANY).split(folded)
+    return runs[1::2], not runs[0], not runs[-1]
 
 
 _LONGEST_TERM = 512

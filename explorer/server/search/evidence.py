@@ -266,4 +266,7 @@ def _leaf_nodes(node: Node) -> Iterator[Word | Wildcard | Phrase | PointedAt | V
 def _meets_any(leaves: Iterable[Value], value: Scalar, trait: Trait) -> bool:
     """Return whether a form of a value matches one of the leaves."""
     texts = forms(trait, value)
+    if trait.prose and isinstance(value, str):
+        # A text without a word is compared literally.
+        texts = (*texts, fold(value))
     return any(leaf.matches(text) for leaf in leaves for text in texts)

@@ -100,7 +100,11 @@ class Trait:
 
     def is_single_term(self, folded: str) -> bool:
         """Return whether the index keeps a text as one whole term."""
-        return self.nature != "text" or len(folded) < self.cut
+        if self.nature != "text":
+            return True
+        # The term of prose has no signs.
+        has_term = not (self.prose and folded) or any(map(str.isalnum, folded))
+        return has_term and len(folded) < self.cut
 
 
 class Vocabulary:

@@ -185,6 +185,10 @@ def compared(trait: Trait, how: How, text: str, names: "Names | None" = None) ->
         )
     if trait.derived:
         return derived(trait, Value(trait.name, how, asked).matches)
+    if not asked and (folded := fold(text)).strip():
+        # Prose is compared by its words, and literally with a text that has none.
+        literally = Value(trait.name, "infix" if how == "words" else how, folded)
+        return literally if trait.prose else NOTHING
     if not asked and how in ("prefix", "suffix", "infix"):
         return Present(trait.name)
     value = Value(trait.name, how, asked)

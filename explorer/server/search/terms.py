@@ -9,7 +9,9 @@ document   the document itself, stored
 is         `field<US>form` for each form of each value, long texts truncated
 has        the names of the fields that have a value
 refers     the URNs by which the document is found when a URN is typed
-pieces     `field<GS>piece` with positions, each value between two marks: for parts of texts
+pieces     `field<GS>piece` with positions, each value between two marks: for parts of texts.
+           Of prose, the words, then the distinct runs of other characters: a text without a word
+           is part of a value only if it is part of such a run
 called     the names, each as one word; `calling` their prefixes
 name, strong*, any, weak
            `.words`, and `.starts` with their prefixes. `any` has all words with positions;
@@ -50,6 +52,7 @@ from explorer.server.search.analysis import (
     fold,
     forms,
     pieces,
+    sign_runs,
     values_of,
 )
 from explorer.server.search.document import Document, Scalar, folder_keys
@@ -289,6 +292,20 @@ def piece_line(code: str, body: str, *, prose: bool) -> str:
     return f"{prefix}{_BEGIN}{line}{_END}"
 
 
+def sign_line(code: str, folded: str) -> str:
+    """Return the runs of signs of a value of prose as pieces, for `piece_line`; often empty."""
+    found, begins, ends = sign_runs(folded.replace(" ", _BLANK))
+    if not found:
+        return ""
+    found = [SEAM + run for run in found]
+    if begins:
+        found[0] = _BEGIN + found[0]
+    if ends:
+        found[-1] += _END
+    # Nobody searches for the space between two words.
+    return "".join(f" {code}{_CODE_END}{run}" for run in {*found} - {SEAM + _BLANK})
+
+
 class Parts:
     """Finds parts of texts in one snapshot of an index.
 
@@ -412,7 +429,7 @@ def _places(how: How, text: str) -> list[_Place]:
 
 
 # Increment this when the schema changes: an index of another format is rebuilt.
-FORMAT = 13
+FORMAT = 14
 MAX_START = 3
 _STARTS = range(1, MAX_START + 1)
 _NUMBERS = frozenset({"number", "date"})
@@ -612,6 +629,8 @@ class Terms:
         line = ""
         if trait.nature == "text":
             line = piece_line(self.code(name), found[0], prose=trait.prose)
+            if trait.prose and isinstance(value, str):
+                line += sign_line(self.code(name), fold(value))
         return [f"{name}{CUT}{form[:cut]}" for form in found], line
 
     def _schema(self) -> tantivy.Schema:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from explorer.errors import InvalidInput, UnknownName
+from explorer.metadata import Urn
 from explorer.query import Condition, Criterion, Filter, all_of
 from explorer.server.search.document import Document
 from explorer.server.search.interface import SearchEngine
@@ -129,6 +130,54 @@ def test_a_criterion_lets_pass(
         denied = Criterion(field, tuple(values), condition, negated=True)
         rest = everything - found if values != [""] else set()
         assert set(names(shop, "*", all_of(denied), types=("dataset",))) == rest
+
+
+@pytest.mark.parametrize(
+    ("condition", "value", "found"),
+    [
+        ("CONTAIN", "->", {"arrow", "arrows"}),
+        ("CONTAIN", " -> ", {"arrow"}),
+        ("CONTAIN", "%", set()),
+        ("CONTAIN", "💰", {"money"}),
+        ("CONTAIN", ".", {"arrow", "plain"}),
+        ("START_WITH", "->", {"arrows"}),
+        ("START_WITH", "💰", {"money"}),
+        ("END_WITH", ".", {"arrow", "plain"}),
+        ("END_WITH", "->", {"arrows"}),
+        ("EQUAL", "->", set()),
+        ("EQUAL", "-> ->", {"arrows"}),
+        ("EQUAL", "-", {"dash"}),
+        ("EQUAL", "%", set()),
+        ("CONTAIN", " ", {"arrow", "arrows", "dash", "money", "plain"}),
+    ],
+)
+def test_prose_is_compared_literally_with_a_text_of_signs(
+    filled: Fill,
+    dataset: Make,
+    names: Names,
+    search: Search,
+    condition: Condition,
+    value: str,
+    found: set[str],
+) -> None:
+    texts = {
+        "arrow": "From orders -> to users, daily.",
+        "arrows": "-> ->",
+        "dash": "-",
+        "money": "💰 Revenue, 15 sums",
+        "plain": "One row each.",
+    }
+    index = filled(
+        *(dataset(name, datasetProperties={"description": text}) for name, text in texts.items()),
+        dataset("none"),
+    )
+    criterion = all_of(Criterion("description", (value,), condition))
+    assert set(names(index, "*", criterion)) == found
+    if condition == "CONTAIN" and value.strip():
+        assert set(names(index, f'description:"{value}"')) == found
+        assert set(names(index, f"description:*{value.strip()}*")) >= found
+        for hit in search(index, f'description:"{value}"').hits:
+            assert [texts[Urn.parse(hit.urn).name]] == [text for _, text in hit.matched]
 
 
 def test_a_filter_is_an_or_of_ands(shop: SearchEngine, names: Names) -> None:
