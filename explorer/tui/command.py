@@ -57,7 +57,7 @@ def _print(context: click.Context, lines: Iterable[str], problems: Iterable[str]
     epilog="Without a server's address the catalog of this machine is opened; on its first start "
     "it holds a sample. Servers get names with `catalog profile`. For scripts there is `catalog`.",
 )
-@click.argument("urn", required=False)
+@click.argument("urn", required=False, metavar="[URN|TEXT]")
 @click.option("--url", help="The server, http://host:8080.  [env: CATALOG_URL]")
 @click.option(
     "--profile",
@@ -132,15 +132,19 @@ def main(
 ) -> None:
     """Explore and document a metadata catalog.
 
-    With a URN, opens that entity:
+    With a URN, opens that entity; any other text is searched for, as with --search:
 
     \b
       catalog-tui
-      catalog-tui --search orders
+      catalog-tui orders
       catalog-tui 'urn:li:dataset:(urn:li:dataPlatform:hive,fct_users_created,PROD)'
     """
     if sum(map(bool, (url, profile, data_dir))) > 1:
         raise click.UsageError("--url, --profile and --data-dir each name a catalog; give one")
+    if urn and not urn.startswith("urn:"):
+        if query:
+            raise click.UsageError(f"“{urn}” and --search are both searched for; give one")
+        urn, query = None, urn
     if not serve and not _in_browser():
         _check_terminal()
     # What is there from the start stays: it is not to be looked through for what could go, neither

@@ -41,6 +41,8 @@ def test_what_it_takes_and_which_it_is_are_told_without_a_terminal() -> None:
     two = run("--profile", "prod", "--url", "http://127.0.0.1:1")
     assert two.returncode == 2
     assert "give one" in two.stderr
+    twice = run("orders", "--search", "stores")
+    assert (twice.returncode, "give one" in twice.stderr) == (2, True)
 
 
 @pytest.fixture
@@ -98,5 +100,9 @@ def test_it_opens_what_it_is_given(
     sees("○ no answer", "No catalog answers at http://127.0.0.1:1", "tries again")
     press("q")
     sees("left 0")
-    start("--data-dir", str(sample), "no-urn-at-all")
+    start("--data-dir", str(sample), "dim_stores platform:snowflake")
+    sees("│ dim_stores platform:snowflake", "best first", "Table · snowflake")
+    press("q")
+    sees("left 0")
+    start("--data-dir", str(sample), "urn:no-urn-at-all")
     assert "Traceback" not in sees("left 2", "error: ")
