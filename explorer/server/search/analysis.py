@@ -41,6 +41,7 @@ __all__ = [
     "as_number",
     "as_text",
     "chunks",
+    "composed",
     "fold",
     "forms",
     "in_words",
@@ -98,8 +99,16 @@ _UNSPACED = (
 )
 
 
+def composed(text: str) -> str:
+    """Return a text with each letter and its accents as one character (NFC).
+
+    macOS and some tools write `é` as two characters, which look the same.
+    """
+    return text if text.isascii() else normalize("NFC", text)
+
+
 def fold(text: str) -> str:
-    """Return a text as it is compared: case-folded, with control characters as spaces.
+    """Return a text as it is compared: composed, case-folded, with control characters as spaces.
 
     Only the first `MAX_TEXT` characters are used. Lone surrogates, which no index can hold, become
     `?`.
@@ -107,7 +116,7 @@ def fold(text: str) -> str:
     text = text[:MAX_TEXT]
     if text.isascii():
         return text.lower() if text.isprintable() else text.translate(_CONTROL).lower()
-    text = text.encode("utf-8", "replace").decode()
+    text = composed(text.encode("utf-8", "replace").decode())
     return text.translate(_CONTROL).casefold()[:MAX_TEXT]
 
 

@@ -30,6 +30,7 @@ from explorer.server.cache import LARGEST_BYTES, ByteCache
 from explorer.server.search.analysis import (
     analyse,
     chunks,
+    composed,
     join_names,
     names_of,
     split,
@@ -145,6 +146,7 @@ class Spelling:
         def replaced(run: re.Match[str]) -> str:
             return corrections.get("".join(typed_parts(run.group())), run.group())
 
+        text = composed(text)
         changed = _RUN.sub(replaced, text)
         return changed if changed != text else None
 
@@ -556,7 +558,7 @@ class SearchIndex:
             for one in page:
                 document = plan.document(one)
                 name = suggested_name(resolved.asked, document, self._vocabulary)
-                found.setdefault(name, NameCompletion(name, document.urn))
+                found.setdefault(composed(name), NameCompletion(name, document.urn))
             if len(page) < size:
                 break
             start += size

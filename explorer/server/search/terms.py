@@ -429,7 +429,7 @@ def _places(how: How, text: str) -> list[_Place]:
 
 
 # Increment this when the schema changes: an index of another format is rebuilt.
-FORMAT = 14
+FORMAT = 15
 MAX_START = 3
 _STARTS = range(1, MAX_START + 1)
 _NUMBERS = frozenset({"number", "date"})

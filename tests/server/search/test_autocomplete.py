@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from unicodedata import normalize
 
 from explorer.query import Criterion, Filter, all_of
 from explorer.server.search.document import Document
@@ -63,6 +64,16 @@ def test_no_name_is_suggested_twice(filled: Fill, dataset: Make) -> None:
         dataset("orders_daily", platform="q"),
     )
     assert suggest(index, "ord", limit=2) == ["orders", "orders_daily"]
+
+
+def test_a_name_is_suggested_once_however_its_accents_are_written(
+    filled: Fill, dataset: Make
+) -> None:
+    index = filled(dataset("caf\u00e9"), dataset("cafe\u0301"), dataset("cafes"))
+    for typed in ("caf", "caf\u00e9", "cafe\u0301"):
+        suggested = suggest(index, typed)
+        assert len(suggested) == 2
+        assert {normalize("NFC", name) for name in suggested} == {"caf\u00e9", "cafes"}
 
 
 def test_suggestions_are_cut_and_skipped_over(filled: Fill, dataset: Make) -> None:

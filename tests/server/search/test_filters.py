@@ -180,6 +180,49 @@ def test_prose_is_compared_literally_with_a_text_of_signs(
             assert [texts[Urn.parse(hit.urn).name]] == [text for _, text in hit.matched]
 
 
+COMPOSED = "Caf\u00e9 \u00dcber 1"
+DECOMPOSED = "Cafe\u0301 U\u0308ber 1"
+
+
+@pytest.mark.parametrize("typed", [COMPOSED, DECOMPOSED])
+def test_accents_are_compared_alike_however_they_are_written(
+    filled: Fill, dataset: Make, entity: Make, names: Names, search: Search, typed: str
+) -> None:
+    def tagged(text: str) -> dict[str, Any]:
+        return {
+            "datasetProperties": {"name": text, "description": f"The {text}."},
+            "globalTags": {"tags": [{"tag": f"urn:li:tag:{text}"}]},
+        }
+
+    index = filled(
+        dataset("composed", **tagged(COMPOSED)),
+        dataset("decomposed", **tagged(DECOMPOSED)),
+        dataset("plain", **tagged("Cafe Uber 1")),
+    )
+    both = {"composed", "decomposed"}
+
+    def found(field: str, condition: Condition, value: str) -> set[str]:
+        return set(names(index, "*", all_of(Criterion(field, (value,), condition))))
+
+    assert found("name", "EQUAL", typed) == both
+    assert found("name", "START_WITH", typed[:-4]) == both
+    assert found("name", "CONTAIN", typed[2:-1]) == both
+    assert found("name", "END_WITH", typed[3:]) == both
+    assert found("tags", "EQUAL", typed) == both
+    assert found("tags", "EQUAL", f"urn:li:tag:{typed}") == both
+    assert found("description", "EQUAL", f"the {typed}") == both
+    assert found("description", "CONTAIN", typed) == both
+    assert set(names(index, f'name:"{typed}"')) == both
+    assert set(names(index, f'description:"{typed}"')) == both
+    assert set(names(index, typed)) == {*both, "plain"}
+    facets = {facet.name: facet.counts for facet in search(index, "*").facets}
+    assert sorted(facets["tags"].values()) == [1, 2]
+    for name, text in (("composed", COMPOSED), ("decomposed", DECOMPOSED)):
+        document = index.document(dataset(name).urn)
+        assert document is not None
+        assert document.name == text
+
+
 def test_a_filter_is_an_or_of_ands(shop: SearchEngine, names: Names) -> None:
     orders = Criterion("name", ("orders",), "START_WITH")
     pii = Criterion("fieldTags", ("PII",))

@@ -51,6 +51,22 @@ def test_texts_are_sorted_without_regard_to_case_and_entities_without_one_come_l
     assert names(index, sort=by("-qualifiedName")) == ["b", "d", "c", "a"]
 
 
+def test_the_least_value_is_the_same_however_accents_are_written(
+    filled: Callable[..., SearchIndex], dataset: Make, names: Names
+) -> None:
+    def columns(*paths: str) -> dict[str, Any]:
+        return {"schemaMetadata": {"fields": [{"fieldPath": path} for path in paths]}}
+
+    index = filled(
+        dataset("composed", **columns("\u00e9a", "f", "g", "h")),
+        dataset("decomposed", **columns("e\u0301a", "f", "g", "h")),
+        dataset("first", **columns("e")),
+        dataset("last", **columns("fa")),
+    )
+    expected = ["first", "composed", "decomposed", "last"]
+    assert names(index, sort=by("fieldPaths")) == expected
+
+
 def test_numbers_within_names_are_sorted_by_size(
     filled: Callable[..., SearchIndex], dataset: Make, names: Names
 ) -> None:

@@ -51,6 +51,11 @@ def test_folding_takes_case_and_control_characters() -> None:
     assert fold("\ud800a") == "?a"
 
 
+def test_folding_composes_accents() -> None:
+    assert fold("Cafe\u0301 U\u0308ber") == fold("Caf\u00e9 \u00dcber") == "caf\u00e9 \u00fcber"
+    assert in_words(fold("Cafe\u0301-U\u0308ber")) == "caf\u00e9 \u00fcber"
+
+
 def test_pieces_put_together_are_the_text() -> None:
     text = "(the) orders_daily, 2024 — ünïcode."
     found = pieces(text)
