@@ -30,12 +30,13 @@ from explorer.server.search.query import (
     Phrase,
     PointedAt,
     Value,
+    ValuePattern,
     Wildcard,
     Word,
     all_of,
 )
 
-__all__ = ["Evidence", "has_name", "has_word", "name_query"]
+__all__ = ["Evidence", "has_name", "has_word", "is_literal", "meets", "name_query"]
 
 
 def has_word(word: Word, *, exact: bool) -> Callable[[Iterable[str]], bool]:
@@ -118,14 +119,15 @@ class Evidence:
     def __init__(self, node: Node, vocabulary: Vocabulary) -> None:
         leaves = list(_leaf_nodes(node))
         self._vocabulary = vocabulary
-        self._compared: dict[str, list[Value]] = {}
-        self._loose: dict[str, list[Value]] = {}
+        self._compared: dict[str, list[Value | ValuePattern]] = {}
+        self._loose: dict[str, list[Value | ValuePattern]] = {}
         for leaf in leaves:
-            if isinstance(leaf, Value):
-                compared = self._loose if leaf.loose else self._compared
+            if isinstance(leaf, Value | ValuePattern):
+                is_loose = isinstance(leaf, Value) and leaf.loose
+                compared = self._loose if is_loose else self._compared
                 for name in NAME_FIELDS if leaf.field == DISPLAY else (leaf.field,):
                     compared.setdefault(name, []).append(leaf)
-        self._searched = [leaf for leaf in leaves if not isinstance(leaf, Value)]
+        self._searched = [leaf for leaf in leaves if not isinstance(leaf, Value | ValuePattern)]
         self._like = {leaf: like(leaf) for leaf in leaves if isinstance(leaf, Wildcard)}
         self._letters = tuple({part for leaf in self._searched for part in _letters(leaf)})
         self._refers = any(isinstance(leaf, PointedAt) for leaf in leaves)
@@ -252,9 +254,11 @@ def _letters(leaf: Word | Wildcard | Phrase | PointedAt) -> tuple[str, ...]:
             return (leaf.urn,)
 
 
-def _leaf_nodes(node: Node) -> Iterator[Word | Wildcard | Phrase | PointedAt | Value]:
+def _leaf_nodes(
+    node: Node,
+) -> Iterator[Word | Wildcard | Phrase | PointedAt | Value | ValuePattern]:
     match node:
-        case Word() | Wildcard() | Phrase() | PointedAt() | Value():
+        case Word() | Wildcard() | Phrase() | PointedAt() | Value() | ValuePattern():
             yield node
         case And() | Or():
             for inner in node.nodes:
@@ -263,10 +267,19 @@ def _leaf_nodes(node: Node) -> Iterator[Word | Wildcard | Phrase | PointedAt | V
             pass
 
 
-def _meets_any(leaves: Iterable[Value], value: Scalar, trait: Trait) -> bool:
+def _meets_any(leaves: Iterable[Value | ValuePattern], value: Scalar, trait: Trait) -> bool:
     """Return whether a form of a value matches one of the leaves."""
-    texts = forms(trait, value)
-    if trait.prose and isinstance(value, str):
-        # A text without a word is compared literally.
-        texts = (*texts, fold(value))
-    return any(leaf.matches(text) for leaf in leaves for text in texts)
+    return any(meets(leaf, value, trait) for leaf in leaves)
+
+
+def meets(leaf: Value | ValuePattern, value: Scalar, trait: Trait) -> bool:
+    """Return whether a form of a value matches."""
+    if isinstance(value, str) and is_literal(leaf, trait):
+        return leaf.matches(fold(value))
+    return any(map(leaf.matches, forms(trait, value)))
+
+
+def is_literal(leaf: Value | ValuePattern, trait: Trait) -> bool:
+    """Return whether prose is compared as it is and not by its words: with a text without words."""
+    asked = leaf.text if isinstance(leaf, Value) else "".join(leaf.texts)
+    return trait.prose and bool(asked) and not any(map(str.isalnum, asked))

@@ -13,9 +13,10 @@ from typing import Any, TypeAlias, TypeVar
 
 import tantivy
 
-from explorer.server.search.analysis import order_key
+from explorer.server.search.analysis import order_key, values_of
 from explorer.server.search.document import MOST_FOLDERS, Document
 from explorer.server.search.engine import Searcher, counted, is_too_wide
+from explorer.server.search.evidence import is_literal, meets
 from explorer.server.search.fields import ENTITY_TYPE, REMOVED, URN, Vocabulary
 from explorer.server.search.query import (
     And,
@@ -30,6 +31,7 @@ from explorer.server.search.query import (
     Present,
     TextRange,
     Value,
+    ValuePattern,
     Wildcard,
     Word,
 )
@@ -46,6 +48,7 @@ from explorer.server.search.sort_keys import SortField, sort_code, sort_codes, s
 from explorer.server.search.terms import (
     MAX_NAME_START,
     MAX_START,
+    MORE,
     Parts,
     Terms,
     all_but,
@@ -55,6 +58,7 @@ from explorer.server.search.terms import (
     is_short,
     is_term,
     like,
+    like_value,
     literal,
     read_document,
     within,
@@ -63,6 +67,10 @@ from explorer.server.search.terms import (
 __all__ = ["LISTED_VALUES", "IndexResult", "Key", "SortedIndexResult"]
 
 _Query = tantivy.Query
+
+# The number of documents that one query reads to compare their values with patterns, at about
+# 0.1 ms each.
+_MOST_COMPARED = 3_000
 
 
 class Translator:
@@ -84,7 +92,9 @@ class Translator:
         self._schema = terms.schema
         self._vocabulary = vocabulary
         self._searcher = searcher
+        self._careful = careful
         self._parts = Parts(terms.schema, searcher, careful=careful)
+        self._left_to_compare = _MOST_COMPARED
         self._known_words: dict[str, list[str]] = {}
 
     def query(self, node: Node) -> tantivy.Query:
@@ -113,6 +123,8 @@ class Translator:
                 return self._term("has", node.field)
             case Value():
                 return self._value(node)
+            case ValuePattern():
+                return self._pattern(node)
             case NumberRange():
                 return self._terms.number_between(
                     node.field, node.low, node.high, strict=node.strict
@@ -239,6 +251,59 @@ class Translator:
         elif node.how == "infix":
             found = [term for term in found if node.text in term]
         return self._terms_of("is", found)
+
+    def _pattern(self, node: ValuePattern) -> tantivy.Query:
+        """Return the query for documents with a value that matches a pattern.
+
+        The terms of a field have most values as a whole. Of longer values, and for a pattern that
+        tantivy cannot look for, the documents that may match are read.
+        """
+        trait = self._vocabulary.trait(node.field)
+        prefix = literal(is_term(node.field, ""))
+        candidates = [self.query(one) for one in node.conditions()]
+        whole = None
+        if is_short("".join(node.texts)) and not is_literal(node, trait):
+            try:
+                whole = _Query.regex_query(self._schema, "is", prefix + like_value(node))
+            except ValueError:
+                # The pattern has more states than tantivy allows.
+                whole = None
+        if whole is None:
+            return self._compared(node, both(candidates))
+        if trait.nature != "text":
+            return whole
+        longer = _Query.regex_query(self._schema, "is", f"{prefix}.*{MORE}")
+        return either([whole, self._compared(node, all_but(both([*candidates, longer]), [whole]))])
+
+    def _compared(self, node: ValuePattern, query: tantivy.Query) -> tantivy.Query:
+        """Return the query for those documents of a query that have a value that matches a pattern.
+
+        Reads the documents. If there are more than may be read, the query is returned unchanged:
+        then documents are found that have the texts of the pattern in another order too.
+        """
+        most = self._left_to_compare
+        limit = max(1, min(most + 1, self._searcher.num_docs))
+        try:
+            hits = self._searcher.search(query, limit, count=False).hits
+        except ValueError as error:
+            if not is_too_wide(error) or self._careful:
+                raise
+            careful = Translator(self._terms, self._vocabulary, self._searcher, careful=True)
+            careful._left_to_compare = most
+            found_carefully = careful.query(node)
+            self._left_to_compare = careful._left_to_compare
+            return found_carefully
+        if len(hits) > most:
+            return query
+        self._left_to_compare -= len(hits)
+        trait = self._vocabulary.trait(node.field)
+        documents = (read_document(self._searcher, address) for _, address in hits)
+        found = [
+            document.urn
+            for document in documents
+            if any(meets(node, value, trait) for value in values_of(document, node.field))
+        ]
+        return self._terms_of("urn", found) if found else _Query.empty_query()
 
     def _text_range(self, node: TextRange) -> tantivy.Query:
         longest = self._vocabulary.trait(node.field).order_cut

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import groupby
+from operator import itemgetter
 from typing import Literal, TypeAlias
 
 from explorer.errors import InvalidInput
@@ -13,6 +15,7 @@ from explorer.server.search.analysis import (
     MAX_WORD,
     chunks,
     fold,
+    in_words,
     needle,
     number,
     number_form,
@@ -34,6 +37,7 @@ from explorer.server.search.query import (
     Present,
     TextRange,
     Value,
+    ValuePattern,
     Wildcard,
     Word,
     all_of,
@@ -516,7 +520,7 @@ class _QueryParser:
     def _compared(self, field: str, given: Text) -> Node:
         trait = self._vocabulary.trait(field)
         if given.wild:
-            return all_of(tuple(compared(trait, how, text) for how, text in _parts(given) if text))
+            return _like(trait, given)
         match given.star_before, given.star_after:
             case True, True:
                 return compared(trait, "infix", given.text, self._names)
@@ -584,14 +588,27 @@ class _QueryParser:
         return EVERYTHING if is_any and self._wordless else self._wordless
 
 
-def _parts(given: Text) -> Iterator[tuple[How, str]]:
-    """Yield the parts of a value between its wildcards, each with the way it is compared."""
-    bounds = (-1, *given.wild, len(given.text))
-    for at in range(len(bounds) - 1):
-        text = given.text[bounds[at] + 1 : bounds[at + 1]]
-        if at == 0 and not given.star_before:
-            yield "prefix", text
-        elif at == len(given.wild) and not given.star_after:
-            yield "suffix", text
+def _like(trait: Trait, given: Text) -> Node:
+    """Return the node for documents with a value of a field that matches a text with wildcards."""
+    is_signs = trait.prose and not in_words(fold(given.text))
+    typed: list[tuple[str, bool]] = [
+        *[("*", True)] * given.star_before,
+        *((char, at in given.wild) for at, char in enumerate(given.text)),
+        *[("*", True)] * given.star_after,
+    ]
+    texts, gaps = [""], list[str]()
+    for is_wild, run in groupby(typed, key=itemgetter(1)):
+        written = "".join(char for char, _ in run)
+        if not is_wild:
+            texts[-1] = fold(written) if is_signs else needle(trait, written)
+        elif gaps and not texts[-1]:
+            # The text before consists of signs, which are ignored beside words of prose.
+            gaps[-1] += written
         else:
-            yield "infix", text
+            gaps.append(written)
+            texts.append("")
+    exact = ("?" * gap.count("?") + "*" * ("*" in gap) for gap in gaps)
+    node = ValuePattern(trait.name, tuple(texts), tuple(exact))
+    if trait.derived:
+        return derived(trait, node.matches)
+    return present(trait) if node.texts == ("", "") and node.gaps == ("*",) else node

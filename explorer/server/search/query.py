@@ -1,7 +1,9 @@
 """The types of a search: the query, a tree of nodes with a sort and a page, and its results."""
 
+import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from explorer.query.filters import Filter
@@ -30,6 +32,7 @@ __all__ = [
     "SortBy",
     "TextRange",
     "Value",
+    "ValuePattern",
     "Wildcard",
     "Word",
     "all_of",
@@ -221,6 +224,56 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True)
+class ValuePattern:
+    """Matches documents with a value of a field that matches a pattern as a whole.
+
+    The pattern is folded texts with a gap between each and the next: a `?` for each character that
+    has to be there, then a `*` if any others may follow. Only the first and the last text may be
+    empty.
+    """
+
+    field: str
+    texts: tuple[str, ...]
+    gaps: tuple[str, ...]
+
+    def matches(self, text: str) -> bool:
+        """Return whether a folded text of the field matches."""
+        return _expression(self.texts, self.gaps).fullmatch(text) is not None
+
+    def conditions(self) -> "tuple[Node, ...]":
+        """Return nodes for what every matching value has, in any order: the texts, or anything."""
+        first, *inner, last = self.texts
+        found = [Value(self.field, "infix", text) for text in dict.fromkeys(inner)]
+        # The longest texts narrow the result most.
+        found = sorted(found, key=lambda one: -len(one.text))[:_MOST_CONDITIONS]
+        if first:
+            found.append(Value(self.field, "prefix", first))
+        if last:
+            found.append(Value(self.field, "suffix", last))
+        return tuple(found) or (Present(self.field),)
+
+
+_MOST_CONDITIONS = 8
+
+
+@lru_cache(maxsize=64)
+def _expression(texts: tuple[str, ...], gaps: tuple[str, ...]) -> re.Pattern[str]:
+    """Return the regular expression of a pattern."""
+    parts = [re.escape(texts[0])]
+    for gap, text in zip(gaps, texts[1:], strict=True):
+        part = f".{{{gap.count('?')}}}{re.escape(text)}"
+        if gap.endswith("*"):
+            parts.append(part)
+        else:
+            parts[-1] += part
+    if len(parts) == 1:
+        return re.compile(parts[0], re.DOTALL)
+    first, *inner, last = parts
+    # The first place where a part fits is the best, so the search never goes back to it.
+    return re.compile(f"{first}{''.join(f'(?>.*?{part})' for part in inner)}.*{last}", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
 class Present:
     """Matches documents that have any value of a field."""
 
@@ -295,6 +348,7 @@ Node: TypeAlias = (
     | Phrase
     | PointedAt
     | Value
+    | ValuePattern
     | Present
     | NumberRange
     | TextRange
@@ -342,6 +396,8 @@ def size_bytes(node: Node) -> int:
             return _NODE_BYTES + 4 * sum(map(len, (*node.words, *node.joined_words)))
         case Value():
             return _NODE_BYTES + 4 * len(node.text)
+        case ValuePattern():
+            return _NODE_BYTES + 4 * sum(map(len, (*node.texts, *node.gaps)))
         case Wildcard():
             return _NODE_BYTES + 4 * len(node.pattern)
         case PointedAt():

@@ -6,7 +6,8 @@ urn        the URN as written, to find and to replace a document by
 order      the rank of the document among equally good matches, in hexadecimal, as a column
 shuffle    a number unrelated to the order, as a column: sorting by it gives a random sample
 document   the document itself, stored
-is         `field<US>form` for each form of each value, long texts truncated
+is         `field<US>form` for each form of each value; long texts truncated, and marked with
+           `MORE` at the end
 has        the names of the fields that have a value
 refers     the URNs by which the document is found when a URN is typed
 pieces     `field<GS>piece` with positions, each value between two marks: for parts of texts.
@@ -58,13 +59,14 @@ from explorer.server.search.analysis import (
 from explorer.server.search.document import Document, Scalar, folder_keys
 from explorer.server.search.engine import EngineFailed, Searcher, is_too_wide
 from explorer.server.search.fields import DISPLAY, URN, USE, VIRTUAL, Trait, Vocabulary
-from explorer.server.search.query import How
+from explorer.server.search.query import How, ValuePattern
 from explorer.server.search.sort_keys import number_code, sort_code
 
 __all__ = [
     "FORMAT",
     "MAX_NAME_START",
     "MAX_START",
+    "MORE",
     "Parts",
     "Terms",
     "all_but",
@@ -74,6 +76,7 @@ __all__ = [
     "is_short",
     "is_term",
     "like",
+    "like_value",
     "literal",
     "read_document",
     "within",
@@ -138,6 +141,22 @@ def like(pattern: str) -> str:
     """Return the regular expression for a word with the wildcards `*` and `?`."""
     wild = {"*": ".*", "?": "."}
     return "".join(wild.get(char) or literal(char) for char in pattern)
+
+
+# The end of a truncated term of `is`.
+MORE = "\x04"
+_NOT_MORE = f"[^{MORE}]"
+
+
+def like_value(node: ValuePattern) -> str:
+    """Return the regular expression for the forms in `is` that match a pattern.
+
+    It matches a truncated form only if the whole value is certain to match.
+    """
+    found = literal(node.texts[0])
+    for gap, text in zip(node.gaps, node.texts[1:], strict=True):
+        found += _NOT_MORE * gap.count("?") + f"{_NOT_MORE}*" * gap.endswith("*") + literal(text)
+    return f"{found}{MORE}?" if node.gaps[-1].endswith("*") and not node.texts[-1] else found
 
 
 def is_short(text: str) -> bool:
@@ -429,7 +448,7 @@ def _places(how: How, text: str) -> list[_Place]:
 
 
 # Increment this when the schema changes: an index of another format is rebuilt.
-FORMAT = 15
+FORMAT = 16
 MAX_START = 3
 _STARTS = range(1, MAX_START + 1)
 _NUMBERS = frozenset({"number", "date"})
@@ -631,7 +650,8 @@ class Terms:
             line = piece_line(self.code(name), found[0], prose=trait.prose)
             if trait.prose and isinstance(value, str):
                 line += sign_line(self.code(name), fold(value))
-        return [f"{name}{CUT}{form[:cut]}" for form in found], line
+        terms = (form if len(form) <= cut else form[:cut] + MORE for form in found)
+        return [is_term(name, term) for term in terms], line
 
     def _schema(self) -> tantivy.Schema:
         builder = tantivy.SchemaBuilder()

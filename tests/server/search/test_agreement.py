@@ -115,7 +115,8 @@ TYPED = st.lists(
         WORD.map(lambda word: f"-{word}"),
         st.tuples(FIELD, WORD).map(":".join),
         st.tuples(FIELD, WORD).map(lambda one: f"{one[0]}:*{one[1][:3]}*"),
-        st.sampled_from(["OR", "(", ")", "NOT", "*", "urn:li:tag:PII"]),
+        st.tuples(FIELD, WORD, WORD).map(lambda one: f"{one[0]}:{one[1][:1]}*{one[2][-1:]}?*"),
+        st.sampled_from(["OR", "(", ")", "NOT", "*", "->", "urn:li:tag:PII"]),
     ),
     max_size=4,
 ).map(" ".join)

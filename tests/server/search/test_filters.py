@@ -173,6 +173,8 @@ def test_prose_is_compared_literally_with_a_text_of_signs(
     )
     criterion = all_of(Criterion("description", (value,), condition))
     assert set(names(index, "*", criterion)) == found
+    assert names(index, "description:->*->") == ["arrows"]
+    assert names(index, "description:*->*.") == ["arrow"]
     if condition == "CONTAIN" and value.strip():
         assert set(names(index, f'description:"{value}"')) == found
         assert set(names(index, f"description:*{value.strip()}*")) >= found

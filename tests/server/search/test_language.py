@@ -13,6 +13,8 @@ Fill = Callable[..., SearchEngine]
 Names = Callable[..., list[str]]
 Search = Callable[..., FoundPage]
 
+LONG = f"long_{'x' * 70}_first_second_end"
+
 
 @pytest.fixture
 def shop(filled: Fill, dataset: Make) -> SearchEngine:
@@ -140,6 +142,56 @@ def shop(filled: Fill, dataset: Make) -> SearchEngine:
 )
 def test_a_query_finds(shop: SearchEngine, names: Names, text: str, found: set[str]) -> None:
     assert set(names(shop, text, types=("dataset",))) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("name:fct*b*a*z", {"fct_b_a_z"}),
+        ("name:fct*a*b*z", {"fct_a_b_z"}),
+        ("name:FCT*Z*", {"fct_b_a_z", "fct_a_b_z", "fctz"}),
+        ("name:de?ta", {"dexta"}),
+        ("name:de??ta", {"dexxta"}),
+        ("name:de*ta", {"dexta", "dexxta"}),
+        ("name:d?*?*ta", {"dexta", "dexxta"}),
+        ("name:?????*", {"dexta", "dexxta", "fct_b_a_z", "fct_a_b_z", LONG}),
+        ("name:fct*ctz", set()),
+        ("name:fct*z", {"fct_b_a_z", "fct_a_b_z", "fctz"}),
+        ("name:*t?z", set()),
+        ("name:*c??a*", {"fct_a_b_z"}),
+        ("name:*ct?b*a?z", {"fct_b_a_z"}),
+        # Values longer than what the index has as a whole.
+        ("name:long*first*second*end", {LONG}),
+        ("name:long*second*first*end", set()),
+        ("name:long*en?", set()),
+        ("name:lon*end?ng", set()),
+        ("name:long*x?first*", {LONG}),
+        ("name:long*_?first*", set()),
+        ("name:lo*xxx", set()),
+        # A pattern too large for the engine.
+        ("name:*o???????????*first*d??d", set()),
+        ("name:*o???????????*first*d???d", {LONG}),
+        ("description:daily*orders*sums", {"fctz"}),
+        ("description:daily*sums*orders*", set()),
+        ("description:da?ly*->*sums", {"fctz"}),
+        ("description:da??ly*", set()),
+        # No value has it all, but two values do.
+        ("fieldPaths:one*two", set()),
+        ("fieldPaths:one*x", {"fctz"}),
+    ],
+)
+def test_wildcards_of_a_value_are_matched_in_order(
+    filled: Fill, dataset: Make, names: Names, text: str, found: set[str]
+) -> None:
+    described = {
+        "datasetProperties": {"description": "Daily orders -> their sums"},
+        "schemaMetadata": {"fields": [{"fieldPath": "one_x"}, {"fieldPath": "x_two"}]},
+    }
+    index = filled(
+        *(dataset(name) for name in ("fct_b_a_z", "fct_a_b_z", "dexxta", "dexta", LONG)),
+        dataset("fctz", **described),
+    )
+    assert set(names(index, text, types=("dataset",))) == found
 
 
 def test_only_the_types_asked_for_are_found(

@@ -22,6 +22,7 @@ from explorer.server.search.query import (
     PointedAt,
     Present,
     Value,
+    ValuePattern,
     Wildcard,
     Word,
 )
@@ -82,9 +83,22 @@ def read(text: str) -> Node:
         ('a "->"', A),
         ('"*a"', Phrase(("a",), ("a",))),
         ("/q a AND b", And((A, B))),
+        ("qualifiedName:a*b", ValuePattern("qualifiedName", ("a", "b"), ("*",))),
         (
-            "qualifiedName:a*b",
-            And((Value("qualifiedName", "prefix", "a"), Value("qualifiedName", "suffix", "b"))),
+            "qualifiedName:*a??*b**c",
+            ValuePattern("qualifiedName", ("", "a", "b", "c"), ("*", "??*", "*")),
+        ),
+        ("qualifiedName:a**b?*", ValuePattern("qualifiedName", ("a", "b", ""), ("*", "?*"))),
+        ("qualifiedName:*?*", ValuePattern("qualifiedName", ("", ""), ("?*",))),
+        ("owners:***", Present("owners")),
+        (
+            "fieldDescriptions:a*->*b",
+            Or(
+                (
+                    ValuePattern("fieldDescriptions", ("a", "b"), ("*",)),
+                    ValuePattern("editedFieldDescriptions", ("a", "b"), ("*",)),
+                )
+            ),
         ),
         ("+a", A),
         ("or not and", And((Word(("or",)), Word(("not",)), Word(("and",))))),
