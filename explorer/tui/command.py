@@ -144,7 +144,7 @@ def main(
     if urn and not urn.startswith("urn:"):
         if query:
             raise click.UsageError(f"“{urn}” and --search are both searched for; give one")
-        urn, query = None, urn
+        query, urn = urn, None
     if not serve and not _in_browser():
         _check_terminal()
     # What is there from the start stays: it is not to be looked through for what could go, neither
