@@ -428,7 +428,7 @@ class Reply:
 
 
 async def ask(service: Service, request: Request) -> Reply:
-    """Put a request to a service as a server would; raises `TimeoutError` after ten seconds."""
+    """Put a request to a service as a server would; raises `TimeoutError` after a minute."""
     reply = Reply()
     streaming = asyncio.Event()
     sent = iter([{"type": "http.request", "body": request.body, "more_body": False}])
@@ -465,7 +465,7 @@ async def ask(service: Service, request: Request) -> Reply:
     }
     answering = asyncio.ensure_future(service(scope, receive, send))
     left = asyncio.ensure_future(streaming.wait())
-    await asyncio.wait({answering, left}, timeout=10, return_when=asyncio.FIRST_COMPLETED)
+    await asyncio.wait({answering, left}, timeout=60, return_when=asyncio.FIRST_COMPLETED)
     left.cancel()
     if not answering.done():
         answering.cancel()
@@ -541,7 +541,7 @@ def bombard(service: Service, count: int, seed: int) -> list[str]:
                 reply = runner.run(ask(service, request))
                 problem = wrong(request, reply)
             except TimeoutError:
-                reply, problem = Reply(), "no answer in ten seconds"
+                reply, problem = Reply(), "no answer in a minute"
             statuses[reply.status] = statuses.get(reply.status, 0) + 1
             if problem or told:
                 shown = "\n".join(told)[-3000:]
@@ -588,5 +588,10 @@ def test_what_is_no_http_is_answered_or_hung_up_on(
                 assert answer == b"" or answer.split(b" ", 2)[1] < b"500", (sent, answer)
         with socket.create_connection((host, int(port)), timeout=10) as connection:
             connection.sendall(whole)
-            assert b'{"value":false}' in connection.recv(65_536)
+            # The head and the body may come apart.
+            answer = connection.recv(65_536)
+            while not answer.endswith(b'{"value":false}'):
+                more = connection.recv(65_536)
+                assert more, answer
+                answer += more
     assert told == []
