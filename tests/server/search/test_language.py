@@ -194,6 +194,21 @@ def test_wildcards_of_a_value_are_matched_in_order(
     assert set(names(index, text, types=("dataset",))) == found
 
 
+def test_where_too_many_values_are_to_be_read_parts_in_any_order_are_found(
+    filled: Fill, dataset: Make, names: Names, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    described = [
+        {"datasetProperties": {"description": text}}
+        for text in ("daily orders, refunds, sums", "daily refunds, orders, sums", "daily sums")
+    ]
+    index = filled(*(dataset(f"t{at}", **one) for at, one in enumerate(described)))
+    wanted = "description:daily*orders*refunds*sums"
+    assert set(names(index, wanted, types=("dataset",))) == {"t0"}
+    monkeypatch.setattr("explorer.server.search.index_result._MOST_COMPARED", 1)
+    index = filled(*(dataset(f"t{at}", **one) for at, one in enumerate(described)))
+    assert set(names(index, wanted, types=("dataset",))) == {"t0", "t1"}
+
+
 def test_only_the_types_asked_for_are_found(
     filled: Fill, dataset: Make, entity: Make, names: Names
 ) -> None:
