@@ -382,14 +382,17 @@ class ComparisonScreen(FramedScreen[ComparisonAnswer]):
     ComparisonScreen DifferenceRows { height: auto; max-height: 1fr; min-height: 4; }
     """
 
-    def __init__(self, title: str) -> None:
+    def __init__(self, question: Text, compare: "Callable[[], Diff]") -> None:
+        """Show what `compare` returns below `question`. Its time grows with the size of the
+        texts."""
         super().__init__()
-        self._of = title
+        self._question = question
+        self._compared = compare
 
     def compose(self) -> ComposeResult:
         """Yield the heading, the difference, and the keys."""
         with Vertical():
-            yield Static(self._question(), id="what", markup=False)
+            yield Static(self._question, id="what", markup=False)
             yield DifferenceRows(has_list=False)
         yield KeyLine()
 
@@ -402,14 +405,7 @@ class ComparisonScreen(FramedScreen[ComparisonAnswer]):
     async def _compare(self) -> None:
         rows = self.query_one(DifferenceRows)
         rows.show_lines((), empty="comparing …")
-        rows.show_lines(await asyncio.to_thread(self.lines))
-
-    def lines(self) -> Diff:
-        """Return the lines to show. The time grows with the size of the texts."""
-        raise NotImplementedError
-
-    def _question(self) -> Text:
-        return line_text(self._of, "bold")
+        rows.show_lines(await asyncio.to_thread(self._compared))
 
     def action_back(self) -> None:
         """Go back to the text without saving."""
@@ -422,15 +418,8 @@ class DifferenceScreen(ComparisonScreen):
     BINDINGS: ClassVar[list[BindingType]] = bindings("comparing")
 
     def __init__(self, title: str, saved: str, mine: str) -> None:
-        super().__init__(title)
-        self._saved, self._mine = saved, mine
-
-    def lines(self) -> Diff:
-        """Return the difference of the saved and the typed text."""
-        return text_diff(self._saved, self._mine)
-
-    def _question(self) -> Text:
-        return Text.assemble(line_text(self._of, "bold"), "   − saved   + yours")
+        question = Text.assemble(line_text(title, "bold"), "   − saved   + yours")
+        super().__init__(question, partial(text_diff, saved, mine))
 
     def action_save(self) -> None:
         """Save the typed text."""
@@ -456,28 +445,10 @@ class ConflictScreen(ComparisonScreen):
     BINDINGS: ClassVar[list[BindingType]] = bindings("conflict")
 
     def __init__(self, title: str, conflict: DescriptionConflict) -> None:
-        super().__init__(title)
-        self._conflict = conflict
-
-    def lines(self) -> Diff:
-        """Return the three texts, each under its name."""
-        one = self._conflict
-        theirs = f"Theirs, saved by {one.by}" if one.by else "Theirs"
-        return (
-            _title("Before, when you started"),
-            *(plain_lines(one.base) or (_NO_DESCRIPTION,)),
-            DiffLine(""),
-            _title(theirs),
-            *_changes(one.base, one.theirs),
-            DiffLine(""),
-            _title("Yours"),
-            *_changes(one.base, one.mine),
+        question = Text.assemble(
+            "Not saved: somebody else changed ", line_text(title, "bold"), " meanwhile."
         )
-
-    def _question(self) -> Text:
-        return Text.assemble(
-            "Not saved: somebody else changed ", line_text(self._of, "bold"), " meanwhile."
-        )
+        super().__init__(question, partial(_three_texts, conflict))
 
     def action_take_mine(self) -> None:
         """Save the typed text instead of theirs."""
@@ -489,6 +460,21 @@ class ConflictScreen(ComparisonScreen):
 
 
 _NO_DESCRIPTION = DiffLine("no description", "note")
+
+
+def _three_texts(one: DescriptionConflict) -> Diff:
+    """Return the texts of a conflict, each under its name."""
+    theirs = f"Theirs, saved by {one.by}" if one.by else "Theirs"
+    return (
+        _title("Before, when you started"),
+        *(plain_lines(one.base) or (_NO_DESCRIPTION,)),
+        DiffLine(""),
+        _title(theirs),
+        *_changes(one.base, one.theirs),
+        DiffLine(""),
+        _title("Yours"),
+        *_changes(one.base, one.mine),
+    )
 
 
 def _title(text: str) -> DiffLine:
