@@ -16,7 +16,7 @@ from explorer.query.filters import Criterion, Filter, all_of
 from explorer.query.syntax import read_filter, write_filter
 from explorer.query.tokens import FIELD, KEYWORD, OPERATOR, FilterSyntax
 
-__all__ = ["Query", "QueryPart", "condition_text"]
+__all__ = ["SearchText", "TextPart", "condition_text"]
 
 _NEGATIONS = re.compile(r"[-(]*")
 _QUOTED_FIELD = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"')
@@ -29,38 +29,38 @@ _SPACED = re.compile(rf"\s+(?:{OPERATOR.pattern})")
 _BEFORE_QUOTE: Final = ":=~<>(,"
 _EQUALITIES: Final = ("EQUAL", "IN")
 
-QueryPartKind = Literal["word", "condition", "keyword"]
+TextPartKind = Literal["word", "condition", "keyword"]
 
 
 @dataclass(frozen=True, slots=True)
-class QueryPart:
+class TextPart:
     """A part of the text between white space, or a whole condition."""
 
-    kind: QueryPartKind
+    kind: TextPartKind
     start: int
     end: int
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class SearchText:
     """The text split into words and filter. `runs` are the stretches of the text that are filter,
     each complete in itself."""
 
     text: str
-    parts: tuple[QueryPart, ...]
+    parts: tuple[TextPart, ...]
     words: str
     runs: tuple[tuple[int, int], ...]
     fault: FilterSyntax | None = None
 
     @classmethod
-    def split(cls, text: str, guide: FieldGuide) -> "Query":
+    def split(cls, text: str, guide: FieldGuide) -> "SearchText":
         """Split a text into words and filter, without parsing the filter."""
         parts = tuple(_parts(text, guide))
-        words: list[QueryPart] = []
+        words: list[TextPart] = []
         runs: list[tuple[int, int]] = []
-        pending: list[QueryPart] = []
+        pending: list[TextPart] = []
         fault = None
-        last: QueryPartKind | None = None
+        last: TextPartKind | None = None
         for part in parts:
             if part.kind == "keyword":
                 pending.append(part)
@@ -119,7 +119,7 @@ class Query:
         conditions, and none of the chosen values."""
         for part, criterion in self._plain(registry):
             if criterion.field == field:
-                rest = Query.split(self._without(part), guide_to(registry)).filter(registry)
+                rest = SearchText.split(self._without(part), guide_to(registry)).filter(registry)
                 return rest.and_(all_of(replace(criterion, negated=True)))
         return self.filter(registry)
 
@@ -192,7 +192,7 @@ class Query:
         except FilterSyntax as fault:
             raise FilterSyntax(self.text, fault.position, fault.length, fault.message) from None
 
-    def _plain(self, registry: Registry) -> Iterator[tuple[QueryPart, Criterion]]:
+    def _plain(self, registry: Registry) -> Iterator[tuple[TextPart, Criterion]]:
         """Return the conditions on one field that always have to hold."""
         for start, end in self.runs:
             if self._has_or(start, end):
@@ -206,7 +206,7 @@ class Query:
                     case ((Criterion(condition="EQUAL" | "IN", negated=False) as only,),):
                         yield part, only
 
-    def _inside(self, start: int, end: int) -> list[QueryPart]:
+    def _inside(self, start: int, end: int) -> list[TextPart]:
         return [one for one in self.parts if start <= one.start < end]
 
     def _has_or(self, start: int, end: int) -> bool:
@@ -214,7 +214,7 @@ class Query:
             one.kind == "keyword" and _is(self.text, one, "OR") for one in self._inside(start, end)
         )
 
-    def _without(self, part: QueryPart) -> str:
+    def _without(self, part: TextPart) -> str:
         """Return the text without a condition and the AND that joined it."""
         start, end = part.start, part.end
         at = self.parts.index(part)
@@ -242,11 +242,11 @@ def condition_text(criterion: Criterion, registry: Registry) -> str:
     return text
 
 
-def _is(text: str, part: QueryPart, keyword: str) -> bool:
+def _is(text: str, part: TextPart, keyword: str) -> bool:
     return text[part.start : part.end].upper() == keyword
 
 
-def _parts(text: str, guide: FieldGuide) -> Iterator[QueryPart]:
+def _parts(text: str, guide: FieldGuide) -> Iterator[TextPart]:
     at = 0
     while True:
         while at < len(text) and text[at].isspace():
@@ -255,11 +255,11 @@ def _parts(text: str, guide: FieldGuide) -> Iterator[QueryPart]:
             return
         end = _condition_end(text, at, guide)
         if end is not None:
-            yield QueryPart("condition", at, end)
+            yield TextPart("condition", at, end)
         else:
             end = _word_end(text, at)
             is_keyword = KEYWORD.fullmatch(text[at:end])
-            yield QueryPart("keyword" if is_keyword else "word", at, end)
+            yield TextPart("keyword" if is_keyword else "word", at, end)
         at = end
 
 

@@ -110,7 +110,7 @@ class KeyQueue:
             return False
         if time.monotonic() < self._drops_until:
             return True
-        if isinstance(event, Key) and _is_typed_mark(event):
+        if isinstance(event, Key) and _types_unprintable(event):
             event = Paste(event.character or "")
         self._queued.append(event)
         if not self._is_held:
@@ -208,7 +208,7 @@ class KeyQueue:
             loop.call_later(_PAUSE_SECONDS, self._look, deadline, 0)
 
 
-def _is_typed_mark(key: Key) -> bool:
+def _types_unprintable(key: Key) -> bool:
     """Return whether a key types a character that Textual does not insert.
 
     `Key.is_printable` is `str.isprintable`, which is false for all spaces but U+0020, such as those

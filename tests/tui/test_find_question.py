@@ -9,7 +9,7 @@ from explorer.metadata.registry import load_registry
 from explorer.query import FilterSyntax
 from explorer.query.fields import guide_to
 from explorer.query.filters import CONDITIONS, Criterion
-from explorer.query.search_text import Query
+from explorer.query.search_text import SearchText
 from explorer.tui.screens.search.dialogs import EXAMPLES, How, condition_of
 from explorer.tui.widgets.inputs import LONGEST, pasted_line, pasted_urn
 
@@ -19,7 +19,7 @@ PII = "urn:li:tag:PII"
 
 
 def split(text: Any) -> Any:
-    return Query.split(text, guide_to(REGISTRY))
+    return SearchText.split(text, guide_to(REGISTRY))
 
 
 @pytest.mark.parametrize(

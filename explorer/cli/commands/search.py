@@ -183,10 +183,10 @@ def search(
     from explorer.cli.rendering import search
     from explorer.query import read_sort
     from explorer.query.fields import guide_to
-    from explorer.query.search_text import Query
+    from explorer.query.search_text import SearchText
 
     with target.open() as catalog:
-        query = Query.split(" ".join(text), guide_to(catalog.registry))
+        query = SearchText.split(" ".join(text), guide_to(catalog.registry))
         page = catalog.search(
             query.words or "*",
             entity=entities,

@@ -9,6 +9,7 @@ a few queries for each sort field, wherever a page begins.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, TypeAlias, TypeVar
 
 import tantivy
@@ -263,11 +264,9 @@ class Translator:
         candidates = [self.query(one) for one in node.conditions()]
         whole = None
         if is_short("".join(node.texts)) and not is_literal(node, trait):
-            try:
+            # `ValueError`: the pattern has more states than tantivy allows.
+            with suppress(ValueError):
                 whole = _Query.regex_query(self._schema, "is", prefix + like_value(node))
-            except ValueError:
-                # The pattern has more states than tantivy allows.
-                whole = None
         if whole is None:
             return self._compared(node, both(candidates))
         if trait.nature != "text":

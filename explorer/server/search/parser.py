@@ -367,8 +367,8 @@ def parse(
     found = list(signs(text, is_field))
     node = _QueryParser(found, vocabulary, known, names).parse()
     if node is None and text.strip():
-        # Nothing can be searched for, so the signs are not merely ignored.
-        node = _QueryParser(found, vocabulary, known, names, only_signs=True).parse() or NOTHING
+        # The text is not empty but has no searchable word: it finds nothing instead of everything.
+        node = _QueryParser(found, vocabulary, known, names, is_wordless=True).parse() or NOTHING
     return EVERYTHING if node is None else node
 
 
@@ -391,7 +391,7 @@ class _QueryParser:
     """A recursive-descent parser of tokens.
 
     Empty expressions (`()`) and those without a letter or digit (`💰`) are parsed as `None` and
-    dropped. With `only_signs`, for a text that has nothing else, the latter match nothing.
+    dropped. With `is_wordless`, for a text that has nothing else, the latter match nothing.
     """
 
     def __init__(
@@ -401,13 +401,14 @@ class _QueryParser:
         known: frozenset[str],
         names: Names | None,
         *,
-        only_signs: bool = False,
+        is_wordless: bool = False,
     ) -> None:
         self._signs = found
         self._vocabulary = vocabulary
         self._known = known
         self._names = names
-        self._wordless = NOTHING if only_signs else None
+        # What an expression without a searchable word stands for; `None` leaves it out.
+        self._wordless = NOTHING if is_wordless else None
         self._at = 0
         self._depth = 0
         self._words_left = _MAX_WORDS

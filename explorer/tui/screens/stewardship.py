@@ -17,7 +17,7 @@ from explorer.metadata.urn import Urn
 from explorer.query import FilterSyntax
 from explorer.query.fields import guide_to
 from explorer.query.filters import Criterion, Filter, all_of
-from explorer.query.search_text import Query, condition_text
+from explorer.query.search_text import SearchText, condition_text
 from explorer.stewardship.coverage import (
     GROUPINGS,
     Coverage,
@@ -96,7 +96,7 @@ class DatasetQuestion:
 async def read_question(catalog: "AsyncCatalog", question: DatasetQuestion) -> "tuple[str, Filter]":
     """Return the words and the filter of a question. Raises `FilterSyntax` for an invalid filter,
     and `InvalidInput` if the server does not report who the user is."""
-    query = Query.split(question.text, guide_to(catalog.registry))
+    query = SearchText.split(question.text, guide_to(catalog.registry))
     filter = query.filter(catalog.registry)
     if question.is_mine:
         user = await catalog.me()
@@ -530,7 +530,7 @@ class CoverageScreen(DatasetScreen):
             if group.key
             else Criterion(field, condition="EXISTS", negated=True)
         )
-        query = Query.split(self._question.text, guide_to(registry))
+        query = SearchText.split(self._question.text, guide_to(registry))
         name = f"{self._by} {group_name(group, self._by)}"
         title = " · ".join(filter(None, (self._question.text, name)))
         return DatasetQuestion(query.narrowed(condition_text(criterion, registry)), title=title)

@@ -208,7 +208,7 @@ class Rows(ScrollView, SizeAware, can_focus=True):
         return self._draw
 
     def under_cursor(self, listed: Sequence[_Listed]) -> _Listed | None:
-        """Return the one of the listed things that is under the cursor, None if there is none."""
+        """Return the item of `listed`, one for each row, under the cursor; None below the last."""
         return listed[self.cursor] if self.cursor < len(listed) else None
 
     def grow(self, count: int) -> None:

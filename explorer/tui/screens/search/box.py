@@ -16,7 +16,7 @@ from textual.widget import Widget
 from explorer.metadata.names import singular
 from explorer.metadata.urn import Urn
 from explorer.query import FilterSyntax
-from explorer.query.search_text import Query
+from explorer.query.search_text import SearchText
 from explorer.tui.actions import bindings
 from explorer.tui.content import join, line_text, padded
 from explorer.tui.widgets.inputs import TypedLine, pasted_line
@@ -129,7 +129,7 @@ class DropDown(Widget):
 
 
 async def completions_for(
-    question: Query, cursor: int, catalog: "AsyncCatalog"
+    question: SearchText, cursor: int, catalog: "AsyncCatalog"
 ) -> list[SearchCompletion]:
     """Return the completions at a position: names and fields among words, in a filter the values
     that the server counts. At most two requests."""
@@ -145,7 +145,7 @@ async def completions_for(
 
 
 async def _for_words(
-    question: Query, place: tuple[int, int], cursor: int, catalog: "AsyncCatalog"
+    question: SearchText, place: tuple[int, int], cursor: int, catalog: "AsyncCatalog"
 ) -> list[SearchCompletion]:
     text = question.text
     start, end = place

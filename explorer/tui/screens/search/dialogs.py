@@ -15,7 +15,7 @@ from explorer.metadata.registry import Registry
 from explorer.query import FilterSyntax, read_filter
 from explorer.query.fields import FieldGuide, FilterField, guide_to
 from explorer.query.filters import Criterion
-from explorer.query.search_text import Query, condition_text
+from explorer.query.search_text import SearchText, condition_text
 from explorer.query.syntax import spell_field
 from explorer.query.tokens import is_bare, quoted
 from explorer.tui.actions import bindings
@@ -223,7 +223,7 @@ class ConditionDialogs:
         self,
         app: App[object],
         registry: Registry,
-        question: Query,
+        question: SearchText,
         facets: Sequence["Facet"],
         done: Callable[[str], None],
         refused: Callable[[str], None],

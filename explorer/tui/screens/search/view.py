@@ -19,7 +19,7 @@ from explorer.metadata.urn import Urn
 from explorer.query import FilterSyntax
 from explorer.query.fields import guide_to
 from explorer.query.filters import Filter
-from explorer.query.search_text import Query
+from explorer.query.search_text import SearchText
 from explorer.tui.key_queue import start_worker
 from explorer.tui.screens.search.box import (
     MOST_COMPLETIONS,
@@ -170,7 +170,7 @@ _WHY_LINES = 8
 class _Search:
     """A search as it is sent to the server."""
 
-    question: Query
+    question: SearchText
     filter: Filter
     sort: str
 
@@ -356,8 +356,8 @@ class SearchView(Vertical, SizeAware):
             return False
         return True
 
-    def _split(self, registry: "Registry") -> Query:
-        return Query.split(self.text, guide_to(registry))
+    def _split(self, registry: "Registry") -> SearchText:
+        return SearchText.split(self.text, guide_to(registry))
 
     def _fold(self) -> None:
         self.workers.cancel_group(self, "offers")
@@ -380,7 +380,7 @@ class SearchView(Vertical, SizeAware):
                 self._is_pending = False
                 self._show_line(Text("⏎ opens it"))
                 return
-            question = Query.split(text, guide_to(registry))
+            question = SearchText.split(text, guide_to(registry))
             try:
                 search = _Search(question, question.filter(registry), sort)
             except FilterSyntax as fault:
@@ -411,7 +411,7 @@ class SearchView(Vertical, SizeAware):
                 self._is_pending = False
                 self._show_line(Text("… No match yet (previous results below)"))
 
-    def _is_typing_condition(self, question: Query) -> bool:
+    def _is_typing_condition(self, question: SearchText) -> bool:
         """Return whether a condition is being typed: then an empty answer leaves the results."""
         box = self.box
         is_here = self.screen.focused is box and self._shown is not None
@@ -862,7 +862,7 @@ class SearchView(Vertical, SizeAware):
         await asyncio.sleep(TYPING_PAUSE_SECONDS)
         with self._session.reporting("completing"):
             catalog = await self._session.catalog()
-            question = Query.split(text, guide_to(catalog.registry))
+            question = SearchText.split(text, guide_to(catalog.registry))
             offers = [
                 one
                 for one in await completions_for(question, cursor, catalog)
