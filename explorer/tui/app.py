@@ -334,6 +334,10 @@ class CatalogApp(App[None]):
         """Dispatch the keys that were held while the last one was handled."""
         await self._keys.on_idle()
 
+    def on_opening_failed(self) -> None:
+        """Drop keys that were meant for what could not be opened."""
+        self._keys.drop()
+
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Return what every drawn line goes through: the theme's filters before Textual's, and
         last the one that takes control characters out."""

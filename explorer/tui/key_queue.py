@@ -23,7 +23,16 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.worker import NoActiveWorker, Worker, WorkType, get_current_worker
 
-__all__ = ["CLOSING", "LEADING", "OPENING", "KeyDone", "KeyQueue", "import_first", "start_worker"]
+__all__ = [
+    "CLOSING",
+    "LEADING",
+    "OPENING",
+    "KeyDone",
+    "KeyQueue",
+    "OpeningFailed",
+    "import_first",
+    "start_worker",
+]
 
 LEADING = "leading"
 """Name of workers that change the focus; key dispatch waits for them."""
@@ -78,6 +87,8 @@ def import_first(
             _IMPORTED.add(module)
             if node.app.screen is screen and screen.focused in (focused, None):
                 go_on()
+        if module not in _IMPORTED:
+            node.app.post_message(OpeningFailed())
 
     if module in _IMPORTED:
         go_on()
@@ -88,6 +99,10 @@ def import_first(
 
 class KeyDone(Message, bubble=False, verbose=True):
     """Sent to the application when the last key is handled and the next one can be dispatched."""
+
+
+class OpeningFailed(Message, bubble=False, verbose=True):
+    """Sent to the application when what the queued keys are meant for could not be opened."""
 
 
 class KeyQueue:
@@ -128,11 +143,15 @@ class KeyQueue:
             worker = get_current_worker()
         except NoActiveWorker:
             return
-        now = time.monotonic()
         is_named = worker.name in (LEADING, OPENING, CLOSING) and worker not in self._too_slow
-        if not is_named or now > self._sent_at + _MAX_HELD_SECONDS:
-            self._queued.clear()
-            self._drops_until = now + _DROPPED_SECONDS
+        if not is_named or time.monotonic() > self._sent_at + _MAX_HELD_SECONDS:
+            self.drop()
+
+    def drop(self) -> None:
+        """Drop the queued keys and those of the next second: they were meant for what is not on the
+        screen."""
+        self._queued.clear()
+        self._drops_until = time.monotonic() + _DROPPED_SECONDS
 
     async def put_first(self, take: Callable[[], Iterable[Event]]) -> None:
         """Dispatch the keys that `take` returns before those that are queued; it is called once the

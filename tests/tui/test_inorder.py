@@ -15,6 +15,8 @@ from textual.containers import Vertical
 from textual.widget import Widget
 from textual.widgets import Input
 
+from explorer.client import AsyncCatalog
+from explorer.errors import Unreachable
 from explorer.metadata import Urn
 from explorer.stewardship.drafts import Drafts
 from explorer.tui import key_queue
@@ -150,6 +152,25 @@ async def test_spaces_and_joiners_of_all_languages_are_typed_as_they_are(
         await reader.press("2", "e")
         send(reader.app, text)
         await until(lambda: text in getattr(reader.app.focused, "text", ""))
+
+
+async def test_what_was_typed_for_an_editor_that_does_not_open_is_no_command(
+    sample: Path, at: OpenTerminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with at(sample) as reader:
+        await reader.press("W")
+        await reader.sees("undocumented")
+        before = reader.app.screen
+
+        async def refuse(*_: Any) -> None:
+            await asyncio.sleep(0.5)
+            raise Unreachable("the server does not answer")
+
+        monkeypatch.setattr(AsyncCatalog, "entity", refuse)
+        send(reader.app, ["enter", *"quit"])
+        await reader.sees("does not answer")
+        await asyncio.sleep(0.3)
+        assert reader.app.screen is before
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from explorer.metadata.urn import Urn
 from explorer.stewardship.drafts import Draft
-from explorer.tui.key_queue import OPENING, start_worker
+from explorer.tui.key_queue import OPENING, OpeningFailed, start_worker
 from explorer.tui.screens.editor.descriptions import (
     DescriptionQueue,
     Descriptions,
@@ -105,6 +105,7 @@ class EditorLauncher:
         with self._session.reporting(f"reading {urn.name}"):
             entity = await (await self._session.catalog()).entity(urn)
         if entity is None:
+            self._app.post_message(OpeningFailed())
             return
         self._queue, self._queue_changed = queue, changed
 
@@ -250,8 +251,11 @@ class EditorLauncher:
         urn = Urn.parse(draft.urn)
         if not is_describable(urn):
             return
+        entity: Entity | None = None
         with self._session.reporting(f"reading {urn.name}"):
-            catalog = await self._session.catalog()
-            entity = await catalog.entity(urn)
-            self._open_page(urn)
-            self.edit(entity, draft.path)
+            entity = await (await self._session.catalog()).entity(urn)
+        if entity is None:
+            self._app.post_message(OpeningFailed())
+            return
+        self._open_page(urn)
+        self.edit(entity, draft.path)
