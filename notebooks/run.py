@@ -30,7 +30,8 @@ HERE = Path(__file__).parent
 DAILY = "daily"
 """The tag of a cell whose numbers are another day other ones: use and profiles go by weekdays."""
 
-_CELL_SECONDS = 60
+_CELL_SECONDS = 240
+# Of a hang. A new installation compiles what the first cell imports, beside other programs.
 _METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},

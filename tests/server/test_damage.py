@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
+from unittest.mock import patch
 
 import httpx
 import pytest
@@ -51,8 +52,13 @@ def described(number: int) -> dict[str, Any]:
     return {"name": f"table{number:03}", "description": f"zebra{number:03} " * (1 + number % 30)}
 
 
+@patch("explorer.server.search.layers._DRAIN_FEW_SECONDS", 3600.0)
+@patch("explorer.server.search.layers._DRAIN_MANY_SECONDS", 3600.0)
 def build(directory: Path, count: int = TABLES) -> None:
-    """Make a catalog whose index has several segments, some with deleted documents."""
+    """Make a catalog whose index has several segments, some with deleted documents.
+
+    Nothing is committed to the index by the clock, so that a slow machine makes the same segments.
+    """
     directory.mkdir(parents=True)
     catalog = open_catalog(directory, load_registry())
     for number in range(count + 4):
