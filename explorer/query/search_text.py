@@ -265,8 +265,8 @@ def _parts(text: str, guide: FieldGuide) -> Iterator[TextPart]:
 
 def _condition_end(text: str, at: int, guide: FieldGuide) -> int | None:
     """Return the end of the condition that begins at a position; None if none does."""
-    signs = _NEGATIONS.match(text, at)
-    start = signs.end() if signs else at
+    negations = _NEGATIONS.match(text, at)
+    start = negations.end() if negations else at
     if "(" in text[at:start]:
         end = _word_end(text, at)
         return end if _INSIDE.search(text[at:end]) else None

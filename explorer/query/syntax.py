@@ -865,7 +865,7 @@ def write_sort(orders: Iterable[Order]) -> str:
 
 
 _USE: Final = "use"
-_SIGNS: Final[dict[Condition, str]] = {
+_WRITTEN: Final[dict[Condition, str]] = {
     "EQUAL": ":",
     "IEQUAL": "=~",
     "GREATER_THAN": ">",
@@ -935,7 +935,7 @@ def _criterion(guide: FieldGuide, criterion: Criterion) -> str:
         return f"{no}{name}:{'..'.join(texts)}"
     if condition == "IN":
         return f"{name} {no}IN ({', '.join(texts)})"
-    return f"{no}{name}{_SIGNS[condition]}{_listed(texts)}"
+    return f"{no}{name}{_WRITTEN[condition]}{_listed(texts)}"
 
 
 def _check(criterion: Criterion) -> None:

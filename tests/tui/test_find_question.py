@@ -1,105 +1,27 @@
-"""Words and conditions are told apart in one way, and facets are written into the text."""
+"""What is pasted into the search box, and what its help and its steps write."""
 
-from typing import Any, get_args
-
-import pytest
+from typing import get_args
 
 from explorer.metadata import Urn
 from explorer.metadata.registry import load_registry
-from explorer.query import FilterSyntax
 from explorer.query.fields import guide_to
-from explorer.query.filters import CONDITIONS, Criterion
+from explorer.query.filters import CONDITIONS
 from explorer.query.search_text import SearchText
 from explorer.tui.screens.search.dialogs import EXAMPLES, How, condition_of
 from explorer.tui.widgets.inputs import LONGEST, pasted_line, pasted_urn
 
 REGISTRY = load_registry()
-HIVE = "urn:li:dataPlatform:hive"
 PII = "urn:li:tag:PII"
 
 
-def split(text: Any) -> Any:
+def split(text: str) -> SearchText:
     return SearchText.split(text, guide_to(REGISTRY))
-
-
-@pytest.mark.parametrize(
-    ("text", "words", "filters"),
-    [
-        ("orders", "orders", []),
-        ("orders platform:hive AND tags:PII", "orders", ["platform:hive AND tags:PII"]),
-        ("platform:hive orders", "orders", ["platform:hive"]),
-        ("a platform:hive b tags:PII", "a b", ["platform:hive", "tags:PII"]),
-        ("orders AND platform:hive", "orders", ["platform:hive"]),
-        ("orders and returns", "orders and returns", []),
-        ("NOT tags:PII orders", "orders", ["NOT tags:PII"]),
-        ("-tags:PII -word", "-word", ["-tags:PII"]),
-        ("tags IS NOT NULL x", "x", ["tags IS NOT NULL"]),
-        ("rows > 10 x", "x", ["rows > 10"]),
-        ("name IN (a, b) c", "c", ["name IN (a, b)"]),
-        ("rows:[1 TO 2] x", "x", ["rows:[1 TO 2]"]),
-        ("(tags:PII OR tags:X) orders", "orders", ["(tags:PII OR tags:X)"]),
-        ("(orders returns)", "(orders returns)", []),
-        ('"order item" name:"a b"', '"order item"', ['name:"a b"']),
-        ("std::x http://a.b 10:30 don't", "std::x http://a.b 10:30 don't", []),
-    ],
-)
-def test_a_word_with_an_operator_behind_it_is_a_condition(
-    text: str, words: str, filters: Any
-) -> None:
-    question = split(text)
-    assert question.words == words
-    assert [text[start:end] for start, end in question.runs] == filters
-    question.filter(REGISTRY)
-
-
-@pytest.mark.parametrize(
-    ("text", "place"),
-    [
-        ("orders platform:", 16),
-        ("orders nosuch:x", 7),
-        ("a tags:PII AND", 14),
-        ("orders OR tags:PII", 7),
-        ("a rows:many b", 7),
-    ],
-)
-def test_what_is_wrong_is_told_with_its_place_in_the_whole_text(text: str, place: int) -> None:
-    with pytest.raises(FilterSyntax) as caught:
-        split(text).filter(REGISTRY)
-    assert (caught.value.text, caught.value.position) == (text, place)
 
 
 def test_every_example_of_the_help_can_be_read() -> None:
     for _, examples in EXAMPLES:
         for typed, _ in examples:
             split(typed).filter(REGISTRY)
-
-
-def test_a_facet_is_written_into_the_text_and_taken_out_of_it() -> None:
-    text = "orders"
-    for field, value, then in [
-        ("platform", HIVE, "orders platform:hive"),
-        ("tags", PII, "orders platform:hive AND tags:PII"),
-        ("platform", "urn:li:dataPlatform:s3", "orders platform:(hive, s3) AND tags:PII"),
-        ("platform", HIVE, "orders platform:s3 AND tags:PII"),
-        ("platform", "urn:li:dataPlatform:s3", "orders tags:PII"),
-        ("_entityType", "dataset", "orders tags:PII AND type:dataset"),
-        ("tags", PII, "orders type:dataset"),
-    ]:
-        text = split(text).toggled(field, value, REGISTRY)
-        assert text == then
-        assert (value in split(text).chosen(REGISTRY).get(field, ())) == (
-            value.split(":")[-1] in text
-        )
-
-
-def test_a_facet_narrows_every_alternative() -> None:
-    text = split("x tags:PII OR tags:X").toggled("platform", HIVE, REGISTRY)
-    assert text == "x (tags:PII OR tags:X) AND platform:hive"
-    assert all(
-        Criterion("platform", (HIVE,)) in group for group in split(text).filter(REGISTRY).any_of
-    )
-    assert split("tags:PII x").narrowed("rows>1") == "tags:PII x rows>1"
-    assert split("x tags:PII").widened("rows>1") == "x tags:PII OR rows>1"
 
 
 def test_a_pasted_urn_or_the_address_of_its_page_names_an_entity() -> None:

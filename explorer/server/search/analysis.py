@@ -55,9 +55,9 @@ __all__ = [
     "pieces",
     "plain_letters",
     "readable",
-    "sign_runs",
     "singulars",
     "split",
+    "symbol_runs",
     "urn_in_order",
     "use_of",
     "values_of",
@@ -70,8 +70,8 @@ GAP = "|"
 
 _CHUNK = re.compile(r"[^\W_]+")
 _WORD_OR_GAP = re.compile(rf"[^\W_]+|{re.escape(GAP)}")
-_SIGNS = re.compile("([^a-z0-9]+)")
-_SIGNS_OF_ANY = re.compile(r"([\W_]+)")
+_SYMBOLS = re.compile("([^a-z0-9]+)")
+_SYMBOLS_OF_ANY = re.compile(r"([\W_]+)")
 # For ASCII text, `str.translate` is many times faster than a regular expression.
 _ONLY_RUNS = "".join(char if char.isalnum() else " " for char in map(chr, range(0x80)))
 _RUNS_AND_GAPS = _ONLY_RUNS[: ord(GAP)] + GAP + _ONLY_RUNS[ord(GAP) + 1 :]
@@ -222,19 +222,19 @@ def pieces(folded: str) -> tuple[str, ...]:
     pieces are the text. So a part of a text can be found as consecutive pieces, of which the first
     and the last may be incomplete.
     """
-    runs = (_SIGNS if folded.isascii() else _SIGNS_OF_ANY).split(folded)
+    runs = (_SYMBOLS if folded.isascii() else _SYMBOLS_OF_ANY).split(folded)
     if len(runs) == 1:
         return (folded,) if folded else ()
     found = map(SEAM.join, zip(runs[:-1:2], runs[1::2], strict=True))
     return (*found, runs[-1]) if runs[-1] else tuple(found)
 
 
-def sign_runs(folded: str) -> tuple[list[str], bool, bool]:
+def symbol_runs(folded: str) -> tuple[list[str], bool, bool]:
     """Return the runs of characters of a folded text that are neither letters nor digits.
 
     Also returns whether the text begins with the first of them, and whether it ends in the last.
     """
-    runs = (_SIGNS if folded.isascii() else _SIGNS_OF_ANY).split(folded)
+    runs = (_SYMBOLS if folded.isascii() else _SYMBOLS_OF_ANY).split(folded)
     return runs[1::2], not runs[0], not runs[-1]
 
 

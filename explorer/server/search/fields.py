@@ -102,7 +102,7 @@ class Trait:
         """Return whether the index keeps a text as one whole term."""
         if self.nature != "text":
             return True
-        # The term of prose has no signs.
+        # The term of prose has no symbols.
         has_term = not (self.prose and folded) or any(map(str.isalnum, folded))
         return has_term and len(folded) < self.cut
 

@@ -81,10 +81,10 @@ class FieldToken:
     name: str
 
 
-Sign: TypeAlias = Mark | Text | FieldToken
+Token: TypeAlias = Mark | Text | FieldToken
 
 
-def signs(text: str, is_field: Callable[[str], bool]) -> Iterator[Sign]:
+def tokens(text: str, is_field: Callable[[str], bool]) -> Iterator[Token]:
     """Yield the tokens of a text, in order.
 
     A backslash escapes the next character. A parenthesis groups where a word would begin; inside a
@@ -364,7 +364,7 @@ def parse(
         return name == STATE or bool(_fields_for(name, vocabulary, known))
 
     text = _STRUCTURED.sub("", text, count=1)[:_MAX_TEXT]
-    found = list(signs(text, is_field))
+    found = list(tokens(text, is_field))
     node = _QueryParser(found, vocabulary, known, names).parse()
     if node is None and text.strip():
         # The text is not empty but has no searchable word: it finds nothing instead of everything.
@@ -396,14 +396,14 @@ class _QueryParser:
 
     def __init__(
         self,
-        found: list[Sign],
+        found: list[Token],
         vocabulary: Vocabulary,
         known: frozenset[str],
         names: Names | None,
         *,
         is_wordless: bool = False,
     ) -> None:
-        self._signs = found
+        self._tokens = found
         self._vocabulary = vocabulary
         self._known = known
         self._names = names
@@ -424,8 +424,8 @@ class _QueryParser:
             self._at += 1
         return all_of(tuple(parts)) if parts else None
 
-    def _peek(self) -> Sign | None:
-        return self._signs[self._at] if self._at < len(self._signs) else None
+    def _peek(self) -> Token | None:
+        return self._tokens[self._at] if self._at < len(self._tokens) else None
 
     def _alternatives(self, field: str | None) -> Node | None:
         nodes: list[Node] = []
@@ -439,8 +439,8 @@ class _QueryParser:
 
     def _together(self, field: str | None) -> Node | None:
         nodes: list[Node] = []
-        while (sign := self._peek()) not in (None, ")", "or"):
-            if sign == "and":
+        while (ahead := self._peek()) not in (None, ")", "or"):
+            if ahead == "and":
                 self._at += 1
             elif (node := self._maybe_not(field)) is not None:
                 nodes.append(node)
@@ -591,7 +591,7 @@ class _QueryParser:
 
 def _like(trait: Trait, given: Text) -> Node:
     """Return the node for documents with a value of a field that matches a text with wildcards."""
-    is_signs = trait.prose and not in_words(fold(given.text))
+    is_symbols = trait.prose and not in_words(fold(given.text))
     typed: list[tuple[str, bool]] = [
         *[("*", True)] * given.star_before,
         *((char, at in given.wild) for at, char in enumerate(given.text)),
@@ -601,9 +601,9 @@ def _like(trait: Trait, given: Text) -> Node:
     for is_wild, run in groupby(typed, key=itemgetter(1)):
         written = "".join(char for char, _ in run)
         if not is_wild:
-            texts[-1] = fold(written) if is_signs else needle(trait, written)
+            texts[-1] = fold(written) if is_symbols else needle(trait, written)
         elif gaps and not texts[-1]:
-            # The text before consists of signs, which are ignored beside words of prose.
+            # The text before consists of symbols, which are ignored beside words of prose.
             gaps[-1] += written
         else:
             gaps.append(written)

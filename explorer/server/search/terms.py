@@ -53,7 +53,7 @@ from explorer.server.search.analysis import (
     fold,
     forms,
     pieces,
-    sign_runs,
+    symbol_runs,
     values_of,
 )
 from explorer.server.search.document import Document, Scalar, folder_keys
@@ -125,7 +125,7 @@ def all_but(query: tantivy.Query, others: Sequence[tantivy.Query]) -> tantivy.Qu
 # A regular expression has at most 1,000 states in tantivy, and a byte takes up to three.
 _MAX_LITERAL_BYTES = 250
 
-_SIGNS = frozenset(r"\.+*?()|[]{}^$#&-~/")
+_SPECIAL = frozenset(r"\.+*?()|[]{}^$#&-~/")
 _LAST = 0x10FFFF
 _GROUP = 16
 
@@ -134,7 +134,7 @@ _Branch = tuple[int, str]
 
 def literal(text: str) -> str:
     """Return the regular expression that matches a text literally."""
-    return "".join(f"\\{char}" if char in _SIGNS else char for char in text)
+    return "".join(f"\\{char}" if char in _SPECIAL else char for char in text)
 
 
 def like(pattern: str) -> str:
@@ -311,9 +311,9 @@ def piece_line(code: str, body: str, *, prose: bool) -> str:
     return f"{prefix}{_BEGIN}{line}{_END}"
 
 
-def sign_line(code: str, folded: str) -> str:
-    """Return the runs of signs of a value of prose as pieces, for `piece_line`; often empty."""
-    found, begins, ends = sign_runs(folded.replace(" ", _BLANK))
+def symbol_line(code: str, folded: str) -> str:
+    """Return the runs of symbols of a value of prose as pieces, for `piece_line`; often empty."""
+    found, begins, ends = symbol_runs(folded.replace(" ", _BLANK))
     if not found:
         return ""
     found = [SEAM + run for run in found]
@@ -649,7 +649,7 @@ class Terms:
         if trait.nature == "text":
             line = piece_line(self.code(name), found[0], prose=trait.prose)
             if trait.prose and isinstance(value, str):
-                line += sign_line(self.code(name), fold(value))
+                line += symbol_line(self.code(name), fold(value))
         terms = (form if len(form) <= cut else form[:cut] + MORE for form in found)
         return [is_term(name, term) for term in terms], line
 
