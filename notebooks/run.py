@@ -68,6 +68,8 @@ def new_catalog() -> Iterator[dict[str, str]]:
                 **places,
                 "DATAHUB_SKIP_CONFIG": "true",
                 "IPYTHONDIR": f"{scratch}/ipython",
+                # The catalog starts with the first request, perhaps beside other programs.
+                "CATALOG_TIMEOUT_SECONDS": str(_CELL_SECONDS),
                 # How far a slow machine has come belongs into no notebook.
                 "TQDM_DISABLE": "1",
             }

@@ -42,9 +42,10 @@ _LONG = (
 )
 _HERE = Path(__file__).parent
 
-# How long an example takes says more of the machine than of the code.
+# How long an example or an answer takes says more of the machine than of the code.
 settings.register_profile("unhurried", deadline=None)
 settings.load_profile("unhurried")
+os.environ["CATALOG_TIMEOUT_SECONDS"] = "120"
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -154,6 +154,8 @@ Environment
   CATALOG_DATA_DIR   directory of the local catalog
   CATALOG_USER       author of edits to the local catalog, unless one is set
                      with catalog profile
+  CATALOG_TIMEOUT_SECONDS
+                     how long to wait for an answer, 30 seconds by default
   NO_COLOR           if set, output has no colours
 
 \b

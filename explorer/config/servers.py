@@ -5,6 +5,7 @@ of DataHub's variables or file to the server they name, and `CATALOG_TOKEN` to t
 `CATALOG_URL` or `CATALOG_PROFILE`, or if neither is set, to the one used.
 """
 
+import math
 import os
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -29,6 +30,7 @@ from explorer.errors import InvalidFile, InvalidInput, UnknownName
 __all__ = ["Drafting", "ServerSettings", "server"]
 
 _DRAFTING_SECONDS = 60.0
+_TIMEOUT = "CATALOG_TIMEOUT_SECONDS"
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,9 +146,10 @@ def server(
     DataHub's file; else the local catalog.
 
     If one profile has the address or directory, its token and its `read_only` apply. If several
-    have it, those of the current one do, or else none. No requests, and no token is read yet.
-    Raises `InvalidInput` for a profile together with another catalog, `UnknownName` for a profile
-    that does not exist, and `InvalidFile` for a damaged file.
+    have it, those of the current one do, or else none. `CATALOG_TIMEOUT_SECONDS` is used if the
+    profile has no limit. No requests, and no token is read yet. Raises `InvalidInput` for a profile
+    together with another catalog and for a limit that is not a number of seconds, `UnknownName` for
+    a profile that does not exist, and `InvalidFile` for a damaged file.
     """
     if profile and (url or data_dir):
         raise InvalidInput("a profile and another catalog are named; give one of them")
@@ -156,12 +159,28 @@ def server(
         check_drafting(variable, None)
         drafting = replace(found.drafting, command=variable, source="CATALOG_DRAFTING_COMMAND")
         found = replace(found, drafting=drafting)
+    if found.timeout_seconds is None:
+        found = replace(found, timeout_seconds=_timeout_from_environment())
     if token:
         return replace(found, token=TokenSource("given", lambda: token))
     ours = os.environ.get("CATALOG_TOKEN")
     if ours and not is_datahub and _accepts_environment_token(found):
         return replace(found, token=TokenSource("CATALOG_TOKEN", lambda: ours))
     return found
+
+
+def _timeout_from_environment() -> float | None:
+    """Return the limit for one answer that the environment sets, or `None`."""
+    text = os.environ.get(_TIMEOUT)
+    if not text:
+        return None
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds < math.inf:
+        raise InvalidInput(f"{_TIMEOUT} is {text!r}; set it to a number of seconds above 0")
+    return seconds
 
 
 def _resolve(

@@ -5,7 +5,12 @@ from typing import Any
 
 import pytest
 
-VARIABLES = ("CATALOG_DATA_DIR", "DATAHUB_SKIP_CONFIG", "XDG_DATA_HOME")
+VARIABLES = (
+    "CATALOG_DATA_DIR",
+    "CATALOG_TIMEOUT_SECONDS",
+    "DATAHUB_SKIP_CONFIG",
+    "XDG_DATA_HOME",
+)
 
 
 @pytest.fixture(autouse=True)

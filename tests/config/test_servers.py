@@ -81,6 +81,19 @@ def test_a_profile_brings_all_it_says(kept: Any) -> None:
     assert config.server(profile="b").signs == "always"
 
 
+def test_the_environment_limits_an_answer_where_no_profile_does(
+    kept: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CATALOG_TIMEOUT_SECONDS", "2.5")
+    assert config.server(profile="a").timeout_seconds == 7.0
+    assert config.server(profile="b").timeout_seconds == 2.5
+    assert config.server(C).timeout_seconds == 2.5
+    for wrong in ("soon", "0", "-1", "nan", "inf"):
+        monkeypatch.setenv("CATALOG_TIMEOUT_SECONDS", wrong)
+        with pytest.raises(InvalidInput, match=r"CATALOG_TIMEOUT_SECONDS is .*a number of seconds"):
+            config.server(C)
+
+
 def test_embedded_is_a_profile_too(kept: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATAHUB_GMS_URL", C)
     add("x", ConnectionProfile(url=C), current="embedded")
