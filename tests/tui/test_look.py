@@ -11,6 +11,7 @@ from rich.color import Color, parse_rgb_hex
 from textual.color import Color as Mixed
 
 from explorer.metadata import Urn
+from explorer.tui.screens.columns import ColumnDetail
 from explorer.tui.screens.search.results import SEEN, Welcome
 from explorer.tui.settings import Appearance, Settings, SettingsRead
 from explorer.tui.state import TerminalState
@@ -118,6 +119,20 @@ async def test_of_the_other_themes_no_text_is_faint(sample: Path, at: OpenTermin
         for key in ("j", "1", "3", "4", "5", "6", "7", "8"):
             await look_at_it_in_every_theme(key)
         await look_at_it_in_every_theme("2", "u", "e")
+
+
+async def test_the_line_above_the_details_of_a_column_changes_with_the_theme(
+    sample: Path, at: OpenTerminal
+) -> None:
+    async with at(sample, urn=ORDERS) as reader:
+        await reader.press("2")
+        await reader.sees("documented")
+        for theme in ("light", "catalog"):
+            reader.app.theme = theme
+            await reader.settle()
+            kind, colour = reader.app.query_one(ColumnDetail).styles.border_top
+            assert kind == "solid"
+            assert colour == Mixed.parse(reader.app.theme_variables["border-blurred"])
 
 
 async def test_of_the_other_themes_the_plain_text_can_be_read_too(

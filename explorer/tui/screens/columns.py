@@ -285,6 +285,7 @@ class ColumnDetail(SizeAware):
 
     DEFAULT_CSS = """
     ColumnDetail { height: 5; padding: 0 2; border-top: solid $border-blurred; }
+    ColumnDetail.-low { border-top: none; }
     """
 
     def __init__(self) -> None:
@@ -535,11 +536,7 @@ class ColumnsView(Vertical, Tab):
         detail = self.query_one(ColumnDetail)
         detail.display = height >= _LEAST
         detail.styles.height = self._lines + (1 if height >= _LOW else 0)
-        detail.styles.border_top = (
-            ("solid", self.app.theme_variables["border-blurred"])
-            if (height >= _LOW)
-            else ("none", "black")
-        )
+        detail.set_class(height < _LOW, "-low")
         self._tell()
 
     def _offers(self, action: str) -> bool:
