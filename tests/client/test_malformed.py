@@ -4,13 +4,9 @@ import asyncio
 import inspect
 from pathlib import Path
 
-import pytest
-
 from explorer.client import AsyncCatalog
 from tests.client.malformed import CALLS, run, served
 from tests.client.test_read_only import ELSEWHERE
-
-pytestmark = pytest.mark.timeout(180)
 
 # Made of other calls, or calling nobody.
 MADE_OF_OTHERS = ELSEWHERE | {"record", "folder", "remove"}

@@ -35,7 +35,7 @@ from explorer.errors import (
 )
 from tests.client.conftest import Site
 
-pytestmark = [pytest.mark.timeout(60), pytest.mark.anyio]
+pytestmark = pytest.mark.anyio
 
 TOKEN = "s3cret-of-the-tests"
 QUICK = Retry(tries=2, total_seconds=5, first_pause_seconds=0.001)

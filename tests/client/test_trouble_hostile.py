@@ -13,7 +13,7 @@ from explorer.client.transport import Retry
 from explorer.errors import InvalidInput, Misuse, TimedOut, Unreadable
 from tests.loopback import listening
 
-pytestmark = [pytest.mark.timeout(60), pytest.mark.anyio]
+pytestmark = pytest.mark.anyio
 
 FINE = b'{"data": {"fine": true}}'
 MOST = 1_000_000

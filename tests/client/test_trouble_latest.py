@@ -10,7 +10,7 @@ from explorer.client.blocking_face import BlockingFace
 from explorer.client.connection import LatestOnly
 from explorer.errors import NotFound, Superseded
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
+pytestmark = pytest.mark.anyio
 
 
 class Slow:

@@ -13,7 +13,7 @@ from explorer.client.http import HttpTransport
 from explorer.client.transport import Request, Retry
 from explorer.errors import NotFound, Unreachable
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
+pytestmark = pytest.mark.anyio
 
 URL = "http://catalog.example"
 READ = Request("GET", "/entitiesV2/x")

@@ -14,8 +14,6 @@ from explorer.client import AsyncCatalog, Catalog
 from explorer.client.blocking_face import blocking_iterator
 from explorer.errors import Misuse
 
-pytestmark = pytest.mark.timeout(60)
-
 
 class Silent:
     """A transport that carries nothing."""

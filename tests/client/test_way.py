@@ -17,7 +17,7 @@ from explorer.client.transport import NeverSent, Retry
 from explorer.errors import InvalidInput, Misconfigured, Untrusted
 from tests.loopback import listening
 
-pytestmark = [pytest.mark.timeout(60), pytest.mark.anyio]
+pytestmark = pytest.mark.anyio
 
 NAMES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR")
 FINE = b'{"data": {"fine": true}}'

@@ -13,8 +13,6 @@ from tests.datahub.conftest import DataHub, Served, installed
 from tests.datahub.environments import install_agents
 
 # The first test may install the tools.
-pytestmark = pytest.mark.timeout(900)
-
 SCRIPT = Path(__file__).with_name("agent_session.py")
 WITHOUT_GRAPHQL = (
     "import sys; sys.modules['graphql'] = None; from datahub.entrypoints import main; main()"

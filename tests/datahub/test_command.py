@@ -12,8 +12,6 @@ from explorer.metadata.files import Refused, read_file
 from tests.datahub.conftest import DataHub, Served
 
 # The first test may install DataHub's tools.
-pytestmark = pytest.mark.timeout(900)
-
 DATA = Path(__file__).parents[3] / "shared/data/datahub"
 FILES = (
     "bootstrap_mce.json",

@@ -11,8 +11,6 @@ from tests.datahub.conftest import DataHub
 from tests.datahub.environments import OLD_RELEASES, RELEASES
 
 # The first test of a release may install it.
-pytestmark = pytest.mark.timeout(900)
-
 SCRIPT = Path(__file__).with_name("release_session.py")
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:hive,released.orders,PROD)"
 # Releases of 2023, which take minutes to install: only where somebody asks for them.

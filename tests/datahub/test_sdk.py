@@ -8,8 +8,6 @@ import pytest
 from tests.datahub.conftest import DataHub
 
 # The first test may install DataHub's tools.
-pytestmark = pytest.mark.timeout(900)
-
 SCRIPT = Path(__file__).with_name("sdk_session.py")
 
 

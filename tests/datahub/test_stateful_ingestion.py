@@ -11,8 +11,6 @@ import pytest
 from tests.datahub.conftest import DataHub, Served
 
 # The first test may install DataHub's tools.
-pytestmark = pytest.mark.timeout(900)
-
 PIPELINE = "shop-database"
 
 

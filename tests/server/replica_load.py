@@ -32,7 +32,11 @@ from tests.postgres import Cluster, running_cluster, running_pair
 __all__ = ["Outcome", "run"]
 
 _KILL_SECONDS = 20.0
+_START_SECONDS = 240.0
+# For so long after a failure there may be errors, or, on a machine with other work, for three times
+# as long as all services take to start.
 _PROMISED_SECONDS = 10.0
+_STARTS = 3
 _ASPECT = "datasetProperties"
 _PROXY = """
 global
@@ -65,9 +69,11 @@ backend aged
 @dataclass
 class Outcome:
     """What a run found. `errors` are the moments of errors by kind, in seconds from its begin;
-    `failures` the moments at which something was killed, with what it was."""
+    `failures` the moments at which something was killed, with what it was; `start_seconds` is how
+    long the services took to start."""
 
     seconds: float = 0.0
+    start_seconds: float = 0.0
     acknowledged: int = 0
     lost: list[str] = field(default_factory=list)
     stale: list[str] = field(default_factory=list)
@@ -89,6 +95,11 @@ class Outcome:
         return worst
 
     @property
+    def promised_seconds(self) -> float:
+        """For how many seconds after a failure there may be errors."""
+        return max(_PROMISED_SECONDS, _STARTS * self.start_seconds)
+
+    @property
     def broken(self) -> list[str]:
         """Return the promises that were not kept."""
         found = {
@@ -99,7 +110,7 @@ class Outcome:
             "errors that were not promised": [
                 kind for kind in self.errors if kind not in ("Unreachable", "TimedOut", "Busy")
             ],
-            f"errors lasted {self.longest:.1f} s": [""] * (self.longest > _PROMISED_SECONDS),
+            f"errors lasted {self.longest:.1f} s": [""] * (self.longest > self.promised_seconds),
         }
         return [f"{what}: {', '.join(some[:5])}" for what, some in found.items() if some]
 
@@ -112,7 +123,9 @@ class Outcome:
             f"reads and {self.searches:,} searches of what was just written, "
             f"{len(self.stale)} stale\n"
             f"{self.updates:,} updates under a condition, {len(self.updates_lost)} lost\n"
-            f"errors: {kinds}; at the latest {self.longest:.1f} s after a failure"
+            f"errors: {kinds}; at the latest {self.longest:.1f} s after a failure "
+            f"({self.promised_seconds:.0f} s are promised; all services start in "
+            f"{self.start_seconds:.1f} s)"
         )
 
 
@@ -268,7 +281,7 @@ def _urn(name: str) -> str:
 
 
 def _wait_until_ready(*ports: int) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + _START_SECONDS
     for port in ports:
         while True:
             with suppress(httpx.HTTPError):
@@ -302,14 +315,17 @@ def run(
         ports = _free_ports(replicas + 1)
         services = [_Service(folder / f"data{port}", store, port) for port in ports[1:]]
         try:
+            begun = time.monotonic()
             _wait_until_ready(*ports[1:])
+            outcome.start_seconds = time.monotonic() - begun
             address = held.enter_context(_proxy(folder, services, ports[0]))
             load = _Load(address, outcome, seed)
             load.start(writers=4, counters=2)
             turn, is_database_due = 0, True
-            while load.now < seconds:
+            while load.now < seconds or is_database_due:
                 time.sleep(min(kill_seconds, max(seconds - load.now, 0.1)))
-                if is_database_due and load.now > seconds / 2:
+                # A service first, however late it is: a busy machine keeps no appointments.
+                if is_database_due and turn and load.now > seconds / 2:
                     is_database_due = False
                     outcome.failures.append((load.now, "standby promoted" if spare else "database"))
                     cluster.stop()
@@ -317,7 +333,7 @@ def run(
                         spare.promote()
                     else:
                         cluster.start()
-                elif load.now < seconds - _PROMISED_SECONDS / 2:
+                elif not turn or load.now < seconds - _PROMISED_SECONDS / 2:
                     one = services[turn % replicas]
                     turn += 1
                     outcome.failures.append((load.now, "service"))

@@ -80,7 +80,6 @@ def search(process: Process, values: list[str]) -> httpx.Response:
     return process.post("/entities?action=search", given)
 
 
-@pytest.mark.timeout(600)
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads /proc")
 def test_what_large_requests_took_is_given_back(process: Process) -> None:
     fill(process)

@@ -15,8 +15,6 @@ from tests.datahub.environments import NotInstalled, install_airflow, install_db
 from tests.server.conftest import Caller
 
 # The first test may install the tools.
-pytestmark = pytest.mark.timeout(900)
-
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:duckdb,shop.main.orders,PROD)"
 DAILY = "urn:li:dataset:(urn:li:dataPlatform:duckdb,shop.main.daily,PROD)"
 DBT_FILES = {

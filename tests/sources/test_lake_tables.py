@@ -339,7 +339,6 @@ def bucket(s3: S3, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     system.delete_dir("lake")
 
 
-@pytest.mark.timeout(600)
 def test_a_bucket_is_listed_as_a_folder_is(bucket: str, command: Run, cat: Catalog) -> None:
     ran = command("add", bucket)
     assert ran.code == 0, ran
@@ -363,7 +362,6 @@ def test_a_bucket_is_listed_as_a_folder_is(bucket: str, command: Run, cat: Catal
     assert "unchanged; 0 aspects written" in again.out, again
 
 
-@pytest.mark.timeout(600)
 def test_a_part_of_a_bucket_can_be_added_and_measured(bucket: str) -> None:
     found = open_source(f"{bucket}/raw/", SourceOptions(profile=True)).read(quiet)
     assert {one.urn.name for one in found.proposals if one.urn.entity_type == "dataset"} == {
@@ -379,7 +377,6 @@ def test_a_part_of_a_bucket_can_be_added_and_measured(bucket: str) -> None:
     assert one.read(quiet).kinds == {"bucket": 1, "folder": 1, "file": 1, "column": 2}
 
 
-@pytest.mark.timeout(600)
 def test_a_bucket_that_is_not_there_or_not_reached_says_what_to_do(
     s3: S3, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -398,7 +395,6 @@ def test_a_bucket_that_is_not_there_or_not_reached_says_what_to_do(
         read("az://lake/x")
 
 
-@pytest.mark.timeout(600)
 def test_a_bucket_that_goes_away_in_the_middle_hides_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

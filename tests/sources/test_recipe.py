@@ -25,8 +25,6 @@ from tests.datahub.environments import RELEASE, NotInstalled, install_release
 from tests.sources.conftest import Run, dataset, quiet
 
 # The first test may install DataHub's tools.
-pytestmark = pytest.mark.timeout(900)
-
 WriteRecipe = Callable[..., Path]
 
 

@@ -5,7 +5,6 @@ import signal
 from typing import Any
 
 import nbformat
-import pytest
 
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:snowflake,analytics.marts.fct_orders,PROD)"
 CELLS = (
@@ -24,7 +23,6 @@ RESTART = """async () => {
 SAVE = "async () => await window.jupyterapp.commands.execute('docmanager:save')"
 
 
-@pytest.mark.timeout(300)
 def test_no_text_is_lost_to_a_reload_a_second_view_or_a_kernel_that_ends(
     open_notebook: Any, expect: Any
 ) -> None:

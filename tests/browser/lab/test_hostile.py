@@ -6,8 +6,6 @@ say without an error.
 
 from typing import Any
 
-import pytest
-
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 
@@ -154,7 +152,6 @@ def unharmed(book: Any) -> None:
     assert book.problems == []
 
 
-@pytest.mark.timeout(300)
 def test_a_catalogs_text_stays_text_in_every_repr_figure_magic_and_widget(
     open_notebook: Any, expect: Any, cat: Any
 ) -> None:

@@ -16,7 +16,6 @@ CELLS = (
 
 
 # Where the kernel takes what widgets say: on a thread of its own, or on the main one.
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("messages", ["perCommTarget", "disabled"])
 def test_a_reader_finds_documents_and_follows_and_python_knows(
     open_notebook: Any, expect: Any, cat: Any, messages: str

@@ -4,8 +4,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from explorer.stewardship import StagedChangeset
 
 CELLS = (
@@ -25,7 +23,6 @@ DARK = """async () => await window.jupyterapp.commands.execute(
 CELL_COUNT = "() => window.jupyterapp.shell.currentWidget.content.widgets.length"
 
 
-@pytest.mark.timeout(300)
 def test_a_changeset_is_reviewed_by_keys_and_written(open_notebook: Any, expect: Any) -> None:
     book = open_notebook(*CELLS)
     book.run()

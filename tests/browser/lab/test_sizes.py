@@ -12,7 +12,6 @@ CELLS = (
 )
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("application", ["lab", "notebook"])
 def test_charts_and_lineage_keep_their_height_in_a_window_of_another_size(
     open_notebook: Any, expect: Any, application: str

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 CELLS = (
     "from explorer import Catalog\ncat = Catalog()",
     "work = cat.stewardship.worklist(text='refunds', top=20)\nwidget = work.widget()\nwidget",
@@ -11,7 +9,6 @@ CELLS = (
 FIRST = "cat.entity(work.items[{at}].urn).schema[work.items[{at}].column.raw].edited or ''"
 
 
-@pytest.mark.timeout(300)
 def test_texts_are_written_one_after_the_other_without_the_mouse(
     open_notebook: Any, expect: Any
 ) -> None:
