@@ -52,7 +52,7 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         time.sleep(0.02)
     yield directory
     service.send_signal(signal.SIGTERM)
-    service.wait(20)
+    service.wait(120)
 
 
 async def settle(pilot: Any) -> None:

@@ -137,7 +137,7 @@ def test_a_served_catalog_says_where_it_is_and_ends_when_interrupted(
         process,
     ):
         assert address.endswith("/meta")
-        with urllib.request.urlopen(f"{address}/config", timeout=10) as answer:
+        with urllib.request.urlopen(f"{address}/config", timeout=120) as answer:
             assert json.load(answer)["noCode"] == "true"
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)

@@ -208,7 +208,7 @@ def test_a_server_that_stands_still_is_not_read_without_end(kind: str) -> None:
             return [one async for one in getattr(catalog, kind)(TABLE, "status", page_size=2)]
 
     with pytest.raises(ServerFault, match="requested"):
-        asyncio.run(asyncio.wait_for(work(), 10))
+        asyncio.run(asyncio.wait_for(work(), 120))
 
 
 def test_what_was_passed_on_a_longer_way_before_is_as_near_as_it_is_said_to_be() -> None:

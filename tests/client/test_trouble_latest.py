@@ -112,6 +112,6 @@ def test_it_works_between_threads_that_wait() -> None:
         return "B"
 
     assert face.wait(slow.latest.run("search", at_once())) == "B"
-    thread.join(5)
+    thread.join(120)
     assert len(caught) == 1
     face.close()

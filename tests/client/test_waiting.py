@@ -71,7 +71,7 @@ def test_whoever_asks_while_it_is_closed_is_told_so_and_waits_for_nothing() -> N
         time.sleep(0.005)
         catalog.close()
         for thread in threads:
-            thread.join(5)
+            thread.join(120)
         assert len(told) == len(threads)
 
 
@@ -81,7 +81,7 @@ def test_two_threads_may_close_it_at_once() -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(5)
+        thread.join(120)
     assert not any(thread.is_alive() for thread in threads)
     assert not catalog._thread.is_alive()
 
@@ -105,7 +105,7 @@ def test_an_iteration_that_the_garbage_collector_ends_on_the_clients_thread_bloc
         found = []
         asking = threading.Thread(target=lambda: found.append(catalog.wait(collect())), daemon=True)
         asking.start()
-        asking.join(10)
+        asking.join(120)
     finally:
         gc.enable()
     assert found
@@ -151,7 +151,7 @@ def test_one_that_is_dropped_takes_its_thread_and_its_connections_with_it() -> N
     thread = catalog._thread
     del catalog
     gc.collect()
-    thread.join(5)
+    thread.join(120)
     assert not thread.is_alive()
     assert transport.closed == 1
 

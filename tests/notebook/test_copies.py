@@ -103,6 +103,6 @@ def test_a_pickled_catalog_is_opened_as_it_was_and_holds_no_token(kind: Any) -> 
 
 def test_an_explorer_gives_an_entity_that_can_be_pickled(cat: Catalog) -> None:
     explorer = cat.explore(urn=cat.urn_of("fct_orders"))
-    assert explorer.wait(20)
+    assert explorer.wait(120)
     assert pickle.loads(pickle.dumps(explorer.entity)) == explorer.entity
     explorer.close()

@@ -52,4 +52,4 @@ def test_the_example_of_a_method_runs(
         except MissingExtra as missing:
             pytest.skip(str(missing))
         if explorer := names.get("explorer"):
-            assert explorer.wait(20)
+            assert explorer.wait(120)

@@ -237,7 +237,7 @@ def test_what_an_object_brings_of_html_besides_sets_no_formula_either(
     widgets = (entity.lineage(hops=1).widget(), cat.explore(urn=entity.urn))
     bundles = [entity.usage(days=None)._repr_mimebundle_()]
     for widget in widgets:
-        assert widget.wait(20)
+        assert widget.wait(120)
         bundles.append(widget._repr_mimebundle_()[0])
         widget.close()
     for bundle in bundles:

@@ -46,7 +46,7 @@ def test_no_one_waits_while_a_picture_is_laid_out(monkeypatch: pytest.MonkeyPatc
     def slowly(*given: Any) -> Any:
         asking = threading.Thread(target=lambda: asked.extend(seen.copied()))
         asking.start()
-        asking.join(20)
+        asking.join(120)
         return draw(*given)
 
     monkeypatch.setattr(lineage_drawing, "draw", slowly)

@@ -434,7 +434,7 @@ def test_the_lineage_of_a_column_is_a_table_and_a_frame(cat: Any, orders: Any, r
     with pytest.raises(UnknownName, match="no_such_column"):
         orders.lineage(column="no_such_column")
     widget = found.widget()
-    assert widget.wait(20)
+    assert widget.wait(120)
     assert "net_amount" in widget.picture["about"]
     widget.close()
 

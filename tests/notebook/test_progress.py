@@ -27,7 +27,7 @@ def interrupt_when(happened: Any) -> None:
     """Interrupt the main thread as the kernel's stop button does, once this has happened."""
 
     def wait() -> None:
-        assert happened.wait(20)
+        assert happened.wait(120)
         os.kill(os.getpid(), signal.SIGINT)
 
     threading.Thread(target=wait, daemon=True).start()

@@ -18,7 +18,7 @@ PLOTLY = "application/vnd.plotly.v1+json"
 def controls(cat: Catalog) -> Iterator[Any]:
     made = cat.dataset(ORDERS).usage(30).controls()
     yield made
-    assert made.wait(20)
+    assert made.wait(120)
     made.close()
 
 
@@ -33,7 +33,7 @@ def test_a_range_is_read_and_drawn_and_known_to_python(controls: Any) -> None:
     assert len(controls.usage) == 30
     assert len(drawn(controls)["data"][0]["x"]) == 30
     controls.range.value = "7 days"
-    assert controls.wait(20)
+    assert controls.wait(120)
     assert 6 <= len(controls.usage) <= 8
     assert len(drawn(controls)["data"][0]["x"]) == len(controls.usage)
     assert "in the last 7 days" in repr(controls)
@@ -53,11 +53,11 @@ def test_a_measure_is_drawn_without_a_request(controls: Any) -> None:
 def test_of_several_ranges_chosen_in_a_row_the_last_one_is_shown(controls: Any) -> None:
     for name in ("7 days", "90 days", "a year", "7 days", "90 days"):
         controls.range.value = name
-    assert controls.wait(20)
+    assert controls.wait(120)
     assert controls.usage.window.days == 90
     for one in threading.enumerate():
         if one.name == "catalog-usage":
-            one.join(20)
+            one.join(120)
             assert not one.is_alive()
     assert controls.usage.window.days == 90
 
@@ -70,7 +70,7 @@ def test_what_goes_wrong_is_said_beside_the_controls(
 
     monkeypatch.setattr(type(controls.usage.entity), "usage", fail)
     controls.range.value = "7 days"
-    assert controls.wait(20)
+    assert controls.wait(120)
     assert controls.children[0].children[2].value == "no 7 days"
     assert len(controls.usage) == 30
 

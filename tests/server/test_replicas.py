@@ -242,7 +242,7 @@ def test_who_follows_one_service_hears_what_is_written_on_the_other(
     begun = threading.Event()
 
     def follow() -> None:
-        with httpx.stream("GET", f"{there.address}/changes/stream", timeout=20) as stream:
+        with httpx.stream("GET", f"{there.address}/changes/stream", timeout=120) as stream:
             begun.set()
             for line in stream.iter_lines():
                 heard.append(line)
@@ -251,9 +251,9 @@ def test_who_follows_one_service_hears_what_is_written_on_the_other(
 
     following = threading.Thread(target=follow, daemon=True)
     following.start()
-    assert begun.wait(10)
+    assert begun.wait(120)
     here.write(urn, {"description": "heard"})
-    following.join(20)
+    following.join(120)
     assert any(urn in line for line in heard)
 
 

@@ -177,7 +177,7 @@ def test_a_log_that_nobody_reads_holds_up_no_answer(tmp_path: Path) -> None:
     try:
         assert process.stdout is not None
         address = process.stdout.readline().decode().strip()
-        with httpx.Client(base_url=address, timeout=20, headers={"User-Agent": "x" * 900}) as http:
+        with httpx.Client(base_url=address, timeout=120, headers={"User-Agent": "x" * 900}) as http:
             # Far more than a pipe takes.
             for _ in range(300):
                 assert http.get("/health").status_code == 200

@@ -33,7 +33,7 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     let = threading.Event()
 
     def read_when_let(module: Any) -> Any:
-        assert let.wait(10)
+        assert let.wait(120)
         return import_module(module)
 
     monkeypatch.setattr(key_queue, "_IMPORTED", set())
@@ -179,7 +179,7 @@ async def test_an_overview_left_while_it_is_laid_out_is_there_when_it_is_looked_
     gate, told = threading.Event(), overview._lay_out_entity
 
     def when_let(*arguments: Any) -> Any:
-        assert gate.wait(10)
+        assert gate.wait(120)
         return told(*arguments)
 
     async with at(sample, urn=ORDERS) as reader:

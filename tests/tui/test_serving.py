@@ -32,12 +32,12 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
             break
     yield port, said
     process.terminate()
-    assert process.wait(20) in (0, -15)
+    assert process.wait(120) in (0, -15)
     process.stdout.close()
 
 
 def ask(port: Any, path: Any, **headers: Any) -> Any:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
     try:
         connection.request("GET", path, headers=headers)
         answer = connection.getresponse()

@@ -77,7 +77,7 @@ def putting(*urns: str, value: object = "x") -> Job[bool]:
 def together(store: Store, *jobs: Callable[[Transaction], object]) -> list[object]:
     """What each job gave or raised, all of them queued while the writer was busy."""
     go = threading.Event()
-    store.write(lambda _tx: go.wait(10))
+    store.write(lambda _tx: go.wait(120))
     futures = [store.write(job) for job in jobs]
     go.set()
     return [future.exception(10) or future.result() for future in futures]
@@ -331,10 +331,10 @@ def test_readers_see_nothing_of_a_transaction_under_way(store: Store) -> None:
         tx.put(write(B))
         tx.remove_entity(A, KEY, *STAMP)
         inside.set()
-        go.wait(10)
+        go.wait(120)
 
     pending = store.write(slow)
-    inside.wait(10)
+    inside.wait(120)
     assert store.existing([A, B]) == {A}
     assert store.log_bounds().head == 1
     with store.snapshot() as view:
@@ -420,7 +420,7 @@ def test_a_writer_that_dies_leaves_nobody_waiting(
     store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
     go = threading.Event()
-    store.write(lambda _tx: go.wait(10))
+    store.write(lambda _tx: go.wait(120))
 
     def fail(_tx: Transaction) -> None:
         raise Unforeseen

@@ -88,7 +88,7 @@ class Watcher:
 
     def wait(self, offset: int) -> None:
         with self.news:
-            assert self.news.wait_for(lambda: any(at >= offset for _, at in self.heard), 10)
+            assert self.news.wait_for(lambda: any(at >= offset for _, at in self.heard), 120)
 
 
 def putting(urn: str) -> Job[bool]:
@@ -213,7 +213,7 @@ def test_rows_of_the_log_never_become_visible_out_of_order(pair: tuple[Store, St
     while len(seen) < 120:
         assert looking.is_alive()
     is_over.set()
-    looking.join(10)
+    looking.join(120)
     assert seen == list(range(1, 121))
 
 
