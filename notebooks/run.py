@@ -30,8 +30,9 @@ HERE = Path(__file__).parent
 DAILY = "daily"
 """The tag of a cell whose numbers are another day other ones: use and profiles go by weekdays."""
 
+# Only for a cell that hangs: the first one may import modules that were never compiled, and start a
+# catalog, on a busy machine.
 _CELL_SECONDS = 240
-# Of a hang. A new installation compiles what the first cell imports, beside other programs.
 _METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
@@ -68,7 +69,7 @@ def new_catalog() -> Iterator[dict[str, str]]:
                 **places,
                 "DATAHUB_SKIP_CONFIG": "true",
                 "IPYTHONDIR": f"{scratch}/ipython",
-                # The catalog starts with the first request, perhaps beside other programs.
+                # The first request also starts the catalog.
                 "CATALOG_TIMEOUT_SECONDS": str(_CELL_SECONDS),
                 # How far a slow machine has come belongs into no notebook.
                 "TQDM_DISABLE": "1",

@@ -412,7 +412,8 @@ class NotebookCatalog(client.Catalog):
     `profile`          a server kept by name with `catalog profile add`
     `token`            what the server is shown; else the profile's, or `CATALOG_TOKEN`
     `data_dir`         where an embedded catalog lies
-    `timeout_seconds`  how long one answer may take, 30 unless the profile says otherwise
+    `timeout_seconds`  how long one answer may take; else the profile's limit,
+                       `CATALOG_TIMEOUT_SECONDS`, or 30
     `read_only`        whether every write is refused before it is sent
     `offline`          `"off"` keeps no answers, `"keep"` keeps them, `"fallback"` also shows them
                        while the server does not answer, `"only"` asks no server

@@ -77,8 +77,8 @@ def import_first(
 ) -> None:
     """Call `go_on` once a module is imported, at once where it was before. It is imported in a
     thread, and keys that are pressed meanwhile are dispatched after `go_on`, which is not called
-    where the focus has moved by other means. `node` is the application or a widget, whose worker
-    it is; `reporting` shows errors."""
+    where the focus has moved by other means; they are dropped if the import fails. `node` is the
+    application or a widget, whose worker it is; `reporting` shows errors."""
     screen, focused = node.app.screen, node.app.focused
 
     async def import_and_continue() -> None:

@@ -10,7 +10,6 @@ from explorer.metadata.derive import derive
 from explorer.metadata.registry import load_registry
 
 
-# The first test may install DataHub's tools.
 def test_the_file_that_ships_is_what_the_script_makes_of_the_model(datahub_folder: Path) -> None:
     (schemas,) = datahub_folder.parent.glob("lib/python*/site-packages/datahub/metadata/schemas")
     shipped = json.loads(Path(derivation.__file__).with_name("registry.json").read_bytes())

@@ -95,6 +95,11 @@ class Outcome:
         return worst
 
     @property
+    def least_done(self) -> int:
+        """The number of acknowledged writes or of updates, whichever is smaller."""
+        return min(self.acknowledged, self.updates)
+
+    @property
     def promised_seconds(self) -> float:
         """For how many seconds after a failure there may be errors."""
         return max(_PROMISED_SECONDS, _STARTS * self.start_seconds)
@@ -298,10 +303,15 @@ def run(
     standby: bool = False,
     kill_seconds: float = _KILL_SECONDS,
     seed: int = 1,
+    least: int = 0,
     cluster: Cluster | None = None,
 ) -> Outcome:
-    """Return what a run of so many seconds found. With `standby` a pair of clusters is started,
-    else `cluster` is used, or one that is started."""
+    """Return what a run of at least so many seconds found.
+
+    The run goes on until there are `least` acknowledged writes and as many updates, which may
+    take longer on a busy machine. With `standby` a pair of clusters is started, else `cluster` is
+    used, or one that is started.
+    """
     outcome = Outcome(seconds=seconds)
     with ExitStack() as held, tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -322,9 +332,9 @@ def run(
             load = _Load(address, outcome, seed)
             load.start(writers=4, counters=2)
             turn, is_database_due = 0, True
-            while load.now < seconds or is_database_due:
+            while load.now < seconds or is_database_due or outcome.least_done < least:
                 time.sleep(min(kill_seconds, max(seconds - load.now, 0.1)))
-                # A service first, however late it is: a busy machine keeps no appointments.
+                # A service is killed first, even if half of the time has passed on a busy machine.
                 if is_database_due and turn and load.now > seconds / 2:
                     is_database_due = False
                     outcome.failures.append((load.now, "standby promoted" if spare else "database"))

@@ -824,9 +824,7 @@ def test_a_service_that_a_database_does_not_let_in_ends_and_says_why(
     reason="needs haproxy",
 )
 def test_behind_a_proxy_killed_services_and_databases_lose_nothing(postgres: Cluster) -> None:
-    outcome = replica_load.run(9, replicas=2, kill_seconds=3, cluster=postgres)
+    outcome = replica_load.run(9, replicas=2, kill_seconds=3, least=11, cluster=postgres)
     assert outcome.broken == [], str(outcome)
     assert [what for _, what in outcome.failures] == ["service", "database"]
-    # A machine with much else to do gets little written in nine seconds.
-    assert outcome.acknowledged > 0
-    assert outcome.updates > 0
+    assert outcome.least_done > 10

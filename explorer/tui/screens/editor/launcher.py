@@ -101,11 +101,8 @@ class EditorLauncher:
     async def _open_queued(
         self, queue: DescriptionQueue, urn: Urn, path: str | None, changed: "Callable[[], object]"
     ) -> None:
-        entity: Entity | None = None
-        with self._session.reporting(f"reading {urn.name}"):
-            entity = await (await self._session.catalog()).entity(urn)
+        entity = await self._read_for_editor(urn)
         if entity is None:
-            self._app.post_message(OpeningFailed())
             return
         self._queue, self._queue_changed = queue, changed
 
@@ -251,11 +248,15 @@ class EditorLauncher:
         urn = Urn.parse(draft.urn)
         if not is_describable(urn):
             return
-        entity: Entity | None = None
+        entity = await self._read_for_editor(urn)
+        if entity is not None:
+            self._open_page(urn)
+            self.edit(entity, draft.path)
+
+    async def _read_for_editor(self, urn: Urn) -> "Entity | None":
+        """Return an entity; one request. If it fails, show why, drop the keys that were typed for
+        the editor, and return `None`."""
         with self._session.reporting(f"reading {urn.name}"):
-            entity = await (await self._session.catalog()).entity(urn)
-        if entity is None:
-            self._app.post_message(OpeningFailed())
-            return
-        self._open_page(urn)
-        self.edit(entity, draft.path)
+            return await (await self._session.catalog()).entity(urn)
+        self._app.post_message(OpeningFailed())
+        return None
