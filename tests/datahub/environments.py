@@ -1,5 +1,5 @@
 """The environments of DataHub's releases and tools, of tools that send events of OpenLineage, and
-of a server that speaks S3, each installed once for this user.
+of a server that speaks S3, each installed once for this user, even if several runs start at once.
 
 `python -m tests.datahub.environments` installs all of them ahead of the tests; nothing but the
 standard library and a pip that knows `--python` is needed. With uv it takes a tenth of the time.
@@ -10,6 +10,8 @@ import shutil
 import subprocess
 import sys
 import venv
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 RELEASE = "1.7.0.17"
@@ -61,6 +63,23 @@ def install_s3() -> Path:
 def _install(name: str, *packages: str) -> Path:
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     home = cache / "catalog-explorer-tests" / name
+    with _lock(home.with_name(f"{name}.lock")):
+        return _install_into(home, packages)
+
+
+@contextmanager
+def _lock(path: Path) -> Iterator[None]:
+    """Have other processes wait here until the block ends; on Windows they do not."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as file:
+        if sys.platform != "win32":
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _install_into(home: Path, packages: tuple[str, ...]) -> Path:
     folder = home / ("Scripts" if os.name == "nt" else "bin")
     installed = home / "complete"
     if installed.exists() and installed.read_text() == " ".join(packages):
