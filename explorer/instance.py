@@ -119,28 +119,43 @@ def find(data_dir: Path) -> Instance | None:
     return instance if _is_alive(instance.pid) else None
 
 
-def ensure(data_dir: Path, timeout_seconds: float = 60.0) -> Instance:
+def ensure(data_dir: Path, timeout_seconds: float = 60.0, answer_seconds: float = 30.0) -> Instance:
     """Return the service of a data directory, starting it if needed, once it answers.
 
     The service is a separate process that outlives this one. If several processes start it at the
     same time, one service remains. Raises `Unusable`, with the service's own message, if it cannot
-    start, and `Unreachable` if it does not answer in time.
+    start, and `Unreachable` if it does not answer in time: a service that starts or stops may take
+    `timeout_seconds`, one that has published its address `answer_seconds`.
     """
     data_dir = data_dir.absolute()
     _children[:] = [child for child in _children if child.poll() is None]
-    found = find(data_dir)
-    if found is not None and _answers(found):
-        return found
-    _prepare(data_dir)
     log = data_dir / _LOG
     deadline = time.monotonic() + timeout_seconds
     child: subprocess.Popen[bytes] | None = None
     begin = 0
-    while time.monotonic() < deadline:
+    silent: Instance | None = None
+    silent_since = 0.0
+    while True:
+        asked_at = time.monotonic()
         found = find(data_dir)
-        if found is not None and _answers(found):
+        if found is not None and _answers(found, min(answer_seconds, _ANSWER_SECONDS)):
             return found
+        if found != silent:
+            silent, silent_since = found, asked_at
+        now = time.monotonic()
+        if silent is not None and now >= silent_since + answer_seconds:
+            raise Unreachable(
+                f"the catalog service of {data_dir} did not answer in {answer_seconds:g} seconds; "
+                f"try again, or end process {silent.pid}, after which a new service is started; "
+                f"see {log}"
+            )
+        if now >= deadline:
+            raise Unreachable(
+                f"the catalog service of {data_dir} did not answer in {timeout_seconds:g} seconds; "
+                f"try again, or see {log}"
+            )
         if child is None and not is_held(data_dir):
+            _prepare(data_dir)
             child, begin = _start(data_dir, log)
         status = child.poll() if child is not None else None
         if status == HELD_STATUS:
@@ -151,10 +166,6 @@ def ensure(data_dir: Path, timeout_seconds: float = 60.0) -> Instance:
                 _last_line(log, begin) or f"the catalog service stopped unexpectedly; see {log}"
             )
         time.sleep(_POLL_SECONDS)
-    raise Unreachable(
-        f"the catalog service of {data_dir} did not answer in {timeout_seconds:g} seconds; "
-        f"try again, or see {log}"
-    )
 
 
 def socket_path(data_dir: Path) -> Path | None:
@@ -275,11 +286,11 @@ else:
         return True
 
 
-def _answers(instance: Instance) -> bool:
-    """Return whether the service answers, even if only for reading because its database is
-    damaged."""
+def _answers(instance: Instance, seconds: float) -> bool:
+    """Return whether the service answers in so many seconds, even if only for reading because its
+    database is damaged."""
     try:
-        with _connect(instance.address) as connection:
+        with _connect(instance.address, seconds) as connection:
             base = urlsplit(instance.address).path if _is_tcp(instance.address) else ""
             lines = (f"GET {base}/health HTTP/1.1", "Host: localhost", "Connection: close", "", "")
             connection.sendall("\r\n".join(lines).encode())
@@ -292,14 +303,12 @@ def _is_tcp(address: str) -> bool:
     return address.startswith("http://")
 
 
-def _connect(address: str) -> socket.socket:
+def _connect(address: str, seconds: float) -> socket.socket:
     if _is_tcp(address):
         parts = urlsplit(address)
-        return socket.create_connection(
-            (parts.hostname or "127.0.0.1", parts.port or 80), _ANSWER_SECONDS
-        )
+        return socket.create_connection((parts.hostname or "127.0.0.1", parts.port or 80), seconds)
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    connection.settimeout(_ANSWER_SECONDS)
+    connection.settimeout(seconds)
     try:
         connection.connect(address.removeprefix("unix:"))
     except OSError:

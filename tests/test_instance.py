@@ -1,5 +1,6 @@
 """Finding, starting and holding the service of a data directory."""
 
+import asyncio
 import os
 import signal
 import socket
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from explorer.client import AsyncCatalog
 from explorer.errors import StorageFault, Unreachable, Unusable
 from explorer.instance import DirectoryInUse, Instance, ensure, find, hold, socket_path
 from explorer.metadata.registry import load_registry
@@ -198,6 +200,48 @@ def test_a_service_that_cannot_start_is_told_in_its_own_words(directory: Path) -
 def test_a_service_that_does_not_answer_is_unreachable(tmp_path: Path) -> None:
     with hold(tmp_path), pytest.raises(Unreachable, match=r"did not answer in 0\.2 seconds"):
         ensure(tmp_path, timeout_seconds=0.2)
+
+
+@pytest.fixture
+def stuck(directory: Path, started: Callable[[Path], Instance]) -> Iterator[Instance]:
+    """The service of the directory, which runs but answers nothing until the test ends."""
+    running = started(directory)
+    os.kill(running.pid, signal.SIGSTOP)
+    yield running
+    os.kill(running.pid, signal.SIGCONT)
+
+
+def test_a_service_that_is_stuck_is_named_after_the_time_for_an_answer(
+    directory: Path, stuck: Instance
+) -> None:
+    told = rf"did not answer in 0\.3 seconds; try again, or end process {stuck.pid}"
+    with pytest.raises(Unreachable, match=told):
+        ensure(directory, answer_seconds=0.3)
+
+
+@pytest.mark.anyio
+async def test_requests_to_a_stuck_service_wait_for_one_attempt_and_no_longer_than_was_asked(
+    directory: Path, stuck: Instance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attempts: list[Path] = []
+
+    def count(data_dir: Path, **limits: float) -> Instance:
+        attempts.append(data_dir)
+        return ensure(data_dir, **limits)
+
+    monkeypatch.setattr("explorer.instance.ensure", count)
+    async with AsyncCatalog(data_dir=directory, timeout_seconds=0.3) as catalog:
+        asked = (catalog.search(word) for word in ("a", "b", "c"))
+        told = await asyncio.gather(*asked, return_exceptions=True)
+        for error in told:
+            assert isinstance(error, Unreachable)
+            assert f"did not answer in 0.3 seconds; try again, or end process {stuck.pid}" in str(
+                error
+            )
+        assert attempts == [directory]
+        os.kill(stuck.pid, signal.SIGCONT)
+        ensure(directory)
+        assert (await catalog.search("a")).total == 0
 
 
 def test_who_started_it_leaves_without_a_word(

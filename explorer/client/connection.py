@@ -3,6 +3,7 @@
 import asyncio
 import os
 import re
+import time
 import warnings
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable, Iterator
 from contextlib import AsyncExitStack, aclosing
@@ -307,19 +308,24 @@ class ServerTransport:
         self._transport = transport
         self._opening = asyncio.Lock()
         self._closed = False
+        self._failure: Unreachable | None = None
+        self._failed_at = 0.0
 
     async def open(self, instead_of: Transport | None = None) -> Transport:
         """Return the transport, which is created by the first call.
 
         `instead_of` is a transport that failed: the local catalog is then located again, because it
-        may have stopped and been started at another address. Raises what starting it raises, and
-        `Misuse` after `close`.
+        may have stopped and been started at another address. Requests that fail at the same time
+        wait for one attempt. Raises what starting it raises, and `Misuse` after `close`.
         """
         self._check_open()
         if self._transport is not None and instead_of is None:
             return self._transport
+        asked_at = time.monotonic()
         async with self._opening:
             self._check_open()
+            if self._failure is not None and self._failed_at >= asked_at:
+                raise Unreachable(str(self._failure)) from self._failure
             if self._transport is None or (self.embedded and self._transport is instead_of):
                 await self._renew()
             if self._transport is None:
@@ -342,7 +348,14 @@ class ServerTransport:
             return
         from explorer import instance
 
-        found = (await asyncio.to_thread(instance.ensure, self._data_dir)).address
+        try:
+            running = await asyncio.to_thread(
+                instance.ensure, self._data_dir, answer_seconds=self._timeout_seconds
+            )
+        except Unreachable as error:
+            self._failure, self._failed_at = error, time.monotonic()
+            raise
+        found = running.address
         if found != self.address and self._transport is not None:
             # Requests still in progress at the old address would never be answered.
             await self._transport.close()
