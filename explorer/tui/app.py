@@ -26,6 +26,7 @@ from textual.widget import Widget
 from textual.widgets import ContentSwitcher
 from textual.worker import get_current_worker
 
+from explorer import config
 from explorer.client.display import visible
 from explorer.errors import CatalogError
 from explorer.metadata.urn import Urn
@@ -55,10 +56,20 @@ from explorer.tui.themes import (
     FaintFilter,
     is_without_colour,
 )
-from explorer.tui.widgets.bars import PRESSED, READ_ONLY, Header, KeyLine, action_owner
+from explorer.tui.widgets.bars import (
+    PATIENCE_SECONDS,
+    PRESSED,
+    READ_ONLY,
+    Header,
+    KeyLine,
+    action_owner,
+    format_waiting,
+)
 from explorer.tui.widgets.rows import Rows
 
 if TYPE_CHECKING:
+    from textual.timer import Timer
+
     from explorer.client import AsyncCatalog
     from explorer.client.entity import Entity
     from explorer.client.journal import JournalSave
@@ -172,6 +183,8 @@ _FOLDERS_WIDE = 115
 _FACETS_WIDE = 100
 _SIZES = [(0, "-narrow"), (_FACETS_WIDE, "-medium"), (_FOLDERS_WIDE, "-wide")]
 _END_SECONDS = 2
+# After this long without an answer of the disk that keeps drafts one may leave without them.
+_DISK_SECONDS = 10
 _COUNT_SECONDS = 2
 _TOLD = 2_000
 _HUNG_UP = 128 + 1
@@ -248,6 +261,8 @@ class CatalogApp(App[None]):
         self._notify_mounted = on_mounted
         self._is_ending = False
         self._is_count_due = False
+        self._status_timer: Timer | None = None
+        self._is_disk_warned = False
         self._editing: EditorLauncher | None = None
         self._taking_back: UndoActions | None = None
         self._feed_place: FeedPlace | None = None
@@ -440,7 +455,21 @@ class CatalogApp(App[None]):
             self.exit(message=self._unsaved_message())
 
     async def _finish_writing(self) -> bool:
-        return self._editing is None or await self._editing.ready_to_quit(_END_SECONDS)
+        """Return whether nothing that was typed would be lost; if the disk does not answer, the
+        first call shows a message and the second allows leaving."""
+        if self._editing is None:
+            return True
+        try:
+            async with asyncio.timeout(_DISK_SECONDS):
+                return await self._editing.ready_to_quit(_END_SECONDS)
+        except TimeoutError:
+            is_warned, self._is_disk_warned = self._is_disk_warned, True
+            self._say(
+                f"What you typed is not kept as a draft: {config.state_dir()} does not answer. "
+                "Leave again to lose it.",
+                error=True,
+            )
+            return is_warned
 
     def _unsaved_message(self) -> str | None:
         """Return the message printed after the exit about texts that were not saved."""
@@ -961,15 +990,26 @@ class CatalogApp(App[None]):
             self._watch.start()
 
     def _show_server_status(self) -> None:
-        """Show the server status in the header."""
+        """Show the server status in the header, and on the screens over it the waiting time of a
+        request. A timer runs only while one is waiting."""
         if not self.screen_stack:
             # A request was still under way when the program ended.
             return
         for header in self._main_screen.query_children(Header):
             header.look()
+        waiting = format_waiting(self._session)
+        for screen in self.screen_stack[1:]:
+            for key_line in screen.query_children(KeyLine):
+                key_line.show_waiting(waiting)
+        if self._status_timer is None and self._session.waiting_seconds is not None:
+            self._status_timer = self.set_timer(PATIENCE_SECONDS, self._update_waiting_time)
         if self._session.has_unanswered != self._offers_again:
             self._offers_again = self._session.has_unanswered
             self._main_screen.refresh_bindings()
+
+    def _update_waiting_time(self) -> None:
+        self._status_timer = None
+        self._show_server_status()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Return whether an action can be done: retrying needs a request without an answer."""

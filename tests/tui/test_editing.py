@@ -484,6 +484,21 @@ async def test_a_text_is_no_draft_of_the_column_that_is_on_its_way(
     assert [(one.draft.column, one.draft.text) for one in drafts.all()] == [("a", "of a")]
 
 
+async def test_one_may_quit_without_the_drafts_of_a_disk_that_does_not_answer(
+    desk: Path, at: OpenTerminal, slow_disk: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("explorer.tui.app._DISK_SECONDS", 0.5)
+    urn = dataset(desk, "hung", "a")
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("documented")
+        slow_disk.clear()
+        await reader.pilot.press("2", "e", "ctrl+q")
+        await reader.sees("What you typed is not kept as a draft", "Leave again")
+        assert reader.app.is_running
+        await reader.pilot.press("ctrl+q")
+        assert not reader.app.is_running
+
+
 async def test_what_is_typed_while_a_text_is_saved_is_kept_when_one_quits(
     desk: Path, at: OpenTerminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

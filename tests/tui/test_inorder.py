@@ -173,6 +173,33 @@ async def test_what_was_typed_for_an_editor_that_does_not_open_is_no_command(
         assert reader.app.screen is before
 
 
+async def test_a_screen_over_the_page_shows_how_long_the_server_takes(
+    sample: Path, at: OpenTerminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, answers = AsyncCatalog.entity, asyncio.Event()
+
+    async def wait(*given: Any) -> Any:
+        await answers.wait()
+        return await read(*given)
+
+    async with at(sample) as reader:
+        await reader.press("W")
+        await reader.sees("undocumented", "⏎ write")
+        monkeypatch.setattr(AsyncCatalog, "entity", wait)
+        send(reader.app, ["enter"])
+        shown = await reader.sees("◌ waiting, 2 s")
+        # The keys that fit beside it stay.
+        (line,) = (one for one in shown.splitlines() if "◌ waiting" in one)
+        assert "⏎ write" in line
+        assert line.rstrip().endswith(" s")
+        answers.set()
+        await reader.sees("left · column")
+        assert "◌" not in reader.screen()
+        await reader.press("escape")
+        await reader.sees("undocumented")
+        assert "◌" not in reader.screen()
+
+
 @pytest.mark.parametrize(
     ("keys", "led_to"),
     [

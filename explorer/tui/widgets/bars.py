@@ -18,12 +18,19 @@ from explorer.tui.actions import ACTIONS, Action, readable
 from explorer.tui.content import block, line_text
 
 if TYPE_CHECKING:
-    from textual.timer import Timer
-
     from explorer.client.records import ServerInfo
     from explorer.tui.session import ServerStatus, TerminalSession
 
-__all__ = ["PRESSED", "READ_ONLY", "Header", "KeyLine", "action_owner", "action_style"]
+__all__ = [
+    "PATIENCE_SECONDS",
+    "PRESSED",
+    "READ_ONLY",
+    "Header",
+    "KeyLine",
+    "action_owner",
+    "action_style",
+    "format_waiting",
+]
 
 PRESSED: Final = "pressed"
 """Under what a style keeps the action of its text."""
@@ -41,13 +48,13 @@ def action_owner(widget: Widget, action: str) -> DOMNode | None:
     return next((node for node in widget.ancestors_with_self if hasattr(node, name)), None)
 
 
-# An answer that comes sooner was not waited for.
-_PATIENCE_SECONDS = 1.0
+PATIENCE_SECONDS: Final = 1.0
+"""How long a request takes before its waiting time is shown."""
 
 
 class Header(Widget):
     """The header in one line: name, server status, address, number of entities, and the key for
-    help. A timer runs only while a request is waiting, to show its duration."""
+    help."""
 
     DEFAULT_CSS = """
     Header { height: 1; dock: top; background: $surface; color: $text; padding: 0 1; }
@@ -57,7 +64,6 @@ class Header(Widget):
         super().__init__()
         self._session = session
         self._server: Text | None = None
-        self._clock: Timer | None = None
         self._drawn = Text()
         self._drafts_drawn = 0
 
@@ -97,16 +103,11 @@ class Header(Widget):
         """Update the status after the start of a request or a change."""
         if self._state() != self._drawn or len(self._session.drafts) != self._drafts_drawn:
             self.refresh()
-        if self._clock is None and self._session.waiting_seconds is not None:
-            self._clock = self.set_timer(_PATIENCE_SECONDS, self._tick)
-
-    def _tick(self) -> None:
-        self._clock = None
-        self.look()
 
     def _state(self) -> Text:
-        waiting = self._session.waiting_seconds
-        return _format_status(self._session.standing, waiting, has_server_info=self.has_server_info)
+        waiting = format_waiting(self._session)
+        contact = self._session.standing
+        return waiting or _format_contact(contact, has_server_info=self.has_server_info)
 
     def render(self) -> RenderResult:
         """Render the line, with the help key at the right end."""
@@ -127,12 +128,16 @@ class Header(Widget):
         return Text("  ").append(words, Style(bold=True) + action_style("drafts"))
 
 
-def _format_status(
-    standing: "ServerStatus", waiting: float | None, *, has_server_info: bool
-) -> Text:
-    if waiting is not None and waiting >= _PATIENCE_SECONDS:
-        before = "no answer yet" if standing.contact == "silent" else "waiting"
-        return Text(f"◌ {before}, {waiting:,.0f} s", "bold")
+def format_waiting(session: "TerminalSession") -> Text:
+    """Return how long the oldest unanswered request has been waiting; empty in its first second."""
+    waiting = session.waiting_seconds
+    if waiting is None or waiting < PATIENCE_SECONDS:
+        return Text()
+    before = "no answer yet" if session.standing.contact == "silent" else "waiting"
+    return Text(f"◌ {before}, {waiting:,.0f} s", "bold")
+
+
+def _format_contact(standing: "ServerStatus", *, has_server_info: bool) -> Text:
     match standing.contact:
         case "ready":
             return Text("●", "bold green") if has_server_info else Text("● ready", "bold green")
@@ -166,7 +171,8 @@ _SMALL = 16
 class KeyLine(Widget):
     """The keys that work at the focus, most important first; entries that do not fit are left out.
     While the server is open read-only, actions that write are dim, after “read-only”. A message
-    replaces the keys until the next key. A click on an entry runs its action."""
+    replaces the keys until the next key. A click on an entry runs its action. Over the page, whose
+    header is covered, the right end says how long a request has been waiting."""
 
     DEFAULT_CSS = """
     KeyLine { height: 1; dock: bottom; background: $surface; color: $text-muted; padding: 0 1; }
@@ -177,6 +183,7 @@ class KeyLine(Widget):
     def __init__(self) -> None:
         super().__init__()
         self._message: str = ""
+        self._waiting = Text()
         self._shown: list[tuple[int, int, Action]] = []
 
     def on_mount(self) -> None:
@@ -195,11 +202,24 @@ class KeyLine(Widget):
         if self._message:
             self.say("")
 
+    def show_waiting(self, waiting: Text) -> None:
+        """Show at the right end how long a request has been waiting (see `format_waiting`)."""
+        if waiting != self._waiting:
+            self._waiting = waiting
+            self.refresh()
+
     def render(self) -> RenderResult:
         """Render the message, or the keys that fit."""
         width = self.size.width
         if self._message:
             return self._wrapped_message(max(width, 1))
+        if not self._waiting:
+            return self._render_keys(width)
+        keys = self._render_keys(width - self._waiting.cell_len - len(_GAP))
+        keys.truncate(width - self._waiting.cell_len, overflow="ellipsis", pad=True)
+        return keys.append_text(self._waiting)
+
+    def _render_keys(self, width: int) -> Text:
         active = self._active()
         actions = [action for action in ACTIONS if action.label and action.id in active]
         refused = [action for action in actions if self._is_refused(action, active[action.id])]
