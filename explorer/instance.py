@@ -134,21 +134,23 @@ def ensure(data_dir: Path, timeout_seconds: float = 60.0, answer_seconds: float 
     child: subprocess.Popen[bytes] | None = None
     begin = 0
     silent: Instance | None = None
-    silent_since = 0.0
+    silent_until = 0.0
     while True:
-        asked_at = time.monotonic()
-        found = find(data_dir)
-        if found is not None and _answers(found, min(answer_seconds, _ANSWER_SECONDS)):
-            return found
-        if found != silent:
-            silent, silent_since = found, asked_at
         now = time.monotonic()
-        if silent is not None and now >= silent_since + answer_seconds:
-            raise Unreachable(
-                f"the catalog service of {data_dir} did not answer in {answer_seconds:g} seconds; "
-                f"try again, or end process {silent.pid}, after which a new service is started; "
-                f"see {log}"
-            )
+        found = find(data_dir)
+        if found != silent:
+            silent, silent_until = found, now + answer_seconds
+        if found is not None:
+            left = max(silent_until - now, _POLL_SECONDS)
+            if _answers(found, min(left, _ANSWER_SECONDS)):
+                return found
+            now = time.monotonic()
+            if now >= silent_until:
+                raise Unreachable(
+                    f"the catalog service of {data_dir} did not answer in {answer_seconds:g} "
+                    f"seconds; try again, or end process {found.pid}, after which a new service is "
+                    f"started; see {log}"
+                )
         if now >= deadline:
             raise Unreachable(
                 f"the catalog service of {data_dir} did not answer in {timeout_seconds:g} seconds; "
