@@ -52,6 +52,7 @@ from explorer.errors import (
     ServerFault,
     StorageFault,
 )
+from explorer.metadata.names import singular
 from explorer.metadata.urn import Urn
 from explorer.views.diff import text_diff
 from explorer.views.journal import edit_place, held_words
@@ -82,6 +83,7 @@ __all__ = [
     "refuse_read_only",
     "show_description",
     "show_labels",
+    "suggests_labels",
 ]
 
 Change = Callable[["Catalog", str], Iterable[Edit]]
@@ -296,6 +298,9 @@ NamedLabel = tuple[str, str | None]
 _Found = tuple[Urn, str | None, tuple[str, ...]]
 """An entity, the exact path of its column or None, and its labels."""
 _NAME_WIDTH: Final = 56
+_MOST_SIMILAR: Final = 3
+_CREATED_AS: Final = {"tag": "tag", "glossaryTerm": "term", "domain": "domain"}
+"""By entity type the argument of `catalog new`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -388,9 +393,42 @@ def _write(labels: Labels) -> Change:
             method = getattr(catalog, f"{verb}_{labels.what}")
             for ownership, names in _by_ownership(given):
                 kind = {} if ownership is None else {"ownership": ownership}
-                yield method(urn, names, **where, **kind)
+                with suggests_labels(catalog, labels.kind.named(names)):
+                    edit = method(urn, names, **where, **kind)
+                yield edit
 
     return change
+
+
+@contextmanager
+def suggests_labels(catalog: "Catalog", labels: Iterable[str]) -> Iterator[None]:
+    """If the block raises `NotFound` because one of these labels, given as URNs, is not in the
+    catalog, raise one that names similar labels, or the command that creates it. Two requests for
+    each label in that case, and one for the similar ones."""
+    try:
+        yield
+    except NotFound as error:
+        for label in map(Urn.parse, labels):
+            if not catalog.entity(label).exists:
+                raise _unknown_label(catalog, label) from error
+        raise
+
+
+def _unknown_label(catalog: "Catalog", label: Urn) -> NotFound:
+    kind = singular(label.entity_type)
+    hits = catalog.search(label.name, entity=label.entity_type, count=_MOST_SIMILAR)
+    similar = catalog.summaries(hit.urn for hit in hits)
+    names = (
+        one.urn.name if one.name == one.urn.name else f"{one.urn.name} ({one.name})"
+        for one in similar.values()
+    )
+    hint = " or ".join(names)
+    created = _CREATED_AS.get(label.entity_type)
+    if hint:
+        hint = f"; did you mean {hint}?"
+    elif created is not None:
+        hint = f"; “catalog new {created} {quote(label.name)}” creates it"
+    return NotFound(line(f"the {kind} {label.name} does not exist{hint}"))
 
 
 def _by_ownership(labels: Sequence[NamedLabel]) -> Iterator[tuple[str | None, list[str]]]:

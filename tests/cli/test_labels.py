@@ -238,3 +238,26 @@ def test_an_ownership_type_that_does_not_exist_is_told_with_those_that_do(
     assert ran.code == 1
     assert "no ownership type STEWARD" in ran.err
     assert "DATA_STEWARD" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["term", ORDERS, "--add", "Revenu"], "term Revenu does not exist; did you mean Revenue?"),
+        (["domain", ORDERS, "finnance"], "did you mean finance (Finance)?"),
+        (["own", ORDERS, "--add", "jdoee"], "the person jdoee does not exist; did you mean jdoe?"),
+        (["tag", ORDERS, "--add", "Zzyzx"], "“catalog new tag Zzyzx” creates it"),
+    ],
+)
+def test_a_label_that_does_not_exist_is_told_with_similar_ones(
+    shop: Run, labels: Any, arguments: Any, words: Any
+) -> None:
+    ran = shop(*arguments)
+    assert (ran.code, ran.out) == (1, "")
+    assert words in ran.err
+
+
+def test_an_entity_that_does_not_exist_is_told_as_such(shop: Run, labels: Any) -> None:
+    ran = shop("tag", NOWHERE, "--add", "PII")
+    assert (ran.code, ran.out) == (1, "")
+    assert f"{NOWHERE} does not exist" in ran.err
