@@ -416,12 +416,13 @@ def suggests_labels(catalog: "Catalog", labels: Iterable[str]) -> Iterator[None]
 
 def _unknown_label(catalog: "Catalog", label: Urn) -> NotFound:
     kind = singular(label.entity_type)
-    hits = catalog.search(label.name, entity=label.entity_type, count=_MOST_SIMILAR)
+    types = OWNERS.entity_types if label.entity_type in OWNERS.entity_types else label.entity_type
+    hits = catalog.search(label.name, entity=types, count=_MOST_SIMILAR)
     similar = catalog.summaries(hit.urn for hit in hits)
-    names = (
-        one.urn.name if one.name == one.urn.name else f"{one.urn.name} ({one.name})"
-        for one in similar.values()
-    )
+    names = []
+    for urn, one in similar.items():
+        given = urn.name if urn.entity_type == label.entity_type else str(urn)
+        names.append(given if one.name == given else f"{given} ({one.name})")
     hint = " or ".join(names)
     created = _CREATED_AS.get(label.entity_type)
     if hint:
