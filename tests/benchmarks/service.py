@@ -109,21 +109,30 @@ def batches(count: int) -> Iterator[list[Proposal]]:
 
 
 class Client:
-    """One connection that is kept. `headers` are sent with each request, `answered` are those of
-    the last answer."""
+    """One connection, which is opened again if the server closed it while a baseline was timed.
+    `headers` are sent with each request, `answered` are those of the last answer."""
 
     def __init__(self, address: str) -> None:
         where = urlsplit(address)
         self.headers = {"Content-Type": "application/json"}
         self.answered: Mapping[str, str] = {}
         self._http = http.client.HTTPConnection(where.hostname or "", where.port)
+        self._connect()
+
+    def _connect(self) -> None:
+        self._http.close()
         self._http.connect()
         self._http.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def ask(self, method: str, path: str, body: Any = None) -> bytes:
         data = body if body is None or isinstance(body, bytes) else json.dumps(body)
-        self._http.request(method, path, data, self.headers)
-        answer = self._http.getresponse()
+        try:
+            self._http.request(method, path, data, self.headers)
+            answer = self._http.getresponse()
+        except ConnectionError:
+            self._connect()
+            self._http.request(method, path, data, self.headers)
+            answer = self._http.getresponse()
         self.answered = dict(answer.headers)
         said = answer.read()
         if answer.status != 200:

@@ -318,8 +318,6 @@ class Suite:
     def search(self) -> None:
         """Search pages, letters, filters, folders."""
         texts = Texts(self.made, self.directory / "texts.db")
-        # The service closed the connection while those were made.
-        self._client = Client(self._address)
         terms = [self._chance.choice(NOUNS) for _ in range(2 * REQUESTS)]
         few = max(REQUESTS // 10, 10)
 
