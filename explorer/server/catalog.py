@@ -133,6 +133,12 @@ class CatalogEngine:
         self._probe: Future[None] | None = None
         index.on_damage = self.rebuild_index
         index.before_read = self.ledger.before_read = self._check_freshness
+        # Reads and writes of the store are answered meanwhile.
+        verification = threading.Thread(
+            target=index.verify, name="search-verification", daemon=True
+        )
+        self._tasks.append(verification)
+        verification.start()
 
     def browse(
         self, entity_type: str, path: tuple[str, ...], start: int, limit: int, among: Filter

@@ -12,6 +12,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -22,7 +23,7 @@ from unittest.mock import patch
 import httpx
 import pytest
 
-from explorer.errors import CatalogError
+from explorer.errors import Busy, CatalogError
 from explorer.instance import Instance, find
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.registry import Registry, load_registry
@@ -34,7 +35,7 @@ from explorer.server.consistency import check, check_directory
 from explorer.server.data_directory import open_catalog
 from explorer.server.projection import document_of
 from explorer.server.search.document import Document
-from explorer.server.search.engine import EngineFailed, Searcher
+from explorer.server.search.engine import EngineFailed, Searcher, find_index_damage
 from explorer.server.search.query import SearchQuery
 from explorer.server.search.terms import FORMAT
 from explorer.server.store import Reader, SurveyedStore, Transaction
@@ -355,6 +356,58 @@ def test_a_damaged_index_is_made_anew(
     assert check_directory(copy) == []
     if kind != "index.json":
         assert "search" in copy.with_name("data.log").read_text()
+
+
+def names_once_verified(catalog: CatalogEngine) -> set[str]:
+    """What a search for everything finds, asked until the index is verified or made anew."""
+    deadline = time.monotonic() + SECONDS
+    while True:
+        try:
+            return names(catalog)
+        except Busy:
+            assert time.monotonic() < deadline, "the index was never rebuilt"
+
+
+@pytest.mark.parametrize(
+    ("how", "kind"),
+    [(flip, "*.idx"), (flip, "*.fast"), (flip, "*.store"), (cut, "*.term"), (flip, "*.del")],
+)
+def test_a_large_index_that_is_damaged_is_made_anew_before_anything_is_found_in_it(
+    copy: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    how: Callable[[random.Random, Path], None],
+    kind: str,
+) -> None:
+    with closing(open_catalog(copy, load_registry())) as catalog:
+        expected = names(catalog)
+    monkeypatch.setattr("explorer.server.search.layers._MOST_VERIFIED_BYTES", 0)
+    how(random.Random(5), min((copy / "search").glob(kind)))
+    with closing(open_catalog(copy, load_registry())) as catalog:
+        assert names_once_verified(catalog) == expected
+    assert "rebuilt" in caplog.text
+
+
+def test_a_large_index_delays_neither_the_start_nor_writes(
+    copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_verify = threading.Event()
+
+    def verify_later(directory: Path) -> list[str]:
+        may_verify.wait(SECONDS)
+        return find_index_damage(directory)
+
+    monkeypatch.setattr("explorer.server.search.layers.find_index_damage", verify_later)
+    monkeypatch.setattr("explorer.server.search.layers._MOST_VERIFIED_BYTES", 0)
+    added = Urn.dataset("hive", "shop.added")
+    with closing(open_catalog(copy, load_registry())) as catalog, ThreadPoolExecutor(1) as pool:
+        write(catalog, added, "datasetProperties", {"name": "added"})
+        assert catalog.store.existing([str(added)])
+        found = pool.submit(names, catalog)
+        time.sleep(0.2)
+        assert not found.done()
+        may_verify.set()
+        assert added.name in found.result(SECONDS)
 
 
 @pytest.mark.parametrize("how", [cut, scramble, flip])

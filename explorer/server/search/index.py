@@ -255,6 +255,7 @@ class SearchIndex:
         self._vocabulary = Vocabulary(registry)
         self._layers = self._opened()
         self._judging = threading.Lock()
+        self._is_verified = self._layers.is_verified
         self.on_damage: Callable[[], None] | None = None
         self.before_read: Callable[[], object] = lambda: None
         self.is_suspended = False
@@ -267,6 +268,14 @@ class SearchIndex:
     @property
     def committed_offset(self) -> int:
         return self._layers.committed_offset
+
+    def verify(self) -> None:
+        with self._judging:
+            if self._is_verified:
+                return
+            if not self.is_suspended:
+                self._suspend_for(self._layers.verify())
+            self._is_verified = True
 
     def apply(self, offset: int, documents: Iterable[Document], gone: Iterable[str] = ()) -> None:
         self._layers.apply(offset, documents, gone)
@@ -417,6 +426,7 @@ class SearchIndex:
         if self._directory is not None:
             (self._directory / STATE).unlink(missing_ok=True)
         self._layers = self._opened()
+        self._is_verified = self._layers.is_verified
 
     def resume(self) -> None:
         self.is_suspended = False
@@ -434,6 +444,8 @@ class SearchIndex:
     @contextmanager
     def _reading(self) -> Iterator[Layers]:
         """Provide the layers for reading, and convert errors of tantivy into `CatalogError`."""
+        if not self._is_verified:
+            self.verify()
         if self.is_suspended:
             raise self._busy()
         self.before_read()
@@ -453,7 +465,7 @@ class SearchIndex:
         """
         with self._judging:
             if layers is self._layers and not self.is_suspended:
-                self._suspend_if_damaged()
+                self._suspend_for(self._layers.find_damage())
         if layers is not self._layers or self.is_suspended:
             return self._busy()
         return ServerFault(
@@ -470,13 +482,14 @@ class SearchIndex:
         def examine() -> None:
             with self._judging:
                 if not self.is_suspended:
-                    self._suspend_if_damaged()
+                    self._suspend_for(self._layers.find_damage())
 
         if self.on_damage is not None:
             threading.Thread(target=examine, name="search-examination", daemon=True).start()
 
-    def _suspend_if_damaged(self) -> None:
-        if not (problems := self._layers.find_damage()):
+    def _suspend_for(self, problems: list[str]) -> None:
+        """Suspend the index and have it rebuilt if there are problems."""
+        if not problems:
             return
         self.is_suspended = True
         _log.error(

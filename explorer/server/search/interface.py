@@ -196,6 +196,13 @@ class SearchEngine(Protocol):
     def resume(self) -> None:
         """Allow searches again; the index is complete."""
 
+    def verify(self) -> None:
+        """Verify an index that was too large to be verified when it was opened, about 1 s per GB.
+
+        If it is damaged, it is suspended, and `on_damage` is called. The first method that reads
+        does this too, or waits for it.
+        """
+
     def find_damage(self) -> list[str]:
         """Return what is wrong with the files of the index, one sentence each; see `engine`."""
 

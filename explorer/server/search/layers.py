@@ -57,6 +57,9 @@ __all__ = [
 
 STATE = "index.json"
 
+# A larger index, which would delay the start by more than 0.2 s, is verified after the start.
+_MOST_VERIFIED_BYTES = 200_000_000
+
 _log = logging.getLogger("explorer.server.search")
 
 _OURS = re.compile(r"[0-9a-f]{32}\.[\w.]+|meta\.json|\.managed\.json|\.tmp\w{6}|index\.json.*")
@@ -96,13 +99,16 @@ class DiskIndex:
 
         The index is discarded and created again, with offset 0, if it is damaged, of another format
         or vocabulary, of another catalog than `source`, or if it has changes that `source` does not
-        have. Raises `Unusable` when another process has it open or the directory cannot be written.
+        have. The files of a large one are not read here, but by `verify`. Raises `Unusable` when
+        another process has it open or the directory cannot be written.
         """
         self._directory = directory
         self._digest = vocabulary.digest
         self._source = source
         self.terms = Terms(vocabulary)
         self.offset = 0
+        self.is_verified = True
+        """Whether the files were compared with their checksums when the index was opened."""
         self._writer: IndexWriter | None
         try:
             self._index, self._writer = self._open()
@@ -151,6 +157,16 @@ class DiskIndex:
         """Return what is wrong with the files of the index; empty for an index in memory."""
         return [] if self._directory is None else find_index_damage(self._directory)
 
+    def verify(self) -> list[str]:
+        """Return what is wrong with the files of the index, or with the number of its documents."""
+        if problems := self.find_damage():
+            return problems
+        try:
+            problem = self._miscounted(self.searcher)
+        except EngineFailed as error:
+            problem = str(error)
+        return [problem] if problem else []
+
     def close(self) -> None:
         """Wait for running merges and release the directory."""
         if self._writer is not None:
@@ -186,30 +202,38 @@ class DiskIndex:
         if problem:
             _log.warning("the search index in %s is being rebuilt: %s", self._directory, problem)
         _clear(self._directory)
+        self.is_verified = True
         with boundary:
             index = self.terms.open(str(self._directory))
         return index, self._new_writer(index)
 
     def _open_proven(self, directory: Path) -> tantivy.Index:
-        """Open the index. Raises `EngineFailed` when its files are damaged."""
-        if problems := find_index_damage(directory):
+        """Open the index; a large one is verified later. Raises `EngineFailed` when its files are
+        damaged."""
+        sizes = (path.stat().st_size for path in directory.iterdir() if path.is_file())
+        self.is_verified = sum(sizes) <= _MOST_VERIFIED_BYTES
+        if self.is_verified and (problems := find_index_damage(directory)):
             raise EngineFailed("; ".join(problems[:3]))
         with boundary:
             index = self.terms.open(str(directory))
         searcher = Searcher(index)
-        # The checksums do not cover the list of segments, which has the number of documents in
-        # each. The documents can be counted, because each has a value of `removed`.
+        if self.is_verified and (problem := self._miscounted(searcher)):
+            raise EngineFailed(problem)
+        return index
+
+    def _miscounted(self, searcher: Searcher) -> str:
+        """Return a sentence if the list of segments has another number of documents than they have,
+        which the checksums do not cover; else an empty string."""
+        # The documents can be counted, because each has a value of `removed`.
         said = sum(
             searcher.count(
                 tantivy.Query.term_query(self.terms.schema, "is", is_term(REMOVED, removed))
             )
             for removed in ("true", "false")
         )
-        if said != searcher.num_docs:
-            raise EngineFailed(
-                f"it has {said} documents, but its list of segments says {searcher.num_docs}"
-            )
-        return index
+        if said == searcher.num_docs:
+            return ""
+        return f"it has {said} documents, but its list of segments says {searcher.num_docs}"
 
     def _new_writer(self, index: tantivy.Index) -> IndexWriter:
         try:
@@ -490,6 +514,17 @@ class Layers:
     def committed_offset(self) -> int:
         """The offset of the change log up to which the index on disk is complete."""
         return self._base.offset
+
+    @property
+    def is_verified(self) -> bool:
+        """Whether the index on disk was verified when it was opened; else `verify` does it."""
+        return self._base.is_verified
+
+    def verify(self) -> list[str]:
+        """Return what is wrong with the index on disk. It is not written meanwhile, because a merge
+        would give damaged data new checksums."""
+        with self._writing:
+            return self._base.verify()
 
     @property
     def terms(self) -> Terms:

@@ -41,6 +41,7 @@ def test_urns_are_sorted_by_code_points(filled: Store) -> None:
     assert filled.urns(prefix=tag("a")) == [tag("a"), tag("ab")]
     assert filled.urns(prefix=tag("a"), entity_type="dataset") == []
     assert filled.urns(prefix=tag("a"), after=tag("a"), limit=5) == [tag("ab")]
+    assert filled.urns(prefix=tag("ab"), after=tag("a")) == [tag("ab")]
     assert filled.urns(limit=0) == []
 
 

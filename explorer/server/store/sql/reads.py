@@ -176,9 +176,10 @@ class SqlReads(ABC):
         # `type`, so that it uses that of the URNs, which also has their order, or that of a run's
         # entities.
         unindexed = self._dialect.unindexed.format
-        where = f"urn > :after AND {unindexed('live')}"
+        # One lower bound: of two, SQLite uses the first, and reads everything up to the other.
+        where = f"{'urn >= :prefix' if after < prefix else 'urn > :after'} AND {unindexed('live')}"
         if prefix:
-            where += " AND urn >= :prefix AND urn < :end"
+            where += " AND urn < :end"
         if entity_type is not None:
             where += f" AND {unindexed('type')} = :type"
         if run is not None:
