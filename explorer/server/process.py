@@ -7,6 +7,7 @@ after a response.
 """
 
 import asyncio
+import ctypes
 import errno
 import gc
 import os
@@ -39,6 +40,7 @@ __all__ = [
     "ConnectionLimits",
     "Heap",
     "connection_factory",
+    "limit_arenas",
     "listen_on_socket",
     "listen_on_tcp",
     "run",
@@ -404,6 +406,18 @@ def run(
         raise ServerFault("the service stopped because its writer failed; see its log")
 
 
+def limit_arenas() -> None:
+    """Have all threads share two malloc arenas, if the C library is glibc.
+
+    By default up to eight threads per processor get an arena each, and every arena keeps the memory
+    freed in it. After loads over HTTP into a catalog of 10,000 datasets the service held 268 MB
+    that way, and 125 MB with two arenas. Call it before the threads are started.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if os.name == "posix" else None
+    if mallopt is not None:
+        mallopt(_M_ARENA_MAX, _ARENAS)
+
+
 def _limits() -> ConnectionLimits:
     """Return the limits, with fewer connections if the process may open only few files.
 
@@ -425,6 +439,9 @@ def _limits() -> ConnectionLimits:
     return msgspec.structs.replace(limits, connections=max(soft - _OTHER_FILES, 64))
 
 
+# From glibc's malloc.h.
+_M_ARENA_MAX = -8
+_ARENAS = 2
 _YOUNG_OBJECTS = 20_000
 
 

@@ -1,5 +1,6 @@
 """The service as a process: what survives a kill, what is seeded, and when it leaves."""
 
+import ctypes
 import gc
 import json
 import os
@@ -339,3 +340,33 @@ def test_frozen_garbage_is_freed_when_the_process_grew(
         resident += 20_000_000
         heap.reclaim_when_due(quiet=quiet)
         assert garbage() is None
+
+
+_ARENAS_CODE = """\
+import ctypes, threading
+from explorer.server.process import limit_arenas
+limit_arenas()
+libc = ctypes.CDLL(None)
+libc.malloc.restype = ctypes.c_void_p
+together = threading.Barrier(12)
+def allocate():
+    libc.malloc(1000)
+    together.wait()
+threads = [threading.Thread(target=allocate) for _ in range(12)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+libc.fdopen.restype = ctypes.c_void_p
+libc.malloc_info.argtypes = (ctypes.c_int, ctypes.c_void_p)
+libc.malloc_info(0, libc.fdopen(1, b"w"))
+libc.fflush(None)
+"""
+
+
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc_info"), reason="needs glibc")
+def test_the_threads_of_a_service_share_two_arenas() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", _ARENAS_CODE], capture_output=True, text=True, check=True
+    )
+    assert 1 <= ran.stdout.count("<heap nr=") <= 2
