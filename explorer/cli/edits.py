@@ -83,7 +83,7 @@ __all__ = [
     "refuse_read_only",
     "show_description",
     "show_labels",
-    "suggests_labels",
+    "suggest_labels",
 ]
 
 Change = Callable[["Catalog", str], Iterable[Edit]]
@@ -300,7 +300,7 @@ _Found = tuple[Urn, str | None, tuple[str, ...]]
 _NAME_WIDTH: Final = 56
 _MOST_SIMILAR: Final = 3
 _CREATED_AS: Final = {"tag": "tag", "glossaryTerm": "term", "domain": "domain"}
-"""By entity type the argument of `catalog new`."""
+"""The argument of `catalog new` for each entity type that it can create."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -393,7 +393,7 @@ def _write(labels: Labels) -> Change:
             method = getattr(catalog, f"{verb}_{labels.what}")
             for ownership, names in _by_ownership(given):
                 kind = {} if ownership is None else {"ownership": ownership}
-                with suggests_labels(catalog, labels.kind.named(names)):
+                with suggest_labels(catalog, labels.kind.named(names)):
                     edit = method(urn, names, **where, **kind)
                 yield edit
 
@@ -401,10 +401,12 @@ def _write(labels: Labels) -> Change:
 
 
 @contextmanager
-def suggests_labels(catalog: "Catalog", labels: Iterable[str]) -> Iterator[None]:
+def suggest_labels(catalog: "Catalog", labels: Iterable[str]) -> Iterator[None]:
     """If the block raises `NotFound` because one of these labels, given as URNs, is not in the
-    catalog, raise one that names similar labels, or the command that creates it. Two requests for
-    each label in that case, and one for the similar ones."""
+    catalog, raise one that names similar labels, or the command that creates it.
+
+    No requests if the block succeeds; else one for each label, and two for the similar ones.
+    """
     try:
         yield
     except NotFound as error:

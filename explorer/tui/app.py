@@ -3,7 +3,9 @@ and the end of the program.
 """
 
 import asyncio
+import math
 import signal
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
@@ -183,8 +185,9 @@ _FOLDERS_WIDE = 115
 _FACETS_WIDE = 100
 _SIZES = [(0, "-narrow"), (_FACETS_WIDE, "-medium"), (_FOLDERS_WIDE, "-wide")]
 _END_SECONDS = 2
-# After this long without an answer of the disk that keeps drafts one may leave without them.
+# If drafts cannot be read or written for this long, one may leave without them.
 _DISK_SECONDS = 10
+_WARNED_SECONDS = 60
 _COUNT_SECONDS = 2
 _TOLD = 2_000
 _HUNG_UP = 128 + 1
@@ -262,7 +265,7 @@ class CatalogApp(App[None]):
         self._is_ending = False
         self._is_count_due = False
         self._status_timer: Timer | None = None
-        self._is_disk_warned = False
+        self._disk_warned_at = -math.inf
         self._editing: EditorLauncher | None = None
         self._taking_back: UndoActions | None = None
         self._feed_place: FeedPlace | None = None
@@ -455,15 +458,18 @@ class CatalogApp(App[None]):
             self.exit(message=self._unsaved_message())
 
     async def _finish_writing(self) -> bool:
-        """Return whether nothing that was typed would be lost; if the disk does not answer, the
-        first call shows a message and the second allows leaving."""
+        """Return whether to leave, once the typed text is kept as a draft. If the disk does not
+        answer, the first call shows a message and returns false; a second one within a minute
+        returns true."""
         if self._editing is None:
             return True
         try:
             async with asyncio.timeout(_DISK_SECONDS):
                 return await self._editing.ready_to_quit(_END_SECONDS)
         except TimeoutError:
-            is_warned, self._is_disk_warned = self._is_disk_warned, True
+            # A warning of long ago was about other text.
+            now = time.monotonic()
+            is_warned, self._disk_warned_at = now < self._disk_warned_at + _WARNED_SECONDS, now
             self._say(
                 f"What you typed is not kept as a draft: {config.state_dir()} does not answer. "
                 "Leave again to lose it.",

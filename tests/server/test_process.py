@@ -1,9 +1,9 @@
 """The service as a process: what survives a kill, what is seeded, and when it leaves."""
 
-import ctypes
 import gc
 import json
 import os
+import platform
 import signal
 import socket
 import sqlite3
@@ -364,7 +364,7 @@ libc.fflush(None)
 """
 
 
-@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc_info"), reason="needs glibc")
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="arenas are glibc's")
 def test_the_threads_of_a_service_share_two_arenas() -> None:
     ran = subprocess.run(
         [sys.executable, "-c", _ARENAS_CODE], capture_output=True, text=True, check=True

@@ -495,6 +495,11 @@ async def test_one_may_quit_without_the_drafts_of_a_disk_that_does_not_answer(
         await reader.pilot.press("2", "e", "ctrl+q")
         await reader.sees("What you typed is not kept as a draft", "Leave again")
         assert reader.app.is_running
+        # A warning of long ago was about other text.
+        monkeypatch.setattr("explorer.tui.app._WARNED_SECONDS", 0)
+        await reader.pilot.press("ctrl+q")
+        assert reader.app.is_running
+        monkeypatch.setattr("explorer.tui.app._WARNED_SECONDS", 60)
         await reader.pilot.press("ctrl+q")
         assert not reader.app.is_running
 

@@ -243,7 +243,7 @@ def domain(
 
 
 def _change(name: str | None, *, dry_run: bool) -> "Change":
-    from explorer.cli.edits import suggests_labels
+    from explorer.cli.edits import suggest_labels
     from explorer.cli.options import read_existing
     from explorer.client.editable import domains_of, urns_of
     from explorer.client.records import Edit
@@ -256,7 +256,7 @@ def _change(name: str | None, *, dry_run: bool) -> "Change":
             entity = read_existing(catalog, urn)
             yield Edit.now(entity.urn, "domain", domains_of(entity.raw("domains") or {}), domains)
         else:
-            with suggests_labels(catalog, domains):
+            with suggest_labels(catalog, domains):
                 edit = catalog.set_domain(urn, domains[0] if domains else None)
             yield edit
 

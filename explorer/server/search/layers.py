@@ -192,7 +192,7 @@ class DiskIndex:
         state, problem = _read_state(self._directory, self._digest, self._source)
         if state is not None:
             try:
-                index = self._open_proven(self._directory)
+                index = self._open_verified(self._directory)
                 writer = self._new_writer(index)
             except EngineFailed as error:
                 problem = str(error)
@@ -207,9 +207,9 @@ class DiskIndex:
             index = self.terms.open(str(self._directory))
         return index, self._new_writer(index)
 
-    def _open_proven(self, directory: Path) -> tantivy.Index:
-        """Open the index; a large one is verified later. Raises `EngineFailed` when its files are
-        damaged."""
+    def _open_verified(self, directory: Path) -> tantivy.Index:
+        """Open the index, and verify it unless it is large. Raises `EngineFailed` when its files
+        are damaged."""
         sizes = (path.stat().st_size for path in directory.iterdir() if path.is_file())
         self.is_verified = sum(sizes) <= _MOST_VERIFIED_BYTES
         if self.is_verified and (problems := find_index_damage(directory)):

@@ -106,8 +106,8 @@ class Header(Widget):
 
     def _state(self) -> Text:
         waiting = format_waiting(self._session)
-        contact = self._session.standing
-        return waiting or _format_contact(contact, has_server_info=self.has_server_info)
+        standing = self._session.standing
+        return waiting or _format_contact(standing, has_server_info=self.has_server_info)
 
     def render(self) -> RenderResult:
         """Render the line, with the help key at the right end."""

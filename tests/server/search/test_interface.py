@@ -93,6 +93,8 @@ def test_a_suspended_engine_says_why_and_a_renewed_one_is_empty(
     index.resume()
     assert names(index, "*") == ["b"]
     assert index.find_damage() == []
+    index.verify()
+    assert not index.is_suspended
 
 
 def test_who_asks_may_be_refused_before_anything_is_read(
