@@ -89,6 +89,28 @@ def filter_from(given: Filter | str | None, registry: Registry) -> Filter:
     return given or Filter()
 
 
+def query_from(text: str, filter: Filter | str | None, registry: Registry) -> tuple[str, Filter]:
+    """Return the words of the text of a search, and the filter with the conditions in it.
+
+    A text that is no query, such as one with an unknown field, is returned as it is. Raises
+    `InvalidInput` for a filter that cannot be parsed, and for a text that is not a string.
+    """
+    if not isinstance(text, str):
+        raise InvalidInput(f"search takes a text, not {text!r}; '*' or '' finds everything")
+    from explorer.query.fields import guide_to
+    from explorer.query.search_text import SearchText
+    from explorer.query.tokens import FilterSyntax
+
+    given = filter_from(filter, registry)
+    query = SearchText.split(text, guide_to(registry))
+    if not query.runs:
+        return text, given
+    try:
+        return query.words or "*", query.filter(registry).and_(given)
+    except FilterSyntax:
+        return text, given
+
+
 def sort_from(given: "str | Sequence[Order] | None", registry: Registry) -> "tuple[Order, ...]":
     """Return a sort order, most significant field first; text has the form `-created,name`.
 
@@ -420,12 +442,8 @@ class SearchParameters:
 
 
 def search_request(query: SearchParameters, start: int, count: int) -> Request:
-    """Return a request for a page of a search: `search` for one type, else `searchAcrossEntities`.
-
-    Raises `InvalidInput` if the text is not a string.
-    """
-    if not isinstance(query.text, str):
-        raise InvalidInput(f"search takes a text, not {query.text!r}; '*' or '' finds everything")
+    """Return a request for a page of a search: `search` for one type, else
+    `searchAcrossEntities`."""
     types: dict[str, Any] = {"entities": list(query.types)} if query.types else {}
     name = "searchAcrossEntities"
     if query.types and isinstance(query.types, str):
@@ -708,22 +726,25 @@ class SearchMethods(FilterMethods):
 
         Hits come best match first, or in the order of `sort`. All entity types are searched
         unless `entity` names some. `filter` and `sort` accept text in the query language
-        (`explorer.query`). Soft-deleted entities are left out unless the filter has a condition on
-        `removed`. One request; a second if nothing matches and the server suggests another
-        spelling.
+        (`explorer.query`), and conditions in `text`, as in `orders platform:snowflake`, are part
+        of the filter; a text that is no such query is searched for as it is. Soft-deleted entities
+        are left out unless the filter has a condition on `removed`. One request; a second if
+        nothing matches and the server suggests another spelling.
 
         A later call with the same `superseding` key cancels this one, which then raises
         `Superseded`.
         """
         types = entity if isinstance(entity, str) and entity else entity_types_from(entity or ())
-        adapted = await self._adapted(filter_from(filter, self.registry))
-        query = SearchParameters(text, types, adapted, sort_from(sort, self.registry))
+        words, given = query_from(text, filter, self.registry)
+        order = sort_from(sort, self.registry)
+        query = SearchParameters(words, types, await self._adapted(given), order)
         page = await self._search_page(query, start, count, superseding)
-        if page.total or page.suggested in (None, text):
-            return page
-        query = replace(query, text=page.suggested or "")
-        again = await self._search_page(query, start, count, superseding)
-        return replace(again, text=text, corrected=page.suggested) if again.total else page
+        if not page.total and page.suggested not in (None, words):
+            query = replace(query, text=page.suggested or "")
+            again = await self._search_page(query, start, count, superseding)
+            if again.total:
+                page = replace(again, corrected=page.suggested)
+        return replace(page, text=text)
 
     async def facets(
         self,
@@ -826,11 +847,9 @@ class SearchMethods(FilterMethods):
 
         Example: `[hit.urn for hit in cat.hits("orders", limit=50)]`
         """
+        words, given = query_from(text, filter, self.registry)
         query = SearchParameters(
-            text,
-            entity_types_from(entity),
-            filter_from(filter, self.registry),
-            sort_from(sort, self.registry),
+            words, entity_types_from(entity), given, sort_from(sort, self.registry)
         )
         walk = self._walk_hits(query, _size(page_size, limit))
         return Pager(walk, key=_urn_of, limit=limit)
@@ -957,14 +976,15 @@ class SearchMethods(FilterMethods):
         filter: Filter | str | None,
         folder: str | None,
     ) -> dict[str, Any]:
+        words, given = query_from(text, filter, self.registry)
         body: dict[str, Any] = {}
         if urns:
             body["urns"] = [str(urn) for urn in urns]
-        if text != "*":
-            body["input"] = text
+        if words != "*":
+            body["input"] = words
         if folder is not None:
             body["folder"] = folder
-        return body | filter_of(await self._adapted(filter_from(filter, self.registry)))
+        return body | filter_of(await self._adapted(given))
 
     async def _search_page(
         self, query: SearchParameters, start: int, count: int, superseding: str | None

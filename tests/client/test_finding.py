@@ -105,6 +105,21 @@ def test_a_filter_narrows_as_a_record_and_as_text(client: Any) -> None:
         client.search(filter="tags:(")
 
 
+def test_conditions_in_the_text_are_part_of_the_filter(client: Any) -> None:
+    text = "volume tags:(finding000, finding001)"
+    assert client.search(text, entity="dataset").total == 30
+    assert client.search("removed:true type:tag findable").hits[0].urn == HIDDEN
+    assert len(list(client.hits(text, entity="dataset"))) == 30
+    both = client.search(text, entity="dataset", filter="name:'Book 004'")
+    assert [hit.urn for hit in both] == [DATASETS[4]]
+    assert both.text == text
+
+
+def test_a_text_with_a_colon_that_is_no_condition_is_searched_for(client: Any) -> None:
+    assert client.search("nofield:finding007", entity="tag").text == "nofield:finding007"
+    assert client.search('"finding007"', entity="tag").total == 1
+
+
 def test_a_result_is_sorted_as_asked(client: Any) -> None:
     def first(order: Any) -> Any:
         page = client.search("volume", entity="dataset", sort=order, count=2)

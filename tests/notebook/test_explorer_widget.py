@@ -117,6 +117,10 @@ def test_a_filter_that_cannot_be_read_is_said_and_the_results_stay(explore: Any)
     assert explorer.find["fault"].startswith("…")
     hear(explorer, "search", text="orders", filter="platform:snowflake")
     assert not explorer.find["fault"]
+    hear(explorer, "search", text="orders platform:", filter="")
+    assert explorer.find["fault"].startswith("…")
+    hear(explorer, "search", text="orders nonsense:1", filter="")
+    assert "nonsense" in explorer.find["fault"]
 
 
 def test_what_is_ticked_is_the_frame_on_whatever_page(explore: Any) -> None:

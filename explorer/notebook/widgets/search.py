@@ -11,7 +11,9 @@ from explorer.client.records import Facet, Suggestion
 from explorer.metadata.names import singular
 from explorer.notebook.search import EDITED
 from explorer.notebook.widgets.markup import marked_line
+from explorer.query.fields import guide_to
 from explorer.query.filters import Criterion, Filter, all_of
+from explorer.query.search_text import SearchText
 from explorer.views.chart import compact
 from explorer.views.search import (
     PAGING_LIMIT,
@@ -315,8 +317,12 @@ def _shown_label(label: str) -> str:
 
 def read_answer(catalog: "NotebookCatalog", search: Search) -> SearchAnswer:
     """Search. One request, one for each hundred hits, one for each facet with chosen values, and
-    one for the names of URNs among the facets. Rows and use are read later, by `measured`."""
+    one for the names of URNs among the facets. Rows and use are read later, by `measured`.
+
+    Raises `FilterSyntax` for a condition among the words that cannot be read, and for such a
+    filter."""
     words = search.words.strip() or "*"
+    SearchText.split(words, guide_to(catalog.registry)).filter(catalog.registry)
     page = catalog.search(
         words,
         filter=search.combined_filter(catalog),
