@@ -126,8 +126,10 @@ def _system(given: Mapping[str, Any] | None, now_millis: int) -> tuple[bytes, st
 
 
 def _dump(aspect: str, value: Any) -> bytes:
+    """Return a value as JSON, in a buffer of its own size: that of orjson has kilobytes to spare,
+    and the writer keeps the values of many aspects."""
     try:
-        return orjson.dumps(value)
+        return bytes(memoryview(orjson.dumps(value)))
     except orjson.JSONEncodeError as error:
         raise InvalidAspect(aspect, "", f"cannot be stored: {error}") from None
 

@@ -108,3 +108,31 @@ def test_what_large_requests_took_is_given_back(process: Process) -> None:
     grown = process.resident_mb() - before
     print(f"{before:.0f} MB before, {grown:.0f} MB more afterwards")
     assert grown < MOST_GROWTH_MB
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads /proc")
+def test_aspects_that_were_just_written_take_the_memory_of_their_length(process: Process) -> None:
+    def load(start: int, end: int) -> None:
+        for begin in range(start, end, 500):
+            proposals = [
+                {
+                    "entityType": "tag",
+                    "entityUrn": f"urn:li:tag:kept{number}",
+                    "changeType": "UPSERT",
+                    "aspectName": "tagProperties",
+                    "aspect": {
+                        "value": json.dumps({"name": f"{number}", "description": "x" * 600})
+                    },
+                }
+                for number in range(begin, begin + 500)
+            ]
+            answer = process.post("/aspects?action=ingestProposalBatch", {"proposals": proposals})
+            assert answer.status_code == 200
+
+    load(0, 2_000)
+    before = process.resident_mb()
+    load(2_000, 14_000)
+    grown = process.resident_mb() - before
+    print(f"{before:.0f} MB before, {grown:.0f} MB more afterwards")
+    # Some 12 MB of values and system metadata, and what the index takes meanwhile.
+    assert grown < MOST_GROWTH_MB
