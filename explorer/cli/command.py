@@ -16,100 +16,95 @@ from explorer.errors import CatalogError, MissingExtra, StorageFault, Unreachabl
 
 __all__ = ["SECTIONS", "catalog", "run"]
 
-SECTIONS: Final[dict[str, dict[str, str]]] = {
+SECTIONS: Final[dict[str, dict[str, tuple[str, str]]]] = {
     "Find and read": {
-        "search": "Search the catalog for TEXT; the best matches come first.",
-        "get": "Show one entity: health, owners, description, columns and links.",
-        "browse": "List the folders and entities at PATH.",
-        "schema": "Show the columns of a dataset as a tree.",
-        "usage": "Show daily usage of an entity, and who uses it.",
-        "profile-stats": "Show the profiling statistics of a dataset and its columns.",
-        "history": "List the changes to an entity, with date and author.",
-        "blame": "Show who wrote each column's description, and when.",
-        "diff": "Show the differences between two versions of an aspect.",
+        "search": (".search", "Search the catalog for TEXT; the best matches come first."),
+        "get": (".entity", "Show one entity: health, owners, description, columns and links."),
+        "browse": (".search", "List the folders and entities at PATH."),
+        "schema": (".entity", "Show the columns of a dataset as a tree."),
+        "usage": (".entity", "Show daily usage of an entity, and who uses it."),
+        "profile-stats": (".entity", "Show the profiling statistics of a dataset and its columns."),
+        "history": (".entity", "List the changes to an entity, with date and author."),
+        "blame": (".entity", "Show who wrote each column's description, and when."),
+        "diff": (".entity", "Show the differences between two versions of an aspect."),
     },
     "Explore lineage and relationships": {
-        "lineage": "Show the upstream and downstream lineage of an entity.",
-        "impact": "Show what is affected downstream when an entity or column changes.",
-        "path": "Show every shortest path from SOURCE to TARGET.",
-        "relationships": "List the incoming and outgoing relationships of an entity.",
+        "lineage": (".lineage", "Show the upstream and downstream lineage of an entity."),
+        "impact": (
+            ".lineage",
+            "Show what is affected downstream when an entity or column changes.",
+        ),
+        "path": (".lineage", "Show every shortest path from SOURCE to TARGET."),
+        "relationships": (".lineage", "List the incoming and outgoing relationships of an entity."),
     },
     "Bring in your own data": {
-        "add": "Put a database, files, a dbt project or a log of queries into the catalog.",
-        "sources": "List the sources that were added, run them again, or remove them.",
+        "add": (
+            ".sources",
+            "Put a database, files, a dbt project or a log of queries into the catalog.",
+        ),
+        "sources": (
+            ".sources",
+            "List the sources that were added, run them again, or remove them.",
+        ),
     },
     "Edit": {
-        "describe": "Show or edit the description of a dataset, column or container.",
-        "new": "Create a tag, glossary term or group, domain or data product.",
-        "rename": "Rename a tag, glossary term or group, domain or data product.",
-        "move": "Move glossary terms, term groups or domains to another parent.",
-        "tag": "Show, add or remove tags on entities and columns.",
-        "term": "Show, add or remove glossary terms on entities and columns.",
-        "own": "Show, add or remove the owners of entities.",
-        "domain": "Show, set or remove the domain of entities.",
-        "link": "Show, add or remove an entity's links to documents.",
-        "deprecate": "Mark entities as deprecated, with a note and a replacement.",
-        "delete": "Delete entities, permanently or so that they can be restored.",
-        "restore": "Restore soft-deleted entities, or a catalog from a backup.",
-        "undo": "Undo the last save, or the edit with this ID.",
-        "redo": "Redo what the last undo reverted.",
-        "load": "Load metadata from FILEs; - reads standard input.",
-        "export": "Export the whole catalog to FILE, or to standard output.",
+        "describe": (
+            ".documentation",
+            "Show or edit the description of a dataset, column or container.",
+        ),
+        "new": (".governance", "Create a tag, glossary term or group, domain or data product."),
+        "rename": (".governance", "Rename a tag, glossary term or group, domain or data product."),
+        "move": (".governance", "Move glossary terms, term groups or domains to another parent."),
+        "tag": (".labels", "Show, add or remove tags on entities and columns."),
+        "term": (".labels", "Show, add or remove glossary terms on entities and columns."),
+        "own": (".labels", "Show, add or remove the owners of entities."),
+        "domain": (".labels", "Show, set or remove the domain of entities."),
+        "link": (".documentation", "Show, add or remove an entity's links to documents."),
+        "deprecate": (".labels", "Mark entities as deprecated, with a note and a replacement."),
+        "delete": (".undo", "Delete entities, permanently or so that they can be restored."),
+        "restore": (".undo", "Restore soft-deleted entities, or a catalog from a backup."),
+        "undo": (".undo", "Undo the last save, or the edit with this ID."),
+        "redo": (".undo", "Redo what the last undo reverted."),
+        "load": (".maintenance", "Load metadata from FILEs; - reads standard input."),
+        "export": (".maintenance", "Export the whole catalog to FILE, or to standard output."),
     },
     "Maintain documentation": {
-        "coverage": "Show how much of the catalog is documented.",
-        "worklist": "Show what to document next, the most used first.",
-        "changes": "Show what other people and ingestion changed since your last visit.",
-        "docs": "Export, import, review and propagate descriptions.",
-        "glossary": "Export and import the business glossary.",
+        "coverage": (".documentation", "Show how much of the catalog is documented."),
+        "worklist": (".documentation", "Show what to document next, the most used first."),
+        "changes": (
+            ".documentation",
+            "Show what other people and ingestion changed since your last visit.",
+        ),
+        "docs": (".documentation", "Export, import, review and propagate descriptions."),
+        "glossary": (".governance", "Export and import the business glossary."),
     },
     "Configure servers": {
-        "login": "Sign in to a server, and keep that in the keyring.",
-        "profile": "Manage named connections to servers and their access tokens.",
+        "login": (".profile", "Sign in to a server, and keep that in the keyring."),
+        "profile": (".profile", "Manage named connections to servers and their access tokens."),
     },
     "Run and maintain a catalog": {
-        "serve": "Serve a catalog to this machine or to a team.",
-        "token": "Make, list and revoke the access tokens of a served catalog.",
-        "audit": "Show who changed what in a served catalog, and who was refused.",
-        "backup": "Back up the catalog to the new directory DEST.",
-        "check": "Check the integrity of a catalog on this machine.",
-        "reindex": "Rebuild the search index from the stored metadata.",
-        "migrate": "Copy a catalog between a data directory and a PostgreSQL database.",
-        "compact": "Free the disk space of data deleted from a catalog.",
-        "sample": "Load or remove the sample catalog of a fictional company.",
+        "serve": (".server", "Serve a catalog to this machine or to a team."),
+        "token": (".server", "Make, list and revoke the access tokens of a served catalog."),
+        "audit": (".server", "Show who changed what in a served catalog, and who was refused."),
+        "backup": (".maintenance", "Back up the catalog to the new directory DEST."),
+        "check": (".maintenance", "Check the integrity of a catalog on this machine."),
+        "reindex": (".maintenance", "Rebuild the search index from the stored metadata."),
+        "migrate": (
+            ".maintenance",
+            "Copy a catalog between a data directory and a PostgreSQL database.",
+        ),
+        "compact": (".maintenance", "Free the disk space of data deleted from a catalog."),
+        "sample": (".maintenance", "Load or remove the sample catalog of a fictional company."),
     },
     "Shell": {
-        "completion": "Print a shell completion script.",
+        "completion": ("..shell_completion", "Print a shell completion script."),
     },
 }
-"""For each heading of the help, in the order shown: the commands and their summaries."""
+"""For each heading of the help, in the order shown: the commands, each with its module, as a name
+relative to `explorer.cli.commands`, and its summary."""
 
-# The modules of the click commands.
-_FAMILIES: Final = {
-    "commands.search": ("search", "browse"),
-    "commands.entity": ("get", "schema", "usage", "profile-stats", "history", "blame", "diff"),
-    "commands.lineage": ("lineage", "impact", "path", "relationships"),
-    "commands.documentation": ("describe", "link", "coverage", "worklist", "changes", "docs"),
-    "commands.labels": ("tag", "term", "own", "domain", "deprecate"),
-    "commands.governance": ("new", "rename", "move", "glossary"),
-    "commands.undo": ("delete", "restore", "undo", "redo"),
-    "commands.maintenance": (
-        "load",
-        "export",
-        "backup",
-        "check",
-        "reindex",
-        "compact",
-        "migrate",
-        "sample",
-    ),
-    "commands.profile": ("login", "profile"),
-    "commands.sources": ("add", "sources"),
-    "commands.server": ("audit", "serve", "token"),
-    "shell_completion": ("completion",),
-}
 _MODULES: Final = {
-    name: f"explorer.cli.{module}" for module, names in _FAMILIES.items() for name in names
+    name: module for commands in SECTIONS.values() for name, (module, _) in commands.items()
 }
 
 
@@ -123,7 +118,7 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command with this name, importing its module if needed."""
         if cmd_name in _MODULES and cmd_name not in self.commands:
-            module = import_module(_MODULES[cmd_name])
+            module = import_module(_MODULES[cmd_name], "explorer.cli.commands")
             self.add_command(getattr(module, cmd_name.replace("-", "_")))
         return super().get_command(ctx, cmd_name)
 
@@ -133,7 +128,7 @@ class Commands(click.Group):
         widest = max(map(len, _MODULES))
         for heading, commands in SECTIONS.items():
             with formatter.section(heading):
-                rows = [(name.ljust(widest), sentence) for name, sentence in commands.items()]
+                rows = [(name.ljust(widest), summary) for name, (_, summary) in commands.items()]
                 formatter.write_dl(rows)
 
 

@@ -68,8 +68,8 @@ def test_the_list_of_commands_says_of_each_what_the_command_says_of_itself() -> 
     root = command.catalog
     context = click.Context(root)
     for heading, commands in SECTIONS.items():
-        for name, sentence in commands.items():
+        for name, (_, summary) in commands.items():
             found = root.get_command(context, name)
             assert found is not None
             assert found.name == name, heading
-            assert found.get_short_help_str(100) == sentence
+            assert found.get_short_help_str(100) == summary
