@@ -7,6 +7,8 @@ service.log    the output of a service that `ensure` started
 
 import atexit
 import os
+import re
+import signal
 import socket
 import sys
 import time
@@ -18,6 +20,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from explorer import __version__
 from explorer.errors import InUse, StorageFault, Unreachable, Unusable
 from explorer.files import replace_file
 
@@ -123,9 +126,10 @@ def ensure(data_dir: Path, timeout_seconds: float = 60.0, answer_seconds: float 
     """Return the service of a data directory, starting it if needed, once it answers.
 
     The service is a separate process that outlives this one. If several processes start it at the
-    same time, one service remains. Raises `Unusable`, with the service's own message, if it cannot
-    start, and `Unreachable` if it does not answer in time: a service that starts or stops may take
-    `timeout_seconds`, one that has published its address `answer_seconds`.
+    same time, one service remains. The service of an older release is stopped, after it answered
+    the requests under way, and replaced. Raises `Unusable`, with the service's own message, if it
+    cannot start, and `Unreachable` if it does not answer in time: a service that starts or stops
+    may take `timeout_seconds`, one that has published its address `answer_seconds`.
     """
     data_dir = data_dir.absolute()
     _children[:] = [child for child in _children if child.poll() is None]
@@ -135,9 +139,16 @@ def ensure(data_dir: Path, timeout_seconds: float = 60.0, answer_seconds: float 
     begin = 0
     silent: Instance | None = None
     silent_until = 0.0
+    stopped: Instance | None = None
     while True:
         now = time.monotonic()
         found = find(data_dir)
+        if found is not None and found != stopped and _is_outdated(found):
+            stopped = found
+            with suppress(OSError):
+                os.kill(found.pid, signal.SIGTERM)
+        if found == stopped:
+            found = None
         if found != silent:
             silent, silent_until = found, now + answer_seconds
         if found is not None:
@@ -299,6 +310,15 @@ def _answers(instance: Instance, seconds: float) -> bool:
             return connection.recv(64).startswith((b"HTTP/1.1 200", b"HTTP/1.1 503"))
     except OSError:
         return False
+
+
+def _is_outdated(instance: Instance) -> bool:
+    """Return whether an older release started a service for the front ends on this machine.
+
+    False for one that listens on a port: people start that one themselves.
+    """
+    theirs, ours = (re.findall(r"\d+", one) for one in (instance.version, __version__))
+    return not _is_tcp(instance.address) and list(map(int, theirs)) < list(map(int, ours))
 
 
 def _is_tcp(address: str) -> bool:

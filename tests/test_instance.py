@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from explorer import __version__
 from explorer.client import AsyncCatalog
 from explorer.errors import StorageFault, Unreachable, Unusable
 from explorer.instance import DirectoryInUse, Instance, ensure, find, hold, socket_path
@@ -189,6 +190,20 @@ def test_a_killed_service_is_replaced_silently(
     while find(directory) is not None:
         time.sleep(0.01)
     assert started(directory).pid != first.pid
+
+
+def test_the_service_of_an_older_release_is_replaced_and_that_of_a_newer_one_used(
+    directory: Path, started: Callable[[Path], Instance]
+) -> None:
+    first = started(directory)
+    announcement = directory / "service.json"
+    announced = announcement.read_text()
+    announcement.write_text(announced.replace(__version__, "99.0"))
+    assert started(directory).pid == first.pid
+    announcement.write_text(announced.replace(__version__, "0.0.9"))
+    second = started(directory)
+    assert second.pid != first.pid
+    assert (second.version, started(directory)) == (__version__, second)
 
 
 def test_a_service_that_cannot_start_is_told_in_its_own_words(directory: Path) -> None:
