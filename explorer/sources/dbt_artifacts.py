@@ -821,8 +821,8 @@ class _Metrics:
 
     def _expression(self, metric: Mapping[str, Any]) -> str | None:
         """Return how a metric is computed, as far as the manifest says: the expression of its
-        author, the ratio of two others, or the aggregation of its measure. Filters, whose templates
-        dbt renders, and the window are part of it."""
+        author, the ratio of two others, or the aggregation of its measure. Filters and the window
+        are part of it."""
         parameters = _mapping(metric, "type_params")
         conditions = [*_filters(metric)]
         measures = _references(parameters, _MEASURES)
@@ -871,14 +871,25 @@ def _references(
     return list(dict.fromkeys(found)) if unique else found
 
 
+# Such as `{{ Dimension('order__late') }}` and `{{ TimeDimension('order__at', 'day') }}`.
+_FIELD_TEMPLATE = re.compile(
+    r"""\{\{\s*(?:Dimension|TimeDimension|Entity|Metric)\(\s*['"]([^'"]+)['"]\s*"""
+    r"""(?:,\s*['"](\w+)['"])?[^)]*\)(?:\.grain\(\s*['"](\w+)['"]\s*\))?\s*\}\}"""
+)
+
+
 def _filters(value: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the conditions on a metric or on one of its measures: texts, templates, or columns with
-    an operator and a value."""
-    if text := read_text(value.get("filter")):
-        yield text
-    for one in _mappings(_mapping(value, "filter").get("where_filters")):
-        if text := read_text(one.get("where_sql_template")):
-            yield text
+    """Yield the conditions on a metric or on one of its measures: SQL, or columns with an operator
+    and a value. A field is named as in queries of metrics, `order__late` or `ordered_at__day`."""
+    texts = [value.get("filter")]
+    texts += [
+        one.get("where_sql_template")
+        for one in _mappings(_mapping(value, "filter").get("where_filters"))
+    ]
+    for text in filter(None, map(read_text, texts)):
+        yield _FIELD_TEMPLATE.sub(
+            lambda found: "__".join(filter(None, (found[1], found[2] or found[3]))), text
+        )
     for one in _mappings(value.get("filters")):
         parts = [str(one[key]) for key in ("field", "operator", "value") if one.get(key)]
         if len(parts) == 3:

@@ -153,7 +153,8 @@ def sales() -> dict[str, Any]:
         {"name": "orders", "agg": "count", "expr": "order_id"},
     ]
     entities = [{"name": "order", "type": "primary", "expr": "order_id"}]
-    late = {"where_filters": [{"where_sql_template": "{{ Dimension('order__late') }}"}]}
+    condition = "{{ Dimension('order__late') }} OR {{TimeDimension('order__at', 'day')}} < now()"
+    late = {"where_filters": [{"where_sql_template": condition}]}
     of_sales = "semantic_model.shop.sales"
     sold = metric("sold", "simple", of_sales, measure={"name": "sold"}, expr="sold")
     sold["metric.shop.sold"] |= {
@@ -489,7 +490,7 @@ def test_metrics_are_computed_from_semantic_models_and_other_metrics(project: Pr
         "sold": ("Simple", [model], [], "sum(sales.sold)"),
         "late": (
             *("Simple", [model], []),
-            "count(sales.orders) FILTER (WHERE {{ Dimension('order__late') }})",
+            "count(sales.orders) FILTER (WHERE order__late OR order__at__day < now())",
         ),
         "mean": ("Ratio", [], ["sold", "late"], "sum(sales.sold) / late"),
         "rest": ("Derived", [], ["sold", "late"], "sold - late"),
