@@ -567,6 +567,8 @@ class Connection:
         self._place: dict[str, str] | None = None
         if transport is None or url or profile:
             found = config.server(url, profile=profile, data_dir=folder)
+            if offline == "only":
+                found.check_offline()
             address, login = part_login(found.url or "")
             token = token or login
             fetch = None if found.token is config.NO_TOKEN else _fetch_from(found.token)

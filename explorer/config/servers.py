@@ -133,6 +133,14 @@ class ServerSettings:
             return identity(self.url)
         return identity_of_directory(self.data_dir or own_data_dir())
 
+    def check_offline(self) -> None:
+        """Raise `InvalidInput` for the local catalog, which has no offline copy."""
+        if self.url is None:
+            raise InvalidInput(
+                "the local catalog has no offline copy, because it needs no network; leave offline "
+                "out, or name a server"
+            )
+
 
 def server(
     url: str | None = None,

@@ -150,8 +150,12 @@ class Opening:
     token: Secret | None = field(default=None, repr=False)
 
     def found(self) -> config.ServerSettings:
-        """Return the server to open; reads the profiles. Raises what `config.server` raises."""
-        return config.server(self.url, profile=self.profile, data_dir=self.data_dir)
+        """Return the server to open; reads the profiles. Raises what `config.server` raises, and
+        `InvalidInput` for an offline copy of the local catalog."""
+        found = config.server(self.url, profile=self.profile, data_dir=self.data_dir)
+        if self.offline:
+            found.check_offline()
+        return found
 
     def maker(self) -> Callable[[], "AsyncCatalog"]:
         """Return a function that creates the client; it is called in a thread."""

@@ -257,6 +257,14 @@ def test_what_was_read_is_there_offline_and_nothing_else(
     assert written.code in (1, 3)
 
 
+def test_the_local_catalog_is_neither_read_nor_written_offline(ask: Any, tmp_path: Path) -> None:
+    local = {"CATALOG_DATA_DIR": str(tmp_path / "local")}
+    for arguments in (("search", "x"), ("tag", "urn:li:tag:A", "--add", "B"), ("undo",)):
+        refused = ask(*arguments, "--offline", **local)
+        assert (refused.code, refused.out) == (1, "")
+        assert "the local catalog has no offline copy" in refused.err
+
+
 def test_using_a_profile_that_the_environment_overrides_is_said(profile: Any) -> None:
     profile("add", "prod", "--url", URL)
     assert "CATALOG_URL is set" in profile("use", "prod", CATALOG_URL="http://x").err

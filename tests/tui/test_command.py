@@ -96,6 +96,8 @@ def test_it_opens_what_it_is_given(
     sees("fct_orders", "of 29 documented", "read-only: e edit column")
     press("q")
     sees("left 0")
+    start("--data-dir", str(sample), "--offline")
+    sees("the local catalog has no offline copy", "left 2")
     start("--url", "http://127.0.0.1:1")
     sees("○ no answer", "No catalog answers at http://127.0.0.1:1", "tries again")
     press("q")
