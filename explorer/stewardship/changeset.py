@@ -216,10 +216,11 @@ def _change(entry: Entry, places: _Places, *, clear_empty: bool) -> Change:
             return Change(entry, "orphan", mine=row.edited, why="the column is gone")
         why = "no such column; paths are exact"
         return Change(entry, "unknown column", mine=row.edited, why=why)
-    theirs, mine = texts[row.column], row.edited
+    # A blank text is no description.
+    theirs, mine = texts[row.column], row.edited if row.edited.strip() else ""
     base = _base(entry, theirs)
     draft = Change(entry, "unchanged", base, theirs, mine)
-    untouched = bool(row.exported) and digest_of(mine) == row.exported and not entry.clears
+    untouched = bool(row.exported) and digest_of(row.edited) == row.exported and not entry.clears
     if untouched or _ends(mine) == _ends(theirs):
         return draft
     if not mine and not entry.clears and not clear_empty:

@@ -94,6 +94,9 @@ def test_an_empty_text_destroys_nothing_unless_it_is_wanted(steward: Any, orders
     assert kept.to_apply() == ()
     assert {change.column for change in kept.left} == {"city", "note"}
     assert told(steward.changeset(lines, clear_empty=True))["city"] == "cleared"
+    blank = steward.changeset(entries(orders, city="  ", note=" \n"))
+    assert told(blank)["city"] == "emptied"
+    assert blank.to_apply() == ()
 
 
 def test_what_somebody_else_wrote_meanwhile_is_a_conflict_only_where_both_wrote(

@@ -187,6 +187,26 @@ async def test_what_would_change_is_seen_before_it_is_saved(desk: Path, at: Open
     assert edited(desk, urn, "a") == "line one\nline two and more"
 
 
+async def test_a_blank_text_removes_the_description_and_never_is_one(
+    desk: Path, at: OpenTerminal
+) -> None:
+    urn = dataset(desk, "blank", "a", "b")
+    with Catalog(data_dir=desk) as catalog:
+        catalog.describe(urn, "!", column="a")
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("1 of 2 documented")
+        await reader.press("2", "e")
+        await reader.sees("│ !")
+        await reader.press("end", "backspace", "space", "enter", "space", "ctrl+s")
+        await reader.sees("Saved a.", "0 of 2 documented")
+        await reader.press("e")
+        await reader.sees("column 1 of 2")
+        await reader.type("mine")
+        await reader.press("ctrl+s")
+        await reader.sees("Saved a.", "1 of 2 documented")
+    assert edited(desk, urn, "a") == "mine"
+
+
 async def test_of_two_texts_either_can_be_taken_and_neither_is_lost(
     desk: Path, at: OpenTerminal
 ) -> None:

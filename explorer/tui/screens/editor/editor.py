@@ -126,6 +126,9 @@ _RENDERER = ThreadPoolExecutor(1, "preview")
 class Preview(TextRows, can_focus=False):
     """Rendered Markdown, cut to a length that renders quickly."""
 
+    # A scroll bar that appears with the text must not take room from lines that are rendered.
+    DEFAULT_CSS = "Preview { scrollbar-gutter: stable; }"
+
     def __init__(self) -> None:
         super().__init__()
         self._lines: Sequence[Text] = ()
@@ -167,8 +170,9 @@ class Preview(TextRows, can_focus=False):
             self.scroll_to(y=top, animate=False, immediate=True)
 
     def on_resize(self) -> None:
-        """Draw it anew at the width there is now."""
+        """Show the same part at the new size, and render the text again for the new width."""
         super().on_resize()
+        self.follow(self._share)
         if self._text is not None:
             show = partial(self.show_text, self._text)
             start_worker(self, show, group="preview", exclusive=True)
@@ -1097,6 +1101,9 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
     def _save(self, instead_of: str | None = None) -> "asyncio.Future[Failure | None] | None":
         """Put the text as it stands on its way; returns its end, also of one that is on its way
         already. None where it is as it was."""
+        if not self._area.text.strip():
+            # The client writes a blank text as an empty one.
+            self._area.replace_all("")
         buffer, text = self._buffer, self._area.text
         key = buffer.target.key
         if text == buffer.start and instead_of is None:

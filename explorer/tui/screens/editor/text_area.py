@@ -535,6 +535,15 @@ class DescriptionArea(TextArea, inherit_bindings=False):
         finally:
             self._is_catching_up = False
 
+    def on_resize(self) -> None:
+        """Paint the text as it is wrapped for the new size, with the cursor in view.
+
+        The text area wraps the text when it is told its new size, which is after the screen was
+        painted with the lines of the old one, and paints again only if the number of lines changed.
+        """
+        self.refresh()
+        self.call_next(self.scroll_cursor_visible)
+
     def undo(self) -> None:
         """Undo the newest edits that belong together."""
         self._aside_for(super().undo)
