@@ -440,13 +440,17 @@ def _is_reported(change: "ChangeEvent", user: Urn | None) -> bool:
 
 
 def _is_ingestion(change: "ChangeEvent") -> bool:
-    # A key aspect is written together with the first aspect of an entity.
-    return (
-        change.aspect in (_SCHEMA, _INGESTED.get(change.urn.entity_type))
-        or change.aspect.endswith("Key")
+    """Return whether a change is of an aspect that only ingestion writes, or was made by a run.
+
+    A key aspect is written together with the first aspect of an entity; of a tag, say, by whoever
+    creates it.
+    """
+    if change.aspect.endswith("Key"):
+        return bool(change.run) or change.urn.entity_type in _INGESTED
+    if change.aspect == _STATUS:
         # A source that no longer has an entity marks it as removed.
-        or (change.aspect == _STATUS and bool(change.run))
-    )
+        return bool(change.run)
+    return change.aspect in (_SCHEMA, _INGESTED.get(change.urn.entity_type))
 
 
 def _named(feeds: Iterable[EntityFeed]) -> Iterator[Urn]:

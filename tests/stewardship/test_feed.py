@@ -176,6 +176,7 @@ def test_own_edits_are_left_out_and_those_of_others_name_who_wrote(
     nina.add_tags(urn, "mine")
     ann.describe(urn, "A first try.", column="b")
     nina.add_tags(urn, "PII", column="b")
+    nina.create("urn:li:tag:Newest", "tagProperties", {"name": "Newest"})
     ann.describe(urn, "Theirs.", column="b")
     ann.describe(urn, "All of it.")
     ann.add_tags(urn, "theirs")
