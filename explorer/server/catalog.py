@@ -710,7 +710,7 @@ class CatalogEngine:
             **({"user": actor} if actor != UNKNOWN_ACTOR else {}),
             "version": __version__,
             "sample": self.store.note(_SAMPLE_RUN) is not None,
-            "entities": self.store.count(),
+            "entities": self.store.count(other_than=self.index.vocabulary.unlisted),
             "conditionalEdits": True,
             "namesInFilters": True,
             "stewardship": True,

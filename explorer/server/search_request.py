@@ -104,7 +104,6 @@ _PART_OF = "IsPartOf"
 # Entity types that nest, and types by which entities are grouped.
 _NESTED = frozenset({"container", "dataProduct", "domain", "glossaryNode", "glossaryTerm"})
 _DEEPEST = 100
-_UNLISTED = ("dataPlatform", "ownershipType", "schemaField")
 _SYSTEM = "system"
 
 
@@ -175,16 +174,13 @@ def _is_nested(urn: str) -> bool:
 def leave_out_unlisted(query: SearchQuery, vocabulary: Vocabulary) -> SearchQuery:
     """Exclude from a search of all entity types what should not be listed.
 
-    These are the types that only describe what other entities refer to or have (data platforms,
-    ownership types, columns), types that the registry does not list, and the system's own users.
-    Alternatives of the filter that require certain URNs keep everything, and those that require
-    certain entity types keep all types.
+    These are the types of `Vocabulary.unlisted`, and the system's own users. Alternatives of the
+    filter that require certain URNs keep everything, and those that require certain entity types
+    keep all types.
     """
     if query.entity_types:
         return query
-    registry = vocabulary.registry
-    unlisted = (name for name, entity in registry.entities.items() if not entity.listed)
-    types = Criterion(ENTITY_TYPE, (*_UNLISTED, *unlisted), negated=True)
+    types = Criterion(ENTITY_TYPE, vocabulary.unlisted, negated=True)
     users = Criterion(_SYSTEM, ("true",), negated=True)
     has_users = vocabulary.fields_named(_SYSTEM, vocabulary.known_fields(None))
 

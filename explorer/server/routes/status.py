@@ -94,10 +94,10 @@ class StatusRoutes(Routes):
         role="reader",
         gives="the flags and the release by which clients choose their calls; under "
         "catalogExplorer the release of this server, whether it holds the sample, the number "
-        "of entities, whether edits in GraphQL accept the condition ifCurrent, whether "
-        "filters accept names in place of URNs, whether /stewardship and its trend are "
-        "available, whether changesets are kept and, in signIn, the issuer with which people "
-        "sign in, if there is one",
+        "of entities of the types that a search of all types lists, whether edits in GraphQL "
+        "accept the condition ifCurrent, whether filters accept names in place of URNs, whether "
+        "/stewardship and its trend are available, whether changesets are kept and, in signIn, "
+        "the issuer with which people sign in, if there is one",
         notes=(
             "Answered without a token.",
             (

@@ -107,6 +107,9 @@ class Trait:
         return has_term and len(folded) < self.cut
 
 
+_UNLISTED = ("dataPlatform", "ownershipType", "schemaField")
+
+
 class Vocabulary:
     """The searchable fields of a registry, by name and by entity type.
 
@@ -152,6 +155,14 @@ class Vocabulary:
                 reverse=True,
             )
         )
+
+    @cached_property
+    def unlisted(self) -> tuple[str, ...]:
+        """The entity types that a search of all types leaves out: those that only describe what
+        other entities refer to or have (data platforms, ownership types, columns), and those that
+        the registry does not list."""
+        types = self.registry.entities.items()
+        return (*_UNLISTED, *(name for name, entity in types if not entity.listed))
 
     def trait(self, name: str) -> Trait:
         """Return the trait of a field; the nature is text for a field that no aspect declares."""

@@ -424,10 +424,12 @@ class Reader(Protocol):
         self,
         *,
         entity_type: str | None = None,
+        other_than: Collection[str] = (),
         aspect: str | None = None,
         urn_like: str | None = None,
     ) -> int:
-        """Return the number of stored entities, optionally of a type and with an aspect.
+        """Return the number of stored entities, optionally of a type, of types other than some, and
+        with an aspect.
 
         For a timeseries aspect, return the number of its documents instead. `urn_like` is a pattern
         for the URNs: % stands for any text, _ for any character; ASCII letters match in either

@@ -64,6 +64,7 @@ def test_entities_are_counted(filled: Store) -> None:
     assert filled.count() == 8
     assert filled.count(entity_type="tag") == 6
     assert filled.count(entity_type="chart") == 0
+    assert filled.count(other_than=("tag", "chart")) == 2
     assert filled.count(urn_like="%hive%") == 2
     assert filled.count(urn_like="URN:LI:TAG:A_") == 1
 

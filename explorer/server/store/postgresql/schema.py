@@ -192,7 +192,7 @@ def _without_nul(text: str) -> str:
     return text.replace("\0", "\u2400") if "\0" in text else text
 
 
-_NAMED = re.compile(r"(?<!:):([a-z_]+)")
+_NAMED = re.compile(r"(?<!:):([a-z_]+[0-9]*)")
 
 
 @lru_cache(1024)

@@ -219,12 +219,18 @@ class SqlReads(ABC):
         self,
         *,
         entity_type: str | None = None,
+        other_than: Collection[str] = (),
         aspect: str | None = None,
         urn_like: str | None = None,
     ) -> int:
         where = "u.live"
+        given = {"type": entity_type, "aspect": aspect, "like": urn_like}
         if entity_type is not None:
             where += " AND u.type = :type"
+        if other_than:
+            others = {f"other{at}": name for at, name in enumerate(other_than)}
+            where += f" AND u.type NOT IN ({', '.join(f':{name}' for name in others)})"
+            given |= others
         if urn_like is not None:
             where += f" AND {self._dialect.like}"
         query = f"SELECT count(*) FROM urns u WHERE {where}"
@@ -234,7 +240,6 @@ class SqlReads(ABC):
                 f"WHERE a.name = :aspect AND {where}) + (SELECT count(*) FROM points p "
                 f"JOIN urns u ON u.id = p.entity WHERE p.aspect = :aspect AND {where})"
             )
-        given = {"type": entity_type, "aspect": aspect, "like": urn_like}
         with self._reading() as connection:
             found: int = connection.execute(query, given).fetchone()[0]
         return found
