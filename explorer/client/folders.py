@@ -147,7 +147,8 @@ query browse($input: BrowseInput!) {
 
 @dataclass(frozen=True, slots=True)
 class TypesSource:
-    """The entity types that have entities in the catalog, most important first. One request."""
+    """The entity types that have entities in the catalog, most important first, except columns,
+    which are shown in their tables. One request."""
 
     by_name: bool = False
 
@@ -155,6 +156,7 @@ class TypesSource:
         """Return all of them; `start` and `count` are ignored."""
         del start, count
         counted = await catalog.counts()
+        counted.pop("schemaField", None)
         last = len(_FIRST)
         order = sorted(counted, key=lambda one: (_FIRST.index(one) if one in _FIRST else last, one))
         entries = tuple(

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from explorer.client import Catalog
+from explorer.client.folders import TypesSource
 from explorer.client.records import Folder, Match, Named
 from explorer.errors import InvalidInput, NotFound, UnknownName
 from explorer.metadata import Proposal, Urn
@@ -118,6 +119,20 @@ def test_conditions_in_the_text_are_part_of_the_filter(client: Any) -> None:
 def test_a_text_with_a_colon_that_is_no_condition_is_searched_for(client: Any) -> None:
     assert client.search("nofield:finding007", entity="tag").text == "nofield:finding007"
     assert client.search('"finding007"', entity="tag").total == 1
+
+
+def test_columns_with_texts_of_their_own_are_no_type_beside_their_tables(site: Site) -> None:
+    stamp = {"time": 0, "actor": "urn:li:corpuser:jdoe"}
+    text = {"documentations": [{"documentation": "The key.", "attribution": {**stamp}}]}
+    with Catalog(site.address) as catalog:
+        column = Urn.of("schemaField", str(DATASETS[0]), "id")
+        catalog.put(column, "documentation", text)
+        assert catalog.counts()["schemaField"] == 1
+        page = catalog.wait(TypesSource().read(catalog.core, 0, 50))
+        catalog.delete(column)
+    names = [entry.name for entry in page.entries]
+    assert "datasets" in names
+    assert "columns" not in names
 
 
 def test_a_result_is_sorted_as_asked(client: Any) -> None:
