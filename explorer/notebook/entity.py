@@ -13,7 +13,7 @@ from explorer.client import records
 from explorer.client.display import moment
 from explorer.client.entity import Entity
 from explorer.client.records import Direction, Edge, Edges, Health
-from explorer.errors import ServerFault
+from explorer.errors import InvalidInput, ServerFault
 from explorer.metadata.aspects import Link, Owner
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.names import ownership
@@ -535,6 +535,8 @@ class EntityPage(ShownTable, read.Entity):
         return shown_schema(read.Entity(self.urn, self.aspects).schema)
 
     def _window(self, aspect: str, days: int | None) -> Window:
+        if days is not None and days < 1:
+            raise InvalidInput(f"'days' must be at least 1, or None for all, not {days}")
         start = None if days is None else datetime.now(UTC) - timedelta(days=days)
         series = self.catalog.timeseries(self.urn, aspect, start=start)
         newest = None

@@ -19,6 +19,7 @@ from explorer.errors import InvalidInput
         ("cat.search(None)", "InvalidInput: search takes a text, not None; '*' or '' finds"),
         ("cat.entity('urn:nonsense')", "InvalidUrn: "),
         ("cat['fct_orders'].schema['nope']", "UnknownName: "),
+        ("cat['fct_orders'].usage(days=-1)", "InvalidInput: 'days' must be at least 1"),
     ],
 )
 def test_a_mistake_in_a_cell_is_told_in_one_line(
