@@ -105,8 +105,11 @@ def plural(entity_type: str) -> str:
 
 
 def ownership(kind: str) -> str:
-    """Return the display name of an ownership type: `TECHNICAL_OWNER` is a technical owner."""
-    words = kind.replace("_", " ").lower().replace("dataowner", "data owner")
+    """Return the display name of an ownership type: `TECHNICAL_OWNER` is a technical owner, as is
+    the id of its entity, `__system__technical_owner`."""
+    words = (
+        kind.removeprefix("__system__").replace("_", " ").lower().replace("dataowner", "data owner")
+    )
     return "owner" if words in ("none", "") else words
 
 

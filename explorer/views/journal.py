@@ -20,6 +20,7 @@ from explorer.client.journal import (
 )
 from explorer.client.records import Edit, Held, What
 from explorer.metadata.fieldpath import FieldPath
+from explorer.metadata.names import ownership
 from explorer.metadata.urn import Urn
 from explorer.views.diff import Diff, DiffLine, text_diff
 from explorer.views.table import Cell, Row, Table, TableColumn
@@ -242,7 +243,7 @@ def _labels(what: What, held: tuple[str, ...]) -> Iterator[str]:
             case "owners":
                 name, _, beside = label.rpartition(" ")
                 kind = Urn.parse(beside).name if beside.startswith("urn:li:") else beside
-                yield f"{_name(name)} ({kind.replace('_', ' ').lower()})"
+                yield f"{_name(name)} ({ownership(kind)})"
             case "links":
                 yield f"{beside} <{name}>" if beside else name
             case _:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal, overload
 
 from explorer.client.display import counted, hidden_count, moment
 from explorer.metadata.fieldpath import FieldPath
+from explorer.metadata.names import singular
 from explorer.metadata.urn import Urn
 from explorer.stewardship.staging import STATES, deprecation_in
 from explorer.views.chart import Line, Lines, Point
@@ -788,8 +789,11 @@ def proposal_counts(shared: "SharedChangeset") -> str:
 
 
 def edit_column(edit: "StagedEdit") -> str:
-    """Return the column of a staged edit, without types."""
-    return FieldPath(edit.column).simple if edit.column is not None else WHOLE_TABLE
+    """Return the column of a staged edit, without types; `(the chart itself)` without a column."""
+    if edit.column is not None:
+        return FieldPath(edit.column).simple
+    kind = Urn.parse(edit.urn).entity_type
+    return WHOLE_TABLE if kind == "dataset" else f"(the {singular(kind)} itself)"
 
 
 def edit_sentence(edit: "StagedEdit") -> str:

@@ -10,6 +10,7 @@ from explorer.client.journal import Journal, one_save, undone_in
 from explorer.client.records import Edit, What
 from explorer.metadata.urn import Urn
 from explorer.views.journal import (
+    held_words,
     journal_page,
     journal_table,
     save_diff,
@@ -86,6 +87,11 @@ def test_the_difference_of_a_save_shows_texts_and_only_the_labels_that_changed(
         ("-", "not deprecated"),
         ("+", "deprecated “Use items.”"),
     ]
+
+
+@pytest.mark.parametrize("kind", ["DATAOWNER", "urn:li:ownershipType:__system__dataowner"])
+def test_owners_are_said_with_their_kind_in_words(kind: str) -> None:
+    assert held_words("owners", (f"urn:li:corpuser:ann {kind}",)) == "ann (data owner)"
 
 
 def test_programs_get_every_edit_with_what_stood_there(journal: Journal) -> None:

@@ -205,13 +205,13 @@ def test_a_change_of_a_table_itself_names_no_column() -> None:
 def test_a_proposed_text_says_where_it_comes_from_and_how_sure_that_is(
     source: TextSource, sentence: str
 ) -> None:
-    edit = StagedEdit("urn", "orders", "[version=2.0].[type=int].id", sources=(source,))
+    edit = StagedEdit(str(ORDERS), "orders", "[version=2.0].[type=int].id", sources=(source,))
     assert views.source_sentence(source, edit) == sentence
     assert views.review_diff(ReviewItem(1, edit))[0].text == sentence
 
 
 def test_an_edit_is_shown_with_what_stands_there_and_what_it_writes() -> None:
-    edit = StagedEdit("urn", "orders", "id", before="Old.", text="New.")
+    edit = StagedEdit(str(ORDERS), "orders", "id", before="Old.", text="New.")
     lines = [(line.mark, line.text) for line in views.review_diff(ReviewItem(1, edit))]
     assert lines == [("-", "Old."), ("+", "New.")]
     item = ReviewItem(1, edit, "failed", why="changed meanwhile", theirs="Theirs.")
@@ -219,10 +219,16 @@ def test_an_edit_is_shown_with_what_stands_there_and_what_it_writes() -> None:
     assert texts[0] == "not written: changed meanwhile"
     assert "Theirs." in texts
     owners = StagedEdit(
-        "urn", "orders", None, "owners", add=("urn:li:corpuser:ann DATA_STEWARD",), remove=()
+        str(ORDERS), "orders", None, "owners", add=("urn:li:corpuser:ann DATA_STEWARD",), remove=()
     )
     assert views.edit_sentence(owners) == "owners: +ann (data steward)"
     page = views.review_page([ReviewItem(1, edit), ReviewItem(2, owners, "accepted")])
     assert [row[0] for row in page.rows] == ["· open", "✓ accepted"]
     assert [row[2] for row in page.rows[1:]] == [views.WHOLE_TABLE]
     assert len(views.review_table([item]).rows[0]) == len(views.review_table([item]).columns)
+
+
+def test_an_edit_without_a_column_names_the_thing_itself() -> None:
+    assert views.edit_column(StagedEdit(str(ORDERS), "orders")) == "(the table itself)"
+    chart = StagedEdit("urn:li:chart:(looker,1)", "Revenue")
+    assert views.edit_column(chart) == "(the chart itself)"
