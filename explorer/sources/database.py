@@ -739,6 +739,8 @@ def _model_type(kind: "TypeEngine[Any]") -> str:
         (types.Boolean, "Boolean"),
         (types.Integer, "Number"),
         (types.Numeric, "Number"),
+        # Not a subclass of `Numeric` since SQLAlchemy 2.1.
+        (types.Float, "Number"),
         (types.ARRAY, "Array"),
         (types.String, "String"),
         (types.DateTime, "Time"),
@@ -747,19 +749,35 @@ def _model_type(kind: "TypeEngine[Any]") -> str:
         (types.Interval, "Time"),
         (types.JSON, "Record"),
         (types.Uuid, "String"),
-        (types.LargeBinary, "Bytes"),
     ):
         if isinstance(kind, known):
             return name
+    if isinstance(kind, types.TypeDecorator):
+        return _model_type(kind.impl_instance)
+    # Types of binary data have no public class in common.
+    if _python_type(kind) is bytes:
+        return "Bytes"
     return _NAMED_TYPES.get(type(kind).__name__.upper(), "Null")
 
 
-# Types of individual databases that are not subclasses of SQLAlchemy's generic ones.
+def _python_type(kind: "TypeEngine[Any]") -> type | None:
+    try:
+        return kind.python_type
+    except NotImplementedError:
+        return None
+
+
+# Types of individual databases that are not subclasses of SQLAlchemy's generic ones. The model
+# has no type for ranges, for values of any type, and for geometries.
 _NAMED_TYPES: Final = {
-    **dict.fromkeys(("MONEY", "SMALLMONEY", "YEAR", "NUMBER"), "Number"),
-    **dict.fromkeys(("INET", "CIDR", "MACADDR", "MACADDR8", "OID", "UUID", "XML"), "String"),
-    **dict.fromkeys(("REGCLASS", "CITEXT", "JSONPATH", "SET", "UNIQUEIDENTIFIER"), "String"),
+    **dict.fromkeys(("MONEY", "SMALLMONEY", "YEAR", "NUMBER", "DECFLOAT"), "Number"),
+    **dict.fromkeys(("INET", "INET4", "INET6", "CIDR", "MACADDR", "MACADDR8"), "String"),
+    **dict.fromkeys(("OID", "REGCLASS", "REGCONFIG", "ROWID"), "String"),
+    **dict.fromkeys(("UUID", "UNIQUEIDENTIFIER"), "String"),
+    **dict.fromkeys(("CITEXT", "JSONPATH", "SET", "TSQUERY", "XML"), "String"),
     **dict.fromkeys(("BIT", "BYTEA", "BINARY", "VARBINARY", "TSVECTOR"), "Bytes"),
     **dict.fromkeys(("INTERVAL", "TIMESTAMP", "TIMESTAMPTZ"), "Time"),
+    **dict.fromkeys(("TIMESTAMP_LTZ", "TIMESTAMP_NTZ", "TIMESTAMP_TZ"), "Time"),
+    **dict.fromkeys(("ARRAY", "VECTOR"), "Array"),
     **dict.fromkeys(("HSTORE", "JSONB", "STRUCT", "VARIANT", "OBJECT", "MAP"), "Record"),
 }

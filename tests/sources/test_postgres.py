@@ -49,7 +49,8 @@ def _fill(cluster: Cluster) -> None:
             create domain percent as numeric(5, 2) check (value between 0 and 100);
             create table sales.customers (
                 id serial primary key, "userName" varchar(20) not null, mood mood, tags text[],
-                extra jsonb, address inet, seen timestamptz, share percent, pause interval, key uuid
+                extra jsonb, address inet, seen timestamptz, share percent, pause interval,
+                key uuid, ratio double precision, weight real
             );
             comment on table sales.customers is 'Who buys.';
             comment on column sales.customers.address is 'Where from.';
@@ -85,7 +86,7 @@ def test_schemas_tables_views_keys_and_comments_are_read(server: str) -> None:
         "table": 4,
         "view": 1,
         "materialized view": 1,
-        "column": 21,
+        "column": 23,
     }
     customers = aspects_of(found.proposals, "shop.sales.customers")
     assert columns_of(customers["schemaMetadata"]) == [
@@ -99,6 +100,8 @@ def test_schemas_tables_views_keys_and_comments_are_read(server: str) -> None:
         ("share", "percent", "Number", True),
         ("pause", "interval", "Time", True),
         ("key", "uuid", "String", True),
+        ("ratio", "double precision", "Number", True),
+        ("weight", "real", "Number", True),
     ]
     assert customers["datasetProperties"]["description"] == "Who buys."
     assert customers["schemaMetadata"]["fields"][5]["description"] == "Where from."
