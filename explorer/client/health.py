@@ -5,14 +5,16 @@ from datetime import UTC, datetime
 from typing import Any
 
 from explorer.client.connection import gather_limited
+from explorer.client.display import line
 from explorer.client.entities import EntityMethods
 from explorer.client.entity import Entity
 from explorer.client.lineage import LineageMethods
 from explorer.client.records import FailingAssertion, Health, OpenIncident
 from explorer.client.responses import REFUSALS
 from explorer.client.timeseries import TimeseriesMethods
-from explorer.metadata.aspects import moment_of
+from explorer.metadata.aspects import asserted_columns, moment_of
 from explorer.metadata.fieldpath import FieldPath
+from explorer.metadata.names import assertion_name
 from explorer.metadata.urn import Urn
 
 __all__ = ["HealthMethods"]
@@ -31,6 +33,7 @@ _KINDS = {
     "customAssertion": "custom",
 }
 _OPERATORS = {"EQUAL_TO": "is", "NOT_EQUAL_TO": "is not", "_NATIVE_": ""}
+_MOST_SQL = 120
 _Json = Mapping[str, Any]
 
 
@@ -87,34 +90,24 @@ def open_incident(incident: Entity) -> OpenIncident | None:
 
 
 def assertion_rule(assertion: Entity) -> str:
-    """Return what an assertion checks, in words: its description, else its condition."""
+    """Return what an assertion checks, in one line: its description, else its name, else its
+    condition in words, else the beginning of its SQL."""
     info = assertion.raw("assertionInfo") or {}
     description = info.get("description")
     if isinstance(description, str) and description.strip():
         return description.strip()
+    if name := assertion_name(info):
+        return line(name)
     for field, kind in _KINDS.items():
         condition = info.get(field)
         if isinstance(condition, Mapping):
-            columns = [FieldPath(urn.name).simple for urn in _columns(condition)]
-            path = condition.get("fieldPath")
-            if isinstance(path, str):
-                columns.append(FieldPath(path).simple)
-            logic = next(
-                (
-                    condition[key]
-                    for key in ("logic", "statement", "nativeType")
-                    if condition.get(key)
-                ),
-                _compared(condition),
-            )
-            return " ".join([", ".join(columns) or kind, str(logic)]).strip()
+            columns = [FieldPath(path).simple for path in asserted_columns(info)]
+            # The operator of a `sqlAssertion` is about the result of its statement.
+            sql = condition.get("statement")
+            words = "" if sql else _compared(condition)
+            said = words or line(str(sql or condition.get("logic") or ""), _MOST_SQL)
+            return " ".join([", ".join(columns) or kind, said]).strip()
     return _words(info.get("type")) or assertion.urn.name
-
-
-def _columns(condition: _Json) -> list[Urn]:
-    listed = condition.get("fields")
-    given = [*(listed if isinstance(listed, list) else ()), condition.get("field")]
-    return [urn for urn in Urn.parse_all(given) if urn.entity_type == "schemaField"]
 
 
 def _compared(condition: _Json) -> str:

@@ -613,30 +613,34 @@ def asserted_entity(info: _Value) -> str | None:
     """
     named = (
         info.get("entityUrn"),
-        (info.get("datasetAssertion") or {}).get("dataset"),
-        *((info.get(kind) or {}).get("entity") for kind in _KINDS),
+        _part(info, "datasetAssertion").get("dataset"),
+        *(_part(info, kind).get("entity") for kind in _KINDS),
     )
     return next((urn for urn in named if isinstance(urn, str) and urn), None)
 
 
 def asserted_columns(info: _Value) -> list[str]:
     """Return the paths of the columns that an `assertionInfo` is about; empty for a whole table."""
-    field = info.get("fieldAssertion") or {}
-    custom = info.get("customAssertion") or {}
+    field = _part(info, "fieldAssertion")
     paths = [
         field.get("fieldPath"),
         *(
-            ((field.get(kind) or {}).get("field") or {}).get("path")
+            _part(_part(field, kind), "field").get("path")
             for kind in ("fieldValuesAssertion", "fieldMetricAssertion")
         ),
     ]
-    urns = [
-        *((info.get("datasetAssertion") or {}).get("fields") or ()),
-        custom.get("field"),
-        *(custom.get("fields") or ()),
-    ]
+    urns: list[Any] = []
+    for kind in ("datasetAssertion", "customAssertion"):
+        part = _part(info, kind)
+        listed = part.get("fields")
+        urns += [part.get("field"), *(listed if isinstance(listed, list) else ())]
     paths += [urn.name for urn in Urn.parse_all(urns) if urn.entity_type == "schemaField"]
     return list(dict.fromkeys(path for path in paths if isinstance(path, str) and path))
+
+
+def _part(value: _Value, name: str) -> _Value:
+    found = value.get(name)
+    return found if isinstance(found, Mapping) else {}
 
 
 def run_summary(event: _Value) -> dict[str, Any]:

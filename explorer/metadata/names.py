@@ -4,10 +4,19 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from explorer.metadata.aspects import asserted_columns, asserted_entity
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 
-__all__ = ["NAME_ASPECTS", "display_name", "natural_key", "ownership", "plural", "singular"]
+__all__ = [
+    "NAME_ASPECTS",
+    "assertion_name",
+    "display_name",
+    "natural_key",
+    "ownership",
+    "plural",
+    "singular",
+]
 
 # Where names are told, best first: what a person edited, then what was ingested.
 _TOLD = (
@@ -52,12 +61,36 @@ def display_name(urn: Urn, aspects: Mapping[str, Any]) -> str:
         # An entity has few of these aspects.
         if aspect in aspects and (found := _text(aspects[aspect], field)):
             return found
+    if found := assertion_name(aspects.get("assertionInfo")):
+        return found
     for aspect in sorted(aspects):
         if aspect.endswith(_ENDINGS) and aspect not in NAME_ASPECTS:
             for field in _FIELDS:
                 if found := _text(aspects[aspect], field):
                     return found
     return FieldPath(urn.name).simple if urn.entity_type == "schemaField" else urn.name
+
+
+def assertion_name(info: Any) -> str:
+    """Return what the tool that runs an assertion calls it, from its `assertionInfo`; empty if that
+    is not told.
+
+    The name of a test of dbt, `not_null_orders_order_id`, stands as it is. The kind of a check is
+    followed by what is checked: `unique id of orders`.
+    """
+    if not isinstance(info, dict):
+        return ""
+    native = next((name for part in info.values() if (name := _text(part, "nativeType"))), "")
+    paths = asserted_columns(info)
+    if not native or not paths:
+        return native
+    columns = [FieldPath(path).simple for path in paths]
+    urn = Urn.parse_all([asserted_entity(info)])
+    table = urn[0].name.rpartition(".")[2] if urn else ""
+    named = native.casefold()
+    if any(part.casefold() in named for part in (*columns, table) if part):
+        return native
+    return f"{native} {', '.join(columns)}" + (f" of {table}" if table else "")
 
 
 def _text(value: Any, field: str) -> str:

@@ -365,7 +365,7 @@ def test_shapes_of_many_connectors_go_in_whole_whatever_their_order(
     page = catalog("get", sales).out
     assert "1 active incident" in page
     assert "Loads are late" in page
-    assert "customer_id select customer_id" in catalog("get", customers).out
+    assert "unique customer_id of customers" in catalog("get", customers).out
     for urn, aspect, key, value in (
         ("urn:li:chart:(powerbi,charts.B8E293DC)", "chartKey", "dashboardTool", "powerbi"),
         ("urn:li:form:123456", "formInfo", "type", "VERIFICATION"),

@@ -12,6 +12,8 @@ from tests.client.conftest import Site
 
 TABLE = Urn.dataset("hive", "health.orders")
 SOUND = Urn.dataset("hive", "health.sound")
+TESTED = Urn.dataset("hive", "health.tested")
+SQL = "with all_values as (\n    select card_amount from tested\n)\n" + "select 1 union " * 40
 NOW = datetime(2026, 3, 18, 6, tzinfo=UTC)
 STAMP = {"time": round(NOW.timestamp() * 1000), "actor": "urn:li:corpuser:jdoe"}
 
@@ -39,12 +41,18 @@ def column(path: Any, operator: Any, parameters: Any = None, **more: Any) -> Any
     }
 
 
-def run(name: Any, hours: Any, kind: Any, **result: Any) -> Any:
+def custom(**more: Any) -> Any:
+    field = f"urn:li:schemaField:({TESTED},card_amount)"
+    about = {"entity": str(TESTED), "field": field, "fields": [field]}
+    return {"type": "CUSTOM", "customAssertion": {"type": "dbt", **about, **more}}
+
+
+def run(name: Any, hours: Any, kind: Any, about: Any = TABLE, **result: Any) -> Any:
     urn = f"urn:li:assertion:health-{name}"
     value = {
         "timestampMillis": millis(hours),
         "runId": f"run-{hours}",
-        "asserteeUrn": str(TABLE),
+        "asserteeUrn": str(about),
         "assertionUrn": urn,
         "status": "COMPLETE",
         "result": {"type": kind, **result},
@@ -88,6 +96,12 @@ def _stored(site: Site) -> None:
         run("passes", 4, "FAILURE"),
         run("passes", 3, "SUCCESS"),
         run("gone", 1, "FAILURE"),
+        Proposal(TESTED, "datasetProperties", {"name": "tested"}),
+        assertion("dbt", **custom(nativeType="positive_tested_card_amount", logic=SQL)),
+        assertion("check", **custom(nativeType="positive", logic=SQL)),
+        assertion("unnamed", **custom(logic=SQL)),
+        assertion("set", **custom(operator="NOT_NULL", logic=SQL)),
+        *(run(name, 5, "FAILURE", about=TESTED) for name in ("dbt", "check", "unnamed", "set")),
         incident("open", "ACTIVE", title="Loads are late", priority=0),
         incident("done", "RESOLVED", title="Solved"),
         incident("other", "ACTIVE", entity=Urn.dataset("hive", "health.other"), title="Other"),
@@ -114,6 +128,21 @@ def test_assertions_that_fail_now_are_told_with_since_when(client: Any) -> None:
     assert (late.rule, late.is_error) == ("Orders arrive within an hour", True)
     assert late.since == NOW - timedelta(hours=30)
     assert health.assertions == 4
+
+
+def test_a_test_that_fails_is_told_by_its_name_and_by_its_sql_only_without_one(client: Any) -> None:
+    rules = {one.urn.name: one.rule for one in client.health(TESTED).failing}
+    sql = rules.pop("health-unnamed")
+    assert rules == {
+        "health-dbt": "positive_tested_card_amount",
+        "health-check": "positive card_amount of tested",
+        "health-set": "card_amount not null",
+    }
+    assert sql.startswith(
+        "card_amount with all_values as ( select card_amount from tested ) select"
+    )
+    assert sql.endswith("…")
+    assert len(sql) < 150
 
 
 def test_active_incidents_are_told_and_no_others(client: Any) -> None:

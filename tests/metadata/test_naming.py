@@ -32,6 +32,30 @@ def test_the_edited_name_counts_then_the_ingested_one_then_the_urn(
     assert display_name(urn, aspects) == name
 
 
+def check(native: str, *columns: str, part: str = "customAssertion", **info: Any) -> dict[str, Any]:
+    """Return an `assertionInfo` of a check of columns of the table."""
+    fields = [f"urn:li:schemaField:({TABLE},{path})" for path in columns]
+    value = {"entity": str(TABLE), "dataset": str(TABLE), "nativeType": native, "fields": fields}
+    return {"assertionInfo": {part: value, **info}}
+
+
+@pytest.mark.parametrize(
+    ("aspects", "name"),
+    [
+        (check("not_null_orders_id", "id"), "not_null_orders_id"),
+        (check("totals_are_positive"), "totals_are_positive"),
+        (check("unique", "id", part="datasetAssertion"), "unique id of orders"),
+        (check("unique_rows", "a", "s.b"), "unique_rows a, s.b of orders"),
+        (check("unique", "id", description="No order twice"), "No order twice"),
+        ({"assertionInfo": {"customAssertion": {"fields": 3, "nativeType": 4}}}, "9f3c"),
+        ({"assertionInfo": {"customAssertion": "odd", "fieldAssertion": ["odd"]}}, "9f3c"),
+        ({}, "9f3c"),
+    ],
+)
+def test_a_test_is_called_as_the_tool_that_runs_it_calls_it(aspects: Any, name: str) -> None:
+    assert display_name(Urn.of("assertion", "9f3c"), aspects) == name
+
+
 @pytest.mark.parametrize(
     ("kind", "several"),
     [

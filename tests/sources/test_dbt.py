@@ -390,6 +390,22 @@ def test_tests_and_freshness_are_assertions_with_their_last_result(project: Proj
     assert columns == [f"urn:li:schemaField:({staged},order_id)"]
 
 
+def test_tests_are_called_as_dbt_calls_them_and_come_after_tables(
+    command: Run, project: Project
+) -> None:
+    assert command("add", str(project(small()))).code == 0
+    tests = ["not_null_stg_orders_order_id", "totals_are_positive"]
+
+    def names(text: str) -> list[str]:
+        return [hit["name"] for hit in json.loads(command("search", text, "--json").out)["hits"]]
+
+    assert sorted(names("*")[-len(tests) :]) == tests
+    assert names("totals_are")[0] == "totals_are_positive"
+    staged = dataset("dbt", "wh.main.stg_orders")
+    assert "not_null_stg_orders_order_id" in command("relationships", staged).out
+    assert "not_null_stg_orders_order_id" in command("changes").out
+
+
 def test_sql_that_is_not_understood_is_told_and_loses_nothing_else(project: Project) -> None:
     nodes = small()
     nodes[2]["compiled_code"] = "select nothing_of_that_name from wh.main.stg_orders"

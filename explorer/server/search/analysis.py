@@ -75,6 +75,13 @@ _SYMBOLS_OF_ANY = re.compile(r"([\W_]+)")
 # For ASCII text, `str.translate` is many times faster than a regular expression.
 _ONLY_RUNS = "".join(char if char.isalnum() else " " for char in map(chr, range(0x80)))
 _RUNS_AND_GAPS = _ONLY_RUNS[: ord(GAP)] + GAP + _ONLY_RUNS[ord(GAP) + 1 :]
+# The beginnings of the names of entity types that people do not look for first.
+_LAST_TYPES = (
+    *("assertion", "corpGroup", "corpuser", "dataContract", "dataHub", "dataPlatform"),
+    *("dataProcessInstance", "dataType", "entityType", "form", "globalSettings", "incident"),
+    *("inviteToken", "lifecycleStageType", "ownershipType", "platformResource", "post", "query"),
+    *("schemaField", "telemetry", "test", "versionSet"),
+)
 # Control characters, which do not occur in folded texts.
 SEAM = "\x1c"
 CUT = "\x1f"
@@ -480,17 +487,20 @@ def values_of(document: Document, name: str) -> tuple[Scalar, ...]:
 
 
 def order_key(document: Document) -> str:
-    """Return the sort key among documents that match equally well: most used first, then by URN.
+    """Return the sort key among documents that match equally well: most used first, then people and
+    what only describes other entities last, then by URN.
 
     Usage is compared in the steps of `usage_step`. The key is hexadecimal, which keeps the order
     and can be used in a query of the index.
     """
-    return f"{USED_MOST - usage_step(document.usage):x}{document.urn}".encode().hex()
+    step = USED_MOST - usage_step(document.usage)
+    place = 1 if document.entity_type.startswith(_LAST_TYPES) else 0
+    return f"{step:x}{place}{document.urn}".encode().hex()
 
 
 def urn_in_order(key: str) -> str:
     """Return the URN in a key of `order_key`."""
-    return bytes.fromhex(key).decode()[1:]
+    return bytes.fromhex(key).decode()[2:]
 
 
 def facet_values(document: Document, name: str, vocabulary: Vocabulary) -> tuple[str, ...]:

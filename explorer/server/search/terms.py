@@ -447,8 +447,9 @@ def _places(how: How, text: str) -> list[_Place]:
     return places
 
 
-# Increment this when the schema changes: an index of another format is rebuilt.
-FORMAT = 16
+# Increment this when the schema, the names of entities or their order change: an index of another
+# format is rebuilt.
+FORMAT = 17
 MAX_START = 3
 _STARTS = range(1, MAX_START + 1)
 _NUMBERS = frozenset({"number", "date"})

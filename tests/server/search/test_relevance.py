@@ -1,6 +1,8 @@
 from collections.abc import Callable
 
-from explorer.server.search.document import Document
+from explorer.metadata import Urn
+from explorer.metadata.registry import Registry
+from explorer.server.search.document import Document, build_document
 from explorer.server.search.interface import SearchEngine
 from explorer.server.search.query import FoundPage
 
@@ -75,6 +77,31 @@ def test_usage_decides_between_equals_and_never_beats_a_better_name(
         "a_orders",
         "e",
     ]
+
+
+def test_tables_come_before_their_tests_and_their_owners(
+    filled: Fill, dataset: Make, registry: Registry, search: Search
+) -> None:
+    table = dataset("orders")
+    others = [
+        build_document(registry, Urn.parse(urn), {aspect: {}})
+        for urn, aspect in (
+            ("urn:li:assertion:orders", "assertionInfo"),
+            ("urn:li:corpuser:orders", "corpUserInfo"),
+            ("urn:li:incident:orders", "incidentInfo"),
+            ("urn:li:tag:orders", "tagProperties"),
+        )
+    ]
+    index = filled(*others, table)
+    for text in ("*", "orders"):
+        found = [hit.urn for hit in search(index, text).hits]
+        assert found == [
+            table.urn,
+            "urn:li:tag:orders",
+            "urn:li:assertion:orders",
+            "urn:li:corpuser:orders",
+            "urn:li:incident:orders",
+        ]
 
 
 def test_scores_fall_with_the_order(filled: Fill, dataset: Make, search: Search) -> None:
