@@ -71,6 +71,7 @@ __all__ = [
     "as_record",
     "change_each",
     "change_labels",
+    "check_labels",
     "describe",
     "describe_from_stdin",
     "describe_in_editor",
@@ -409,11 +410,17 @@ def suggest_labels(catalog: "Catalog", labels: Iterable[str]) -> Iterator[None]:
     """
     try:
         yield
-    except NotFound as error:
-        for label in map(Urn.parse, labels):
-            if not catalog.entity(label).exists:
-                raise _unknown_label(catalog, label) from error
+    except NotFound:
+        check_labels(catalog, labels)
         raise
+
+
+def check_labels(catalog: "Catalog", labels: Iterable[str]) -> None:
+    """Raise `NotFound` if one of these labels, given as URNs, is not in the catalog, with the hint
+    of `suggest_labels`. One request for each label, and two for similar ones."""
+    for label in map(Urn.parse, labels):
+        if not catalog.entity(label).exists:
+            raise _unknown_label(catalog, label)
 
 
 def _unknown_label(catalog: "Catalog", label: Urn) -> NotFound:
@@ -440,6 +447,8 @@ def _by_ownership(labels: Sequence[NamedLabel]) -> Iterator[tuple[str | None, li
 
 
 def _plan(labels: Labels) -> Change:
+    known: set[str] = set()
+
     def change(catalog: "Catalog", urn: str) -> Iterator[Edit]:
         entity = read_existing(catalog, urn)
         path = column_at(entity, labels.column).path.raw if labels.column else None
@@ -448,7 +457,12 @@ def _plan(labels: Labels) -> Change:
                 check_ownership(ownership, catalog.registry)
         before = _edited(entity, labels.kind, path)
         kept = (label for label in before if not _is_among(label, labels))
-        new = (_label(name, ownership, labels) for name, ownership in labels.add)
+        new = {_label(name, ownership, labels): name for name, ownership in labels.add}
+        # Only labels that the entity lacks are written, and so checked.
+        added = [name for label, name in new.items() if label not in before]
+        unknown = [label for label in labels.kind.named(added) if label not in known]
+        check_labels(catalog, unknown)
+        known.update(unknown)
         after = tuple(dict.fromkeys((*kept, *new)))
         yield Edit.now(entity.urn, labels.what, before, after, path)
 

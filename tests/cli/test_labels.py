@@ -4,6 +4,7 @@ import csv
 import io
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -240,6 +241,7 @@ def test_an_ownership_type_that_does_not_exist_is_told_with_those_that_do(
     assert "DATA_STEWARD" in ran.err
 
 
+@pytest.mark.parametrize("way", ["written", "dry run", "proposed"])
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -250,11 +252,23 @@ def test_an_ownership_type_that_does_not_exist_is_told_with_those_that_do(
     ],
 )
 def test_a_label_that_does_not_exist_is_told_with_similar_ones(
-    shop: Run, labels: Any, arguments: Any, words: Any
+    shop: Run, labels: Any, arguments: Any, words: Any, way: str, tmp_path: Path
 ) -> None:
-    ran = shop(*arguments)
+    file = tmp_path / "changes.json"
+    more = {"written": [], "dry run": ["--dry-run"], "proposed": ["--propose", str(file)]}[way]
+    ran = shop(*arguments, *more)
     assert (ran.code, ran.out) == (1, "")
     assert words in ran.err
+    assert not file.exists()
+
+
+def test_a_dry_run_takes_what_is_there_and_what_is_taken_off_without_a_look(
+    shop: Run, fresh: Any
+) -> None:
+    urn = fresh(globalTags={"tags": [{"tag": "urn:li:tag:Unlisted"}]})
+    ran = shop("tag", urn, "--add", "Unlisted", "--remove", "Missing", "--dry-run")
+    assert ran.code == 0, ran
+    assert "Unlisted (unchanged)" in ran.err
 
 
 def test_an_entity_that_does_not_exist_is_told_as_such(shop: Run, labels: Any) -> None:

@@ -243,7 +243,7 @@ def domain(
 
 
 def _change(name: str | None, *, dry_run: bool) -> "Change":
-    from explorer.cli.edits import suggest_labels
+    from explorer.cli.edits import check_labels, suggest_labels
     from explorer.cli.options import read_existing
     from explorer.client.editable import domains_of, urns_of
     from explorer.client.records import Edit
@@ -254,7 +254,10 @@ def _change(name: str | None, *, dry_run: bool) -> "Change":
     def change(catalog: "Catalog", urn: str) -> "Iterator[Edit]":
         if dry_run:
             entity = read_existing(catalog, urn)
-            yield Edit.now(entity.urn, "domain", domains_of(entity.raw("domains") or {}), domains)
+            before = domains_of(entity.raw("domains") or {})
+            if before != domains:
+                check_labels(catalog, domains)
+            yield Edit.now(entity.urn, "domain", before, domains)
         else:
             with suggest_labels(catalog, domains):
                 edit = catalog.set_domain(urn, domains[0] if domains else None)
