@@ -12,7 +12,8 @@ with the resource's name. All others are reported and not changed.
 
 The description of a resource without properties is written where dbt-osmosis would put it: at the
 path that `+dbt-osmosis` sets in `dbt_project.yml`; without such a rule in the only file of its
-folder that describes several models, or in `_{model}.yml` next to the model.
+folder that describes several models, or in `_{model}.yml` next to the model. It is not written
+while a properties file of the project cannot be read, because that file may describe the resource.
 """
 
 import os
@@ -828,6 +829,12 @@ _RULES: Final = ("+dbt-osmosis", "dbt-osmosis", "+dbt_osmosis", "dbt_osmosis")
 def _new_file(project: Project, resource: DbtResource) -> str:
     if resource.code is None:
         raise InvalidInput("it is not in a file of the project")
+    # Any properties file may describe any model, and dbt refuses one that is described twice.
+    unread = [file for file, _ in project.problems if file.endswith((".yml", ".yaml"))]
+    if unread:
+        raise InvalidInput(
+            f"{unread[0]} cannot be read and may describe it; correct that file first"
+        )
     code = PurePosixPath(resource.code)
     rule = _rule(project, resource, code)
     if rule is None:

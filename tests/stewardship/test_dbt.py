@@ -620,6 +620,29 @@ def test_a_file_that_is_no_yaml_is_a_problem_and_stops_nothing(root: Path) -> No
         read_project(root / "models")
 
 
+def test_nothing_is_created_for_what_a_file_that_cannot_be_read_may_describe(root: Path) -> None:
+    file = "models/staging/staging.yml"
+    (root / file).write_text(STAGING.replace("    columns:\n", "   columns:\n", 1))
+    held = (
+        entity(ORDERS, "Orders.", ingested="Raw orders."),
+        entity(dataset("dev.core.alone"), "Alone.", {"id": ("", "The key.")}),
+        entity(dataset("dev.landing.orders_v3"), "As they come."),
+    )
+    found = planned(root, *held)
+    why = f"{file} cannot be read and may describe it; correct that file first"
+    assert {(one.resource, one.column, one.kind, one.why) for one in found.left} == {
+        (name, column, "unwritable", why)
+        for name, column in (("stg_orders", None), ("alone", None), ("alone", "id"))
+    }
+    assert [one.resource for one in found.writes] == ["raw.orders"]
+    assert [one.name for one in found.files] == ["models/staging/sources.yaml"]
+    # With the indent corrected the model has the one entry that it had.
+    (root / file).write_text(STAGING)
+    files = {one.name: one.after.decode() for one in planned(root, *held).files}
+    assert set(files) == {file, "models/staging/sources.yaml", "models/lonely/_alone.yml"}
+    assert files[file].count("stg_orders") == 1
+
+
 def test_what_is_described_twice_is_neither_read_nor_written(root: Path) -> None:
     (root / "models/again.yml").write_text("models: [{name: stg_orders, description: x}]\n")
     held = entity(ORDERS, "Orders.")
