@@ -465,7 +465,7 @@ class ProfileChart(ShownChart):
         yield whole.picture(list(whole.sparklines()))
         yield from grid_parts(
             ("column", "nulls", "distinct", "least", "most", "examples"),
-            last.field_profiles or (),
+            [column.newest for column in self._measured.columns],
             _column,
             numbers=("nulls", "distinct"),
             most=_MOST_ROWS,

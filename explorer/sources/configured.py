@@ -9,7 +9,7 @@ import base64
 import re
 import zlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import orjson
@@ -31,6 +31,7 @@ __all__ = [
     "SourceRun",
     "check_name",
     "find_source",
+    "kept_options",
     "name_from",
     "read_runs",
     "read_sources",
@@ -219,6 +220,17 @@ def find_source(catalog: Catalog, name: str) -> ConfiguredSource | None:
     urn = Urn.of(_SOURCE, name)
     entity = catalog.entities([urn], [_INFO]).get(urn)
     return _parse_source(entity) if entity else None
+
+
+def kept_options(
+    catalog: Catalog, name: str, source: Source, options: SourceOptions, given: Iterable[str]
+) -> SourceOptions:
+    """Return the options of a source that is added: those named in `given` as in `options`, the
+    others as the source was added with, if it was. One request."""
+    before = find_source(catalog, name)
+    if before is None or not before.is_own or before.location != source.location:
+        return options
+    return replace(before.options, **{one: getattr(options, one) for one in given})
 
 
 def require_source(catalog: Catalog, name: str) -> ConfiguredSource:

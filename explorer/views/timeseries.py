@@ -407,8 +407,8 @@ class Profiles:
 
     @cached_property
     def columns(self) -> tuple[ColumnHistory, ...]:
-        """The columns of the latest profile."""
-        newest = self.newest.columns if self.newest else ()
+        """The columns of the latest profile that has columns: others measured the rows alone."""
+        newest = next((one.columns for _, one in reversed(self.measurements) if one.columns), {})
         return tuple(self.by_path[path] for path in newest)
 
     def path_of(self, column: str) -> str:

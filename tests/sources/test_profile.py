@@ -13,10 +13,12 @@ import duckdb
 import pytest
 
 from explorer.client import Catalog
+from explorer.metadata import Proposal, Urn
 from explorer.sources import profile
 from explorer.sources.location import open_source
 from explorer.sources.profile import is_personal
 from explorer.sources.source import ColumnDefinition, SourceOptions
+from explorer.views.timeseries import read_profiles
 from tests.conftest import serving_catalog
 from tests.sources.conftest import Run, aspects_of, dataset, execute, quiet
 
@@ -210,3 +212,39 @@ def test_profiles_are_shown_and_measured_again_by_a_run(
     assert "score" in shown.out
     assert "25" in shown.out
     assert "--values says what --stats may show" in command("add", "x", "--values").err
+
+
+def test_a_source_that_is_added_again_keeps_the_options_that_are_not_given(
+    command: Run, cat: Catalog, people: Path
+) -> None:
+    assert command("add", str(people), "--name", "kept", "--stats", "--instance", "own").code == 0
+    urn = dataset("duckdb", "own.wh.main.people")
+    again = command("add", str(people), "--name", "kept")
+    assert "unchanged; 0 aspects written" in again.out, again
+    assert "kept keeps the options that it was added with: --instance, --stats" in again.err
+    assert "fieldProfiles" in cat.profiles(urn).values[-1]
+    without = command("add", str(people), "--name", "kept", "--no-stats")
+    assert "--stats" not in without.err
+    assert "fieldProfiles" not in cat.profiles(urn).values[-1]
+
+
+def test_columns_are_those_of_the_newest_profile_that_measured_some(
+    command: Run, cat: Catalog, people: Path
+) -> None:
+    added = command("add", str(people), "--name", "later", "--stats", "--instance", "later")
+    assert added.code == 0, added
+    urn = dataset("duckdb", "later.wh.main.people")
+    before = json.loads(command("profile-stats", urn, "--json").out)
+    assert before["columns_measured_at"] == before["measured_at"]
+    later = cat.profiles(urn).values[-1]["timestampMillis"] + 60_000
+    rows = {"timestampMillis": later, "rowCount": 7, "columnCount": 9}
+    cat.ingest(Proposal(Urn.parse(urn), "datasetProfile", rows))
+    after = json.loads(command("profile-stats", urn, "--json").out)
+    assert after["rows"] == 7
+    assert after["columns"] == before["columns"]
+    assert after["columns_measured_at"] == before["measured_at"] < after["measured_at"]
+    shown = command("profile-stats", urn)
+    assert "7 rows" in shown.out
+    assert "columns profiled, last on 20" in shown.err
+    columns = read_profiles(cat.profiles(urn)).columns
+    assert [one.path for one in columns] == [one["path"] for one in before["columns"]]

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 import click
+from click.core import ParameterSource
 
 from explorer.cli.options import (
     WORDS,
@@ -133,6 +134,16 @@ _MOST_SKIPPED: Final = 20
 # The columns of a bar, and of its numbers.
 _BAR: Final = 50
 
+# The options of a source, by the parameters of the command.
+_OPTIONS: Final = {
+    "env": "env",
+    "instance": "instance",
+    "schemas": "schemas",
+    "dialect": "dialect",
+    "stats": "profile",
+    "values": "values",
+    "keyring": "keyring",
+}
 _accept = click.option(
     "--accept-removals",
     is_flag=True,
@@ -171,15 +182,23 @@ _yes = click.option("--yes", is_flag=True, help="Do not ask.")
     type=WORDS,
     help="The file is a log of queries, of this SQL: snowflake, bigquery, postgres, …",
 )
-@click.option("--keyring", is_flag=True, help="Keep the password in this machine's keyring.")
-@click.option("--stats", is_flag=True, help="Measure what the columns hold, on a sample.")
-@click.option("--values", is_flag=True, help="With --stats: values of personal columns too.")
+@click.option(
+    "--keyring/--no-keyring", default=False, help="Keep the password in this machine's keyring."
+)
+@click.option(
+    "--stats/--no-stats", default=False, help="Measure what the columns hold, on a sample."
+)
+@click.option(
+    "--values/--no-values", default=False, help="With --stats: values of personal columns too."
+)
 @dry_run
 @_accept
 @_yes
 @format_options("json")
 @catalog_options
+@click.pass_context
 def add(
+    context: click.Context,
     target: Target,
     location: str,
     name: str | None,
@@ -199,11 +218,12 @@ def add(
     """Put a database, files, a dbt project or a log of queries into the catalog.
 
     LOCATION is a file, a folder, or the address of a database or bucket. Adding it again brings the
-    catalog up to date, as catalog sources run does.
+    catalog up to date, as catalog sources run does, with the options that it was added with, where
+    others are not given.
     """
     from explorer.cli import edits
-    from explorer.cli.output import note, print_json
-    from explorer.sources.configured import name_from
+    from explorer.cli.output import line_text, note, print_json
+    from explorer.sources.configured import kept_options, name_from
     from explorer.sources.location import open_source
     from explorer.sources.source import SourceOptions
 
@@ -211,12 +231,26 @@ def add(
         edits.refuse_read_only(target)
     if values and not stats:
         raise click.UsageError("--values says what --stats may show; give both")
+    given = {
+        kept
+        for option, kept in _OPTIONS.items()
+        if context.get_parameter_source(option) is ParameterSource.COMMANDLINE
+    }
     options = SourceOptions(env, instance, schemas, dialect, stats, values, keyring)
     source = open_source(location, options)
     if keyring:
         source = _with_password(source, location, options)
     name = name or name_from(source.default_name)
     with target.open() as catalog:
+        kept = kept_options(catalog, name, source, options, given)
+        if kept != options:
+            words = ", ".join(
+                f"--{option.removesuffix('s') if option == 'schemas' else option}"
+                for option, of in _OPTIONS.items()
+                if getattr(kept, of) != getattr(options, of)
+            )
+            note(line_text(f"{name} keeps the options that it was added with: {words}"))
+            options, source = kept, open_source(location, kept)
         plan, source = _plan(catalog, name, source, options, location, dry_run=dry_run)
         as_json = shown_as == "json"
         asks = plan.before is None and not yes and not as_json and _is_interactive()
@@ -227,7 +261,7 @@ def add(
             _print_plan(plan, is_result=False)
         if asks and not click.confirm("Add this?", default=True, err=True):
             raise click.Abort
-        if getattr(source, "contains_secret", False) and not keyring:
+        if getattr(source, "contains_secret", False) and not options.keyring:
             note(
                 "the password in the address is not kept: before catalog sources run, set "
                 "CATALOG_SOURCE_PASSWORD, or add it with ${NAME} in its place"

@@ -46,7 +46,8 @@ _TABLE: Final = {"rows": "row_count", "columns": "column_count", "size_bytes": "
 
 
 def read_profiles(catalog: Catalog, urn: str, period: Period, *, newest: bool) -> Timeseries:
-    """Return the profiles of a period, oldest first, or only the latest profile. Makes one request.
+    """Return the profiles of a period, oldest first, or only the latest profile; if that has no
+    columns, all profiles. Makes one request, or two.
 
     Raises `InvalidInput` if the entity is not a dataset.
     """
@@ -54,16 +55,26 @@ def read_profiles(catalog: Catalog, urn: str, period: Period, *, newest: bool) -
     if kind != "dataset":
         raise InvalidInput(f"only datasets have profiles; {urn} has the type {kind}")
     if newest:
-        return catalog.timeseries(urn, _ASPECT, latest=True)
+        latest = catalog.timeseries(urn, _ASPECT, latest=True)
+        if not latest.values or any(one.field_profiles for one in latest.records(TableMeasures)):
+            return latest
+        return catalog.profiles(urn)
     return catalog.profiles(urn, start=period.start, end=period.end)
 
 
 def print_newest(urn: str, series: Timeseries, shown_as: OutputFormat | None) -> None:
-    """Print the latest profile: the statistics of the table, then those of its columns."""
-    point = next(reversed(series.records(TableMeasures)), None)
-    columns = [_column_as_dict(field) for field in point.field_profiles or ()] if point else []
+    """Print the latest profile: the statistics of the table, then those of its columns, from the
+    latest profile that has columns."""
+    points = series.records(TableMeasures)[::-1]
+    point = points[0] if points else None
+    of_columns = next((one for one in points if one.field_profiles), None)
+    fields = (of_columns.field_profiles or ()) if of_columns else ()
+    columns = [_column_as_dict(field) for field in fields]
     if shown_as == "json":
-        print_json({"urn": urn, **_table_as_dict(point), "columns": columns} if point else None)
+        measured = of_columns.at if of_columns else None
+        at = {"columns_measured_at": measured.isoformat() if measured else None}
+        value = {"urn": urn, **_table_as_dict(point), **at, "columns": columns} if point else None
+        print_json(value)
     elif shown_as == "csv":
         _print_csv(("path", *_MEASURES), columns)
     elif point:
@@ -72,7 +83,9 @@ def print_newest(urn: str, series: Timeseries, shown_as: OutputFormat | None) ->
     if not point:
         note("this dataset has no profile")
     else:
-        note(f"\n{counted(len(columns), 'column')} profiled")
+        is_older = of_columns is not None and of_columns is not point
+        when = f", last on {_when(of_columns)}" if of_columns and is_older else ""
+        note(f"\n{counted(len(columns), 'column')} profiled{when}")
 
 
 def print_rows(urn: str, series: Timeseries, period: Period, shown_as: OutputFormat | None) -> None:
