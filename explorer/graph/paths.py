@@ -35,7 +35,8 @@ class Paths:
 
     Empty if there is no path. `direction` is that of the data along the paths: downstream from the
     source, or upstream; "any" for paths along other relationships, followed in either direction.
-    `truncated` says in words what was left out: further paths, or unread parts of the graph.
+    `truncated` says in words what was left out: further paths, or unread parts of the graph;
+    `within` is the maximum number of hops if there is no path of that length but the graph goes on.
     `joined_by` has for each path the relationships of its steps, one fewer than its URNs; several
     are joined by ", ", empty if the server does not name them.
     """
@@ -46,6 +47,7 @@ class Paths:
     node_paths: tuple[tuple[str, ...], ...] = ()
     truncated: str | None = None
     joined_by: tuple[tuple[str, ...], ...] = ()
+    within: int | None = None
 
     def __len__(self) -> int:
         return len(self.node_paths)
@@ -115,9 +117,12 @@ async def find_paths(
         met = await walk(catalog, start, relationships, "BOTH", hops=reach, budget=budget)
         view = met.to_undirected(as_view=True)
         ways, more = shortest_paths(view, str(start), str(end), limit=limit)
-        cut = _joined_reasons(met.graph["truncated"], more, limit)
-        return Paths(str(start), str(end), "any", ways, cut, _joined(view, ways))
+        within = reach if not ways and _goes_on(met, reach) else None
+        cut = _joined_reasons(met.graph["truncated"], more, limit, within)
+        return Paths(str(start), str(end), "any", ways, cut, _joined(view, ways), within)
     cuts: list[str] = []
+    reach = hops or _EVERY_HOP
+    goes_on = False
     flows: tuple[tuple[Flow, Literal["downstream", "upstream"]], ...] = (
         ("DOWNSTREAM", "downstream"),
         ("UPSTREAM", "upstream"),
@@ -127,7 +132,7 @@ async def find_paths(
             catalog,
             start,
             flow,
-            hops=hops or _EVERY_HOP,
+            hops=reach,
             limit=budget_nodes,
             budget_seconds=budget_seconds,
         )
@@ -138,7 +143,15 @@ async def find_paths(
         if ways:
             cut = _joined_reasons("; ".join(cuts), more, limit)
             return Paths(str(start), str(end), direction, ways, cut, _joined(view, ways))
-    return Paths(str(start), str(end), "downstream", (), "; ".join(cuts) or None)
+        goes_on = goes_on or _goes_on(graph, reach)
+    within = reach if goes_on else None
+    cut = _joined_reasons("; ".join(cuts), False, limit, within)
+    return Paths(str(start), str(end), "downstream", (), cut, within=within)
+
+
+def _goes_on(graph: "nx.DiGraph", hops: int) -> bool:
+    """Return whether a traversal reached its maximum number of hops."""
+    return any(abs(far) >= hops for _, far in graph.nodes.data("hops"))
 
 
 def _joined(graph: "nx.DiGraph", ways: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
@@ -241,6 +254,12 @@ def _shortest_cycles(graph: "nx.DiGraph", limit: int) -> list[list[str]]:
     return [*shorter, *islice(longest, limit - len(shorter))]
 
 
-def _joined_reasons(cut: str | None, more: bool, limit: int) -> str | None:
-    parts = [cut, f"{limit} ways are the limit, there are more" if more else None]
+def _joined_reasons(
+    cut: str | None, more: bool, limit: int, within: int | None = None
+) -> str | None:
+    parts = [
+        cut,
+        f"{limit} ways are the limit, there are more" if more else None,
+        f"paths of more than {within} hops were not looked for" if within else None,
+    ]
     return "; ".join(part for part in parts if part) or None

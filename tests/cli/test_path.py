@@ -1,5 +1,6 @@
 """The ways from one entity to another."""
 
+import json
 import subprocess
 from typing import Any
 
@@ -47,6 +48,39 @@ def test_no_way_is_exit_1_and_a_sentence(warehouse: Run) -> None:
     nobody = warehouse("path", table("nowhere"), table("mart"))
     assert nobody.code == 1
     assert "there is no urn:li:dataset" in nobody.err
+
+
+def test_a_way_longer_than_was_looked_for_is_not_denied(warehouse: Run) -> None:
+    stamp = {"time": 0, "actor": "urn:li:corpuser:ann"}
+    chain = [
+        {
+            "entityUrn": table(f"chain_{at:03}"),
+            "aspectName": "upstreamLineage",
+            "aspect": {
+                "json": {
+                    "upstreams": [
+                        {
+                            "dataset": table(f"chain_{at - 1:03}"),
+                            "type": "TRANSFORMED",
+                            "auditStamp": stamp,
+                        }
+                    ]
+                }
+            },
+        }
+        for at in range(1, 63)
+    ]
+    assert warehouse("load", "-", stdin=json.dumps(chain).encode()).code == 0
+    ends = table("chain_001"), table("chain_062")
+    ran = warehouse("path", *ends)
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err.splitlines() == [
+        "there is no path from lake.chain_001 to lake.chain_062 along lineage within 50 hops",
+        "incomplete: paths of more than 50 hops were not looked for; --hops 200 looks further",
+    ]
+    as_json = warehouse("path", *ends, "--json").json
+    assert as_json["truncated"] == "paths of more than 50 hops were not looked for"
+    assert warehouse("path", *ends, "--hops", "200", "--json").json["hops"] == 61
 
 
 def test_other_relationships_lead_elsewhere(warehouse: Run) -> None:

@@ -3,6 +3,7 @@
 from typing import Any
 
 import networkx as nx
+import pytest
 
 from explorer.graph import common_ancestors, cycles, shortest_paths
 
@@ -26,6 +27,19 @@ def test_where_there_is_no_way_there_is_none(graphs: Any, named: Any) -> None:
     found = graphs.paths(named.table("one"), named.table("mart"))
     assert not found
     assert found.hops is None
+
+
+@pytest.mark.parametrize("relationships", [None, ["DownstreamOf", "Consumes"]])
+def test_where_the_search_stopped_it_is_said_how_far_it_went(
+    graphs: Any, named: Any, relationships: list[str] | None
+) -> None:
+    ends = named.table("raw"), named.chart
+    near = graphs.paths(*ends, hops=2, relationships=relationships)
+    assert (near.hops, near.within) == (None, 2)
+    assert near.truncated == "paths of more than 2 hops were not looked for"
+    far = graphs.paths(*ends, hops=3, relationships=relationships)
+    assert (far.hops, far.within, far.truncated) == (3, None, None)
+    assert graphs.paths(named.table("one"), named.table("mart")).within is None
 
 
 def test_ways_along_other_relationships_run_either_way(graphs: Any, named: Any) -> None:

@@ -226,7 +226,7 @@ def path(
             catalog, source, destination, relationships, hops=hops, limit=limit
         )
     lineage.print_paths(found, shown_as)
-    lineage.print_path_totals(found, relationships)
+    lineage.print_path_totals(found, relationships, _MAX_HOPS)
     if not found.paths.node_paths:
         raise click.exceptions.Exit(1)
 

@@ -78,6 +78,8 @@ __all__ = [
     "warn_of_truncation",
 ]
 
+# By how much a search of paths that stopped is suggested to go further.
+_FURTHER: Final = 4
 _DATASET_ATTRIBUTES = ("name", "platform", "removed", "deprecated")
 
 
@@ -717,12 +719,15 @@ def _print_paths_as_json(found: PathsView) -> None:
     )
 
 
-def print_path_totals(found: PathsView, relationships: Sequence[str]) -> None:
-    """Print the number of paths, their length and their direction."""
+def print_path_totals(found: PathsView, relationships: Sequence[str], most_hops: int) -> None:
+    """Print the number of paths, their length and their direction; where the search stopped, also a
+    number of hops for another one, at most `most_hops`."""
     paths = found.paths
     source, target = line_text(found.source.full_name), line_text(found.target.full_name)
     if not paths.node_paths:
         along = f"along {', '.join(relationships)}" if relationships else "along lineage"
+        if paths.within:
+            along += f" within {hop_count(paths.within)}"
         note(Text("there is no path from "), source, Text(" to "), target, Text(f" {along}"))
     elif paths.direction == "any":
         note(Text(found.counts))
@@ -731,7 +736,9 @@ def print_path_totals(found: PathsView, relationships: Sequence[str]) -> None:
         middle = Text(" is downstream of ")
         note(Text(f"{found.counts}, {paths.direction}: "), ends[0], middle, ends[1])
     if paths.truncated:
-        note(Text("incomplete: ", "bold"), line_text(paths.truncated))
+        further = min((paths.within or most_hops) * _FURTHER, most_hops)
+        hint = f"; --hops {further} looks further" if (paths.within or further) < further else ""
+        note(Text("incomplete: ", "bold"), line_text(paths.truncated), Text(hint))
 
 
 def _step(entity: LineageEntity) -> Text:
