@@ -145,13 +145,13 @@ def read_urn_arguments(words: Sequence[str]) -> tuple[str, ...]:
 def go_through(
     urns: Sequence[str], act: Callable[[str], None], names_in: "Catalog | None" = None
 ) -> EditRun:
-    """Call `act` for each URN; with `names_in`, names are replaced by the URNs of that catalog. An
-    error that concerns one entity is printed, and the others are still processed; any other error
-    stops the run."""
+    """Call `act` for each URN; with `names_in`, names are replaced by the URNs of that catalog,
+    without it they are errors. An error that concerns one entity is printed, and the others are
+    still processed; any other error stops the run."""
     done = EditRun()
     for position, urn in enumerate(urns):
         try:
-            act(urn if names_in is None else str(names_in.urn_of(urn)))
+            act(_required_urn(urn) if names_in is None else str(names_in.urn_of(urn)))
         except _ENTITY_ERRORS as error:
             done.failed.append((urn, str(error)))
             named = f"{urn}: {error}" if len(urns) > 1 and urn not in str(error) else str(error)
@@ -163,6 +163,15 @@ def go_through(
                 note(Text(f"stopped at {line(urn)}: {left:,} of {len(urns):,} not processed"))
             break
     return done
+
+
+def _required_urn(text: str) -> str:
+    if not text.startswith("urn:"):
+        raise InvalidInput(
+            f"“{text}” is not a URN, which is needed here; “catalog search {quote(text)} --urns” "
+            "lists URNs"
+        )
+    return text
 
 
 def finish(done: EditRun) -> None:

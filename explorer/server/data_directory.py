@@ -47,6 +47,7 @@ __all__ = [
     "bootstrap_proposals",
     "compact",
     "find_damage",
+    "hold_to",
     "is_read_only",
     "migrate",
     "open_access",
@@ -226,13 +227,13 @@ def _require_no_migration(store: Store) -> None:
         )
 
 
-def _require_own(data_dir: Path) -> None:
+def _require_own(data_dir: Path, option: str = "--data-dir") -> None:
     """Raise `StorageFault` for the directory of a service whose catalog is in a database."""
     if (data_dir / _REPLICA).exists():
         raise StorageFault(
             f"{data_dir} belongs to a service whose catalog is in a database, and holds only its "
             "search index: serve it with catalog serve --store, back the database up with "
-            "pg_dump, or name another directory with --data-dir. To keep a catalog in this one "
+            f"pg_dump, or name another directory with {option}. To keep a catalog in this one "
             f"from now on, remove the file {_REPLICA} in it"
         )
 
@@ -270,24 +271,21 @@ def reindex(data_dir: Path, registry: Registry, begin: Callable[[int], Advance])
     catalog is opened next. Raises `Unusable` if there is no catalog or another process has it open.
     """
     _require_catalog(data_dir)
-    try:
-        with hold(data_dir):
-            shutil.rmtree(data_dir / INDEX, ignore_errors=True)
-            store = open_store(data_dir)
-            total = store.count()
-            try:
-                index = _CountingIndex(data_dir / INDEX, registry, store, begin(total))
-            except BaseException:
-                store.close()
-                raise
-            catalog = CatalogEngine(store, index, registry)
-            try:
-                catalog.catch_up()
-            finally:
-                catalog.close()
-            return total
-    except DirectoryInUse as error:
-        raise DirectoryInUse(_in_use(data_dir, "reindex")) from error
+    with hold_to("reindex", data_dir):
+        shutil.rmtree(data_dir / INDEX, ignore_errors=True)
+        store = open_store(data_dir)
+        total = store.count()
+        try:
+            index = _CountingIndex(data_dir / INDEX, registry, store, begin(total))
+        except BaseException:
+            store.close()
+            raise
+        catalog = CatalogEngine(store, index, registry)
+        try:
+            catalog.catch_up()
+        finally:
+            catalog.close()
+        return total
 
 
 def back_up(data_dir: Path, target: Path) -> int:
@@ -338,10 +336,8 @@ def compact(data_dir: Path) -> tuple[int, int]:
     """
     _require_catalog(data_dir)
     try:
-        with hold(data_dir):
+        with hold_to("compact", data_dir):
             return engine.compact_file(data_dir / FILE)
-    except DirectoryInUse as error:
-        raise DirectoryInUse(_in_use(data_dir, "compact")) from error
     except StoreFault as error:
         raise StorageFault(
             f"{data_dir} cannot be compacted and was not changed: {error}"
@@ -374,7 +370,7 @@ def migrate(
             is_database = "://" in place
             if not is_database:
                 if place is source:
-                    _require_catalog(Path(place))
+                    _require_catalog(Path(place), "--from")
                 try:
                     held.enter_context(hold(Path(place)))
                 except DirectoryInUse as error:
@@ -441,10 +437,8 @@ def restore(data_dir: Path, source: Path) -> RestoreResult:
     if file.resolve() == (data_dir / FILE).resolve():
         raise InvalidInput(f"{source} is the catalog itself; name a backup of it")
     try:
-        with hold(data_dir):
+        with hold_to("restore", data_dir):
             return _restore(data_dir, file)
-    except DirectoryInUse as error:
-        raise DirectoryInUse(_in_use(data_dir, "restore")) from error
     except (OSError, StoreFault) as error:
         why = getattr(error, "strerror", None) or error
         raise StorageFault(
@@ -480,6 +474,18 @@ class _CountingIndex(SearchIndex):
         self._advance(len(given))
 
 
+@contextmanager
+def hold_to(then: str, data_dir: Path) -> Iterator[None]:
+    """Hold a data directory for an operation that no service may use it during. Raises
+    `DirectoryInUse`, which says to stop that service and then to do what `then` names."""
+    with ExitStack() as held:
+        try:
+            held.enter_context(hold(data_dir))
+        except DirectoryInUse as error:
+            raise DirectoryInUse(_in_use(data_dir, then)) from error
+        yield
+
+
 def _in_use(data_dir: Path, then: str) -> str:
     other = find(data_dir)
     by = f" by process {other.pid}" if other else ""
@@ -489,7 +495,7 @@ def _in_use(data_dir: Path, then: str) -> str:
     )
 
 
-def _require_catalog(data_dir: Path) -> None:
-    _require_own(data_dir)
+def _require_catalog(data_dir: Path, option: str = "--data-dir") -> None:
+    _require_own(data_dir, option)
     if not (data_dir / FILE).is_file():
-        raise StorageFault(f"there is no catalog in {data_dir}; name its directory with --data-dir")
+        raise StorageFault(f"there is no catalog in {data_dir}; name its directory with {option}")

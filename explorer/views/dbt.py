@@ -254,8 +254,11 @@ def no_match_sentence(
         return ""
     if not resources:
         return "the project has no models, seeds, snapshots or sources"
-    hint = "" if has_manifest else "; dbt parse writes target/manifest.json, which has their names"
-    return f"none of the project's {counted(resources, 'resource')} is one of the datasets{hint}"
+    hint = "dbt parse writes target/manifest.json, which has their names, and "
+    return (
+        f"no dataset was found for the project's {counted(resources, 'resource')}; "
+        f"{'' if has_manifest else hint}catalog add with the project's directory adds them"
+    )
 
 
 def item_place(item: PlanItem) -> str:

@@ -89,7 +89,8 @@ def test_it_works_only_when_nobody_holds_the_directory(kept: Any, check: Any) ->
         ran = check(kept)
     assert ran.code == 3
     assert ran.out == ""
-    assert f"is already served by process {os.getpid()}" in ran.err
+    assert f"is in use by process {os.getpid()}; stop it, and then check" in ran.err
+    assert "stops by itself some minutes after its last use" in ran.err
 
 
 def test_a_directory_without_a_catalog_is_left_as_it_is(tmp_path: Path, check: Any) -> None:

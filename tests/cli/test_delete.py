@@ -149,3 +149,11 @@ def test_what_does_not_exist_cannot_be_restored(shop: Run) -> None:
     urn = "urn:li:tag:never-there"
     ran = shop("restore", urn)
     assert (ran.code, ran.out, urn in ran.err) == (1, "", True), ran
+
+
+@pytest.mark.parametrize("how", [["--soft"], ["--hard", "--yes"], ["--hard", "--dry-run"]])
+def test_a_name_is_not_taken_and_what_lists_urns_is_told(shop: Run, how: list[str]) -> None:
+    ran = shop("delete", "my orders", *how)
+    assert (ran.code, ran.out) == (1, "")
+    assert "“my orders” is not a URN" in ran.err
+    assert "“catalog search 'my orders' --urns” lists URNs" in ran.err

@@ -39,6 +39,17 @@ def test_a_deprecation_is_said_shown_and_taken_back(shop: Run, table: Any) -> No
     assert shop("deprecate", table, "--json").json[0]["deprecation"] is None
 
 
+@pytest.mark.parametrize("more", [(), ("--dry-run",)])
+def test_a_replacement_is_found_by_its_name(shop: Run, table: Any, more: tuple[str, ...]) -> None:
+    named = ["--note", "Old.", "--replacement", "shop.orders"]
+    ran = shop("deprecate", table, *named, *more, "--json")
+    assert ran.code == 0, ran
+    assert ran.json["edits"][0]["after"] == {"note": "Old.", "replacement": ORDERS}
+    wrong = shop("deprecate", table, "--note", "Old.", "--replacement", "nope", *more)
+    assert (wrong.code, wrong.out) == (1, "")
+    assert "nothing here is named 'nope'" in wrong.err
+
+
 def test_of_several_one_that_fails_loses_no_other(shop: Run, table: Any) -> None:
     nowhere = table.replace("test_", "nowhere_")
     ran = shop("deprecate", nowhere, table, "--note", "Gone.")
@@ -60,9 +71,10 @@ def test_wrong_use_is_exit_2(shop: Run, arguments: Any, words: str) -> None:
     assert (ran.code, words in ran.err) == (2, True), ran
 
 
-def test_a_replacement_that_is_no_urn_is_refused_before_anything_is_written(
-    shop: Run, table: Any
+@pytest.mark.parametrize("given", ["urn:li:orders", "nope"])
+def test_a_replacement_that_is_not_there_is_refused_before_anything_is_written(
+    shop: Run, table: Any, given: str
 ) -> None:
-    ran = shop("deprecate", table, "--note", "x", "--replacement", "orders")
-    assert (ran.code, "urn:li:" in ran.err) == (1, True), ran
+    ran = shop("deprecate", table, "--note", "x", "--replacement", given)
+    assert (ran.code, f"'{given.rpartition(':')[2]}'" in ran.err) == (1, True), ran
     assert shop("deprecate", table, "--json").json[0]["deprecation"] is None

@@ -226,7 +226,7 @@ def test_what_is_no_project_or_has_no_dataset_says_so(docs: Any, project: Path) 
     (project / "models/schema.yml").unlink()
     ran = docs("dbt-import", project)
     assert ran.code == 1
-    assert "none of the project's 1 resource" in ran.err
+    assert "no dataset was found for the project's 1 resource" in ran.err
     assert "dbt parse" in ran.err
 
 

@@ -34,6 +34,16 @@ def test_a_catalog_is_copied_to_a_database_and_told_table_by_table(
     assert "secret" not in warned.err
     missing = catalog("migrate", "--from", str(tmp_path / "none"), "--to", database, url=None)
     assert "there is no catalog in" in missing.err
+    assert "name its directory with --from" in missing.err
+
+
+def test_a_directory_without_a_catalog_is_told_with_the_option_that_names_it(
+    catalog: Callable[..., Any], tmp_path: Path
+) -> None:
+    places = ("--from", str(tmp_path / "none"), "--to", str(tmp_path / "there"))
+    ran = catalog("migrate", *places, url=None)
+    assert ran.code == 3
+    assert f"no catalog in {tmp_path / 'none'}; name its directory with --from" in ran.err
 
 
 def test_tokens_go_with_the_catalog_to_a_database_and_back(

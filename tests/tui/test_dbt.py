@@ -283,7 +283,7 @@ async def test_a_project_without_any_dataset_is_told_with_what_helps(
     (project / "models/schema.yml").write_text(SCHEMA.replace("lynx_orders", "nobodys"))
     async with at(desk) as reader:
         await name_project(reader, project)
-        await reader.sees("none of the project's 2 resources is one of the datasets; dbt parse")
+        await reader.sees("no dataset was found for the project's 2 resources; dbt parse writes")
         await reader.sees("model nobodys", "there is no dataset nobodys")
         await reader.press("i")
         await reader.sees("The project has nothing that the catalog lacks.")

@@ -142,7 +142,10 @@ def test_counts_and_files_are_said_in_words() -> None:
 
 def test_a_project_of_nothing_that_the_catalog_has_says_what_helps() -> None:
     assert "dbt parse" in no_match_sentence(1, [LOST], has_manifest=False)
-    assert "dbt parse" not in no_match_sentence(1, [LOST], has_manifest=True)
+    assert no_match_sentence(1, [LOST], has_manifest=True) == (
+        "no dataset was found for the project's 1 resource; catalog add with the project's "
+        "directory adds them"
+    )
     assert no_match_sentence(2, [LOST], has_manifest=False) == ""
     assert no_match_sentence(1, [TORN], has_manifest=False) == ""
     assert "no models" in no_match_sentence(0, [], has_manifest=False)

@@ -271,7 +271,7 @@ _DEPRECATE_EPILOG = """
 Examples
   catalog deprecate URN                       (shows the deprecation)
   catalog deprecate URN --note "Stops in June." --until 2026-06-30
-  catalog deprecate URN --note "Use fct_orders." --replacement OTHER-URN
+  catalog deprecate URN --note "Use fct_orders." --replacement fct_orders
   catalog deprecate URN --undo
   catalog search tmp_ --urns | catalog deprecate - --note Unused --dry-run
 
@@ -297,7 +297,9 @@ replacement; it is null for an entity that is not deprecated. Without
     metavar="DATE",
     help="When the entity will be decommissioned, in UTC: 2026-06-30.",
 )
-@click.option("--replacement", type=WORDS, metavar="URN", help="The entity to use instead.")
+@click.option(
+    "--replacement", type=options.ENTITY, metavar="URN|NAME", help="The entity to use instead."
+)
 @click.option("--undo", is_flag=True, help="Remove the deprecation.")
 @options.dry_run
 @options.propose

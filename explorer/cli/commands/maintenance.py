@@ -222,7 +222,7 @@ def check(data_dir: Path | None, registry_file: Path | None) -> None:
     """
     from explorer import config
     from explorer.errors import StorageFault
-    from explorer.instance import hold
+    from explorer.server.data_directory import hold_to
 
     directory = data_dir or config.data_dir()
     if not (directory / "catalog.db").is_file():
@@ -230,7 +230,7 @@ def check(data_dir: Path | None, registry_file: Path | None) -> None:
             f"there is no catalog in {directory}; give its directory with --data-dir"
         )
     # A read-only directory cannot be locked, and cannot be served either.
-    with hold(directory) if os.access(directory, os.W_OK) else nullcontext():
+    with hold_to("check", directory) if os.access(directory, os.W_OK) else nullcontext():
         from explorer.server.consistency import MOST, check_directory
 
         findings = check_directory(directory, registry_file)
