@@ -2,6 +2,7 @@
 people, CSV, JSON and URNs for programs.
 """
 
+import os
 import re
 import sys
 from collections.abc import Iterable, Sequence
@@ -22,6 +23,7 @@ from explorer.views.table import Table, TableColumn, number_text
 
 __all__ = [
     "EDITED",
+    "UNLIMITED",
     "Cell",
     "StyledTable",
     "Table",
@@ -49,8 +51,10 @@ EDITED = "✎"
 # In JSON, characters outside ASCII occur only in strings, where an escape is equivalent.
 _NOT_ASCII = re.compile(r"[^\n -~]")
 
-_TRAILING = re.compile(r" +$", re.MULTILINE)
 _LINE_LIMIT = 2_000
+
+UNLIMITED: Final = 10_000
+"""The width of a console whose lines nothing wraps or cuts."""
 
 
 class _Console(Console):
@@ -66,11 +70,12 @@ class _Console(Console):
             return
         with self.capture() as held:
             super().print(*objects, **options)
-        self.file.write(_TRAILING.sub("", held.get()))
+        self.file.write("\n".join(one.rstrip(" ") for one in held.get().split("\n")))
 
 
 def results() -> Console:
-    """Return a console for standard output, with colours only if that is a terminal."""
+    """Return a console for standard output, with colours only if that is a terminal. Its width is
+    that of the terminal or of `COLUMNS`, else `UNLIMITED`: other programs read whole lines."""
     return _console(sys.stdout)
 
 
@@ -80,7 +85,9 @@ def notes() -> Console:
 
 
 def _console(file: IO[str]) -> Console:
-    return _Console(file=file, highlight=False, markup=False, emoji=False)
+    is_fitted = file.isatty() or os.environ.get("COLUMNS", "").isdigit()
+    width = None if is_fitted else UNLIMITED
+    return _Console(file=file, width=width, highlight=False, markup=False, emoji=False)
 
 
 def note(*parts: RenderableType) -> None:
@@ -181,7 +188,8 @@ class StyledTable:
 
 
 def print_table(table: Table | StyledTable, *, headings: bool = True) -> None:
-    """Print the table for people, fitted to the width of the terminal.
+    """Print the table for people, fitted to the width of the terminal; elsewhere each row is one
+    line and nothing is cut.
 
     Columns of numbers are aligned right; columns that are only for programs are left out.
     """
@@ -275,7 +283,7 @@ def _widths(
         column = table.columns[at]
         heading = len(column.title) if headings else 0
         widest = max((row[place].cell_len for row in cells), default=0)
-        if column.max_width is not None:
+        if column.max_width is not None and width < UNLIMITED:
             widest = min(widest, column.max_width)
         found.append(max(heading, widest, 1))
     over = sum(found) + _GAP * max(len(found) - 1, 0) - width

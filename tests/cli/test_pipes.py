@@ -1,5 +1,6 @@
 """Commands joined by a shell, as people join them."""
 
+import json
 import os
 import shlex
 import subprocess
@@ -84,3 +85,26 @@ def test_a_reader_that_leaves_early_is_no_fault_to_speak_of(run: Any) -> None:
     ran = run("catalog schema '" + FLOUR + "' --csv | head -1")
     assert ran.stdout.startswith("path,")
     assert "error" not in ran.stderr
+
+
+def test_other_programs_get_rows_that_are_neither_wrapped_nor_cut(
+    shop: Run, tmp_path: Path
+) -> None:
+    name = "longer_than_a_terminal_is_wide_" * 3
+    urn = f"urn:li:dataset:(urn:li:dataPlatform:piped,{name},PROD)"
+    text = "What is in it, in more words than fit. " * 3
+    tags = {"tags": [{"tag": f"urn:li:tag:Piped{at}"} for at in range(9)]}
+    loaded = [{"entityUrn": urn, "aspectName": "globalTags", "aspect": {"json": tags}}]
+    assert shop("load", "-", stdin=json.dumps(loaded).encode()).code == 0
+    more: Any = {"COLUMNS": "", "CATALOG_STATE_DIR": str(tmp_path)}
+    assert shop("describe", urn, "--text", text, **more).code == 0
+    tag_names = ", ".join(f"Piped{at}" for at in range(9))
+    assert f"{name}  {tag_names}" in shop("tag", urn, **more).out.splitlines()
+    found = shop("search", name, **more).out.splitlines()
+    assert any(line.startswith(f"{name}  dataset  piped") for line in found), found
+    assert f"  ✎ {text.strip()}" in found
+    edits = shop("undo", "--list", **more).out.splitlines()
+    assert edits[0].endswith(f" · description of {name}")
+    assert edits[1] == f"  none → “{text.strip()}”"
+    fitted = shop("tag", urn, **{**more, "COLUMNS": "60"}).out.splitlines()
+    assert max(map(len, fitted)) <= 60

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from explorer.cli import output
 from explorer.cli.options import OutputFormat
-from explorer.cli.output import EDITED, line_text, note, print_json, results
+from explorer.cli.output import EDITED, UNLIMITED, line_text, note, print_json, results
 from explorer.client import Catalog
 from explorer.client.display import counted, line
 from explorer.client.entity import Entity
@@ -377,7 +377,9 @@ def print_table(page: SearchPage, summaries: Mapping[Urn, Entity]) -> None:
     if page.hits:
         rows = [_row(row) for row in result_rows(page, summaries)]
         console = results()
-        console.print(_wide(rows, console.width) if console.width >= _WIDE else _narrow(rows))
+        is_wide = _WIDE <= console.width < UNLIMITED
+        is_cut = console.width < UNLIMITED
+        console.print(_wide(rows, console.width) if is_wide else _narrow(rows, is_cut=is_cut))
     _print_totals(page)
 
 
@@ -398,9 +400,10 @@ def _wide(rows: Sequence[_ResultCells], width: int) -> RenderableType:
     return table
 
 
-def _narrow(rows: Sequence[_ResultCells]) -> RenderableType:
-    """Return a table with two lines per hit, the description on the second."""
-    widths = _widths(rows)
+def _narrow(rows: Sequence[_ResultCells], *, is_cut: bool) -> RenderableType:
+    """Return a table with two lines per hit, the description on the second; with `is_cut`, columns
+    have at most their usual width."""
+    widths = _widths(rows, is_cut=is_cut)
     parts: list[RenderableType] = []
     for at, row in enumerate(rows):
         table = Table(
@@ -418,9 +421,12 @@ def _narrow(rows: Sequence[_ResultCells]) -> RenderableType:
     return Group(*parts)
 
 
-def _widths(rows: Sequence[_ResultCells]) -> list[int]:
+def _widths(rows: Sequence[_ResultCells], *, is_cut: bool = True) -> list[int]:
     return [
-        min(most, max(len(header), *(row.cells[at].cell_len for row in rows)))
+        min(
+            most if is_cut else UNLIMITED,
+            max(len(header), *(row.cells[at].cell_len for row in rows)),
+        )
         for at, (header, most) in enumerate(_COLUMNS.items())
     ]
 
