@@ -45,6 +45,7 @@ from explorer.server.ingestion import (
     remove_property_values,
 )
 from explorer.server.ingestion_rules import UNKNOWN_ACTOR, CheckedProposal
+from explorer.server.ledger import Ledger
 from explorer.server.projection import Projection
 from explorer.server.removal import (
     AspectReference,
@@ -59,7 +60,6 @@ from explorer.server.retention import Retention, trim_documents, trim_versions
 from explorer.server.search.document import FolderQuery
 from explorer.server.search.interface import SearchEngine
 from explorer.server.search.query import SearchQuery
-from explorer.server.stewardship import Ledger
 from explorer.server.store import Job, Reader, Store, StoredFolderPage, Transaction
 
 __all__ = ["CatalogEngine"]
@@ -108,8 +108,8 @@ class CatalogEngine:
         counts: Path | None = None,
         name: str = "",
     ) -> None:
-        """`counts` is the file in which the stewardship ledger is saved; without one it is in
-        memory only. `name` is the name of this search index if several services share the store.
+        """`counts` is the database file of the stewardship ledger; without one it is temporary.
+        `name` is the name of this search index if several services share the store.
         """
         self.store = store
         self.index = index

@@ -25,7 +25,7 @@ import orjson
 from msgspec import Struct
 
 from explorer.errors import Busy
-from explorer.server.stewardship import (
+from explorer.server.dataset_facts import (
     SchemaTexts,
     has_text,
     read_edited_texts,

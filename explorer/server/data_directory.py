@@ -5,7 +5,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -94,7 +94,9 @@ def _proposal(entity_type: str, name: str, aspect: str, value: object) -> Propos
 
 FILE = "catalog.db"
 INDEX = "search"
-COUNTS = "stewardship.counts"
+COUNTS = "stewardship.sqlite"
+# Of earlier releases; it is counted again.
+_FORMER_COUNTS = "stewardship.counts"
 _REPLICA = "replica"
 
 _log = logging.getLogger("explorer.server")
@@ -197,6 +199,8 @@ def open_catalog(
     except BaseException:
         store.close()
         raise
+    with suppress(OSError):
+        (data_dir / _FORMER_COUNTS).unlink()
     catalog = CatalogEngine(store, index, registry, data_dir / COUNTS, name)
     try:
         catalog.ledger.open()

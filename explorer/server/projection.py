@@ -20,9 +20,9 @@ from explorer.metadata.structured_properties import Definition, read_definition
 from explorer.metadata.urn import Urn
 from explorer.server.browse import default_delimiter, placements, with_folders
 from explorer.server.ingestion_rules import summarise_incidents
+from explorer.server.ledger import Ledger
 from explorer.server.search.document import Document, build_document
 from explorer.server.search.interface import SearchEngine
-from explorer.server.stewardship import Ledger
 from explorer.server.store import (
     DocumentRange,
     LogEntry,

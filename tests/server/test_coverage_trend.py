@@ -14,7 +14,7 @@ from explorer.metadata import Proposal, Urn
 from explorer.server import coverage_trend
 from explorer.server.catalog import CatalogEngine
 from explorer.server.coverage_trend import ASPECTS, DAY_MILLIS, CoverageHistories, series_of
-from explorer.server.stewardship import read_facts
+from explorer.server.dataset_facts import read_facts
 from explorer.server.timeseries import read_use, use_from
 from tests.server.conftest import Caller
 

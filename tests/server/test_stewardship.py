@@ -3,28 +3,27 @@
 import asyncio
 import random
 import shutil
+import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import networkx as nx
 import pytest
+from msgspec.structs import replace
 
 from explorer.errors import Busy
 from explorer.metadata import Proposal, Urn, load_registry
-from explorer.server import stewardship as ledgers
+from explorer.server import ledger as ledgers
+from explorer.server.app import Service
 from explorer.server.catalog import CatalogEngine
 from explorer.server.data_directory import COUNTS, open_catalog
-from explorer.server.stewardship import (
-    Lacking,
-    UndescribedItem,
-    WorklistDataset,
-    count_downstream,
-    rank,
-)
+from explorer.server.dataset_facts import DatasetFacts, Lacking, read_facts
+from explorer.server.process import listen_on_tcp, run
+from explorer.server.stewardship import EntryDatabase, UndescribedItem
 from tests.server.conftest import Caller
 
 STAMP = {"time": 0, "actor": "urn:li:corpuser:jdoe"}
@@ -56,14 +55,15 @@ def write(catalog: Any, *changes: Any) -> None:
 def counted(catalog: Any) -> Any:
     """(what is not described, the most it is used, what is made from it), by table."""
     with catalog.ledger.entries() as entries:
-        return {
-            Urn.parse(urn).name.removeprefix("kept."): (
-                one.lacking,
-                one.most_used,
-                one.downstream,
-            )
-            for urn, one in entries.items()
-        }
+        downstream = dict(entries.downstream("", -1))
+        found: dict[str, Any] = dict.fromkeys(downstream, (0, 0))
+        for one in entries.rank(None, 0, 1_000).items:
+            lacking, most = found[one.urn]
+            found[one.urn] = (lacking + 1, max(most, one.lacking.use))
+    return {
+        Urn.parse(urn).name.removeprefix("kept."): (*one, downstream[urn])
+        for urn, one in found.items()
+    }
 
 
 @pytest.fixture
@@ -114,6 +114,19 @@ def kept(fresh: Callable[[], CatalogEngine], chain: Any, tmp_path: Path) -> Any:
     return tmp_path / "data" / COUNTS, found
 
 
+def noted_reads(monkeypatch: pytest.MonkeyPatch, gate: Callable[[str], object] = str) -> list[str]:
+    """Return the list of the datasets that are read from now on; `gate` is called before each."""
+    read: list[str] = []
+
+    def noted(urn: str, *more: Any) -> Any:
+        gate(urn)
+        read.append(urn)
+        return read_facts(urn, *more)
+
+    monkeypatch.setattr(ledgers, "read_facts", noted)
+    return read
+
+
 @contextmanager
 def opened(file: Any) -> Iterator[Any]:
     catalog = open_catalog(file.parent, load_registry())
@@ -126,14 +139,7 @@ def test_what_was_counted_is_kept_over_a_restart(
 ) -> None:
     file, before = kept
     assert file.stat().st_mode & 0o077 == 0
-    read = []
-    real = ledgers.read_facts
-
-    def noted(urn: Any, *more: Any) -> Any:
-        read.append(urn)
-        return real(urn, *more)
-
-    monkeypatch.setattr(ledgers, "read_facts", noted)
+    read = noted_reads(monkeypatch)
     with opened(file) as catalog:
         assert counted(catalog) == before
         assert read == []
@@ -197,45 +203,50 @@ def test_days_that_are_over_do_not_count(
     assert counted(catalog)["mart"] == (1, 0, 1)
 
 
-def test_reach_is_that_of_walking_from_each_node_circles_and_blocks_included(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("explorer.server.stewardship._BLOCK", 16)
-    dice = random.Random(5)
-    for _ in range(30):
-        size = dice.randint(2, 80)
-        edges = [(dice.randrange(size), dice.randrange(size)) for _ in range(dice.randint(1, 160))]
-        graph = nx.DiGraph((near, far) for near, far in edges if near != far)
-        expected = {node: len(nx.descendants(graph, node)) for node in graph}
-        assert count_downstream(edges) == expected
-
-
-def test_a_page_of_the_worklist_is_that_of_sorting_everything() -> None:
-    dice = random.Random(9)
-    entries = {}
+@pytest.mark.parametrize("chosen", [False, True])
+@pytest.mark.parametrize("seed", range(5))
+def test_a_page_of_the_worklist_is_that_of_sorting_everything(seed: int, *, chosen: bool) -> None:
+    dice = random.Random(seed)
+    facts: dict[str, DatasetFacts | None] = {}
+    downstream: dict[str, int] = {}
     whole = []
-    encode = ledgers._encoder.encode
     for at in range(200):
-        urn = f"urn:{at:03}"
-        reach = dice.choice((0, 0, 1, 5, 20_000))
+        urn = f"urn:{dice.randrange(10**6):06}"
+        reach = downstream[urn] = dice.choice((0, 0, 1, 5, 10_000, 10_001))
         lacking = tuple(
-            Lacking(f"c{place}", "text", place, dice.choice((0, 0, 1, 7)), "column")
-            for place in range(1, dice.randint(1, 5))
+            # The last one has the path and the position of the one before: it is listed twice.
+            Lacking(f"c{min(place, 3)}", "text", min(place, 3), dice.choice((0, 1, 7)), "column")
+            for place in range(1, dice.randint(1, 6))
         )
-        facts = ledgers.DatasetFacts(
-            f"t{at}", "hive", False, (1, 0, 0, 0), (4, 0, 0, 0), lacking, (), (), (), ()
+        is_removed = dice.random() < 0.1
+        facts[urn] = DatasetFacts(
+            f"t{at}", "hive", is_removed, (1, 0, 0, 0), (4, 0, 0, 0), lacking, (), (), (), ()
         )
-        most = max((one.use for one in lacking), default=0)
-        entries[urn] = WorklistDataset(len(lacking), most, False, 0, reach, encode(facts))
-        whole += [
-            UndescribedItem(urn, f"t{at}", "hive", one, min(reach, 10_000), reach > 10_000)
-            for one in lacking
-        ]
+        if chosen or not is_removed:
+            whole += [
+                UndescribedItem(urn, f"t{at}", "hive", one, min(reach, 10_000), reach > 10_000)
+                for one in lacking
+            ]
     whole.sort(key=lambda one: one.key)
+    urns = [*facts, *list(facts)[:9], "urn:unknown"] if chosen else None
+    kept = [one for one in facts.values() if one is not None and (chosen or not one.removed)]
+    database = EntryDatabase(None)
+    database.put(facts)
+    database.set_downstream(downstream)
+    database.finish()
     for start, count in ((0, 1), (0, 10), (5, 20), (100, 50), (0, 10_000), (len(whole), 5), (3, 0)):
-        page = rank(entries.items(), start, count)
-        assert page.items == whole[start : start + count], (start, count)
-        assert (page.total, page.datasets) == (len(whole), 200)
+        page = database.rank(urns, start, count)
+        keys = [one.key for one in whole[start : start + count]]
+        assert [one.key for one in page.items] == keys, (start, count)
+        assert (page.total, page.datasets) == (len(whole), len(kept))
+    assert sorted(map(repr, database.rank(urns, 0, 10_000).items)) == sorted(map(repr, whole))
+    # As if nothing was used: the use of another period is read for each dataset.
+    page = database.rank(
+        urns, 2, 7, lambda _, lacking: tuple(replace(one, use=0) for one in lacking)
+    )
+    unused = sorted(replace(one, lacking=replace(one.lacking, use=0)).key for one in whole)
+    assert [one.key for one in page.items] == unused[2:9]
+    database.close()
 
 
 def test_both_questions_are_answered_over_the_wire_and_wrong_ones_refused(
@@ -267,23 +278,178 @@ def test_both_questions_are_answered_over_the_wire_and_wrong_ones_refused(
         assert answer.status_code == 400, (action, wrong, answer.text)
 
 
-def test_who_asks_first_is_told_to_wait_while_it_takes_long(
-    fresh: Callable[[], CatalogEngine], chain: Any, monkeypatch: pytest.MonkeyPatch
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """An event that the first count waits for after two of the three tables, in parts of one."""
+    gate = threading.Event()
+    monkeypatch.setattr(ledgers, "_AT_ONCE", 1)
+    noted_reads(monkeypatch, lambda urn: gate.wait() if urn == table("report") else None)
+    yield gate
+    gate.set()
+
+
+def until(so: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 60
+    while not so() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert so()
+
+
+def test_who_asks_first_is_told_to_wait_and_how_far_the_count_is(
+    fresh: Callable[[], CatalogEngine],
+    chain: Any,
+    held: threading.Event,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     catalog = fresh()
     write(catalog, *chain)
-    gate = threading.Event()
-    real = ledgers.read_facts
-
-    def held(*given: Any) -> Any:
-        gate.wait()
-        return real(*given)
-
-    monkeypatch.setattr(ledgers, "read_facts", held)
     monkeypatch.setattr(ledgers, "PATIENCE_SECONDS", 0.05)
-    with pytest.raises(Busy) as told:
+    assert not catalog.ledger.is_counting
+    with pytest.raises(Busy, match="being counted for the first time"):
         counted(catalog)
-    assert told.value.retry_after_seconds == 2
-    gate.set()
+    until(lambda: catalog.ledger.is_counting)
+    until(lambda: "2 of 3 datasets; try again soon" in str(catalog.ledger.busy()))
+    with pytest.raises(Busy, match="2 of 3 datasets; try again soon") as told:
+        counted(catalog)
+    assert told.value.retry_after_seconds is not None
+    assert told.value.retry_after_seconds >= 2
+    held.set()
     monkeypatch.setattr(ledgers, "PATIENCE_SECONDS", 20.0)
     assert counted(catalog)["mart"] == (1, 9, 1)
+    assert not catalog.ledger.is_counting
+
+
+def test_a_count_that_takes_long_says_in_how_many_minutes_to_try_again(
+    fresh: Callable[[], CatalogEngine],
+    chain: Any,
+    held: threading.Event,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    catalog = fresh()
+    write(catalog, *chain)
+    assert not catalog.ledger.is_ready
+    until(lambda: "2 of 3" in str(catalog.ledger.busy()))
+    now = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now + 300)
+    busy = catalog.ledger.busy()
+    monkeypatch.undo()
+    # Two took five minutes.
+    assert str(busy).endswith("2 of 3 datasets; try again in about 3 minutes")
+    assert busy.retry_after_seconds == pytest.approx(150, rel=0.1)
+    held.set()
+
+
+def test_an_interrupted_count_goes_on_where_it_stopped(
+    fresh: Callable[[], CatalogEngine], schema: Callable[..., dict[str, Any]], tmp_path: Path
+) -> None:
+    catalog = fresh()
+    write(catalog, *((f"t{at:02}", "schemaMetadata", schema("a", "b")) for at in range(20)))
+    write(catalog, ("t03", "upstreamLineage", upstream("t02")))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ledgers, "_AT_ONCE", 3)
+        stopped = threading.Event()
+
+        def stop(urn: str) -> None:
+            if urn == table("t10"):
+                stopped.set()
+                until(lambda: catalog.ledger._is_closing)
+
+        read = noted_reads(patch, stop)
+        assert not catalog.ledger.is_ready
+        assert stopped.wait(60)
+        catalog.ledger.close()
+        first = set(read)
+    # While it was stopped, one that was counted changed.
+    write(catalog, ("t01", "datasetProperties", {"description": "Told."}))
+    with pytest.MonkeyPatch.context() as patch:
+        read = noted_reads(patch)
+        catalog = fresh()
+        found = counted(catalog)
+    assert found == {f"t{at:02}": (2 if at == 1 else 3, 0, 1 if at == 2 else 0) for at in range(20)}
+    assert table("t00") in first
+    assert table("t00") not in read
+    assert len(read) <= 20 - len(first) + 3 + 1
+    assert (tmp_path / "data" / COUNTS).exists()
+
+
+def test_damage_that_is_found_later_is_repaired_by_counting_again(kept: Any) -> None:
+    file, before = kept
+    with closing(sqlite3.connect(file)) as database:
+        database.execute("UPDATE datasets SET undescribed = x'ff'")
+        database.commit()
+    with opened(file) as catalog:
+        with pytest.raises(Busy):
+            counted(catalog)
+        assert counted(catalog) == before
+
+
+def test_entries_of_dropped_changes_are_counted_again(
+    kept: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, before = kept
+    with closing(sqlite3.connect(file)) as database:
+        database.execute("UPDATE state SET offset = 1, mark = 'of a row that was dropped'")
+        database.commit()
+    read = noted_reads(monkeypatch)
+    with opened(file) as catalog:
+        assert counted(catalog) == before
+    assert sorted(read) == sorted(map(table, before))
+
+
+def test_the_file_of_an_earlier_release_is_removed(
+    fresh: Callable[[], CatalogEngine], tmp_path: Path
+) -> None:
+    former = tmp_path / "data" / "stewardship.counts"
+    former.write_bytes(b"as it was")
+    fresh()
+    assert not former.exists()
+
+
+def test_a_place_that_cannot_be_written_is_counted_into_a_temporary_file(
+    fresh: Callable[[], CatalogEngine], chain: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "data" / COUNTS).mkdir()
+    catalog = fresh()
+    write(catalog, *chain)
+    assert counted(catalog)["mart"] == (1, 9, 1)
+
+
+def test_changed_lineage_of_a_large_catalog_is_followed_in_the_background(
+    fresh: Callable[[], CatalogEngine], chain: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ledgers, "_LONG_SECONDS", -1.0)
+    monkeypatch.setattr(ledgers, "_PAUSE_SECONDS", 0.01)
+    catalog = fresh()
+    write(catalog, *chain)
+    assert counted(catalog)["raw"] == (3, 0, 2)
+    write(catalog, ("later", "upstreamLineage", upstream("report")))
+    until(lambda: counted(catalog)["raw"] == (3, 0, 3))
+
+
+def test_a_service_that_counts_for_the_first_time_is_not_idle(
+    fresh: Callable[[], CatalogEngine], chain: Any, held: threading.Event
+) -> None:
+    catalog = fresh()
+    write(catalog, *chain)
+    ready, leaving = threading.Event(), threading.Event()
+    listener = listen_on_tcp("127.0.0.1", 0)
+    service = threading.Thread(
+        target=partial(
+            run,
+            Service(catalog),
+            listener,
+            ready=ready.set,
+            leaving=leaving.set,
+            idle_seconds=0.3,
+        )
+    )
+    assert not catalog.ledger.is_ready
+    until(lambda: catalog.ledger.is_counting)
+    service.start()
+    assert ready.wait(60)
+    # Nobody asks for longer than the service may be idle.
+    assert not leaving.wait(1.5)
+    held.set()
+    assert leaving.wait(60)
+    service.join()
+    listener.close()

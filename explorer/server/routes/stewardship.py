@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from typing import Any
 
 import orjson
@@ -12,8 +12,9 @@ from explorer.errors import InvalidInput
 from explorer.metadata.names import NAME_ASPECTS, display_name
 from explorer.metadata.urn import Urn
 from explorer.server.browse import components
-from explorer.server.catalog import CatalogEngine
 from explorer.server.coverage_trend import ASPECTS, DAY_MILLIS, CoverageSeries, series_of
+from explorer.server.dataset_facts import Lacking
+from explorer.server.ledger import PATIENCE_SECONDS
 from explorer.server.restli import (
     MAX_PAGE,
     Endpoint,
@@ -29,17 +30,11 @@ from explorer.server.search.query import SearchQuery
 from explorer.server.search_request import ignore_unknown_fields, read_filter
 from explorer.server.stewardship import (
     GROUPINGS,
-    PATIENCE_SECONDS,
     CoverageCount,
-    DatasetFacts,
     Grouping,
     UndescribedItem,
-    WorklistDataset,
+    UseOf,
     WorklistPage,
-    cover,
-    group_keys,
-    rank,
-    with_use,
 )
 from explorer.server.timeseries import USE_DAYS, read_use, use_from
 
@@ -69,11 +64,14 @@ class StewardshipRoutes(Routes):
     """The endpoints of `/stewardship`."""
 
     async def _wait(self) -> None:
-        """Wait for the first count of all datasets, at most 10 seconds, without blocking a reader
-        thread. If it is still not done then, `Ledger.entries` waits once more and raises `Busy`."""
+        """Wait for the first count of all datasets, without blocking a reader thread. Raises `Busy`
+        if it is not done within `PATIENCE_SECONDS`."""
+        ledger = self._catalog.ledger
         end = time.monotonic() + PATIENCE_SECONDS
         # The count runs in a thread, which does not know the event loop and sets no event of it.
-        while not self._catalog.ledger.is_ready and time.monotonic() < end:  # noqa: ASYNC110
+        while not ledger.is_ready:
+            if time.monotonic() >= end:
+                raise ledger.busy()
             await asyncio.sleep(_LOOK_SECONDS)
 
     @Endpoint(
@@ -183,25 +181,29 @@ class StewardshipRoutes(Routes):
         step: int,
     ) -> dict[str, Any]:
         chosen = self._chosen(parameters, request)
-        with self._catalog.ledger.entries() as entries:
-            meant = [
-                (urn, group_keys(entry.facts, by) if by else ())
-                for urn, entry in (entries.items() if chosen is None else _some(entries, chosen))
-            ]
         today = int(time.time() * 1000) // DAY_MILLIS
-        with self._catalog.coverage_histories.days() as known:
-            histories = [(known[urn], keys) for urn, keys in meant if urn in known]
-            since = min((one[0].day for one, _ in histories if one), default=None)
+        with (
+            self._catalog.coverage_histories.days() as known,
+            self._catalog.ledger.entries() as entries,
+        ):
+            datasets, since = 0, None
+            for urn, _ in entries.groups(chosen, None):
+                datasets += 1
+                if history := known.get(urn):
+                    since = history[0].day if since is None else min(since, history[0].day)
             if since is not None:
                 trimmed = complete_since(self._catalog.store, ASPECTS).values()
                 since = min(today, max([since, *(at // DAY_MILLIS for at in trimmed)]))
             first = max(today - days + 1, today if since is None else since)
             shown = sorted(range(today, first - 1, -step))
-            whole, groups = series_of(histories, shown)
+            whole, groups = series_of(
+                ((known[urn], keys) for urn, keys in entries.groups(chosen, by) if urn in known),
+                shown,
+            )
         most = sorted(groups.items(), key=lambda one: (-one[1].left, one[0]))[:_MOST_GROUPS]
         names = self._names([key for key, _ in most])
         return {
-            "datasets": len(meant),
+            "datasets": datasets,
             "sinceMillis": None if since is None else since * DAY_MILLIS,
             "days": [day * DAY_MILLIS for day in shown],
             **_series(whole),
@@ -224,19 +226,24 @@ class StewardshipRoutes(Routes):
         self, parameters: Parameters, request: RestliRequest, start: int, count: int, days: int
     ) -> WorklistPage:
         chosen = self._chosen(parameters, request)
-        with self._catalog.ledger.entries() as entries:
-            some = _some(entries, chosen)
-            return rank(some, start, count, None if days == USE_DAYS else self._used(days))
+        use = None if days == USE_DAYS else self._use_of(days)
+        return self._catalog.ledger.rank(chosen, start, count, use)
 
-    def _used(self, days: int) -> "_UseOf":
-        return _UseOf(self._catalog, days)
+    def _use_of(self, days: int) -> UseOf:
+        """Return a function that reads the use of columns over a number of days other than the one
+        that is counted in advance."""
+        store, begin = self._catalog.store, use_from(days)
+
+        def read(urn: str, lacking: tuple[Lacking, ...]) -> tuple[Lacking, ...]:
+            use = read_use(urn, store, begin)
+            return tuple(one.with_use(use) for one in lacking)
+
+        return read
 
     def _covered(
         self, parameters: Parameters, request: RestliRequest, by: Grouping | None
     ) -> dict[str, Any]:
-        chosen = self._chosen(parameters, request)
-        with self._catalog.ledger.entries() as entries:
-            covered = cover((entry for _, entry in _some(entries, chosen)), by)
+        covered = self._catalog.ledger.cover(self._chosen(parameters, request), by)
         names = self._names([one.key for one in covered.groups])
         return {
             "datasets": covered.tables.total,
@@ -308,27 +315,6 @@ class StewardshipRoutes(Routes):
                 ):
                     break
         return found
-
-
-class _UseOf:
-    """A function that returns the facts of a dataset with its use over `days` days, for a number
-    of days other than the one that is counted in advance."""
-
-    def __init__(self, catalog: CatalogEngine, days: int) -> None:
-        self._store = catalog.store
-        self._from_millis = use_from(days)
-
-    def __call__(self, urn: str, facts: DatasetFacts) -> DatasetFacts:
-        use = read_use(urn, self._store, self._from_millis)
-        return with_use(facts, lambda path: use.of_column(path) if path else use.of_table())
-
-
-def _some(
-    entries: dict[str, WorklistDataset], chosen: Collection[str] | None
-) -> Iterator[tuple[str, WorklistDataset]]:
-    if chosen is None:
-        return ((urn, entry) for urn, entry in entries.items() if not entry.removed)
-    return ((urn, entries[urn]) for urn in chosen if urn in entries)
 
 
 def _count(count: CoverageCount) -> dict[str, int]:

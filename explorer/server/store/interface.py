@@ -508,8 +508,12 @@ class Reader(Protocol):
         the relationship. An edge that both sides declare is listed twice. Costs one query.
         """
 
-    def lineage_pairs(self) -> tuple[list[int], list[int]]:
-        """Return all lineage edges, as two columns of handles: upstream and downstream."""
+    def lineage_pairs(self) -> Iterator[tuple[list[int], list[int]]]:
+        """Yield all lineage edges, some at a time, as two columns of handles: upstream and
+        downstream.
+
+        One query for the edges of every 50,000 handles.
+        """
 
     def browse(
         self,

@@ -122,9 +122,17 @@ def test_lineage_runs_along_edges_whichever_side_declares_them(flowing: Store) -
     assert len(hop(flowing, [TWO, THREE], upstream=True, limit=1)) == 1
 
 
-def test_every_edge_of_lineage_is_a_pair(flowing: Store) -> None:
-    upstream, downstream = (flowing.urns_of_handles(one)[0] for one in flowing.lineage_pairs())
-    assert set(zip(upstream, downstream, strict=True)) == {(ONE, JOB), (JOB, TWO), (TWO, THREE)}
+@pytest.mark.parametrize("at_once", [1, 2, 50_000])
+def test_every_edge_of_lineage_is_a_pair(
+    flowing: Store, at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("explorer.server.store.sql.reads._HANDLES_AT_ONCE", at_once)
+    pairs = [
+        tuple(flowing.urns_of_handles([one])[0][0] for one in pair)
+        for columns in flowing.lineage_pairs()
+        for pair in zip(*columns, strict=True)
+    ]
+    assert sorted(pairs) == sorted([(ONE, JOB), (JOB, TWO), (TWO, THREE)])
 
 
 def test_handles_stand_for_what_is_stored_or_pointed_at(flowing: Store) -> None:

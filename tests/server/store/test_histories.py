@@ -183,7 +183,9 @@ def answers(store: Store) -> dict[str, Any]:
         sorted(zip(*store.lineage(sorted(handles.values()), upstream=one), strict=True))
         for one in (True, False)
     ]
-    told["pairs"] = sorted(zip(*store.lineage_pairs(), strict=True))
+    told["pairs"] = sorted(
+        pair for columns in store.lineage_pairs() for pair in zip(*columns, strict=True)
+    )
     return told
 
 

@@ -81,8 +81,9 @@ LIMIT :limit) hop
 """
 _LINEAGE_PAIRS = """
 SELECT coalesce(json_agg(CASE flow WHEN 1 THEN target ELSE source END), '[]')::text,
-       coalesce(json_agg(CASE flow WHEN 1 THEN source ELSE target END), '[]')::text
-FROM edges WHERE flow > 0
+       coalesce(json_agg(CASE flow WHEN 1 THEN source ELSE target END), '[]')::text,
+       (SELECT min(target) FROM edges WHERE flow > 0 AND target >= :end)
+FROM edges WHERE flow > 0 AND target >= :begin AND target < :end
 """
 _KNOWN_URNS = """
 SELECT coalesce(json_agg(u.urn ORDER BY f.place), '[]')::text,

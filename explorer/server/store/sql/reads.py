@@ -30,6 +30,8 @@ _RUN = "(SELECT id FROM runs WHERE name = :run)"
 # Combined with a run, this must use the index by entity: one run may have written all rows.
 _OF_ENTITY = " AND t.entity = (SELECT id FROM urns WHERE urn = :urn)"
 _AT_ONCE = 500
+# Of the targets of edges, when all edges are read.
+_HANDLES_AT_ONCE = 50_000
 _LOG = """
 SELECT l."offset", coalesce(u.urn, 'urn:li:unknown:' || l.entity), l.aspect,
        coalesce(l.change, 'UPSERT'),
@@ -404,10 +406,15 @@ class SqlReads(ABC):
             ).fetchone()
         return orjson.loads(near), orjson.loads(far), orjson.loads(types)
 
-    def lineage_pairs(self) -> tuple[list[int], list[int]]:
-        with self._reading() as connection:
-            upstream, downstream = connection.execute(self._dialect.lineage_pairs).fetchone()
-        return orjson.loads(upstream), orjson.loads(downstream)
+    def lineage_pairs(self) -> Iterator[tuple[list[int], list[int]]]:
+        begin: int | None = 0
+        with self._snapshot() as connection:
+            while begin is not None:
+                given = {"begin": begin, "end": begin + _HANDLES_AT_ONCE}
+                upstream, downstream, begin = connection.execute(
+                    self._dialect.lineage_pairs, given
+                ).fetchone()
+                yield orjson.loads(upstream), orjson.loads(downstream)
 
     def browse(
         self,

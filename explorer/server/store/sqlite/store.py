@@ -56,8 +56,9 @@ LIMIT :limit)
 """
 _LINEAGE_PAIRS = """
 SELECT json_group_array(CASE flow WHEN 1 THEN target ELSE source END),
-       json_group_array(CASE flow WHEN 1 THEN source ELSE target END)
-FROM edges INDEXED BY lineage_in WHERE flow > 0
+       json_group_array(CASE flow WHEN 1 THEN source ELSE target END),
+       (SELECT min(target) FROM edges INDEXED BY lineage_in WHERE flow > 0 AND target >= :end)
+FROM edges INDEXED BY lineage_in WHERE flow > 0 AND target >= :begin AND target < :end
 """
 _KNOWN_URNS = """
 SELECT json_group_array(u.urn), json_group_array(u.live)

@@ -151,7 +151,7 @@ def test_rows_that_are_copied_are_what_rows_one_by_one_are(
                     {urn: sorted((one.name, one) for one in read[urn]) for urn in urns},
                     [list(store.documents(urn)) for urn in urns],
                     store.edges(urns, "OUTGOING"),
-                    store.lineage_pairs(),
+                    list(store.lineage_pairs()),
                     store.browse("tag", ("a\u2400",), 0, 10),
                     store.browse("tag", ("a\u2400", "b1"), 0, 10),
                     store.log(0, 1_000),
