@@ -13,7 +13,7 @@ CatalogError                    one sentence that says what happened and what to
 ├── Conflict                    somebody else wrote in between: compare and write again
 ├── Unreachable                 try again: the server did not answer
 │   ├── TimedOut                the answer took too long
-│   └── Busy                    the server is overloaded, and may say how long to wait
+│   └── Busy                    the server cannot answer yet, and may say how long to wait
 ├── Superseded                  nothing: a later request replaced this one
 ├── Unusable                    change something on this machine
 │   ├── StorageFault            a file or directory: free space, allow access, or give another
@@ -207,7 +207,7 @@ class TimedOut(Unreachable):
 
 
 class Busy(Unreachable):
-    """The server is overloaded.
+    """The server cannot answer for the moment: it is overloaded, or not ready.
 
     `retry_after_seconds` is the time to wait that it asks for, `None` if it names none.
     """

@@ -41,6 +41,7 @@ from explorer.client.transport import (
 )
 from explorer.config import Drafting
 from explorer.errors import (
+    Busy,
     CatalogError,
     Forbidden,
     InvalidInput,
@@ -49,6 +50,7 @@ from explorer.errors import (
     ReadOnly,
     ServerFault,
     Superseded,
+    TimedOut,
     Unreachable,
     Unreadable,
     Unsupported,
@@ -752,6 +754,7 @@ class Connection:
         uses_cache = self._offline_cache.falls_back and self._offline_cache.as_of is not None
         tries = 1 if uses_cache else self._retry.tries
         tried = 0
+        busy: Busy | None = None
         failed: Transport | None = None
         was_sent = False
         async with self._turns:
@@ -771,6 +774,11 @@ class Connection:
                         return answer
                     failure = self._refusal(request, answer)
                     least_pause = parse_retry_after(answer.headers)
+                if isinstance(failure, Busy):
+                    busy = failure
+                elif busy is not None and isinstance(failure, TimedOut):
+                    # The answer before says why it takes so long.
+                    failure = busy
                 was_sent = was_sent or not isinstance(failure, NeverSent)
                 if was_sent and isinstance(failure, NeverSent):
                     # An earlier attempt was sent, and may have taken effect.

@@ -102,6 +102,8 @@ def from_answer(
     if 300 <= status < 400:
         return InvalidInput(_moved(status, names.get("location"), url), **known)
     kind = _BY_STATUS.get(status, ServerFault if status >= 500 else InvalidInput)
+    if status == 503 and parse_retry_after(names) is not None:
+        kind = Busy
     if kind is NotSignedIn:
         return NotSignedIn(f"{_SIGN_IN} ({words})" if words else _SIGN_IN, **known)
     if kind is Busy:
@@ -185,7 +187,7 @@ def hung_up(address: str, why: str) -> Unreachable:
 
 
 def _sentence(status: int, words: str, kind: type[CatalogError]) -> str:
-    if kind is Busy:
+    if status == 429:
         return f"the server is overloaded{_in_brackets(words)}; try again in a while"
     if issubclass(kind, Unreachable):
         return f"the server cannot answer now{_in_brackets(words or str(status))}; try again"

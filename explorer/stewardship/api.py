@@ -72,6 +72,7 @@ __all__ = ["AsyncStewardship", "Stewardship"]
 
 _MOST_NAMED = 10_000
 _MOST_SECONDS = 600.0
+_LONGEST_PAUSE_SECONDS = 5.0
 _T = TypeVar("_T")
 
 
@@ -80,7 +81,9 @@ class AsyncStewardship:
 
     The datasets are those in `urns`, or those in and below `folder`, or those that a search with
     `text` and `filter` finds. `progress` is called with the numbers of datasets done and in
-    total.
+    total. A server that computes something for the first time may answer `Busy`, with a sentence
+    that says how far it is. With `waiting`, that is called with the sentence, and the request is
+    repeated for up to ten minutes.
     """
 
     def __init__(self, catalog: "AsyncCatalog") -> None:
@@ -158,6 +161,7 @@ class AsyncStewardship:
         folder: str | None = None,
         by: Grouping | None = None,
         progress: Progress | None = None,
+        waiting: Callable[[str], object] | None = None,
     ) -> Coverage:
         """Return how much of the datasets is documented; see `explorer.stewardship.coverage`.
 
@@ -165,7 +169,7 @@ class AsyncStewardship:
         """
         chosen = selection_of(urns, text, filter, folder)
         if await _is_counted(self._catalog, chosen):
-            coverage = await _counted(lambda: ask_coverage(self._catalog, chosen, by))
+            coverage = await _counted(lambda: ask_coverage(self._catalog, chosen, by), waiting)
             if progress is not None:
                 progress(coverage.tables.total, coverage.tables.total)
             return coverage
@@ -182,6 +186,7 @@ class AsyncStewardship:
         days: int = 90,
         every: Every = "day",
         progress: Progress | None = None,
+        waiting: Callable[[str], object] | None = None,
     ) -> CoverageTrend:
         """Return how much was documented on each of the last days, or on every seventh.
 
@@ -192,7 +197,9 @@ class AsyncStewardship:
         Example: `steward.coverage_trend(by="platform", days=30)`
         """
         chosen = selection_of(urns, text, filter, folder)
-        trend = await _counted(lambda: ask_trend(self._catalog, chosen, by, days=days, every=every))
+        trend = await _counted(
+            lambda: ask_trend(self._catalog, chosen, by, days=days, every=every), waiting
+        )
         if progress is not None:
             progress(trend.datasets, trend.datasets)
         return trend
@@ -207,6 +214,7 @@ class AsyncStewardship:
         top: int | None = None,
         days: int = 30,
         progress: Progress | None = None,
+        waiting: Callable[[str], object] | None = None,
     ) -> Worklist:
         """Return the undocumented tables and columns, most important first; see
         `explorer.stewardship.worklist`.
@@ -216,7 +224,7 @@ class AsyncStewardship:
         chosen = selection_of(urns, text, filter, folder)
         if await _is_counted(self._catalog, chosen):
             worklist = await _counted(
-                lambda: ask_worklist(self._catalog, chosen, top=top, days=days)
+                lambda: ask_worklist(self._catalog, chosen, top=top, days=days), waiting
             )
             if progress is not None:
                 progress(worklist.datasets, worklist.datasets)
@@ -356,17 +364,18 @@ class Stewardship(SharedThreadFace):
     take_back_propagated = blocking(AsyncStewardship.take_back_propagated)
 
 
-async def _counted(ask: Callable[[], Awaitable[_T]]) -> _T:
-    """Repeat a request while the server answers `Busy` because it is still computing, for ten
-    minutes."""
+async def _counted(ask: Callable[[], Awaitable[_T]], waiting: Callable[[str], object] | None) -> _T:
+    """Return the answer to a request. While the server answers `Busy`, call `waiting` with its
+    words and repeat the request, for ten minutes; without `waiting`, raise that."""
     end = monotonic() + _MOST_SECONDS
     while True:
         try:
             return await ask()
         except Busy as error:
-            if monotonic() > end:
+            if waiting is None or monotonic() > end:
                 raise
-            await asyncio.sleep(error.retry_after_seconds or 1.0)
+            waiting(error.excerpt or str(error))
+            await asyncio.sleep(min(error.retry_after_seconds or 1.0, _LONGEST_PAUSE_SECONDS))
 
 
 async def _is_counted(catalog: "AsyncCatalog", datasets: DatasetSelection) -> bool:

@@ -4,6 +4,7 @@ import csv
 import io
 import os
 import signal
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,12 @@ import pytest
 
 from explorer import instance
 from explorer.client import Catalog
+from explorer.errors import Busy
 from explorer.metadata import Proposal, Urn
+from explorer.server import ledger
 from explorer.server.authentication import Gate, Keyring, create_token
+from explorer.server.dataset_facts import read_facts
+from explorer.stewardship import Stewardship
 from tests.cli.conftest import Run, orders_and_stock
 from tests.conftest import serving_catalog
 
@@ -57,6 +62,47 @@ def test_people_read_a_line_for_each(worklist: Any) -> None:
     assert lines[2] == ["8", "3", "column", "1", "shop.orders", "total", "int"]
     assert max(map(len, ran.out.splitlines())) <= 80
     assert "3 of 3 undocumented shown" in ran.err
+
+
+@pytest.mark.parametrize("command", ["worklist", "coverage"])
+def test_the_first_count_is_told_with_how_far_it_is(
+    catalog: Run, tmp_path: Path, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = threading.Event()
+
+    def held(urn: str, *more: Any) -> Any:
+        if urn == STOCK:
+            gate.wait()
+        return read_facts(urn, *more)
+
+    monkeypatch.setattr(ledger, "read_facts", held)
+    monkeypatch.setattr(ledger, "_AT_ONCE", 1)
+    # Longer than a client repeats a request by itself.
+    monkeypatch.setattr(ledger, "_RETRY_AFTER_SECONDS", 900.0)
+    monkeypatch.setattr("explorer.server.routes.stewardship.PATIENCE_SECONDS", 1.0)
+    monkeypatch.setattr("explorer.stewardship.api._LONGEST_PAUSE_SECONDS", 0.1)
+    with serving_catalog(tmp_path) as address:
+        try:
+            with Catalog(address) as client:
+                client.ingest_batch(orders_and_stock())
+                steward = Stewardship(client)
+                with pytest.raises(Busy, match="first time: 1 of 2 datasets") as told:
+                    steward.worklist()
+                assert told.value.retry_after_seconds is not None
+                ran = catalog(command, url=address)
+                waited: list[str] = []
+
+                def wait(sentence: str) -> None:
+                    waited.append(sentence)
+                    gate.set()
+
+                assert steward.worklist(waiting=wait).total == 3
+        finally:
+            gate.set()
+    assert ran.code == 3
+    assert "being counted for the first time: 1 of 2 datasets; try again" in ran.err
+    assert ran.err.count("\n") == 1
+    assert "1 of 2 datasets" in waited[0]
 
 
 def test_tables_of_one_name_are_told_apart(catalog: Run, tmp_path: Path) -> None:

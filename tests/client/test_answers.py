@@ -11,6 +11,7 @@ from explorer.client.records import Match
 from explorer.client.search import parse_browse, parse_search
 from explorer.client.timeseries import parse_timeseries
 from explorer.errors import (
+    Busy,
     Conflict,
     Forbidden,
     InvalidInput,
@@ -167,6 +168,14 @@ def test_a_refusal_becomes_the_error_that_says_what_to_do(status: int, kind: Any
     assert type(error) is kind
     assert "the reason" in str(error)
     assert "\x1b" not in str(error)
+
+
+def test_a_server_that_says_when_to_ask_again_is_busy() -> None:
+    body = b'{"message": "the index is being built", "status": 503}'
+    error = responses.from_answer(503, body, {"retry-after": "3"})
+    assert type(error) is Busy
+    assert error.retry_after_seconds == 3
+    assert str(error) == "the server cannot answer now (the index is being built); try again"
 
 
 def test_a_page_of_a_proxy_is_not_shown() -> None:

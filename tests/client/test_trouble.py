@@ -410,6 +410,25 @@ async def test_a_server_is_left_alone_for_as_long_as_it_asks(server: Any) -> Non
         assert len(server.asked) == 1
 
 
+async def test_a_server_that_is_not_ready_is_told_with_its_words_not_as_too_slow(
+    server: Any,
+) -> None:
+    left = [answer(503, b'{"message": "counted 3 of 9"}', b"Retry-After: 0\r\n")]
+
+    async def act(line: Any, _request: Any) -> None:
+        if left:
+            line.write(left.pop())
+        else:
+            await asyncio.sleep(PATIENT_SECONDS)
+
+    server.act = act
+    async with catalog_of(server, retry=Retry(5, 0.5, 0.001), timeout_seconds=0.5) as catalog:
+        with pytest.raises(Busy, match="counted 3 of 9") as caught:
+            await catalog.graphql("{ a }")
+    assert caught.value.excerpt == "counted 3 of 9"
+    assert len(server.asked) == 2
+
+
 async def test_a_server_that_restarts_between_reads_is_survived(server: Any) -> None:
     patient = Retry(tries=500, total_seconds=120, first_pause_seconds=0.01)
     async with catalog_of(server, retry=patient) as catalog:

@@ -11,6 +11,7 @@ from explorer import instance
 from explorer.client import AsyncCatalog, Catalog
 from explorer.client.connection import Abilities
 from explorer.client.http import HttpTransport
+from explorer.client.transport import Answer
 from explorer.errors import Unreachable
 from explorer.metadata.urn import Urn
 from explorer.stewardship import Stewardship
@@ -112,6 +113,41 @@ class Failing:
 
     async def close(self) -> None:
         await self._wire.close()
+
+
+class Counting:
+    """A server that counts for the first time, until told that it has counted."""
+
+    def __init__(self, directory: Path) -> None:
+        self._wire = HttpTransport(instance.ensure(directory).address, 30)
+        self.is_counted = False
+
+    async def send(self, request: Any) -> Any:
+        if request.path.startswith("/stewardship") and not self.is_counted:
+            body = b'{"message": "being counted: 312,000 of 1,000,000 datasets"}'
+            # Longer than the client repeats a request by itself.
+            return Answer(503, body, {"retry-after": "900"})
+        return await self._wire.send(request)
+
+    async def close(self) -> None:
+        await self._wire.close()
+
+
+@pytest.mark.parametrize(("key", "seen"), [("W", "undocumented"), ("C", "columns")])
+async def test_the_first_count_is_followed_until_it_is_done(
+    at: OpenTerminal, desk: Path, key: str, seen: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("explorer.stewardship.api._LONGEST_PAUSE_SECONDS", 0.05)
+    with Catalog(data_dir=desk) as catalog:
+        make_table(catalog, "counting", ["a", "b"])
+    server = Counting(desk)
+    async with at(desk, transport=server) as reader:
+        # Without waiting for the worker, which goes on until it is counted.
+        await reader.pilot.press(key)
+        await reader.sees("being counted: 312,000 of 1,000,000 datasets")
+        server.is_counted = True
+        await reader.sees(seen)
+        await reader.until(lambda: "being counted" not in reader.screen())
 
 
 async def test_what_could_not_be_saved_stays_on_the_list(at: OpenTerminal, desk: Path) -> None:

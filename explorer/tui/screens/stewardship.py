@@ -323,6 +323,7 @@ class WorklistScreen(DatasetScreen):
                 top=most,
                 days=_DAYS,
                 progress=self._show_progress,
+                waiting=self.show_state,
             )
             self._queue.extend(worklist)
             self.show_state("Everything here is documented." if worklist.datasets else _NOTHING)
@@ -457,7 +458,7 @@ class CoverageScreen(DatasetScreen):
             catalog = await self._session.catalog()
             text, filter = await read_question(catalog, question)
             trend = await AsyncStewardship(catalog).coverage_trend(
-                text=text, filter=filter, by=by, days=_TREND_DAYS
+                text=text, filter=filter, by=by, days=_TREND_DAYS, waiting=self._show_trend
             )
             if (question, by) == (self._question, self._by):
                 self._trend = trend
@@ -546,7 +547,11 @@ class CoverageScreen(DatasetScreen):
 
         self._registry = catalog.registry
         coverage = await AsyncStewardship(catalog).coverage(
-            text=text, filter=filter, by=self._by, progress=self._show_progress
+            text=text,
+            filter=filter,
+            by=self._by,
+            progress=self._show_progress,
+            waiting=self.show_state,
         )
         self._show(coverage, _NOTHING)
         self._trend = None
