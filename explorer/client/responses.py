@@ -190,7 +190,9 @@ def _sentence(status: int, words: str, kind: type[CatalogError]) -> str:
     if status == 429:
         return f"the server is overloaded{_in_brackets(words)}; try again in a while"
     if issubclass(kind, Unreachable):
-        return f"the server cannot answer now{_in_brackets(words or str(status))}; try again"
+        # Many servers say themselves when to try again.
+        hint = "" if "try again" in words else "; try again"
+        return f"the server cannot answer now{_in_brackets(words or str(status))}{hint}"
     return words or f"the server answered {status} and said no more"
 
 

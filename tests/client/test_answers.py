@@ -176,6 +176,9 @@ def test_a_server_that_says_when_to_ask_again_is_busy() -> None:
     assert type(error) is Busy
     assert error.retry_after_seconds == 3
     assert str(error) == "the server cannot answer now (the index is being built); try again"
+    body = b'{"message": "it is being counted; try again in 2 minutes", "status": 503}'
+    said = str(responses.from_answer(503, body))
+    assert said == "the server cannot answer now (it is being counted; try again in 2 minutes)"
 
 
 def test_a_page_of_a_proxy_is_not_shown() -> None:
