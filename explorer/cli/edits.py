@@ -794,7 +794,8 @@ def _save_description(
     *,
     instead_of: str | None = None,
 ) -> None:
-    before = place.edited
+    # A blank text is no description.
+    before, text = place.edited, text if text.strip() else ""
     if options.dry_run:
         if options.as_json:
             print_json(_changed_description(replace(place, edited=text), before, dry_run=True))

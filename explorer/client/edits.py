@@ -152,9 +152,9 @@ class EditMethods(ConditionalWrites):
     ) -> Edit:
         """Set the description of an entity, or of a dataset's column given by its exact field path.
 
-        The text is Markdown and stored byte for byte; an empty one, or one of nothing but spaces
-        and line ends, removes the description. A description that ingestion wrote for a dataset, a
-        chart and the like is stored separately and stays.
+        The text is Markdown and stored byte for byte; an empty one removes the description. A
+        description that ingestion wrote for a dataset, a chart and the like is stored separately
+        and stays.
 
         `instead_of` is the edited description that the author saw, empty for none: if the server
         now holds another one, nothing is written, unless `force` is set. Other parts of the same
@@ -168,7 +168,7 @@ class EditMethods(ConditionalWrites):
 
         Example: `cat.describe(urn, "One row an order.")`
         """
-        entity, text = Urn.parse(urn), text if text.strip() else ""
+        entity = Urn.parse(urn)
         place, target = place_of(entity, column), edit_target(entity, "description", column)
         found = await self._stored(target.urn, target.aspect)
         before = target.read(found.value(target.aspect))

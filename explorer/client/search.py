@@ -92,8 +92,9 @@ def filter_from(given: Filter | str | None, registry: Registry) -> Filter:
 def query_from(text: str, filter: Filter | str | None, registry: Registry) -> tuple[str, Filter]:
     """Return the words of the text of a search, and the filter with the conditions in it.
 
-    A text that is no query, such as one with an unknown field, is returned as it is. Raises
-    `InvalidInput` for a filter that cannot be parsed, and for a text that is not a string.
+    A text with a URN, and one that is no query, such as one with an unknown field, are returned as
+    they are. Raises `InvalidInput` for a filter that cannot be parsed, and for a text that is not a
+    string.
     """
     if not isinstance(text, str):
         raise InvalidInput(f"search takes a text, not {text!r}; '*' or '' finds everything")
@@ -103,7 +104,9 @@ def query_from(text: str, filter: Filter | str | None, registry: Registry) -> tu
 
     given = filter_from(filter, registry)
     query = SearchText.split(text, guide_to(registry))
-    if not query.runs:
+    # A search for a URN also finds what refers to it, which a condition on it would not.
+    has_urn = any(text.startswith("urn:", one.start) for one in query.parts)
+    if not query.runs or has_urn:
         return text, given
     try:
         return query.words or "*", query.filter(registry).and_(given)

@@ -91,6 +91,8 @@ def describe(
     One request, and four more to write. Raises `NotFound` or `UnknownName` where there is no
     such entity or column.
     """
+    # A blank text is no description.
+    text = text if text.strip() else ""
     held = client.Catalog.entity(catalog, urn)
     if not held.exists:
         raise NotFound(f"{urn} is not in this catalog")

@@ -90,6 +90,18 @@ def test_a_text_left_as_it_was_is_not_written(
     assert kept(state) == []
 
 
+def test_a_blank_text_removes_the_description_and_never_is_one(
+    shop: Run, table: Any, state: Any
+) -> None:
+    for text in ("  ", "\n \t"):
+        ran = shop("describe", table, "--text", text, **state)
+        assert "already has this description" in ran.err
+        assert edited(shop, table) is None
+    shop("describe", table, "--text", "As it was.", **state)
+    assert shop("describe", table, "--text", "   ", **state).code == 0
+    assert not edited(shop, table)
+
+
 def test_an_emptied_text_is_not_written(shop: Run, table: Any, state: Any, editor: Any) -> None:
     shop("describe", table, "--text", "Stays.", **state)
     ran = shop("describe", table, "--edit", **state, **editor(': > "$1"'))

@@ -79,15 +79,6 @@ def test_a_description_arrives_byte_for_byte(client: Any, table: Any, path: Any)
     assert not again.changed
 
 
-@pytest.mark.parametrize("path", [None, PLAIN])
-def test_a_blank_description_is_none(client: Any, table: Any, path: Any) -> None:
-    assert not client.describe(table, " \n\t", column=path).changed
-    client.describe(table, "words", column=path)
-    assert client.describe(table, "  ", column=path).after == ""
-    held = edited(client, "editableDatasetProperties") if path is None else info(client, path)
-    assert not held.get("description")
-
-
 MADE = {
     "chart": ("urn:li:chart:(looker,editing)", "chartInfo"),
     "dashboard": ("urn:li:dashboard:(looker,editing)", "dashboardInfo"),

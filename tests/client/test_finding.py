@@ -116,6 +116,11 @@ def test_conditions_in_the_text_are_part_of_the_filter(client: Any) -> None:
     assert both.text == text
 
 
+def test_a_search_for_a_urn_finds_what_refers_to_it(client: Any) -> None:
+    assert client.search(str(TAGS[0]), entity="dataset").total == 30
+    assert client.search(f"volume {TAGS[0]}", entity="dataset").total == 30
+
+
 def test_a_text_with_a_colon_that_is_no_condition_is_searched_for(client: Any) -> None:
     assert client.search("nofield:finding007", entity="tag").text == "nofield:finding007"
     assert client.search('"finding007"', entity="tag").total == 1

@@ -1102,7 +1102,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         """Put the text as it stands on its way; returns its end, also of one that is on its way
         already. None where it is as it was."""
         if not self._area.text.strip():
-            # The client writes a blank text as an empty one.
+            # A blank text is no description.
             self._area.replace_all("")
         buffer, text = self._buffer, self._area.text
         key = buffer.target.key
