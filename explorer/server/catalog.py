@@ -130,6 +130,7 @@ class CatalogEngine:
         self._projection.on_moved = self._follow_moved
         self._is_closing = threading.Event()
         self._tasks: list[threading.Thread] = []
+        self._rebuilding: threading.Thread | None = None
         self._probe: Future[None] | None = None
         index.on_damage = self.rebuild_index
         index.before_read = self.ledger.before_read = self._check_freshness
@@ -160,8 +161,15 @@ class CatalogEngine:
 
     def recount_use(self) -> int:
         """Recount the use of the last 30 days, as `Projection.recount_use` does; return how many
-        entities changed."""
-        return self._projection.recount_use()
+        entities changed. Does nothing while the search index is suspended: rebuilding it counts."""
+        return 0 if self.index.is_suspended else self._projection.recount_use()
+
+    @property
+    def is_preparing(self) -> bool:
+        """Whether the search index is being rebuilt, or documentation coverage counted for the
+        first time; the former would begin again if the process ended."""
+        rebuild = self._rebuilding
+        return self.ledger.is_counting or (rebuild is not None and rebuild.is_alive())
 
     def rebuild_index(self) -> None:
         """Rebuild the search index in the background. Searches raise `Busy` until it is done;
@@ -169,6 +177,7 @@ class CatalogEngine:
         self.index.suspend()
         self._follow()
         thread = threading.Thread(target=self._rebuild, name="search-rebuild", daemon=True)
+        self._rebuilding = thread
         self._tasks.append(thread)
         thread.start()
 

@@ -374,7 +374,7 @@ def run(
     idle_seconds: float | None = None,
 ) -> None:
     """Serve on a bound socket until a signal arrives, or until there has been no request for
-    `idle_seconds`, nor has documentation coverage been counted for the first time.
+    `idle_seconds`, and `CatalogEngine.is_preparing` was false.
 
     `ready` is called once connections are accepted, and `leaving` before the server stops accepting
     them. Requests under way are completed first. Signals are handled only in the main thread.
@@ -564,7 +564,7 @@ class _Server(uvicorn.Server):
         if state.total_requests != self._total_requests:
             self._total_requests = state.total_requests
             self._last_request = self._last_busy = now
-        elif state.tasks or self._service.catalog.ledger.is_counting:
+        elif state.tasks or self._service.catalog.is_preparing:
             self._last_busy = now
         if self.heap is not None and counter % _TICKS_A_SECOND == 0:
             self.heap.reclaim_when_due(quiet=now - self._last_request > _QUIET_SECONDS)

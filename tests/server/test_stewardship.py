@@ -23,6 +23,7 @@ from explorer.server.catalog import CatalogEngine
 from explorer.server.data_directory import COUNTS, open_catalog
 from explorer.server.dataset_facts import DatasetFacts, Lacking, read_facts
 from explorer.server.process import listen_on_tcp, run
+from explorer.server.projection import Projection
 from explorer.server.stewardship import EntryDatabase, UndescribedItem
 from tests.server.conftest import Caller
 
@@ -426,30 +427,51 @@ def test_changed_lineage_of_a_large_catalog_is_followed_in_the_background(
     until(lambda: counted(catalog)["raw"] == (3, 0, 3))
 
 
+@contextmanager
+def served_until_idle(catalog: CatalogEngine) -> Iterator[threading.Event]:
+    """Serve a catalog that may be idle for 0.3 seconds; gives what is set when the service ends."""
+    ready, leaving = threading.Event(), threading.Event()
+    listener = listen_on_tcp("127.0.0.1", 0)
+    work = partial(
+        run, Service(catalog), listener, ready=ready.set, leaving=leaving.set, idle_seconds=0.3
+    )
+    service = threading.Thread(target=work)
+    service.start()
+    assert ready.wait(60)
+    yield leaving
+    assert leaving.wait(60)
+    service.join()
+    listener.close()
+
+
 def test_a_service_that_counts_for_the_first_time_is_not_idle(
     fresh: Callable[[], CatalogEngine], chain: Any, held: threading.Event
 ) -> None:
     catalog = fresh()
     write(catalog, *chain)
-    ready, leaving = threading.Event(), threading.Event()
-    listener = listen_on_tcp("127.0.0.1", 0)
-    service = threading.Thread(
-        target=partial(
-            run,
-            Service(catalog),
-            listener,
-            ready=ready.set,
-            leaving=leaving.set,
-            idle_seconds=0.3,
-        )
-    )
     assert not catalog.ledger.is_ready
     until(lambda: catalog.ledger.is_counting)
-    service.start()
-    assert ready.wait(60)
-    # Nobody asks for longer than the service may be idle.
-    assert not leaving.wait(1.5)
-    held.set()
-    assert leaving.wait(60)
-    service.join()
-    listener.close()
+    with served_until_idle(catalog) as leaving:
+        # Nobody asks for longer than the service may be idle.
+        assert not leaving.wait(1.5)
+        held.set()
+
+
+def test_a_service_that_rebuilds_its_search_index_is_not_idle(
+    fresh: Callable[[], CatalogEngine],
+    chain: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    catalog = fresh()
+    write(catalog, *chain)
+    gate, rebuild = threading.Event(), Projection.rebuild
+    monkeypatch.setattr(
+        Projection, "rebuild", lambda *given: rebuild(*given) if gate.wait(60) else 0
+    )
+    catalog.rebuild_index()
+    assert catalog.recount_use() == 0
+    with served_until_idle(catalog) as leaving:
+        assert not leaving.wait(1.5)
+        gate.set()
+    assert "was rebuilt, with" in caplog.text
