@@ -187,6 +187,7 @@ _EVERY = "datasets WHERE TRUE"
 _CHOSEN = "chosen CROSS JOIN datasets USING (urn) WHERE TRUE"
 _PAGE_BYTES = 8_192
 _LOG_BYTES = 16 * 1024 * 1024
+# So many items more than a page needs are held before those that cannot be on it are dropped.
 _SPARE_ITEMS = 10_000
 DATABASE_ERRORS = (
     sqlite3.Error,
