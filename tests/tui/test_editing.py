@@ -513,7 +513,7 @@ async def test_one_may_quit_without_the_drafts_of_a_disk_that_does_not_answer(
         await reader.sees("documented")
         slow_disk.clear()
         await reader.pilot.press("2", "e", "ctrl+q")
-        await reader.sees("What you typed is not kept as a draft", "Leave again")
+        await reader.sees("What you typed is not kept as a draft", "Leave", "again")
         assert reader.app.is_running
         # A warning of long ago was about other text.
         monkeypatch.setattr("explorer.tui.app._WARNED_SECONDS", 0)
