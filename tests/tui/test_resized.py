@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from textual import events
 
 from explorer.metadata import Urn
 from tests.tui.conftest import OpenTerminal
@@ -11,6 +12,8 @@ from tests.tui.conftest import OpenTerminal
 pytestmark = pytest.mark.anyio
 
 DAY = re.compile(r"[A-Z][a-z]{2} \d{4}-\d\d-\d\d")
+# The scroll bar's ends, beside a text.
+_BAR = str.maketrans("", "", "▁▂▃▄▅▆▇█")
 ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
 
 
@@ -62,3 +65,39 @@ async def test_the_facts_above_a_text_have_the_new_width(sample: Path, at: OpenT
         await reader.settle()
         facts = [line for line in reader.screen().splitlines() if "VARCHAR" in line]
         assert facts[0].rstrip().endswith("…")
+
+
+async def test_a_preview_with_a_scroll_bar_shows_whole_words_at_every_width(
+    sample: Path, at: OpenTerminal
+) -> None:
+    async with at(sample, size=(80, 24), urn=ORDERS) as reader:
+        await reader.sees("documented")
+        await reader.press("u", "e")
+        await reader.sees("column", "^s save")
+        words = [f"{'w' * (at % 7 + 1)}{at}" for at in range(400)]
+        reader.app.post_message(events.Paste(" ".join(words)))
+        await reader.sees("w399")
+        for width in (120, 111, 110):
+            await reader.pilot.resize_terminal(width, 36)
+            await reader.settle()
+            lines = [line for line in reader.screen().splitlines() if line.startswith("│")]
+            shown = " ".join(line.split("│")[3] for line in lines).translate(_BAR).split()
+            # The end of it, as the cursor is at the end.
+            assert shown == words[-len(shown) :], width
+
+
+async def test_a_preview_with_less_room_shows_the_part_that_is_written(
+    sample: Path, at: OpenTerminal
+) -> None:
+    async with at(sample, urn=ORDERS) as reader:
+        await reader.sees("documented")
+        await reader.press("u", "e")
+        await reader.sees("column", "^s save")
+        lines = "\n\n".join(f"line {at}" for at in range(12))
+        reader.app.post_message(events.Paste(lines))
+        await reader.sees("draft saved")
+        assert reader.screen().count("line 11") == 2
+        await reader.pilot.resize_terminal(120, 18)
+        await reader.settle()
+        assert reader.screen().count("line 11") == 2
+        assert "line 1 " not in reader.screen()

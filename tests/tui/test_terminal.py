@@ -37,7 +37,7 @@ class Terminal:
         self.server = f"catalog-{uuid.uuid4().hex[:8]}"
 
     def tmux(self, *arguments: Any) -> Any:
-        command = ["tmux", "-L", self.server, "-f", "/dev/null", *arguments]
+        command = ["tmux", "-L", self.server, "-f", "/dev/null", *map(str, arguments)]
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
     def start(self, command: Any) -> None:
@@ -62,6 +62,9 @@ class Terminal:
 
     def type(self, text: Any) -> None:
         self.tmux("send-keys", "-l", text)
+
+    def resize(self, columns: int, rows: int) -> None:
+        self.tmux("resize-window", "-x", columns, "-y", rows)
 
     def screen(self) -> Any:
         return self.tmux("capture-pane", "-p")
@@ -93,8 +96,11 @@ def terminal() -> Iterator[Any]:
 
 
 def program(directory: Path, settings: str = "COLORTERM=truecolor") -> str:
+    # Readline, which pytest loads, puts a size of 80x24 into the environment, which a program
+    # believes rather than its terminal.
     return (
-        f"env {settings} TERM=xterm-256color CATALOG_STATE_DIR={os.environ['CATALOG_STATE_DIR']} "
+        f"env -u COLUMNS -u LINES {settings} TERM=xterm-256color "
+        f"CATALOG_STATE_DIR={os.environ['CATALOG_STATE_DIR']} "
         f"{sys.executable} -m explorer.tui --data-dir {directory}"
     )
 
@@ -128,6 +134,41 @@ def test_a_stranger_documents_a_column_quits_and_finds_it_again(
     again.keys("/")
     again.type(said)
     again.sees("fct_refunds")
+
+
+def test_a_resized_terminal_shows_every_word_of_a_text_and_the_line_that_is_written(
+    sample: Path, terminal: Any
+) -> None:
+    writer = terminal(120, 36)
+    writer.start(f"{program(sample)} '{SALES}'")
+    writer.sees("of 9 documented")
+    writer.keys("2", "u", "e")
+    writer.sees("^s save", "· column ")
+    writer.type("What is counted is every order that left the warehouse, and none that came back")
+    writer.sees("draft saved")
+    # On two lines at each width, so that nothing but the place of the break differs.
+    for columns, first in ((130, "the warehouse, and"), (110, "that left the"), (150, "none that")):
+        writer.resize(columns, 36)
+        _edits(writer, columns, 0, first)
+    for line in range(12):
+        writer.keys("Enter")
+        writer.type(f"line {line}")
+    writer.sees("line 11", "draft saved")
+    writer.resize(60, 15)
+    _edits(writer, 60, -1, "line 11")
+
+
+def _edits(terminal: Any, columns: int, at: int, words: str) -> None:
+    """Wait until the editor is drawn for a width, and a line of its text ends in these words."""
+    deadline = time.monotonic() + SECONDS
+    while True:
+        shown = terminal.screen().splitlines()
+        widths = [len(line) for line in shown if line.startswith("╭─ edit")]
+        lines = [line.split("│")[1].rstrip(" ▁▂▃▄▅▆▇█") for line in shown if line[:1] == "│"]
+        if widths == [columns] and lines[at].endswith(words):
+            return
+        assert time.monotonic() < deadline, "\n".join(shown)
+        time.sleep(0.05)
 
 
 @pytest.mark.parametrize(

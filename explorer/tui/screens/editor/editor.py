@@ -165,9 +165,7 @@ class Preview(TextRows, can_focus=False):
         self._share = share
         room = self.scrollable_content_region.height
         top = round(share * self.count - room / 2)
-        top = max(0, min(top, self.count - room))
-        if top != self.scroll_offset.y:
-            self.scroll_to(y=top, animate=False, immediate=True)
+        self._scroll(max(0, min(top, self.count - room)))
 
     def on_resize(self) -> None:
         """Show the same part at the new size, and render the text again for the new width."""
