@@ -1,7 +1,7 @@
 """The change log: read in pages, or followed as a stream of server-sent events."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import aclosing
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -21,6 +21,10 @@ __all__ = ["ChangeLogMethods", "EventReader", "change_query", "changes_request",
 
 ChangeQuery = str
 """The part of a query string that selects changes; each parameter begins with `&`."""
+
+
+OnContact = Callable[[Unreachable | None], None]
+"""Called with the error when the server cannot be reached, and with `None` when it is heard."""
 
 
 def change_query(
@@ -147,7 +151,7 @@ def _parse_json(data: str | bytes) -> Any:
 _PAGE = 500
 _POLL_SECONDS = 0.5
 _FIRST_PAUSE_SECONDS = 0.25
-_LAST_PAUSE_SECONDS = 15.0
+_LAST_PAUSE_SECONDS = 5.0
 _PATIENCE_SECONDS = 300.0
 
 
@@ -213,6 +217,7 @@ class ChangeLogMethods(CatalogMethods):
         urns: Iterable[str | Urn] | None = None,
         aspects: Iterable[str] | None = None,
         entities: Iterable[str] | None = None,
+        on_contact: OnContact | None = None,
     ) -> AsyncGenerator[ChangeEvent, None]:
         """Yield changes as they happen, without end, each once and in the order of the log.
 
@@ -221,6 +226,10 @@ class ChangeLogMethods(CatalogMethods):
         minutes. If the transport cannot stream, the log is polled twice a second. Closing the
         generator, or cancelling the task, ends the stream.
 
+        `on_contact` is called with the error when two attempts in a row got no answer, and with
+        `None` when the changes begin to arrive, at first and after each break. It runs on the
+        client's own thread.
+
         Example: `next(cat.follow(0))`
         """
         query = change_query(urns, aspects, entities, values=True)
@@ -228,12 +237,17 @@ class ChangeLogMethods(CatalogMethods):
         await self._check_log()
         clock = asyncio.get_running_loop().time
         pause, heard, resumed = _FIRST_PAUSE_SECONDS, clock(), False
+        failures = 0
         while True:
+            begins = True
             try:
                 source = self._streamed(at, query, resumed=resumed)
                 async with aclosing(source) as pieces:
                     async for offset, change in pieces:
                         at, heard, pause = offset, clock(), _FIRST_PAUSE_SECONDS
+                        if begins and on_contact is not None:
+                            on_contact(None)
+                        begins, failures = False, 0
                         if change is not None:
                             yield change
             except Unsupported:
@@ -241,12 +255,15 @@ class ChangeLogMethods(CatalogMethods):
             except Unreachable as error:
                 if clock() - heard > _PATIENCE_SECONDS:
                     raise
+                failures += 1
+                if failures > 1 and on_contact is not None:
+                    on_contact(error)
                 least_pause = error.retry_after_seconds if isinstance(error, Busy) else None
                 pause = max(pause, least_pause or 0.0)
             resumed = True
             await asyncio.sleep(pause)
             pause = min(2 * pause, _LAST_PAUSE_SECONDS)
-        async with aclosing(self._polled(at, query)) as changes:
+        async with aclosing(self._polled(at, query, on_contact)) as changes:
             async for change in changes:
                 yield change
 
@@ -266,10 +283,15 @@ class ChangeLogMethods(CatalogMethods):
                     # No change, but a sign that the server is alive.
                     yield at, None
 
-    async def _polled(self, after: int, query: ChangeQuery) -> AsyncGenerator[ChangeEvent, None]:
-        at = after
+    async def _polled(
+        self, after: int, query: ChangeQuery, on_contact: OnContact | None
+    ) -> AsyncGenerator[ChangeEvent, None]:
+        at, begins = after, True
         while True:
             page = await self._log_page(at, _PAGE, query)
+            if begins and on_contact is not None:
+                on_contact(None)
+            begins = False
             for change in page:
                 yield change
             if page.truncated:

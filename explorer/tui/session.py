@@ -406,6 +406,14 @@ class TerminalSession:
             return ServerStatus("silent")
         return ServerStatus("refused") if isinstance(error, NotSignedIn) else self.standing
 
+    def note_contact(self, error: CatalogError | None) -> None:
+        """Have the status tell of the change stream: `error` if it cannot be opened, None when it
+        is open. What the last request found stays, unless it was silence or an answer."""
+        if error is not None and self.standing.contact == "ready":
+            self._stand(self._standing_after(error))
+        elif error is None and self.standing.contact == "silent":
+            self._stand(ServerStatus("ready"))
+
     def _stand(self, standing: ServerStatus) -> None:
         before, self.standing = self.standing, standing
         if before == standing:
@@ -475,6 +483,8 @@ class ChangeListener(Protocol):
 _TOGETHER_SECONDS = 0.3
 # The pause before following again after the log no longer had the next changes.
 _GONE_SECONDS = 1.0
+# The pause before following again a server that was silent for longer than the client waits.
+_AWAY_SECONDS = 15.0
 
 # Who writes without having signed in.
 _NOBODY = "unknown"
@@ -500,8 +510,8 @@ class ChangeWatch:
     """Follows the change log of the session's server and passes changes to `changed`, on its own
     loop; calls `missed` where changes were lost, after which anything shown may be outdated.
 
-    A server without a change log is not followed. A lost connection is opened again; if that fails,
-    no message is shown, because every request reports its own errors.
+    A server without a change log is not followed. A lost connection is opened again, without a
+    message, as every request reports its own errors; the status of the session tells of it.
     """
 
     def __init__(
@@ -515,6 +525,9 @@ class ChangeWatch:
         self._missed = missed
         self._following: asyncio.Task[None] | None = None
         self._pending: dict[Urn, list[ChangeEvent]] = {}
+        self._after: int | None = None
+        """The offset of the last change that was heard, None before the first connection."""
+        self._is_lost = False
 
     def start(self) -> None:
         """Follow the change log of the session's server, and stop following the previous one."""
@@ -529,25 +542,44 @@ class ChangeWatch:
         self._pending = {}
 
     async def _run(self) -> None:
-        with suppress(CatalogError):
+        try:
             catalog = await self._session.catalog()
-            if (await catalog.abilities()).changes:
-                after: int | None = None
-                while True:
-                    try:
-                        await self._follow(catalog, after)
-                    except Gone as error:
-                        after = error.resume_after
-                        await asyncio.sleep(_GONE_SECONDS)
-                        self._missed()
-                    else:
-                        return
+            if catalog.is_offline or not (await catalog.abilities()).changes:
+                return
+            self._after, self._is_lost = None, False
+            while True:
+                await self._follow_until_lost(catalog)
+        except CatalogError as error:
+            self._session.note_contact(error)
 
-    async def _follow(self, catalog: "AsyncCatalog", after: int | None) -> None:
+    async def _follow_until_lost(self, catalog: "AsyncCatalog") -> None:
+        """Follow the log until it cannot be followed, and wait for the moment to try again."""
+        try:
+            if self._after is None:
+                self._after = (await catalog.changes(limit=0)).head
+            await self._follow(catalog, self._after)
+        except Gone as error:
+            self._after = error.resume_after
+            await asyncio.sleep(_GONE_SECONDS)
+            self._missed()
+        except Unreachable as error:
+            self._note_contact(error)
+            await asyncio.sleep(_AWAY_SECONDS)
+
+    def _note_contact(self, error: Unreachable | None) -> None:
+        is_back, self._is_lost = self._is_lost and error is None, error is not None
+        if is_back and self._session.standing.contact == "kept":
+            # What is shown may be of the offline copy. The answers tell of the server.
+            self._missed()
+        else:
+            self._session.note_contact(error)
+
+    async def _follow(self, catalog: "AsyncCatalog", after: int) -> None:
         loop = asyncio.get_running_loop()
         telling: asyncio.TimerHandle | None = None
         try:
-            async for change in catalog.follow(after):
+            async for change in catalog.follow(after, on_contact=self._note_contact):
+                self._after = change.offset
                 if not self._pending:
                     telling = loop.call_later(_TOGETHER_SECONDS, self._report)
                 self._pending.setdefault(change.urn, []).append(change)

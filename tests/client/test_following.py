@@ -201,6 +201,27 @@ def test_a_server_that_stays_away_is_given_up(monkeypatch: pytest.MonkeyPatch) -
         follow(Cut([event(8), Unreachable("away")], [event(9)]), 2)
 
 
+@pytest.mark.usefixtures("_patient")
+def test_one_who_follows_is_told_when_the_server_is_away_and_when_it_is_back() -> None:
+    away = Unreachable("away")
+    # A stream that is cut and taken up at once is no silence.
+    wire = Cut([event(8), Unreachable("cut")], [event(9), away], [away], [away], [event(10)])
+    heard: list[Any] = []
+
+    async def run() -> None:
+        async with AsyncCatalog(transport=wire) as catalog:
+            changes = catalog.follow(7, on_contact=heard.append)
+            assert isinstance(changes, AsyncGenerator)
+            async with aclosing(changes):
+                async for change in changes:
+                    heard.append(change.offset)
+                    if change.offset == 10:
+                        break
+
+    asyncio.run(run())
+    assert heard == [None, 8, None, 9, away, away, None, 10]
+
+
 def test_a_refusal_ends_it() -> None:
     with pytest.raises(NotSignedIn):
         follow(Cut(401), 1)

@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pytest
 
@@ -12,6 +13,8 @@ from explorer.errors import Gone
 from explorer.metadata.urn import Urn
 from explorer.tui.screens.entity.page import EntityView
 from explorer.tui.widgets.rows import Rows
+from tests.conftest import serving_catalog
+from tests.loopback import listening
 from tests.tui.conftest import OpenTerminal
 
 pytestmark = pytest.mark.anyio
@@ -62,14 +65,14 @@ async def test_what_one_is_typing_stays_and_is_not_written_over(
         entity = await colleague.entity(SHIPMENTS)
         path = entity.schema.columns[2].path.raw
         await reader.press("j", "j", "e")
-        await reader.type("Mine, half ")
+        await reader.type("Mine half ")
         await colleague.describe(SHIPMENTS, "Theirs.", column=path)
         await reader.sees("Column descriptions updated by")
         await reader.type("done.")
-        await reader.sees("Mine, half done.")
+        await reader.sees("Mine half done.")
         await reader.press("ctrl+s")
         # Nothing is written unasked: both texts are shown.
-        await reader.sees("Theirs.", "Mine, half done.")
+        await reader.sees("Theirs.", "Mine half done.")
         now = await colleague.entity(SHIPMENTS)
         column = now.schema.column(path)
         assert column is not None
@@ -124,7 +127,7 @@ class Forgetful(AsyncCatalog):
         self.lose = asyncio.Event()
 
     async def follow(self, after: Any = None, **narrowed: Any) -> AsyncGenerator[Any, None]:
-        if after is None:
+        if not self.lose.is_set():
             await self.lose.wait()
             raise Gone("not kept any more")
         async for change in super().follow(after, **narrowed):
@@ -144,6 +147,83 @@ async def test_changes_that_were_not_heard_are_read_again(desk: Path, at: OpenTe
         await reader.sees(
             "Written while nobody listened.", "Updated after a gap in the change stream"
         )
+
+
+class Line:
+    """The address of a server that can be cut off and connected again."""
+
+    def __init__(self, url: str) -> None:
+        self._server = int(url.rpartition(":")[2])
+        self._open = AsyncExitStack()
+        self.port = 0
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    async def __aenter__(self) -> Self:
+        await self.connect()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.cut()
+
+    async def connect(self) -> None:
+        self.port = await self._open.enter_async_context(listening(self._pass_on, self.port))
+
+    async def cut(self) -> None:
+        await self._open.aclose()
+
+    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        there, back = await asyncio.open_connection("127.0.0.1", self._server)
+
+        async def copy(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
+            while piece := await source.read(65_536):
+                target.write(piece)
+                await target.drain()
+
+        try:
+            with suppress(ConnectionError):
+                await asyncio.gather(copy(reader, back), copy(there, writer))
+        finally:
+            back.close()
+            with suppress(OSError):
+                await back.wait_closed()
+
+
+OUT = "○ no answer from the catalog"
+
+
+@pytest.mark.parametrize(
+    ("offline", "keys", "words"),
+    [("off", "", OUT), ("off", "r", "No catalog answers"), ("fallback", "r", "◐ offline copy")],
+    ids=["idle", "asked", "copy"],
+)
+async def test_the_light_goes_out_and_on_with_the_server_also_where_nothing_is_asked(
+    at: OpenTerminal,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    offline: Any,
+    keys: str,
+    words: str,
+) -> None:
+    monkeypatch.setenv("CATALOG_CACHE_DIR", str(tmp_path / "cache"))
+    with serving_catalog(tmp_path) as url:
+        async with (
+            Line(url) as line,
+            at(None, client=lambda: AsyncCatalog(line.url, offline=offline)) as reader,
+        ):
+            await reader.sees("●", "0 entities")
+            await line.cut()
+            await reader.sees(OUT)
+            await reader.press(*keys)
+            await reader.sees(words)
+            await line.connect()
+            await reader.sees("●", "0 entities")
+            # What happens from here on is heard, too.
+            async with AsyncCatalog(url) as colleague:
+                await colleague.put(SHIPMENTS, "datasetProperties", {"description": "Back."})
+            await reader.sees("1 entity")
 
 
 async def test_a_change_heard_while_the_widgets_go_is_dropped(

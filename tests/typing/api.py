@@ -392,7 +392,7 @@ async def followed(catalog: AsyncCatalog) -> None:
         page.next, urns=[TABLE], aspects=["status"], entities=["dataset"], values=True
     ):
         assert_type(change, ChangeEvent)
-    async for change in catalog.follow(None, entities=["dataset"]):
+    async for change in catalog.follow(None, entities=["dataset"], on_contact=print):
         assert_type(change.at, datetime)
 
 
