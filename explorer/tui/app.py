@@ -266,6 +266,8 @@ class CatalogApp(App[None]):
         self._is_count_due = False
         self._status_timer: Timer | None = None
         self._disk_warned_at = -math.inf
+        self._first_messages: list[str] = []
+        self._is_first_error = False
         self._editing: EditorLauncher | None = None
         self._taking_back: UndoActions | None = None
         self._feed_place: FeedPlace | None = None
@@ -294,7 +296,14 @@ class CatalogApp(App[None]):
 
     def _show_problems(self, problems: Sequence[str]) -> None:
         more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-        self._say(f"{problems[0]}{more}", error=True)
+        self._say_at_start(f"{problems[0]}{more}.", error=True)
+
+    def _say_at_start(self, message: str, *, error: bool = False) -> None:
+        """Show a message beside those of the start, which it would replace before anybody has read
+        them. The longest is last, as what does not fit is cut."""
+        self._first_messages.append(message)
+        self._is_first_error |= error
+        self._say(" ".join(sorted(self._first_messages, key=len)), error=self._is_first_error)
 
     @property
     def ansi_theme(self) -> TerminalTheme:
@@ -406,7 +415,7 @@ class CatalogApp(App[None]):
                     if len(kept) == 1
                     else (f"{len(kept):,} texts that you typed are")
                 )
-                self._say(f"{texts} not saved yet: F4 lists the drafts.")
+                self._say_at_start(f"{texts} not saved yet: F4 lists the drafts.")
 
     async def _mount_entity_page(self, first: Urn | None = None) -> None:
         """Mount the entity page after the first frame; then open the `first` entity."""

@@ -248,6 +248,20 @@ async def test_what_is_wrong_with_the_settings_is_told_and_the_rest_is_used(
         assert reader.app.theme == "light"
 
 
+async def test_an_unknown_theme_and_drafts_are_both_told_of_at_the_start(
+    desk: Path, at: OpenTerminal
+) -> None:
+    async with at(desk, urn=ORDERS) as reader:
+        await reader.sees("documented")
+        await reader.press("u", "e")
+        await reader.sees("^s save")
+        await reader.type("Not saved.")
+        await reader.press("escape")
+        await reader.sees("F4 lists it")
+    async with at(desk, size=(80, 24), look=look("nope")) as reader:
+        await reader.sees("1 text that you typed is not saved yet", "“nope”")
+
+
 async def test_keys_that_were_set_work_and_are_shown_everywhere(
     sample: Path, at: OpenTerminal
 ) -> None:
