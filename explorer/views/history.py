@@ -35,6 +35,7 @@ __all__ = [
     "name_of",
     "old_column_description",
     "old_description",
+    "old_description_of_step",
     "run_of",
     "version_label",
 ]
@@ -176,9 +177,10 @@ def aspects_by_time(entity: "Entity") -> list["AspectRead"]:
     return [found[name] for name in sorted(found, key=order)]
 
 
-NotRestorable = Literal["no description", "no text", "unchanged", "no column"]
+NotRestorable = Literal["no description", "no text", "unchanged", "no column", "column by column"]
 """Why there is nothing to restore: the version has no description; the change removed an ingested
-one; the description is the same now; or the schema no longer has the column."""
+one; the description is the same now; the schema no longer has the column; or the version has the
+descriptions of columns, and not of exactly one is it known that it changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +198,59 @@ class OldDescription:
     text: str
     now: str
     written: AuditStamp | None
+
+
+# By the aspects that describe columns, the array of the columns, and where its texts are from.
+_COLUMN_ARRAYS: Final[Mapping[str, tuple[str, Literal["ingested", "edited"]]]] = {
+    "editableSchemaMetadata": ("editableSchemaFieldInfo", "edited"),
+    "schemaMetadata": ("fields", "ingested"),
+}
+
+
+def old_description_of_step(entity: "Entity", step: VersionStep) -> OldDescription | NotRestorable:
+    """Return the description in a version: the entity's, or that of the only column whose
+    description it changed."""
+    if step.aspect not in _COLUMN_ARRAYS:
+        return old_description(entity, step.aspect, step.version)
+    from explorer.client.records import ColumnChange
+
+    array, origin = _COLUMN_ARRAYS[step.aspect]
+    version = step.version
+    changes = difference({}, version.value) if step.before == "none" else step.changes
+    texts: dict[str, tuple[str | None, str | None]] = {}
+    for change in changes or ():
+        if change.path[0] == array:
+            texts |= _column_texts(change)
+    if not texts:
+        return "column by column" if changes is None else "no description"
+    if len(texts) > 1:
+        return "column by column"
+    ((path, (before, after)),) = texts.items()
+    told = ColumnChange(
+        path, origin, before, after, version.number, version.created, version.run_id
+    )
+    return old_column_description(entity, path, told)
+
+
+def _column_texts(change: ValueChange) -> dict[str, tuple[str | None, str | None]]:
+    """Return the descriptions before and after a change of an array of columns, by field path,
+    where they differ."""
+    match change.path:
+        case [_, path, "description"]:
+            return {path: (change.before, change.after)}
+        case [_, _]:
+            before, after = _described([change.before]), _described([change.after])
+        case [_]:
+            before, after = _described(change.before), _described(change.after)
+        case _:
+            return {}
+    return {path: (before.get(path), after.get(path)) for path in before | after}
+
+
+def _described(columns: object) -> dict[str, str]:
+    """Return the descriptions of the elements of an array of columns, by field path."""
+    listed = [one for one in columns if isinstance(one, dict)] if isinstance(columns, list) else []
+    return {one["fieldPath"]: one["description"] for one in listed if one.get("description")}
 
 
 def old_description(

@@ -215,6 +215,27 @@ async def test_an_old_description_of_a_dataset_is_put_back(desk: Path, at: OpenT
     assert edited(desk, urn) == "# Good\n"
 
 
+async def test_an_old_description_of_a_column_is_put_back_from_the_versions(
+    desk: Path, at: OpenTerminal
+) -> None:
+    urn = dataset("dim_dates")
+    with Catalog(data_dir=desk) as catalog:
+        one, two = (column.path.raw for column in catalog.entity(urn).schema.columns[:2])
+    described(desk, urn, "The good text", "A worse one", column=one)
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("documented")
+        await reader.press("7")
+        await reader.sees("2 versions", f"~ {one}/description")
+        await reader.press("j", "R")
+        await reader.sees("This is already the current description.")
+        await reader.press("j", "R")
+        await reader.sees("Restore the old description?", one, "- A worse one", "+ The good text")
+        await reader.press("ctrl+s")
+        await reader.sees("Restored the old description")
+    assert edited(desk, urn, one) == "The good text"
+    assert edited(desk, urn, two) is None
+
+
 async def test_the_latest_version_can_be_put_back_before_the_others_are_read(
     desk: Path, at: OpenTerminal
 ) -> None:

@@ -37,6 +37,7 @@ from explorer.views.history import (
     history_table,
     old_column_description,
     old_description,
+    old_description_of_step,
     run_of,
 )
 from explorer.views.table import to_csv, to_frame, to_objects
@@ -217,6 +218,33 @@ def test_who_wrote_is_named_where_the_name_is_known() -> None:
     assert actor_of(None, {}) == ""
     assert actors_of([STAMP, None, STAMP]) == (ada,)
     assert (run_of("no-run-id-provided"), run_of("nightly")) == ("", "run nightly")
+
+
+def test_the_description_of_a_column_is_found_in_the_version_that_changed_no_other(
+    catalog: Catalog,
+) -> None:
+    entity = catalog.entity(URN)
+    first = column_versions("editableSchemaFieldInfo", {"weight": "Gross."}, {"weight": "All."})
+    steps = AspectHistory("editableSchemaMetadata").with_page(page(*first)).steps
+    found = [old_description_of_step(entity, step) for step in steps]
+    assert [(one.path, one.text) for one in found if isinstance(one, OldDescription)] == [
+        ("weight", "Gross."),
+        ("weight", "All."),
+    ]
+    several = column_versions("fields", {"weight": "a", "gone": "b"}, {"weight": "b"})
+    history = AspectHistory("schemaMetadata").with_page(page(*several))
+    newer, older = history.steps
+    assert old_description_of_step(entity, newer) == "column by column"
+    assert old_description_of_step(entity, replace(newer, changes=None)) == "column by column"
+    assert old_description_of_step(entity, replace(newer, changes=())) == "no description"
+    assert isinstance(old_description_of_step(entity, older), OldDescription)
+
+
+def column_versions(array: str, *texts: dict[str, str]) -> Iterator[Version]:
+    """Return versions of an aspect of columns, newest first, with these texts."""
+    for number, described in enumerate(texts):
+        listed = [{"fieldPath": path, "description": text} for path, text in described.items()]
+        yield replace(version(number, ""), value={array: listed})
 
 
 def test_an_old_description_is_found_in_versions_and_changes(catalog: Catalog) -> None:

@@ -43,7 +43,7 @@ from explorer.views.history import (
     column_changes_table,
     history_table,
     old_column_description,
-    old_description,
+    old_description_of_step,
     run_of,
 )
 
@@ -340,9 +340,9 @@ async def read_more_versions(
     track.is_requested = True
 
 
-_NO_TEXT = "This change contains no description; b and ⏎ show the old texts of a column."
 _REASONS: Mapping[NotRestorable, str] = {
-    "no description": _NO_TEXT,
+    "no description": "This change contains no description.",
+    "column by column": "Texts of columns are restored one by one: press b, and ⏎ on a column.",
     "no text": "This change contains no text to restore.",
     "unchanged": "This is already the current description.",
     "no column": "The schema no longer has this column, so its description cannot be restored.",
@@ -811,4 +811,4 @@ class HistoryTab(Vertical, View):
         if place is None:
             return None
         step = place.step or place.track.available_steps[0]
-        return old_description(entity, step.aspect, step.version)
+        return old_description_of_step(entity, step)
