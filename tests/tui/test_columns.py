@@ -41,6 +41,18 @@ def test_html_in_a_description_is_told_as_its_text() -> None:
     assert "Who ordered; see the wiki & ask. Never <date> empty." in " ".join(told_text.split())
 
 
+def test_nested_columns_that_are_cut_are_told_apart_by_their_ends() -> None:
+    fields = [
+        a_field("customer.shipping.address." + name) for name in ("zip", "city", "country_code")
+    ]
+    schema = a_dataset([*fields, a_field("a_name_without_parts_that_is_long")]).schema
+    drawing = ColumnDrawing.of(schema, (), 0)
+    names = [drawing.draw(column_row(one), " ", 55).plain.split()[0] for one in schema.columns]
+    assert [name[0] for name in names] == ["…", "…", "…", "a"]
+    assert [name.rpartition(".")[2] for name in names[:3]] == ["zip", "city", "country_code"]
+    assert names[3].endswith("…")
+
+
 @pytest.mark.parametrize("width", [30, 45, 60, 80, 120, 200])
 def test_a_row_fits_its_width_with_all_its_marks(width: int) -> None:
     schema = a_dataset(FIELDS, EDITED).schema
