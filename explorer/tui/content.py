@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from io import StringIO
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from rich.console import Console, RenderableType
 from rich.text import Text
 from rich.theme import Theme
@@ -164,6 +165,17 @@ def padded(text: Text, width: int) -> Text:
     cut = text.copy()
     cut.truncate(max(width, 0), overflow="ellipsis", pad=True)
     return cut
+
+
+def without_start(text: Text, width: int) -> Text:
+    """Return the end of a text that fits into a width in cells, after an ellipsis; all of it if it
+    fits."""
+    if text.cell_len <= width:
+        return text
+    end = text.plain
+    while end and cell_len(end) >= width:
+        end = end[1:]
+    return Text(f"…{end}", text.style)
 
 
 def join(parts: Iterable[Text], between: str = " · ") -> Text:

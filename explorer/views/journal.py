@@ -1,8 +1,9 @@
 """The journal of edits as it is shown: the saves, what each changed, and whether it was undone."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final, Literal
 
 import msgspec
@@ -19,6 +20,7 @@ from explorer.client.journal import (
     undone_in,
 )
 from explorer.client.records import Edit, Held, What
+from explorer.client.transport import UNIX
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.names import ownership
 from explorer.metadata.urn import Urn
@@ -91,14 +93,15 @@ def journal_page(
 ) -> Table:
     """Return a table of saves for people. `format_moment` formats a time given in milliseconds."""
     is_approved = any(one.save.entries[0].approved_by for one in records)
-    has_servers = len({one.save.server for one in records}) > 1
+    servers = _server_names(one.save.server for one in records)
+    has_servers = len(servers) > 1
     columns = (
         TableColumn("when"),
         TableColumn("what", folds=True, style="bold"),
         TableColumn("change", folds=True),
         TableColumn("state", max_width=13),
         *((TableColumn("approved by", max_width=24, style="dim"),) if is_approved else ()),
-        *((TableColumn("server", max_width=32, style="dim"),) if has_servers else ()),
+        *((TableColumn("server", max_width=24, style="dim", cut="start"),) if has_servers else ()),
     )
     rows = [
         (
@@ -107,11 +110,22 @@ def journal_page(
             _change_words(one),
             one.state,
             *((Urn.label(one.save.entries[0].approved_by),) if is_approved else ()),
-            *((one.save.server,) if has_servers else ()),
+            *((servers[one.save.server],) if has_servers else ()),
         )
         for one in records
     ]
     return Table(columns, rows, "Journal of edits")
+
+
+def _server_names(addresses: Iterable[str]) -> dict[str, str]:
+    """Return what people are shown of servers, by address: of the local catalog that it is on this
+    machine; of several of them their directories."""
+    found = dict.fromkeys(addresses)
+    local = [address for address in found if address.startswith(UNIX)]
+    names = {address: str(Path(address.removeprefix(UNIX)).parent) for address in local}
+    if len(local) == 1:
+        names[local[0]] = "this machine"
+    return {address: names.get(address, address) for address in found}
 
 
 def journal_table(entries: Sequence[JournalEntry], undone: Mapping[str, tuple[str, ...]]) -> Table:

@@ -94,6 +94,21 @@ def test_owners_are_said_with_their_kind_in_words(kind: str) -> None:
     assert held_words("owners", (f"urn:li:corpuser:ann {kind}",)) == "ann (data owner)"
 
 
+def test_the_local_catalog_is_called_this_machine_and_several_are_told_apart(
+    journal: Journal,
+) -> None:
+    def servers() -> list[Any]:
+        table = journal_page(save_records(list(journal)), str)
+        return [row[-1] for row in table.rows if table.columns[-1].title == "server"]
+
+    journal.append(edit("One.", "", column="amount"), "unix:/home/ann/.local/catalog/service.sock")
+    assert servers() == []
+    journal.append(edit("Two.", "", column="amount"), "http://here")
+    assert servers() == ["http://here", "this machine"]
+    journal.append(edit("Three.", "", column="amount"), "unix:/srv/trial/service.sock")
+    assert servers() == ["/srv/trial", "http://here", "/home/ann/.local/catalog"]
+
+
 def test_programs_get_every_edit_with_what_stood_there(journal: Journal) -> None:
     with one_save("one", proposed_by="urn:li:corpuser:ben"):
         journal.append(edit("New.", "Old.", column="amount"), "http://here")

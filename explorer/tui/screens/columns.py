@@ -23,7 +23,7 @@ from textual.widgets import Input
 from explorer.errors import CatalogError
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
-from explorer.tui.content import Times, counted, join, line_text, padded, preview
+from explorer.tui.content import Times, counted, join, line_text, padded, preview, without_start
 from explorer.tui.screens.entity.tabs import Tab
 from explorer.tui.screens.labels.choice import LabelKind, LabelsRequested
 from explorer.tui.session import TerminalSession
@@ -150,7 +150,10 @@ class ColumnDrawing:
             (MARK if row.path in self.marked else " ", "bold"), (f"{' ' * indent}{fold} ", "dim")
         )
         label = line_text(row.label, "" if row.wanted else "dim")
-        name = before.append_text(_with_end(label, room.name - before.cell_len))
+        if "." in label.plain:
+            # The last part of a nested column's path tells it from its neighbours.
+            label = without_start(label, room.name - before.cell_len)
+        name = before.append_text(label)
         text = padded(name, room.name).append(" ")
         if room.kind:
             text.append_text(padded(line_text(_kind(column), "dim"), room.kind)).append(" ")
@@ -169,18 +172,6 @@ class ColumnDrawing:
         use = (10 if width >= _ROOMY else 6) if self.most and width >= _NO_USE else 0
         parts = [part for part in (name, kind, key, use) if part]
         return _Room(name, kind, key, use, max(8, width - sum(parts) - len(parts) - 2))
-
-
-def _with_end(label: Text, width: int) -> Text:
-    """Return the name of a column; the path of a nested one that is wider than `width` is cut at
-    its front, as its last part tells it from its neighbours."""
-    path = label.plain
-    if label.cell_len <= width or "." not in path:
-        return label
-    end = path[-max(width - 1, 1) :]
-    while cell_len(end) >= width and len(end) > 1:
-        end = end[1:]
-    return Text(f"…{end}", label.style)
 
 
 def _key(is_key: bool, is_foreign: bool) -> str:

@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widgets import Static
 
-from explorer.tui.content import line, padded
+from explorer.tui.content import line, padded, without_start
 from explorer.tui.widgets.rows import Rows
 from explorer.views.table import Cell, Table, TableColumn, number_text
 
@@ -89,7 +89,7 @@ class TableRows(Vertical):
                 text.append_text(cell)
             else:
                 from_start = self._table.columns[at].cut == "start"
-                text.append_text(padded(_without_start(cell, room) if from_start else cell, room))
+                text.append_text(padded(without_start(cell, room) if from_start else cell, room))
         return text
 
 
@@ -105,17 +105,6 @@ def _shown(cell: Cell, column: TableColumn) -> str:
             return line(cell)
         case _:
             return line(str(cell))
-
-
-def _without_start(text: Text, room: int) -> Text:
-    """Return the end of a text that fits into `room` cells, after an ellipsis; all of it if it
-    fits."""
-    if text.cell_len <= room:
-        return text
-    end = text.plain
-    while end and cell_len(end) >= room:
-        end = end[1:]
-    return Text(f"…{end}", text.style)
 
 
 def _is_number(table: Table, at: int) -> bool:
