@@ -346,6 +346,7 @@ _EDITING: tuple[Action, ...] = (
         "Save, and go to the next column without a description",
         "save, next undocumented",
     ),
+    Action("editor", "look", ("ctrl+t",), "Switch between the text and its preview", "preview"),
     Action("editor", "compare", ("ctrl+d",), "Compare the saved text with yours", "diff"),
     Action("editor", "edit_outside", ("ctrl+e",), "Edit it in $VISUAL or $EDITOR", "$EDITOR"),
     Action(
@@ -365,7 +366,6 @@ _EDITING: tuple[Action, ...] = (
         "Go to the next text of this table that could not be saved",
         "go to unsaved",
     ),
-    Action("editor", "look", ("ctrl+t",), "Switch between the text and its preview", "preview"),
     Action("editor", "discard", ("ctrl+r",), "Revert to the saved text", "revert"),
     Action("editor", "draft", ("f10",), "Ask the drafting command for a text", "draft"),
     Action(
@@ -561,6 +561,8 @@ _EDITING: tuple[Action, ...] = (
     Action("concept", "close", ("q",), "Close"),
     Action("entity", "links", ("L",), "Links to documents: add, change, remove"),
     Action("text", "indent", ("tab",), "Indent"),
+    Action("text", "to_start", ("ctrl+home",), "Go to the start of the text"),
+    Action("text", "to_end", ("ctrl+end",), "Go to the end of the text"),
     Action("text", "undo", ("ctrl+z",), "Undo the last typing; outside a text, the last save"),
     Action("text", "redo", ("ctrl+y", "ctrl+shift+z"), "Redo"),
     Action("comparing", "save", ("ctrl+s",), "Save your text", "save"),

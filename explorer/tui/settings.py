@@ -60,6 +60,7 @@ _SWALLOWED: Final = {
 _NAMED: Final = frozenset(
     (
         *("escape", "enter", "tab", "shift+tab", "space", "backspace", "delete", "insert"),
+        *("ctrl+home", "ctrl+end"),
         *("up", "down", "left", "right", "home", "end", "pageup", "pagedown"),
     )
 )

@@ -101,3 +101,25 @@ async def test_a_preview_with_less_room_shows_the_part_that_is_written(
         await reader.settle()
         assert reader.screen().count("line 11") == 2
         assert "line 1 " not in reader.screen()
+
+
+async def test_the_start_and_the_end_of_a_text_and_its_preview_have_keys_in_a_narrow_terminal(
+    sample: Path, at: OpenTerminal
+) -> None:
+    async with at(sample, size=(80, 24), urn=ORDERS) as reader:
+        await reader.sees("documented")
+        await reader.press("u", "e")
+        await reader.sees("column", "^s save", "^t preview", "esc close")
+        reader.app.post_message(events.Paste("\n".join(f"line {at}" for at in range(40))))
+        await reader.sees("line 39")
+        assert "line 0 " not in reader.screen()
+        await reader.press("ctrl+home")
+        await reader.type("first ")
+        await reader.sees("first line 0")
+        await reader.press("ctrl+end")
+        await reader.type(" last")
+        await reader.sees("line 39 last")
+        # Beside the text there is the preview, so that the key leads nowhere.
+        await reader.pilot.resize_terminal(120, 36)
+        await reader.settle()
+        assert "^t" not in reader.screen()

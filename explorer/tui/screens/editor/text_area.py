@@ -562,6 +562,14 @@ class DescriptionArea(TextArea, inherit_bindings=False):
         if self.exact.revision == before:
             self.set_reactive(TextArea.selection, was)
 
+    def action_to_start(self) -> None:
+        """Move the cursor to the start of the text."""
+        self.move_cursor(self.document.start)
+
+    def action_to_end(self) -> None:
+        """Move the cursor to the end of the text."""
+        self.move_cursor(self.document.end)
+
     def action_indent(self) -> None:
         """Four spaces, as markdown counts them."""
         self._type("    ")
