@@ -212,7 +212,8 @@ def test_a_stranger_finds_a_table_sees_what_hangs_on_it_and_corrects_it(
     stranger.sees("^s save", "· column ")
     stranger.type(said)
     stranger.keys("C-s")
-    stranger.sees("✎", said[:12])
+    # The editor is closed, and does not take the next key for itself.
+    stranger.sees("Saved ", "✎", said[:12])
     with Catalog(data_dir=desk) as catalog:
         edited = [column.edited for column in catalog.entity(SALES).schema]
     assert said in edited
