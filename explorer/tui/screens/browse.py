@@ -571,13 +571,15 @@ class Folders(Vertical):
                 await self._fetch(await self._session.catalog(), branch, number)
         finally:
             self._reads_running -= 1
-        self._request_pages()
+        if self.query(FolderRows):
+            self._request_pages()
 
     async def _fetch(self, catalog: "AsyncCatalog", branch: Branch, number: int) -> None:
         """Read a page; a response that is no longer wanted is discarded."""
         turn = branch.turn
         portion = await branch.source.read(catalog, number * PAGE, PAGE)
-        if turn != branch.turn:
+        # When the program ends, what is inside goes before this is told to stop.
+        if turn != branch.turn or not self.query(FolderRows):
             return
         with self._keeping_cursor():
             begun = branch.total is not None
@@ -593,6 +595,8 @@ class Folders(Vertical):
 
     def show_failure(self, branch: Branch, number: int, why: str) -> None:
         """Show in the rows of a page why it could not be read."""
+        if not self.query(FolderRows):
+            return
         with self._keeping_cursor():
             branch.requested.discard(number)
             branch.fail(number, why)
