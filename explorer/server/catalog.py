@@ -167,7 +167,7 @@ class CatalogEngine:
     @property
     def is_preparing(self) -> bool:
         """Whether the search index is being rebuilt, or documentation coverage counted for the
-        first time; the former would begin again if the process ended."""
+        first time. If the process ended meanwhile, the rebuild would begin again."""
         rebuild = self._rebuilding
         return self.ledger.is_counting or (rebuild is not None and rebuild.is_alive())
 

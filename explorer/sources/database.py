@@ -761,6 +761,8 @@ def _model_type(kind: "TypeEngine[Any]") -> str:
 
 
 def _python_type(kind: "TypeEngine[Any]") -> type | None:
+    """Return the type of Python that values of a column have, `None` where SQLAlchemy names none:
+    it raises `NotImplementedError` then."""
     try:
         return kind.python_type
     except NotImplementedError:

@@ -578,7 +578,7 @@ class Folders(Vertical):
         """Read a page; a response that is no longer wanted is discarded."""
         turn = branch.turn
         portion = await branch.source.read(catalog, number * PAGE, PAGE)
-        # When the program ends, what is inside goes before this is told to stop.
+        # While the program ends, Textual removes the rows before it cancels this worker.
         if turn != branch.turn or not self.query(FolderRows):
             return
         with self._keeping_cursor():
