@@ -89,13 +89,13 @@ class CatalogError(Exception):
 
     def _render_traceback_(self) -> list[str]:
         """Return the lines that IPython prints when a cell fails with this error: its name and
-        message.
+        message, and its notes.
 
         The frames of the traceback are in the client and its thread, and say nothing about the
         cell. `%tb` still prints them: it calls this while no exception is being handled.
         """
         if sys.exception() is self:
-            return [f"{type(self).__name__}: {self}"]
+            return [f"{type(self).__name__}: {self}", *getattr(self, "__notes__", ())]
         return [part.rstrip("\n") for part in traceback.format_exception(self)]
 
 

@@ -1,12 +1,16 @@
 """Writing files atomically."""
 
+import errno
 import os
+import stat
 import tempfile
 from pathlib import Path
 
-__all__ = ["replace_file", "replaced_path"]
+__all__ = ["give_to_owner", "keep_owner", "replace_file", "replaced_path"]
 
 _LONGEST = 60
+# A link, a socket, and what is gone meanwhile.
+_NOT_OPENED = (errno.ELOOP, errno.ENXIO, errno.ENOENT)
 
 
 def replace_file(
@@ -17,9 +21,10 @@ def replace_file(
 
     Other processes, and this one after a crash, see either the old content or the new, never a
     part. With `is_synced` the new content is on disk when this returns, also after a power failure.
-    A symbolic link stays, and the file that it points to is replaced; a device or a pipe is written
-    to. The directory has to exist. Raises `OSError`: the file then has the old content, or the new
-    if only syncing the directory failed.
+    If root writes it, the file keeps its owner, or gets that of the directory if it is new, so that
+    a service of that user can go on reading it. A symbolic link stays, and the file that it points
+    to is replaced; a device or a pipe is written to. The directory has to exist. Raises `OSError`:
+    the file then has the old content, or the new if only syncing the directory failed.
     """
     found = replaced_path(path)
     if found is None:
@@ -32,6 +37,7 @@ def replace_file(
     draft = Path(name)
     try:
         with os.fdopen(descriptor, "wb") as file:
+            keep_owner(descriptor, path if path.exists() else path.parent)
             file.write(data)
             if is_synced:
                 file.flush()
@@ -47,6 +53,47 @@ def replace_file(
             os.fsync(directory)
         finally:
             os.close(directory)
+
+
+def keep_owner(descriptor: int, other: Path) -> None:
+    """Give an open file the owner and group of another file or directory if this process is root's,
+    and do nothing otherwise. Raises `OSError`."""
+    if os.name == "posix" and os.geteuid() == 0:
+        found = other.stat()
+        if (found.st_uid, found.st_gid) != (0, 0):
+            os.fchown(descriptor, found.st_uid, found.st_gid)
+
+
+def give_to_owner(directory: Path) -> None:
+    """Give what root owns in a directory, at any depth, to the owner and group of the directory if
+    this process is root's, and do nothing otherwise. Raises `OSError`.
+
+    Links stay root's, and so do files with another name elsewhere: whoever owns the directory may
+    have put them there.
+    """
+    if os.name != "posix" or os.geteuid() != 0:
+        return
+    owner = directory.stat()
+    if owner.st_uid == 0:
+        return
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    # systemd makes the directory of a dynamic user a link.
+    for _, folders, files, held in os.fwalk(directory.resolve()):
+        for name in (*folders, *files):
+            try:
+                # What is opened cannot be exchanged for something else before it is given away.
+                descriptor = os.open(name, flags, dir_fd=held)
+            except OSError as error:
+                if error.errno in _NOT_OPENED:
+                    continue
+                raise
+            try:
+                found = os.fstat(descriptor)
+                is_file = stat.S_ISREG(found.st_mode) and found.st_nlink == 1
+                if found.st_uid == 0 and (is_file or stat.S_ISDIR(found.st_mode)):
+                    os.fchown(descriptor, owner.st_uid, owner.st_gid)
+            finally:
+                os.close(descriptor)
 
 
 def replaced_path(path: Path) -> Path | None:

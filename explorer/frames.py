@@ -27,11 +27,8 @@ from explorer.client.records import (
     Versions,
 )
 from explorer.metadata.aspects import (
-    DatasetProfile,
-    DatasetUsageStatistics,
     Owner,
     moment_of,
-    read_aspect,
 )
 from explorer.metadata.urn import Urn
 
@@ -215,7 +212,7 @@ def entities_frame(entities: Iterable[Entity]) -> pd.DataFrame:
     return _frame(rows, _ENTITIES)
 
 
-def schema_frame(schema: Schema) -> pd.DataFrame:
+def schema_frame(schema: Schema, names: _Names | None = None) -> pd.DataFrame:
     """Return a row for each column, each parent before its children.
 
     path                 string   the exact field path, as the server uses it
@@ -226,8 +223,9 @@ def schema_frame(schema: Schema) -> pd.DataFrame:
     description          string   the edited description, else the ingested one
     ingested, edited     string   the ingested and the edited description
     documented           bool     whether there is a description
-    tags, terms          string   names, joined by ", "
+    tags, terms          string   from `names`, else from the URNs, joined by ", "
     """
+    known = names or {}
     return _frame(
         [
             (
@@ -242,8 +240,8 @@ def schema_frame(schema: Schema) -> pd.DataFrame:
                 column.ingested or None,
                 column.edited or None,
                 column.documented,
-                _joined(urn.name for urn in column.tags),
-                _joined(urn.name for urn in column.terms),
+                _joined(known.get(urn) or urn.name for urn in column.tags),
+                _joined(known.get(urn) or urn.name for urn in column.terms),
             )
             for column in schema
         ],
@@ -346,7 +344,7 @@ def usage_frame(series: Timeseries) -> pd.DataFrame:
     queries   Int64   the number of queries that read the dataset
     users     Int64   the number of different users of these queries
     """
-    points = [read_aspect(value, DatasetUsageStatistics) for value in series.values]
+    points = series.usage()
     rows = [(point.total_sql_queries, point.unique_user_count) for point in points]
     return _frame(rows, _USAGE, times([point.timestamp_millis for point in points]))
 
@@ -357,7 +355,7 @@ def column_usage_frame(series: Timeseries) -> pd.DataFrame:
     path    string
     count   Int64   how often the column was used
     """
-    points = [read_aspect(value, DatasetUsageStatistics) for value in series.values]
+    points = series.usage()
     found = [(point.timestamp_millis, used) for point in points for used in point.field_counts]
     rows = [(used.field_path, used.count) for _, used in found]
     return _frame(rows, _COLUMN_USAGE, times([millis for millis, _ in found]))
@@ -370,7 +368,7 @@ def user_usage_frame(series: Timeseries, names: _Names | None = None) -> pd.Data
     name      string   from `names`, else from the URN, else as `user`
     queries   Int64
     """
-    points = [read_aspect(value, DatasetUsageStatistics) for value in series.values]
+    points = series.usage()
     found = [(point.timestamp_millis, used) for point in points for used in point.user_counts]
     rows = []
     for _, used in found:
@@ -386,7 +384,7 @@ def query_usage_frame(series: Timeseries) -> pd.DataFrame:
 
     query   string   the text of the query
     """
-    points = [read_aspect(value, DatasetUsageStatistics) for value in series.values]
+    points = series.usage()
     found = [(point.timestamp_millis, text) for point in points for text in point.top_sql_queries]
     return _frame([(text,) for _, text in found], _QUERY_USAGE, times([at for at, _ in found]))
 
@@ -396,7 +394,7 @@ def profile_frame(series: Timeseries) -> pd.DataFrame:
 
     rows, columns, bytes   Int64   the size of the dataset
     """
-    points = [read_aspect(value, DatasetProfile) for value in series.values]
+    points = series.profiles()
     rows = [(point.row_count, point.column_count, point.size_in_bytes) for point in points]
     return _frame(rows, _PROFILE, times([point.timestamp_millis for point in points]))
 
@@ -411,7 +409,7 @@ def column_profile_frame(series: Timeseries) -> pd.DataFrame:
     min_text, max_text                    string    as in the profile, such as dates and texts
     sample_values                         string    joined by ", "
     """
-    points = [read_aspect(value, DatasetProfile) for value in series.values]
+    points = series.profiles()
     found = [
         (point.timestamp_millis, profiled)
         for point in points

@@ -17,7 +17,7 @@ from textual.worker import WorkerCancelled
 from explorer.config import state_dir
 from explorer.metadata.urn import Urn
 from explorer.stewardship import AsyncStewardship
-from explorer.tui.screens.entity.page import EntityView
+from explorer.tui.screens.entity import EntityView
 
 if TYPE_CHECKING:
     from explorer.tui.app import CatalogApp

@@ -2,6 +2,7 @@
 
 import gc
 import importlib.util
+import itertools
 import os
 import shutil
 import signal
@@ -9,7 +10,7 @@ import threading
 import time
 from asyncio import selector_events
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -41,6 +42,7 @@ _LONG = (
     "test_wheel.py",
 )
 _HERE = Path(__file__).parent
+_STATES = itertools.count()
 
 # How long an example or an answer takes says more of the machine than of the code.
 settings.register_profile("unhurried", deadline=None)
@@ -69,13 +71,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @contextmanager
-def serving(service: Any) -> Iterator[str]:
+def serving(service: Any, port: int = 0) -> Iterator[str]:
     """Serve an ASGI application from a thread, over a socket; yields its address."""
     import uvicorn
 
     from explorer.server.process import listen_on_tcp
 
-    listener = listen_on_tcp("127.0.0.1", 0)
+    listener = listen_on_tcp("127.0.0.1", port)
     server = uvicorn.Server(
         uvicorn.Config(service, lifespan="off", log_config=None, ws="none", proxy_headers=False)
     )
@@ -92,7 +94,7 @@ def serving(service: Any) -> Iterator[str]:
 
 
 @contextmanager
-def serving_catalog(directory: Any, gate: Any = None) -> Iterator[str]:
+def serving_catalog(directory: Any, gate: Any = None, port: int = 0) -> Iterator[str]:
     """Serve the catalog of a directory; yields the address."""
     from explorer.metadata.registry import load_registry
     from explorer.server.app import Service
@@ -100,7 +102,7 @@ def serving_catalog(directory: Any, gate: Any = None) -> Iterator[str]:
 
     catalog = open_catalog(directory, load_registry())
     try:
-        with serving(Service(catalog, gate=gate)) as address:
+        with serving(Service(catalog, gate=gate), port) as address:
             yield address
     finally:
         catalog.close()
@@ -176,13 +178,8 @@ def schema_metadata(
     texts: Mapping[str, str | None], native_type: str = "text", type_name: str = "String"
 ) -> dict[str, Any]:
     """Return the aspect `schemaMetadata` with columns by their paths, and their ingested texts."""
-    return {
-        "schemaName": "s",
-        "platform": "urn:li:dataPlatform:hive",
-        "version": 0,
-        "hash": "",
-        "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
-        "fields": [
+    return schema_of(
+        [
             {
                 "fieldPath": path,
                 "nativeDataType": native_type,
@@ -190,7 +187,19 @@ def schema_metadata(
                 **({} if text is None else {"description": text}),
             }
             for path, text in texts.items()
-        ],
+        ]
+    )
+
+
+def schema_of(fields: Iterable[Any], platform: str = "hive", name: str = "s") -> dict[str, Any]:
+    """Return the aspect `schemaMetadata` with these columns."""
+    return {
+        "schemaName": name,
+        "platform": f"urn:li:dataPlatform:{platform}",
+        "version": 0,
+        "hash": "",
+        "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
+        "fields": [*fields],
     }
 
 
@@ -239,6 +248,16 @@ def _no_one_elses_catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         for name in ("URL", "TOKEN", "PROFILE"):
             patch.delenv(f"CATALOG_{name}", raising=False)
         yield
+
+
+@pytest.fixture(autouse=True)
+def _state_of_its_own(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Drafts, staged changesets and the journal of one test are not found by the next. The
+    directory is made by whoever writes to it first."""
+    states = tmp_path_factory.getbasetemp() / "states"
+    monkeypatch.setenv("CATALOG_STATE_DIR", str(states / f"{next(_STATES)}"))
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 from explorer import frames
-from explorer.client.difference import difference
 from explorer.client.entity import AspectRead, Entity, read_schema
 from explorer.client.records import (
     AspectDiff,
@@ -25,6 +24,7 @@ from explorer.client.records import (
     Timeseries,
     Version,
     Versions,
+    difference,
 )
 from explorer.errors import ServerFault
 from explorer.metadata.aspects import (

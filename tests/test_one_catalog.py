@@ -20,7 +20,7 @@ from explorer.metadata import Urn, load_registry
 from explorer.metadata.files import Refused, read_file
 from explorer.tui.app import CatalogApp
 from explorer.tui.screens.columns import ColumnRows
-from explorer.tui.screens.entity.page import EntityView
+from explorer.tui.screens.entity import EntityView
 
 DATA = Path(__file__).parents[2] / "shared/data/datahub"
 FILES = (

@@ -18,15 +18,18 @@ __all__ = ["SECTIONS", "catalog", "run"]
 
 SECTIONS: Final[dict[str, dict[str, tuple[str, str]]]] = {
     "Find and read": {
-        "search": (".search", "Search the catalog for TEXT; the best matches come first."),
-        "get": (".entity", "Show one entity: health, owners, description, columns and links."),
-        "browse": (".search", "List the folders and entities at PATH."),
-        "schema": (".entity", "Show the columns of a dataset as a tree."),
-        "usage": (".entity", "Show daily usage of an entity, and who uses it."),
-        "profile-stats": (".entity", "Show the profiling statistics of a dataset and its columns."),
-        "history": (".entity", "List the changes to an entity, with date and author."),
-        "blame": (".entity", "Show who wrote each column's description, and when."),
-        "diff": (".entity", "Show the differences between two versions of an aspect."),
+        "search": (".entities", "Search the catalog for TEXT; the best matches come first."),
+        "get": (".entities", "Show one entity: health, owners, description, columns and links."),
+        "browse": (".entities", "List the folders and entities at PATH."),
+        "schema": (".entities", "Show the columns of a dataset as a tree."),
+        "usage": (".entities", "Show daily usage of an entity, and who uses it."),
+        "profile-stats": (
+            ".entities",
+            "Show the profiling statistics of a dataset and its columns.",
+        ),
+        "history": (".entities", "List the changes to an entity, with date and author."),
+        "blame": (".entities", "Show who wrote each column's description, and when."),
+        "diff": (".entities", "Show the differences between two versions of an aspect."),
     },
     "Explore lineage and relationships": {
         "lineage": (".lineage", "Show the upstream and downstream lineage of an entity."),
@@ -52,19 +55,19 @@ SECTIONS: Final[dict[str, dict[str, tuple[str, str]]]] = {
             ".documentation",
             "Show or edit the description of a dataset, column or container.",
         ),
-        "new": (".governance", "Create a tag, glossary term or group, domain or data product."),
-        "rename": (".governance", "Rename a tag, glossary term or group, domain or data product."),
-        "move": (".governance", "Move glossary terms, term groups or domains to another parent."),
-        "tag": (".labels", "Show, add or remove tags on entities and columns."),
-        "term": (".labels", "Show, add or remove glossary terms on entities and columns."),
-        "own": (".labels", "Show, add or remove the owners of entities."),
-        "domain": (".labels", "Show, set or remove the domain of entities."),
+        "new": (".edits", "Create a tag, glossary term or group, domain or data product."),
+        "rename": (".edits", "Rename a tag, glossary term or group, domain or data product."),
+        "move": (".edits", "Move glossary terms, term groups or domains to another parent."),
+        "tag": (".edits", "Show, add or remove tags on entities and columns."),
+        "term": (".edits", "Show, add or remove glossary terms on entities and columns."),
+        "own": (".edits", "Show, add or remove the owners of entities."),
+        "domain": (".edits", "Show, set or remove the domain of entities."),
         "link": (".documentation", "Show, add or remove an entity's links to documents."),
-        "deprecate": (".labels", "Mark entities as deprecated, with a note and a replacement."),
-        "delete": (".undo", "Delete entities, permanently or so that they can be restored."),
-        "restore": (".undo", "Restore soft-deleted entities, or a catalog from a backup."),
-        "undo": (".undo", "Undo the last save, or the edit with this ID."),
-        "redo": (".undo", "Redo what the last undo reverted."),
+        "deprecate": (".edits", "Mark entities as deprecated, with a note and a replacement."),
+        "delete": (".edits", "Delete entities, permanently or so that they can be restored."),
+        "restore": (".edits", "Restore soft-deleted entities, or a catalog from a backup."),
+        "undo": (".edits", "Undo the last save, or the edit with this ID."),
+        "redo": (".edits", "Redo what the last undo reverted."),
         "load": (".maintenance", "Load metadata from FILEs; - reads standard input."),
         "export": (".maintenance", "Export the whole catalog to FILE, or to standard output."),
     },
@@ -76,7 +79,7 @@ SECTIONS: Final[dict[str, dict[str, tuple[str, str]]]] = {
             "Show what other people and ingestion changed since your last visit.",
         ),
         "docs": (".documentation", "Export, import, review and propagate descriptions."),
-        "glossary": (".governance", "Export and import the business glossary."),
+        "glossary": (".edits", "Export and import the business glossary."),
     },
     "Configure servers": {
         "login": (".profile", "Sign in to a server, and keep that in the keyring."),
@@ -110,6 +113,14 @@ _MODULES: Final = {
 
 class Commands(click.Group):
     """A group that imports a command's module only when the command is run or its help shown."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Return the arguments for the command; options of commands do not stand before it."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            said = f"No option {error.option_name} here: options stand after the command."
+            raise click.NoSuchOption(error.option_name, said, ctx=ctx) from None
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands, sorted."""

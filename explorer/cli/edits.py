@@ -1,12 +1,14 @@
 """Edits made by commands: they are applied to one entity after another, reported, and recorded in
-the journal. Also shows and changes labels, and shows and edits descriptions.
+the journal, which is listed, undone and redone. Also shows and changes labels, shows and edits
+descriptions, and deletes and restores entities.
 """
 
 import os
 import shlex
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,6 +17,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 import click
+from rich.padding import Padding
 from rich.text import Text
 
 from explorer import config
@@ -29,8 +32,9 @@ from explorer.cli.output import (
     print_diff,
     print_json,
     results,
+    words,
 )
-from explorer.client.display import block, counted, line
+from explorer.client.display import block, counted, line, moment
 from explorer.client.editable import (
     LABEL_KINDS,
     OWNERS,
@@ -40,8 +44,23 @@ from explorer.client.editable import (
     check_ownership,
     domains_of,
     place_of,
+    stored_description,
 )
-from explorer.client.records import Edit
+from explorer.client.journal import (
+    JOURNAL,
+    Journal,
+    JournalEntry,
+    JournalSave,
+    entries_with,
+    is_undone,
+    last_save,
+    last_undo,
+    one_save,
+    saves_of,
+    standing_part,
+    undone_in,
+)
+from explorer.client.records import Deletion, Edit, StatusChange
 from explorer.errors import (
     CatalogError,
     Conflict,
@@ -52,15 +71,15 @@ from explorer.errors import (
     ServerFault,
     StorageFault,
 )
+from explorer.files import replace_file
 from explorer.metadata.names import singular
 from explorer.metadata.urn import Urn
 from explorer.views.diff import text_diff
-from explorer.views.journal import edit_place, held_words
+from explorer.views.journal import edit_place, held_words, journal_table
 
 if TYPE_CHECKING:
     from explorer.client import Catalog
     from explorer.client.entity import Entity
-    from explorer.client.journal import Journal
 
 __all__ = [
     "Change",
@@ -77,14 +96,20 @@ __all__ = [
     "describe_in_editor",
     "finish",
     "go_through",
+    "hard_delete",
     "keep_journal",
     "print_effect",
+    "print_journal",
     "read_stdin",
     "read_urn_arguments",
+    "redo_edits",
     "refuse_read_only",
+    "restore",
     "show_description",
     "show_labels",
+    "soft_delete",
     "suggest_labels",
+    "undo_edits",
 ]
 
 Change = Callable[["Catalog", str], Iterable[Edit]]
@@ -114,8 +139,6 @@ def refuse_read_only(target: Target) -> None:
 
 def keep_journal(catalog: "Catalog") -> "Journal":
     """Make the client record its edits in the journal that `catalog undo` reads."""
-    from explorer.client.journal import JOURNAL
-
     return catalog.keep_journal(config.state_dir() / JOURNAL)
 
 
@@ -197,8 +220,6 @@ def change_each(
     With `dry_run` or `propose`, `change` must yield the planned edits without making them. With
     `propose` these are staged as a changeset in a new file.
     """
-    from explorer.client.journal import one_save
-
     if propose is not None:
         _propose_each(target, words, change, propose, as_json=as_json)
         return
@@ -308,8 +329,12 @@ NamedLabel = tuple[str, str | None]
 _Found = tuple[Urn, str | None, tuple[str, ...]]
 """An entity, the exact path of its column or None, and its labels."""
 _NAME_WIDTH: Final = 56
-_MOST_SIMILAR: Final = 3
-_CREATED_AS: Final = {"tag": "tag", "glossaryTerm": "term", "domain": "domain"}
+_CREATED_AS: Final = {
+    "tag": "tag",
+    "glossaryTerm": "term",
+    "glossaryNode": "group",
+    "domain": "domain",
+}
 """The argument of `catalog new` for each entity type that it can create."""
 
 
@@ -415,7 +440,7 @@ def suggest_labels(catalog: "Catalog", labels: Iterable[str]) -> Iterator[None]:
     """If the block raises `NotFound` because one of these labels, given as URNs, is not in the
     catalog, raise one that names similar labels, or the command that creates it.
 
-    No requests if the block succeeds; else one for each label, and two for the similar ones.
+    No requests if the block succeeds; else one for each label, and those of `similar_labels`.
     """
     try:
         yield
@@ -426,7 +451,7 @@ def suggest_labels(catalog: "Catalog", labels: Iterable[str]) -> Iterator[None]:
 
 def check_labels(catalog: "Catalog", labels: Iterable[str]) -> None:
     """Raise `NotFound` if one of these labels, given as URNs, is not in the catalog, with the hint
-    of `suggest_labels`. One request for each label, and two for similar ones."""
+    of `suggest_labels`. One request for each label, and those of `similar_labels`."""
     for label in map(Urn.parse, labels):
         if not catalog.entity(label).exists:
             raise _unknown_label(catalog, label)
@@ -434,13 +459,15 @@ def check_labels(catalog: "Catalog", labels: Iterable[str]) -> None:
 
 def _unknown_label(catalog: "Catalog", label: Urn) -> NotFound:
     kind = singular(label.entity_type)
-    types = OWNERS.entity_types if label.entity_type in OWNERS.entity_types else label.entity_type
-    hits = catalog.search(label.name, entity=types, count=_MOST_SIMILAR)
-    similar = catalog.summaries(hit.urn for hit in hits)
+    is_owner = label.entity_type in OWNERS.entity_types
+    types = OWNERS.entity_types if is_owner else (label.entity_type,)
+    from explorer.stewardship.labels import similar_labels
+
+    similar = catalog.wait(similar_labels(catalog.core, label.name, types))
     names = []
-    for urn, one in similar.items():
+    for urn, name in similar.items():
         given = urn.name if urn.entity_type == label.entity_type else str(urn)
-        names.append(given if one.name == given else f"{given} ({one.name})")
+        names.append(given if name == given else f"{given} ({name})")
     hint = " or ".join(names)
     created = _CREATED_AS.get(label.entity_type)
     if hint:
@@ -564,10 +591,7 @@ class _TypedText:
         data = (self.text + ("\r\n" if self.text.endswith("\r") else "\n")).encode()
         try:
             path = self._path or _new_file("typed")
-            draft = path.with_name(f".{path.name}")
-            draft.write_bytes(data)
-            draft.chmod(0o600)
-            draft.replace(path)
+            replace_file(path, data)
         except (OSError, StorageFault):
             if self._path is None:
                 note(Text("your text cannot be saved to a file; it is:\n"), Text(block(self.text)))
@@ -794,8 +818,7 @@ def _save_description(
     *,
     instead_of: str | None = None,
 ) -> None:
-    # A blank text is no description.
-    before, text = place.edited, text if text.strip() else ""
+    before, text = place.edited, stored_description(text)
     if options.dry_run:
         if options.as_json:
             print_json(_changed_description(replace(place, edited=text), before, dry_run=True))
@@ -853,3 +876,395 @@ def _changed_description(place: _DescribedPlace, before: str, *, dry_run: bool) 
         "changed": changed,
         "dry_run": dry_run,
     }
+
+
+_SHORT_ID: Final = 8
+
+
+def print_journal(count: int, words: str, shown_as: OutputFormat | None) -> None:
+    """Print the edits of saves that contain all `words`, newest first. Makes no requests."""
+    everything = _journal()
+    undone = undone_in(everything)
+    entries = entries_with(everything, words)[::-1]
+    table = journal_table(entries[:count], undone)
+    match shown_as:
+        case "json":
+            records = output.as_objects(table)
+            # In JSON these are texts, lists and objects, not the strings of the table.
+            for record, entry in zip(records, entries, strict=False):
+                record["before"], record["after"] = entry.before, entry.after
+            print_json(records)
+        case "csv":
+            output.print_csv(table)
+        case _:
+            _print_entries(entries[:count], undone)
+    if not everything:
+        note(Text("no edits have been made from this machine"))
+    else:
+        note(Text(f"{min(count, len(entries)):,} of {len(entries):,} shown"))
+
+
+def undo_edits(target: Target, edit_id: str | None, *, force: bool, as_json: bool) -> None:
+    """Undo the edit or save whose ID begins with `edit_id`, or the last save on the target server.
+
+    Raises `NotFound` if there is none, `InvalidInput` if it is already undone or was made on
+    another server, and, without `force`, `TextConflict` if somebody changed the value since.
+    """
+    refuse_read_only(target)
+    with target.open() as catalog:
+        entries = list(keep_journal(catalog))
+        address = _address(catalog)
+        save = last_save(entries, address) if edit_id is None else _find_save(entries, edit_id)
+        if save is None:
+            raise NotFound(
+                f"nothing left to undo on {address}; catalog undo --list shows all edits"
+            )
+        if save.server != address:
+            raise InvalidInput(
+                f"edit {save.id} was made on {save.server}, not on {address}; "
+                "select that server with --url or --profile"
+            )
+        made = _undo_save(catalog, save, force=force)
+        reopened = _reopen_changeset(catalog, save)
+    _report_undo(made, "undone", as_json=as_json)
+    if reopened:
+        note(f"{counted(reopened, 'change')} of the changeset can be decided again")
+
+
+def redo_edits(target: Target, *, force: bool, as_json: bool) -> None:
+    """Redo what the last undo on the target server reverted.
+
+    Raises `NotFound` if there is nothing to redo, and, without `force`, `TextConflict` if somebody
+    changed the value since.
+    """
+    refuse_read_only(target)
+    with target.open() as catalog:
+        entries, address = list(keep_journal(catalog)), _address(catalog)
+        undo = last_undo(entries, address)
+        if undo is None:
+            raise NotFound(
+                f"nothing to redo on {address}: nothing was undone, or something else was saved "
+                "since; to undo an earlier undo, find its ID with catalog undo --list and run "
+                "catalog undo ID"
+            )
+        made = _undo_save(catalog, undo, force=force)
+    _report_undo(made, "redone", as_json=as_json)
+
+
+def _reopen_changeset(catalog: "Catalog", save: JournalSave) -> int:
+    """Make edits of a changeset that were undone undecided again; return their number."""
+    if not any(entry.approved_by or entry.proposed_by for entry in save.entries):
+        return 0
+    from explorer.stewardship import Stewardship
+    from explorer.stewardship.changeset import reopen_changeset_of
+
+    steward = Stewardship(catalog)
+    return steward.wait(reopen_changeset_of(steward.core.catalog, save))
+
+
+def _undo_save(catalog: "Catalog", save: JournalSave, *, force: bool) -> tuple[Edit, ...]:
+    try:
+        return catalog.undo_save(save, force=force)
+    except TextConflict as conflict:
+        note(
+            Text(f"value after edit {save.id[:_SHORT_ID]}: "),
+            line_text(conflict.base, missing="nothing"),
+        )
+        note(Text("current value: "), line_text(conflict.theirs, missing="nothing"))
+        note(Text("value to restore: "), line_text(conflict.mine, missing="nothing"))
+        note(Text("nothing was written; --force overwrites the current value", "dim"))
+        raise
+
+
+def _report_undo(made: Sequence[Edit], done: str, *, as_json: bool) -> None:
+    for edit in made:
+        print_effect([edit])
+    if len(made) > 1:
+        note(Text(f"{len(made):,} edits {done}"))
+    if as_json:
+        records = [as_record(edit) for edit in made]
+        print_json({**records[0], "edits": records})
+
+
+def _journal() -> Sequence[JournalEntry]:
+    path = config.state_dir() / JOURNAL
+    return list(Journal(path)) if path.exists() else []
+
+
+def _address(catalog: "Catalog") -> str:
+    if not catalog.address:
+        # The address of the embedded catalog is known only after the first request.
+        catalog.abilities()
+    return catalog.address
+
+
+def _find_save(entries: Sequence[JournalEntry], edit_id: str) -> JournalSave:
+    """Return the edit whose ID begins with `edit_id`, or what is not yet undone of such a save.
+
+    Raises `NotFound` if there is none, and `InvalidInput` if there are several or it is undone.
+    """
+    undone = undone_in(entries)
+    found = [JournalSave(entry.id, (entry,)) for entry in entries if entry.id.startswith(edit_id)]
+    for save in saves_of(entries):
+        if save.id.startswith(edit_id) and save.id not in {one.id for one in found}:
+            found.append(standing_part(save, undone) or save)
+    if not found:
+        raise NotFound(
+            f"no edit has an ID that begins with {edit_id}; catalog undo --list shows all edits"
+        )
+    if len(found) > 1:
+        ids = ", ".join(save.id for save in found[:4])
+        raise InvalidInput(
+            f"{len(found):,} edits have an ID that begins with {edit_id}: {ids}; "
+            "give more of the ID"
+        )
+    (chosen,) = found
+    first = chosen.entries[0].id
+    if is_undone(first, undone):
+        raise InvalidInput(
+            f"edit {first} is already undone, by {' and '.join(undone[first])}; "
+            "undo that to redo the edit"
+        )
+    return chosen
+
+
+def _print_entries(entries: Sequence[JournalEntry], undone: Mapping[str, tuple[str, ...]]) -> None:
+    console = results()
+    sizes = Counter(entry.save for entry in entries)
+    several_servers = len({entry.server for entry in entries}) > 1
+    for entry in entries:
+        edit = entry.edit
+        state = ""
+        is_over = bool(entry.undoes) or is_undone(entry.id, undone)
+        if is_undone(entry.id, undone):
+            state = "undone"
+        elif entry.undoes:
+            state = f"undoes {entry.undoes[0][:_SHORT_ID]}"
+        if sizes[entry.save] > 1:
+            state = f"{state} save {entry.save[:_SHORT_ID]}".strip()
+        head = [
+            Text(entry.id[:_SHORT_ID], "bold"),
+            Text(moment(round(entry.at.timestamp() * 1000))),
+            Text(f"{entry.what} of ") + line_text(edit_place(edit.urn, edit.column), "bold"),
+            Text(state, "italic"),
+            Text(line(entry.server) if several_servers else "", "dim"),
+        ]
+        console.print(words(head))
+        room = max((console.width - 7) // 2, 16)
+        limit = room - 3 if entry.what == "description" else room * 2
+        was, now = (held_words(entry.what, held, limit) for held in (edit.before, edit.after))
+        change = Text(f"{was} → {now}", "dim" if is_over else "")
+        console.print(Padding(change, (0, 0, 0, 2)))
+
+
+_MAX_POINTS: Final = 1_000
+_REFERENCES_SHOWN: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class _PlannedDeletion:
+    """What a deletion removes. A number is None if the server does not return it; there may be
+    more time series points than `points` if `more_points` is set."""
+
+    deletion: Deletion
+    aspects: int
+    versions: int | None
+    points: int | None
+    more_points: bool
+
+
+def soft_delete(target: Target, words: Sequence[str], *, dry_run: bool, as_json: bool) -> None:
+    """Hide entities from search and browse, so that they can be restored."""
+    _set_status(target, words, removed=True, dry_run=dry_run, as_json=as_json)
+
+
+def restore(target: Target, words: Sequence[str], *, dry_run: bool, as_json: bool) -> None:
+    """Restore entities that were soft-deleted."""
+    _set_status(target, words, removed=False, dry_run=dry_run, as_json=as_json)
+
+
+def hard_delete(
+    target: Target, words: Sequence[str], *, asks: bool, dry_run: bool, as_json: bool
+) -> None:
+    """Delete entities permanently; with `asks`, show what will be deleted and ask first."""
+    refuse_read_only(target)
+    urns = read_urn_arguments(words)
+    gone: list[dict[str, Any]] = []
+    with target.open() as catalog:
+        preview = EditRun()
+        if asks or dry_run:
+            planned: list[_PlannedDeletion] = []
+            preview = go_through(urns, lambda urn: _plan_deletion(catalog, urn, planned))
+            if dry_run:
+                gone = [_planned_deletion_as_json(one) for one in planned]
+            elif planned and preview.stopped is None and _confirm_deletion(planned):
+                urns = tuple(str(one.deletion.urn) for one in planned)
+            else:
+                note(Text("nothing was deleted"))
+                finish(preview)
+                click.get_current_context().exit(1)
+        if not dry_run:
+            done = go_through(urns, lambda urn: _delete_entity(catalog, urn, gone))
+            preview.failed += done.failed
+            preview.stopped = done.stopped
+    _finish_deletion("deleted", gone, preview, dry_run=dry_run, as_json=as_json)
+
+
+def _set_status(
+    target: Target, words: Sequence[str], *, removed: bool, dry_run: bool, as_json: bool
+) -> None:
+    refuse_read_only(target)
+    made: list[StatusChange] = []
+    with target.open() as catalog:
+        if not dry_run:
+            keep_journal(catalog)
+        act: Callable[..., StatusChange] = catalog.soft_delete if removed else catalog.restore
+
+        def change(urn: str) -> None:
+            made.append(act(urn, dry_run=dry_run))
+            _print_status_change(made[-1], dry_run=dry_run)
+
+        with one_save():
+            done = go_through(read_urn_arguments(words), change)
+    records = [
+        {
+            "urn": str(one.urn),
+            "was_removed": one.was_removed,
+            "removed": one.removed,
+            "written": one.written,
+        }
+        for one in made
+    ]
+    name = "deleted" if removed else "restored"
+    _finish_deletion(name, records, done, dry_run=dry_run, as_json=as_json)
+
+
+def _print_status_change(change: StatusChange, *, dry_run: bool) -> None:
+    name = line_text(change.urn.name, "bold")
+    if change.was_removed == change.removed:
+        state = "is already soft-deleted" if change.removed else "is not soft-deleted"
+        note(name, Text(f" {state}; nothing to do"))
+    elif change.removed:
+        verb = "would be soft-deleted" if dry_run else "soft-deleted"
+        note(name, Text(f" {verb}: hidden from search and browse; catalog restore restores it"))
+    else:
+        verb = "would be restored" if dry_run else "restored"
+        note(name, Text(f" {verb}: visible in search and browse again"))
+
+
+def _plan_deletion(catalog: "Catalog", urn: str, planned: list[_PlannedDeletion]) -> None:
+    found = catalog.delete(urn, dry_run=True)
+    entity = catalog.entity(urn)
+    versions = _count_versions(catalog, found.urn, tuple(entity.aspects))
+    points, more = _count_points(catalog, found.urn)
+    planned.append(_PlannedDeletion(found, len(entity.aspects), versions, points, more))
+    _print_planned_deletion(planned[-1])
+
+
+def _count_versions(catalog: "Catalog", urn: Urn, aspects: Sequence[str]) -> int | None:
+    """Return the total number of versions of the aspects, or None if the server does not tell."""
+    if not catalog.abilities().versions:
+        return None
+    total = 0
+    for aspect in aspects:
+        try:
+            found = catalog.versions(urn, aspect, count=1)
+        except NotFound:
+            # The key aspect of an entity is not always stored.
+            continue
+        if found.total is None:
+            return None
+        total += found.total
+    return total
+
+
+def _count_points(catalog: "Catalog", urn: Urn) -> tuple[int | None, bool]:
+    known = catalog.registry
+    if urn.entity_type not in known.entities:
+        return None, False
+    total, more = 0, False
+    for name in known.aspects_of(urn.entity_type):
+        if known.aspects[name].timeseries:
+            try:
+                series = catalog.timeseries(urn, name, limit=_MAX_POINTS)
+            except CatalogError:
+                return None, False
+            total += len(series.values)
+            more = more or series.truncated
+    return total, more
+
+
+def _print_planned_deletion(planned: _PlannedDeletion) -> None:
+    found = planned.deletion
+    note(Text("to be deleted permanently: "), line_text(found.urn.name, "bold"))
+    note(Text(f"  {line(str(found.urn))}", "dim"))
+    note(Text(f"  {', '.join(_deletion_counts(planned))}"))
+    for one in (found.references or ())[:_REFERENCES_SHOWN]:
+        note(
+            Text("  referenced by "), line_text(one.urn.name), Text(f" ({line(one.aspect)})", "dim")
+        )
+    left = (found.reference_count or 0) - _REFERENCES_SHOWN
+    if left > 0:
+        note(Text(f"  and by {left:,} more", "dim"))
+
+
+def _deletion_counts(planned: _PlannedDeletion) -> Iterator[str]:
+    yield counted(planned.aspects, "aspect")
+    if planned.versions is not None:
+        yield counted(planned.versions, "version")
+    if planned.points is None:
+        yield "all time series points"
+    else:
+        at_least = "at least " if planned.more_points else ""
+        yield f"{at_least}{counted(planned.points, 'time series point')}"
+    count = planned.deletion.reference_count
+    if count is None:
+        yield "number of references unknown"
+    else:
+        yield f"{counted(count, 'reference')} to it"
+
+
+def _confirm_deletion(planned: Sequence[_PlannedDeletion]) -> bool:
+    what = "this entity" if len(planned) == 1 else f"these {len(planned):,} entities"
+    return click.confirm(f"Delete {what} permanently? This cannot be undone.", err=True)
+
+
+def _delete_entity(catalog: "Catalog", urn: str, gone: list[dict[str, Any]]) -> None:
+    found = catalog.delete(urn)
+    gone.append(_deletion_as_json(found, found.versions, found.points))
+    counts = ", ".join(
+        (counted(found.versions, "version"), counted(found.points, "time series point"))
+    )
+    note(Text("deleted "), line_text(found.urn.name, "bold"), Text(f" permanently: {counts}"))
+    if found.reference_count:
+        left = counted(found.reference_count, "reference")
+        note(Text(f"  {left} from other entities kept", "dim"))
+
+
+def _planned_deletion_as_json(planned: _PlannedDeletion) -> dict[str, Any]:
+    return _deletion_as_json(planned.deletion, planned.versions, planned.points)
+
+
+def _deletion_as_json(found: Deletion, versions: int | None, points: int | None) -> dict[str, Any]:
+    return {
+        "urn": str(found.urn),
+        "done": found.done,
+        "versions": versions,
+        "points": points,
+        "references": found.reference_count,
+        "referenced_by": [
+            {"urn": str(one.urn), "aspect": one.aspect, "relationship": one.relationship}
+            for one in found.references or ()
+        ],
+    }
+
+
+def _finish_deletion(
+    name: str, records: list[dict[str, Any]], done: EditRun, *, dry_run: bool, as_json: bool
+) -> None:
+    if as_json:
+        failed = [{"urn": urn, "error": reason} for urn, reason in done.failed]
+        print_json({"dry_run": dry_run, name: records, "failed": failed})
+    if dry_run:
+        note(Text("dry run: nothing was written"))
+    finish(done)

@@ -16,18 +16,11 @@ from typing import Any, Literal
 import msgspec
 import orjson
 from msgspec import structs
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TaskProgressColumn,
-    TextColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
 from explorer import config
-from explorer.cli.output import line_text, note, notes, print_json, results
+from explorer.cli.output import line_text, note, print_json, progress_bars, results
 from explorer.client import Catalog, LoadInterrupted, LoadReport
 from explorer.client.connection import in_chunks
 from explorer.client.display import counted, line
@@ -176,11 +169,7 @@ def progress() -> Iterator[Callable[[str, int | None], Callable[[int], None]]]:
     Yields a function that starts a task, given its name and the number of changes or None, and
     returns a function to call with the number of changes processed.
     """
-    console = notes()
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
-    with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as bars:
+    with progress_bars() as bars:
 
         def begin(name: str, total: int | None) -> Callable[[int], None]:
             task = bars.add_task(line(name), total=total)
@@ -376,17 +365,12 @@ def _load_bars() -> Iterator[Callable[[str, int | None], _Advance]]:
     Yields a function that starts a bar, given a name and the size in bytes or None, and returns a
     function to call with the number of changes sent and of bytes read.
     """
-    console = notes()
     columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
         TaskProgressColumn(),
         TextColumn("{task.fields[rate]}", markup=False),
         TimeRemainingColumn(compact=True),
     )
-    with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as bars:
+    with progress_bars(*columns) as bars:
 
         def begin(name: str, size: int | None) -> _Advance:
             task = bars.add_task(line(name), total=size, rate="")

@@ -53,6 +53,7 @@ __all__ = [
     "read_actor_names",
     "read_existing",
     "read_filters",
+    "read_label_names",
     "read_names",
     "read_urn",
     "registry_file",
@@ -244,14 +245,14 @@ def read_urns(given: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def read_urn(given: str) -> str:
-    """Return one URN; `-` is the one on standard input. Raises `click.UsageError` if standard
-    input does not have exactly one."""
+def read_urn(catalog: "Catalog", given: str) -> str:
+    """Return one URN; `-` is the one on standard input, or that of the name there. Raises
+    `click.UsageError` if standard input does not have exactly one."""
     found = read_urns((given,))
     if len(found) != 1:
         number = f"{len(found):,} URNs" if found else "no URN"
         raise click.UsageError(f"{number} on standard input; give exactly one, as in: … | head -1")
-    return found[0]
+    return str(catalog.urn_of(found[0])) if given == STDIN else given
 
 
 def _read_lines() -> list[str]:
@@ -312,6 +313,13 @@ def read_names(catalog: "Catalog", entity: "Entity") -> "Mapping[Urn, str]":
     return {urn: one.name for urn, one in found.items()}
 
 
+def read_label_names(catalog: "Catalog", columns: "Iterable[Column]") -> "Mapping[Urn, str]":
+    """Return the names of the tags and glossary terms of columns, or an empty mapping if the server
+    does not return them. Makes one request per hundred."""
+    labels = dict.fromkeys(urn for column in columns for urn in (*column.tags, *column.terms))
+    return try_read_names(catalog, list(labels))
+
+
 def read_actor_names(
     catalog: "Catalog", stamps: "Iterable[AuditStamp | None]"
 ) -> "Mapping[Urn, str]":
@@ -357,7 +365,7 @@ for `edits.go_through`."""
 
 
 def _with_urn(target: Target, given: Any) -> Any:
-    if not given or given == STDIN or given.startswith("urn:"):
+    if given is None or given == STDIN or given.startswith("urn:"):
         return given
     with target.open() as catalog:
         return str(catalog.urn_of(given))
@@ -686,14 +694,8 @@ def progress_bar(name: str) -> Iterator[Callable[[int, int], None]]:
 
     Yields a function to call with the number of items done and the total.
     """
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from explorer.cli.output import progress_bars
 
-    from explorer.cli.output import notes
-
-    console = notes()
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
-    with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as bars:
+    with progress_bars() as bars:
         task = bars.add_task(name, total=None)
         yield lambda done, total: bars.update(task, completed=done, total=total)

@@ -8,9 +8,10 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import IO, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 
 import orjson
+from rich.cells import cell_len
 from rich.console import Console, RenderableType
 from rich.table import Table as RichTable
 from rich.text import Text
@@ -20,6 +21,9 @@ from explorer.metadata.urn import Urn
 from explorer.views import table as values
 from explorer.views.diff import Diff, LineKind
 from explorer.views.table import Table, TableColumn, number_text
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, ProgressColumn
 
 __all__ = [
     "EDITED",
@@ -41,6 +45,7 @@ __all__ = [
     "print_rows_as_json",
     "print_table",
     "print_urns",
+    "progress_bars",
     "results",
     "words",
 ]
@@ -82,6 +87,22 @@ def results() -> Console:
 def notes() -> Console:
     """Return a console for standard error."""
     return _console(sys.stderr)
+
+
+def progress_bars(*columns: "ProgressColumn") -> "Progress":
+    """Return progress bars on standard error, which are shown only if that is a terminal, and
+    removed at the end. Beside a bar are the number of items done and the total, or `columns`."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    console = notes()
+    return Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        *(columns or (MofNCompleteColumn(),)),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
 
 
 def _console(file: IO[str]) -> Console:
@@ -165,6 +186,7 @@ Cell = values.Cell | Text
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 _GAP: Final = 2
 _MIN_SHRUNK_WIDTH: Final = 12
+_PROSE_WIDTH: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,8 +299,12 @@ def _widths(
     headings: bool,
 ) -> list[int]:
     """Return the width of each column: that of its cells, or less for the widest columns if the
-    table would exceed `width`."""
-    found = []
+    table would exceed `width`.
+
+    Columns that can be cut give way first, then those that fold their text, down to their longest
+    words and to less than that only if it has to be.
+    """
+    found, least = [], []
     for place, at in enumerate(shown):
         column = table.columns[at]
         heading = len(column.title) if headings else 0
@@ -286,20 +312,37 @@ def _widths(
         if column.max_width is not None and width < UNLIMITED:
             widest = min(widest, column.max_width)
         found.append(max(heading, widest, 1))
-    over = sum(found) + _GAP * max(len(found) - 1, 0) - width
+        least.append(_longest_word([row[place].plain for row in cells]) if column.folds else 0)
+    least = [max(one, _MIN_SHRUNK_WIDTH) for one in least]
+    shortest = [_MIN_SHRUNK_WIDTH] * len(found)
     cut = [place for place, at in enumerate(shown) if not table.columns[at].folds]
-    for giving in (cut, range(len(found))):
-        while over > 0 and max((found[place] for place in giving), default=0) > _MIN_SHRUNK_WIDTH:
-            at = max(giving, key=lambda place: found[place])
-            second = max(
-                (found[one] for one in giving if found[one] < found[at]), default=_MIN_SHRUNK_WIDTH
-            )
-            # Columns of equal width shrink together, one character at a time.
-            is_tied = sum(found[one] == found[at] for one in giving) > 1
-            less = min(over, 1 if is_tied else max(found[at] - max(second, _MIN_SHRUNK_WIDTH), 1))
-            found[at] -= less
-            over -= less
+    for places, floors in (
+        (cut, shortest),
+        (range(len(found)), least),
+        (range(len(found)), shortest),
+    ):
+        _shrink(found, places, floors, sum(found) + _GAP * max(len(found) - 1, 0) - width)
     return found
+
+
+def _longest_word(texts: Sequence[str]) -> int:
+    """Return the width of the longest word of a column, but of prose no more than most words have,
+    because a long one among many is no reason to cut names in other columns."""
+    words = [text.split() for text in texts]
+    longest = max((cell_len(word) for found in words for word in found), default=0)
+    return min(longest, _PROSE_WIDTH) if max(map(len, words), default=0) > 1 else longest
+
+
+def _shrink(widths: list[int], places: Sequence[int], floors: Sequence[int], over: int) -> None:
+    """Take `over` characters off the widest of these columns, none of which gets narrower than its
+    floor."""
+    while over > 0:
+        giving = [place for place in places if widths[place] > floors[place]]
+        if not giving:
+            return
+        # Columns of equal width shrink together, one character at a time.
+        widths[max(giving, key=lambda place: widths[place])] -= 1
+        over -= 1
 
 
 def _is_number(value: Cell) -> bool:

@@ -11,10 +11,6 @@ The types of all parameters and results are here or in `explorer.metadata`.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-# Imported now: the function has the name of its module, so importing the module later would hide
-# the function unless it is bound here.
-from explorer.client.difference import ChangeKind, ValueChange, difference
-
 if TYPE_CHECKING:
     from explorer.client.catalog import AsyncCatalog, Catalog
     from explorer.client.connection import Abilities, Exchange, Offline, Watching
@@ -27,6 +23,7 @@ if TYPE_CHECKING:
         AspectDiff,
         BrowsePage,
         ChangeEvent,
+        ChangeKind,
         ChangePage,
         ColumnChange,
         Deletion,
@@ -68,10 +65,12 @@ if TYPE_CHECKING:
         Timeseries,
         Undescribed,
         UndescribedPage,
+        ValueChange,
         Version,
         Versions,
         Way,
         What,
+        difference,
     )
     from explorer.client.transport import (
         Answer,

@@ -36,7 +36,7 @@ class BlockingFace:
     """A thread with an event loop that runs the methods of an asynchronous object, `core`."""
 
     def __init__(self, close: Callable[[], Coroutine[Any, Any, None]] | None = None) -> None:
-        """Start the thread.
+        """Start the thread that makes the requests.
 
         `close` is run when this object is garbage-collected without having been closed; it must not
         refer to this object.

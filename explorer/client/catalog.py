@@ -111,9 +111,9 @@ class _OneServer:
 
     @property
     def drafting(self) -> config.Drafting:
-        """The command configured for drafting descriptions on this server. The client never runs
-        it."""
-        return self._connection.drafting
+        """The command configured for drafting descriptions on this server, read from the settings
+        each time. The client never runs it."""
+        return self._connection.drafting()
 
     @property
     def address(self) -> str:

@@ -11,8 +11,7 @@ import orjson
 
 from explorer.client.connection import CatalogMethods
 from explorer.client.records import ChangeEvent, ChangePage
-from explorer.client.responses import Json, as_object, read_as, value_of
-from explorer.client.transport import Request
+from explorer.client.transport import Json, Request, as_object, read_as, value_of
 from explorer.errors import Busy, InvalidInput, ServerFault, Unreachable, Unreadable, Unsupported
 from explorer.metadata.proposal import NO_RUN
 from explorer.metadata.urn import Urn

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from explorer.client.connection import Connection
 from explorer.client.records import Facet, FacetValue, Hit, SearchPage, Suggestion
-from explorer.client.responses import REFUSALS, Json, as_object, read_as, value_of
 from explorer.client.search import (
     SearchMethods,
     SearchParameters,
@@ -21,7 +20,16 @@ from explorer.client.search import (
     parse_search,
     search_request,
 )
-from explorer.client.transport import Request, action, graphql_request
+from explorer.client.transport import (
+    REFUSALS,
+    Json,
+    Request,
+    action,
+    as_object,
+    graphql_request,
+    read_as,
+    value_of,
+)
 from explorer.errors import InvalidUrn, ServerFault, Unreachable
 from explorer.metadata.names import NAME_ASPECTS
 from explorer.metadata.structured_properties import field_name, plain_value
@@ -321,7 +329,7 @@ class CompletionMethods(SearchMethods):
 
         Example: `cat.suggest("ord", entities=["dataset", "chart"])`
         """
-        work = self._suggested(text, entity_types_from(entities), limit)
+        work = self._suggested(text, entity_types_from(entities, self.registry), limit)
         return await self._latest.run(superseding, work)
 
     async def complete_filter(
@@ -340,7 +348,7 @@ class CompletionMethods(SearchMethods):
         """
         from explorer.query import complete, value_at
 
-        types = entity_types_from(entity)
+        types = entity_types_from(entity, self.registry)
         facets = await self._facets_of(types)
         counted = {one.name for one in facets}
         defined = await self._properties(types, facets)

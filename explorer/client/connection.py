@@ -6,7 +6,7 @@ import re
 import time
 import warnings
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable, Iterator
-from contextlib import AsyncExitStack, aclosing
+from contextlib import AsyncExitStack, aclosing, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -19,7 +19,6 @@ from urllib.parse import urlsplit
 import orjson
 
 from explorer import config
-from explorer.client import responses
 from explorer.client.transport import (
     GRAPHQL_PATH,
     UNIX,
@@ -28,16 +27,22 @@ from explorer.client.transport import (
     Request,
     Retry,
     Secret,
+    StoppedListening,
     Streamed,
     Streaming,
     Transport,
     base_url,
+    error_of_answer,
+    error_of_graphql,
+    hung_up,
     is_graphql,
     is_local,
     parse_retry_after,
     part_login,
     shown,
+    too_slow,
     type_fields_request,
+    unreadable,
 )
 from explorer.config import Drafting
 from explorer.errors import (
@@ -499,7 +504,7 @@ async def lines_of(
         held.append(rest)
         length += len(rest)
         if length > _MAX_LINE_BYTES:
-            raise responses.hung_up(address, "it sent a line without an end")
+            raise hung_up(address, "it sent a line without an end")
     last = b"".join(held)
     if last:
         yield last.removesuffix(b"\r")
@@ -521,7 +526,7 @@ async def _next(pieces: AsyncIterator[bytes], address: str, silence_seconds: flo
         async with asyncio.timeout(silence_seconds):
             return await anext(pieces, None)
     except TimeoutError:
-        failure = responses.too_slow(address)
+        failure = too_slow(address)
     raise failure
 
 
@@ -565,10 +570,13 @@ class Connection:
         fetch, always, known_seconds = None, False, None
         address, self.read_only = "in process", False
         server, self.identity = "", ""
-        self.drafting = Drafting()
+        self._drafting = Drafting()
+        self._settings: Callable[[], config.ServerSettings] | None = None
+        self._known = "", ""
         self._place: dict[str, str] | None = None
         if transport is None or url or profile:
-            found = config.server(url, profile=profile, data_dir=folder)
+            self._settings = partial(config.server, url, profile=profile, data_dir=folder)
+            found = self._settings()
             if offline == "only":
                 found.check_offline()
             address, login = part_login(found.url or "")
@@ -576,13 +584,14 @@ class Connection:
             fetch = None if found.token is config.NO_TOKEN else _fetch_from(found.token)
             always = found.signs == "always"
             known_seconds, self.read_only = found.timeout_seconds, found.read_only
-            self.drafting = found.drafting
+            self._drafting = found.drafting
             folder = (found.data_dir or config.data_dir()) if found.url is None else None
             # Absolute, and without credentials: another process may open it from a pickle.
             place = {"url": address} if folder is None else {"data_dir": str(folder.absolute())}
             if transport is None:
                 self._place = {"profile": profile} if profile else place
             # Includes the profile: two profiles of one server may be users with different rights.
+            self._known = found.name, found.identity
             self.identity = part_login(found.identity)[0]
             server = f"{part_login(found.name)[0]} {self.identity}"
             if token is not None:
@@ -625,6 +634,16 @@ class Connection:
             "offline": self._offline,
             "retry": self._retry,
         }
+
+    def drafting(self) -> Drafting:
+        """Return the drafting command as it is configured for this server now. Reads the settings
+        file; one that is damaged, or names another server by now, changes nothing."""
+        if self._settings is not None:
+            with suppress(CatalogError):
+                found = self._settings()
+                if (found.name, found.identity) == self._known:
+                    self._drafting = found.drafting
+        return self._drafting
 
     @property
     def embedded(self) -> bool:
@@ -781,8 +800,7 @@ class Connection:
                     failure = busy
                 was_sent = was_sent or not isinstance(failure, NeverSent)
                 if was_sent and isinstance(failure, NeverSent):
-                    # An earlier attempt was sent, and may have taken effect.
-                    failure = Unreachable(str(failure))
+                    failure = StoppedListening(str(failure))
                 if tried >= tries or not _is_worth_another(request, failure):
                     raise failure
                 pause = self._retry.pause_seconds(tried, least_pause)
@@ -848,7 +866,7 @@ class Connection:
         except TimeoutError:
             given = None
         if given is None:
-            raise responses.too_slow(self.address)
+            raise too_slow(self.address)
         answer = given if isinstance(given, Answer) else Answer(*given)
         known = answer.headers.get(_LOG_OFFSET, "")
         if known.isdecimal() and len(known) < _LONGEST_OFFSET:
@@ -890,7 +908,7 @@ class Connection:
                 failed = transport
                 continue
             if answer is None:
-                raise responses.too_slow(self.address)
+                raise too_slow(self.address)
             await held.aclose()
             if answer.status != 401 or not await self._signing.on_unauthorized(signed):
                 raise self._refusal(request, answer)
@@ -907,7 +925,7 @@ class Connection:
             why = "" if isinstance(body, dict) or body is None else "JSON that is not an object"
         if why:
             body = self._signing.cut_from(answer.body)
-            raise responses.unreadable(why, answer.status, body, url=url)
+            raise unreadable(why, answer.status, body, url=url)
         if body and body.get("errors") and is_graphql(request):
             raise self._operation_refused(body["errors"], url)
         return body
@@ -919,14 +937,14 @@ class Connection:
         except orjson.JSONDecodeError:
             # Removing the token broke the JSON.
             errors = None
-        return responses.from_graphql(errors, url=url)
+        return error_of_graphql(errors, url=url)
 
     def _without_token(self, refusal: Answer) -> Answer:
         # Done first, because the answer goes to watchers and into tracebacks.
         return refusal._replace(body=self._signing.cut_from(refusal.body))
 
     def _refusal(self, request: Request, answer: Answer) -> CatalogError:
-        return responses.from_answer(
+        return error_of_answer(
             answer.status,
             answer.body,
             answer.headers,

@@ -6,6 +6,7 @@ shown is cleaned; text that is edited and sent back is not changed.
 """
 
 import re
+from collections.abc import Iterable
 from datetime import UTC, datetime
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "LINE_LIMIT",
     "block",
     "counted",
+    "has_words",
     "hidden_count",
     "line",
     "moment",
@@ -60,6 +62,14 @@ def counted(number: int, noun: str, plural: str = "") -> str:
     """Return a number with its noun: `1 column`, `2,000 columns`. `plural` is that of the noun if
     it does not just end in `s`."""
     return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
+
+
+def has_words(words: str, texts: Iterable[str]) -> bool:
+    """Return whether each of the words occurs in one of the texts, ignoring case; true for no
+    words."""
+    wanted = words.casefold().split()
+    searched = "\n".join(texts).casefold() if wanted else ""
+    return all(word in searched for word in wanted)
 
 
 def visible(text: str) -> str:

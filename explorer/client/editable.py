@@ -8,8 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple
 
 from explorer.client.records import Held, What
-from explorer.client.responses import Json
-from explorer.client.transport import millis
+from explorer.client.transport import Json, millis
 from explorer.errors import Conflict, InvalidInput
 from explorer.metadata.aspects import AuditStamp
 from explorer.metadata.registry import Registry
@@ -31,6 +30,7 @@ __all__ = [
     "Mutation",
     "TextConflict",
     "check_ownership",
+    "check_replacement",
     "column_info",
     "column_text",
     "deprecation",
@@ -41,6 +41,7 @@ __all__ = [
     "link_parts",
     "links_of",
     "place_of",
+    "stored_description",
     "urns_of",
     "with_column",
 ]
@@ -164,6 +165,12 @@ def place_of(urn: Urn, column: str | None) -> EditableField:
     return place
 
 
+def stored_description(typed: str) -> str:
+    """Return the description to store for a typed text: the text as it is, or the empty text, which
+    removes the description, if it consists of white space only."""
+    return typed if typed.strip() else ""
+
+
 def _check_has_columns(urn: Urn, column: str | None) -> None:
     if column is not None and urn.entity_type != "dataset":
         raise InvalidInput(f"only a dataset has columns, not a {urn.entity_type}")
@@ -211,6 +218,13 @@ def deprecation(
     if replacement is not None:
         held["replacement"] = str(Urn.parse(replacement))
     return held
+
+
+def check_replacement(urn: Urn, held: Mapping[str, Any]) -> None:
+    """Raise `InvalidInput` if an entity is to be replaced by itself, by a deprecation as in
+    `Edit`."""
+    if held.get("replacement") == str(urn):
+        raise InvalidInput(f"{Urn.label(str(urn))} cannot be its own replacement; give another one")
 
 
 def deprecation_of(value: Json) -> dict[str, Any] | None:

@@ -35,6 +35,7 @@ from explorer.client.editable import (
     LabelKind,
     Mutation,
     check_ownership,
+    check_replacement,
     column_info,
     deprecation,
     edit_target,
@@ -47,8 +48,7 @@ from explorer.client.editable import (
 from explorer.client.ingestion import ConditionalWrites, Stored, aspect_value
 from explorer.client.journal import Journal, held_labels, run_name
 from explorer.client.records import Edit, Held, StatusChange, What
-from explorer.client.responses import REFUSALS, Json
-from explorer.client.transport import Request, graphql_request
+from explorer.client.transport import REFUSALS, Json, Request, graphql_request
 from explorer.errors import (
     Conflict,
     Forbidden,
@@ -600,12 +600,14 @@ class LabelMethods(EditMethods):
     ) -> Edit:
         """Mark an entity as deprecated, with a note.
 
-        `decommission` is when it will be removed, `replacement` the entity to use instead.
+        `decommission` is when it will be removed, `replacement` the entity to use instead. Raises
+        `InvalidInput` if that is the entity itself.
 
         Example: `cat.deprecate(urn, "Read fct_order_items instead.")`
         """
-        held = deprecation(note, decommission, replacement)
-        return await self._put_deprecation(Urn.parse(urn), held, instead_of=instead_of)
+        target, held = Urn.parse(urn), deprecation(note, decommission, replacement)
+        check_replacement(target, held)
+        return await self._put_deprecation(target, held, instead_of=instead_of)
 
     async def undeprecate(
         self, urn: str | Urn, *, instead_of: Mapping[str, Any] | None = None

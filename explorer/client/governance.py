@@ -5,22 +5,29 @@ Their descriptions, owners, links and deprecation are edited like those of other
 
 import re
 from functools import partial
-from typing import Final, Literal, get_args
+from typing import TYPE_CHECKING, Final, Literal, get_args
 from uuid import uuid4
 
 from explorer.client.editable import NAMES, PARENTS, Mutation, edit_target, urns_of
 from explorer.client.edits import LabelMethods
 from explorer.client.records import Edit
-from explorer.client.responses import Json
+from explorer.client.transport import Json
 from explorer.errors import Conflict, InvalidInput, NotFound
 from explorer.metadata.urn import Urn
 
-__all__ = ["GOVERNED", "GovernanceMethods", "Governed", "new_aspects", "new_id"]
+if TYPE_CHECKING:
+    from explorer.client.search import SearchMethods
+
+__all__ = ["GOVERNED", "GovernanceMethods", "Governed", "entity_named", "new_aspects", "new_id"]
 
 Governed = Literal["tag", "glossaryTerm", "glossaryNode", "domain", "dataProduct"]
 """A type of entity that other entities are organized by."""
 
 GOVERNED: Final[tuple[Governed, ...]] = get_args(Governed)
+
+# Types of which two entities of one name are most likely a mistake. Glossary terms and groups have
+# the same names in different groups.
+_NAMED_ONCE: Final = frozenset(("tag", "domain", "dataProduct"))
 
 _DESCRIPTIONS: Final = {"glossaryTerm": "definition", "glossaryNode": "definition"}
 _SEVERAL_ODD: Final = re.compile(r"[^\w.-]+")
@@ -56,6 +63,21 @@ def new_aspects(
         above, _ = PARENTS[kind]
         return {place.aspect: {**info, above.field: parent}}
     return {place.aspect: info, "domains": {"domains": [parent]}}
+
+
+async def entity_named(catalog: "SearchMethods", kind: Governed, name: str) -> Urn | None:
+    """Return the entity that has this name already, of a type whose names are not shared; `None` if
+    there is none, or if it has the URN that a new entity would get, which `new` refuses.
+
+    Two requests. Raises `InvalidInput` if several have the name.
+    """
+    if kind not in _NAMED_ONCE or not name.strip():
+        return None
+    try:
+        other = await catalog.urn_of(name, kind)
+    except NotFound:
+        return None
+    return None if other.name == new_id(kind, name) else other
 
 
 class GovernanceMethods(LabelMethods):

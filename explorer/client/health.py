@@ -6,12 +6,11 @@ from typing import Any
 
 from explorer.client.connection import gather_limited
 from explorer.client.display import line
-from explorer.client.entities import EntityMethods
-from explorer.client.entity import Entity
+from explorer.client.entity import Entity, EntityMethods
 from explorer.client.lineage import LineageMethods
 from explorer.client.records import FailingAssertion, Health, OpenIncident
-from explorer.client.responses import REFUSALS
 from explorer.client.timeseries import TimeseriesMethods
+from explorer.client.transport import REFUSALS
 from explorer.metadata.aspects import asserted_columns, moment_of
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.names import assertion_name

@@ -11,12 +11,9 @@ from typing import Any
 from urllib.parse import quote
 
 from explorer.client.connection import CatalogMethods, gather_limited, in_chunks
-from explorer.client.difference import difference
-from explorer.client.entities import aspect_request, int_or, parse_aspect, parse_wrapper
-from explorer.client.entity import AspectRead
-from explorer.client.records import AspectDiff, ColumnChange, Origin, Version, Versions
-from explorer.client.responses import REFUSALS, as_object
-from explorer.client.transport import Request
+from explorer.client.entity import AspectRead, aspect_request, int_or, parse_aspect, parse_wrapper
+from explorer.client.records import AspectDiff, ColumnChange, Origin, Version, Versions, difference
+from explorer.client.transport import REFUSALS, Request, as_object
 from explorer.errors import InvalidInput, NotFound, ServerFault, Unreadable
 from explorer.metadata.urn import Urn
 

@@ -14,8 +14,20 @@ import httpcore
 import httpx
 import orjson
 
-from explorer.client import responses
-from explorer.client.transport import UNIX, Answer, Request, Streamed, base_url, is_local, shown
+from explorer.client.transport import (
+    UNIX,
+    Answer,
+    Request,
+    Streamed,
+    base_url,
+    hung_up,
+    is_local,
+    nobody_there,
+    shown,
+    too_long,
+    too_slow,
+    unusable_proxy,
+)
 from explorer.errors import CatalogError, InvalidInput, Misconfigured, Untrusted
 
 __all__ = ["HttpTransport"]
@@ -88,13 +100,13 @@ class HttpTransport:
             finally:
                 await self._finish(answer)
         except OverflowError:
-            failure = responses.too_long(self._address, _MAX_ANSWER_BYTES)
+            failure = too_long(self._address, _MAX_ANSWER_BYTES)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             failure = self._error(error)
         except UnicodeError as error:
             failure = _not_sendable(error)
         except ValueError as error:
-            failure = responses.hung_up(self._address, str(error))
+            failure = hung_up(self._address, str(error))
         except asyncio.CancelledError as error:
             error.__context__ = None
             failure = error.with_traceback(None)
@@ -175,13 +187,13 @@ class HttpTransport:
             case httpx.LocalProtocolError() | httpx.InvalidURL():
                 return _not_sendable(error)
             case httpx.ConnectError() | httpx.ConnectTimeout() | httpx.PoolTimeout():
-                return responses.nobody_there(self._address, self._proxy)
+                return nobody_there(self._address, self._proxy)
             case httpx.ProxyError():
-                return responses.nobody_there(self._address, self._proxy, str(error))
+                return nobody_there(self._address, self._proxy, str(error))
             case httpx.TimeoutException():
-                return responses.too_slow(self._address)
+                return too_slow(self._address)
             case _:
-                return responses.hung_up(self._address, str(error) or type(error).__name__)
+                return hung_up(self._address, str(error) or type(error).__name__)
 
 
 def _tcp_transport(proxy: str | None, *, verify: bool) -> httpx.AsyncHTTPTransport:
@@ -198,7 +210,7 @@ def _tcp_transport(proxy: str | None, *, verify: bool) -> httpx.AsyncHTTPTranspo
             f"the certificates that SSL_CERT_FILE or SSL_CERT_DIR names cannot be read: {error}"
         ) from error
     except (ValueError, ImportError, httpx.InvalidURL) as error:
-        raise responses.unusable_proxy(proxy or "", str(error)) from None
+        raise unusable_proxy(proxy or "", str(error)) from None
 
 
 class UnixSocketTransport(httpx.AsyncBaseTransport):

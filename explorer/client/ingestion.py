@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from explorer.client.connection import CatalogMethods
-from explorer.client.entities import entity_request, parse_entity
+from explorer.client.entity import entity_request, parse_entity
 from explorer.client.records import (
     Deletion,
     EntityReference,
@@ -22,10 +22,18 @@ from explorer.client.records import (
     Rollback,
     Run,
 )
-from explorer.client.responses import Json, as_object, read_as, value_of
-from explorer.client.transport import NeverSent, Request, action
+from explorer.client.transport import (
+    Json,
+    NeverSent,
+    Request,
+    StoppedListening,
+    action,
+    as_object,
+    read_as,
+    value_of,
+)
 from explorer.errors import Conflict, InvalidInput, NotFound, ServerFault, Unreachable, Unreadable
-from explorer.metadata.aspects import RECORDS, AuditStamp
+from explorer.metadata.aspects import RECORDS, AuditStamp, without_nulls
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.structured_properties import ASSIGNMENTS
 from explorer.metadata.urn import Urn
@@ -359,18 +367,13 @@ def aspect_value(
         raise InvalidInput(f"{type(value).__name__} is not the record of an aspect")
     if name not in (None, known):
         raise InvalidInput(f"a {type(value).__name__} is the aspect {known}, not {name}")
-    return known, _without_nulls(msgspec.to_builtins(value))
-
-
-def _without_nulls(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _without_nulls(part) for key, part in value.items() if part is not None}
-    if isinstance(value, list | tuple):
-        return [_without_nulls(part) for part in value]
-    return value
+    return known, without_nulls(msgspec.to_builtins(value))
 
 
 _AT_ONCE = 2
+# How long a load waits for a server that is started again, and how often it looks.
+_RESTART_SECONDS = 15.0
+_RESTART_PAUSE_SECONDS = 0.5
 _OF_ONE = (InvalidInput, NotFound, Conflict, ServerFault)
 """Errors that concern a single change and not the others."""
 
@@ -440,7 +443,8 @@ class IngestionMethods(ConditionalWrites):
         others.
 
         One request for each 100 to 200 aspects, two at a time if they concern different entities;
-        the changes of one entity are stored in the order given. A batch that is refused is sent
+        the changes of one entity are stored in the order given. A server that is started again
+        meanwhile is waited for, up to 15 seconds. A batch that is refused is sent
         again one by one. If the server failed during a batch, and so may have stored it, its
         patches are not sent again but reported as refused. The iterable is read as the batches are
         sent.
@@ -470,7 +474,8 @@ class IngestionMethods(ConditionalWrites):
                     batch.must_follow(other) for other in under_way.values()
                 ):
                     await collect()
-                under_way[asyncio.create_task(self._load(batch))] = batch
+                loading = self._load(batch, has_answered=bool(tally.stored))
+                under_way[asyncio.create_task(loading)] = batch
             while under_way:
                 await collect()
             await self._load_again(tally, proposals)
@@ -494,11 +499,11 @@ class IngestionMethods(ConditionalWrites):
                 tally.stored.append((position,))
                 tally.refused = [one for one in tally.refused if one.position != position]
 
-    async def _load(self, batch: Batch) -> _Loaded:
+    async def _load(self, batch: Batch, *, has_answered: bool) -> _Loaded:
         fault: ServerFault | None = None
         if len(batch.proposals) > 1 and self._in_batches:
             try:
-                await self._connection.send(ingest_batch_request(batch))
+                await self._send_batch(batch, has_answered=has_answered)
             except ServerFault as error:
                 # The server may have failed before or after the batch was stored.
                 fault = error
@@ -510,6 +515,22 @@ class IngestionMethods(ConditionalWrites):
             else:
                 return _Loaded(batch.positions)
         return await self._load_singly(batch, fault)
+
+    async def _send_batch(self, batch: Batch, *, has_answered: bool) -> None:
+        """Send a batch. A server that answered before and refuses connections now may be about to
+        be started again, and is waited for."""
+        request = ingest_batch_request(batch)
+        end = time.monotonic() + _RESTART_SECONDS * has_answered
+        while True:
+            try:
+                await self._connection.send(request)
+            except (NeverSent, StoppedListening) as error:
+                may_repeat = isinstance(error, NeverSent) or request.repeatable
+                if not may_repeat or time.monotonic() >= end:
+                    raise
+                await asyncio.sleep(_RESTART_PAUSE_SECONDS)
+            else:
+                return
 
     async def _load_singly(self, batch: Batch, fault: ServerFault | None) -> _Loaded:
         """Send each change by itself.

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
+from explorer.client.display import has_words
 from explorer.client.records import Edit, Held, What
 from explorer.errors import StorageFault
 from explorer.metadata.urn import Urn
@@ -49,6 +50,7 @@ _LONGEST_RUN: Final = 500
 class _Saving:
     id: str
     undoes: tuple[str, ...] = ()
+    changeset: str = ""
     proposed_by: str = ""
     approved_by: str = ""
 
@@ -61,6 +63,7 @@ def one_save(
     save_id: str = "",
     *,
     undoes: Iterable[str] = (),
+    changeset: str = "",
     proposed_by: str = "",
     approved_by: str = "",
 ) -> Iterator[str]:
@@ -68,12 +71,12 @@ def one_save(
     id.
 
     `save_id` continues an earlier save. Inside another save this one becomes part of it. `undoes`
-    are the ids of the entries that the edits undo. For reviewed edits, `proposed_by` and
-    `approved_by` are the people.
+    are the ids of the entries that the edits undo. For reviewed edits, `changeset` is the id of
+    their changeset, and `proposed_by` and `approved_by` are the people.
     """
     outer = _SAVING.get()
     number = outer.id if outer else save_id or _new_id()
-    saving = _Saving(number, tuple(undoes), proposed_by, approved_by)
+    saving = _Saving(number, tuple(undoes), changeset or number, proposed_by, approved_by)
     token = _SAVING.set(saving)
     try:
         yield saving.id
@@ -91,7 +94,7 @@ def run_name() -> str:
         return ""
     people = (saving.proposed_by, saving.approved_by)
     proposer, approver = (Urn.label(one) or "somebody" for one in people)
-    name = f"changeset {saving.id}, proposed by {proposer}, approved by {approver}"
+    name = f"changeset {saving.changeset}, proposed by {proposer}, approved by {approver}"
     # A file of proposals may hold anything, and a run's name is one line.
     return "".join(char if char.isprintable() else " " for char in name)[:_LONGEST_RUN]
 
@@ -168,15 +171,13 @@ class JournalSave:
         Searched are the URNs of entities, columns, texts and labels before and after, kinds of
         edits, the server's address, the names of proposer and approver, and the day (2030-01-31).
         """
-        wanted = words.casefold().split()
-        if not wanted:
-            return True
-        parts = [self.server, f"{self.at.astimezone():%Y-%m-%d}"]
+        return has_words(words, self._texts())
+
+    def _texts(self) -> Iterator[str]:
+        yield from (self.server, f"{self.at.astimezone():%Y-%m-%d}")
         for one in self.entries:
-            parts += (one.urn, one.column or "", one.what, one.proposed_by, one.approved_by)
-            parts += (_searched(one.before), _searched(one.after))
-        searched = "\n".join(parts).casefold()
-        return all(word in searched for word in wanted)
+            yield from (one.urn, one.column or "", one.what, one.proposed_by, one.approved_by)
+            yield from (_searched(one.before), _searched(one.after))
 
 
 class Journal:

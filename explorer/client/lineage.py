@@ -10,8 +10,17 @@ from urllib.parse import quote
 
 from explorer.client.connection import CatalogMethods, gather_limited
 from explorer.client.records import Direction, Edge, Edges, Flow, Lineage, Way
-from explorer.client.responses import REFUSALS, Json, as_object, read_as, value_of
-from explorer.client.transport import GRAPHQL_PATH, Request, action, listed
+from explorer.client.transport import (
+    GRAPHQL_PATH,
+    REFUSALS,
+    Json,
+    Request,
+    action,
+    as_object,
+    listed,
+    read_as,
+    value_of,
+)
 from explorer.errors import InvalidInput, InvalidUrn, ServerFault
 from explorer.metadata.registry import Registry, Relationship
 from explorer.metadata.urn import Urn

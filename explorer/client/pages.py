@@ -20,7 +20,7 @@ from functools import wraps
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar
 
 from explorer.client.blocking_face import BlockingFace
-from explorer.client.responses import REFUSALS
+from explorer.client.transport import REFUSALS
 from explorer.errors import InvalidInput, ServerFault
 
 __all__ = [

@@ -11,14 +11,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import unquote
 
 import msgspec
 
-from explorer.client import responses
 from explorer.client.connection import Connection
 from explorer.client.display import line
-from explorer.client.entities import EntityMethods
-from explorer.client.entity import Entity
+from explorer.client.entity import Entity, EntityMethods
 from explorer.client.pages import (
     ByScroll,
     ByStart,
@@ -41,8 +40,17 @@ from explorer.client.records import (
     SearchPage,
     UndescribedPage,
 )
-from explorer.client.responses import REFUSALS, Json, as_object, read_as, value_of
-from explorer.client.transport import Request, action, graphql_request
+from explorer.client.transport import (
+    REFUSALS,
+    Json,
+    Request,
+    action,
+    as_object,
+    error_of_graphql,
+    graphql_request,
+    read_as,
+    value_of,
+)
 from explorer.errors import InvalidInput, InvalidUrn, NotFound, ServerFault
 from explorer.metadata.names import NAME_ASPECTS, singular
 from explorer.metadata.registry import Registry
@@ -86,15 +94,18 @@ def filter_from(given: Filter | str | None, registry: Registry) -> Filter:
         from explorer.query.syntax import read_filter
 
         return read_filter(given, registry) if given.strip() else Filter()
+    if given is not None and not isinstance(given, Filter):
+        raise InvalidInput(
+            f"a filter is a text such as 'platform:snowflake', or a Filter, not {given!r:.60}"
+        )
     return given or Filter()
 
 
 def query_from(text: str, filter: Filter | str | None, registry: Registry) -> tuple[str, Filter]:
     """Return the words of the text of a search, and the filter with the conditions in it.
 
-    A text with a URN, and one that is no query, such as one with an unknown field, are returned as
-    they are. Raises `InvalidInput` for a filter that cannot be parsed, and for a text that is not a
-    string.
+    A text that is no query, such as one with an unknown field, is returned as it is. Raises
+    `InvalidInput` for a filter that cannot be parsed, and for a text that is not a string.
     """
     if not isinstance(text, str):
         raise InvalidInput(f"search takes a text, not {text!r}; '*' or '' finds everything")
@@ -104,9 +115,7 @@ def query_from(text: str, filter: Filter | str | None, registry: Registry) -> tu
 
     given = filter_from(filter, registry)
     query = SearchText.split(text, guide_to(registry))
-    # A search for a URN also finds what refers to it, which a condition on it would not.
-    has_urn = any(text.startswith("urn:", one.start) for one in query.parts)
-    if not query.runs or has_urn:
+    if not query.runs:
         return text, given
     try:
         return query.words or "*", query.filter(registry).and_(given)
@@ -126,17 +135,33 @@ def sort_from(given: "str | Sequence[Order] | None", registry: Registry) -> "tup
     return tuple(given or ())
 
 
-def entity_types_from(given: str | Iterable[str] | None) -> tuple[str, ...]:
+def entity_types_from(
+    given: str | Iterable[str] | None, registry: Registry | None
+) -> tuple[str, ...]:
     """Return entity types without duplicates; an empty tuple means all types.
 
-    Raises `InvalidInput` for an empty name.
+    Types of the registry may be given in words too, as `people`; other names are left as they are,
+    because the server may know them. Raises `InvalidInput` for an empty name and for a subtype.
     """
     names = (given,) if isinstance(given, str) else tuple(given or ())
     if not all(name.strip() for name in names):
         raise InvalidInput(
             "entity types are given by their names, such as 'dataset'; leave them out for all"
         )
-    return tuple(dict.fromkeys(names))
+    return tuple(dict.fromkeys(_type_named(name, registry) for name in names))
+
+
+def _type_named(name: str, registry: Registry | None) -> str:
+    if registry is None or name in registry.entities:
+        return name
+    from explorer.query.fields import guide_to
+
+    guide = guide_to(registry)
+    found = guide.type_named(name)
+    if found is None and guide.is_subtype(name):
+        condition = f"type:{name.casefold()}"
+        raise InvalidInput(f"{name!r} is a subtype of entities, not a type; filter by {condition}")
+    return found or name
 
 
 _DATAHUB_VALUES = 20
@@ -227,7 +252,7 @@ def graphql_data(body: Any) -> Json:
     """Return the `data` of a GraphQL answer. Raises the error that its first error maps to."""
     answer = as_object(body, "GraphQL")
     if answer.get("errors"):
-        raise responses.from_graphql(answer["errors"])
+        raise error_of_graphql(answer["errors"])
     return as_object(answer.get("data"), "GraphQL (its data)")
 
 
@@ -338,19 +363,32 @@ def _matches(entry: Any) -> tuple[Match, ...]:
 
 
 def _facets(metadata: Json) -> tuple[Facet, ...]:
-    """Return the facets of an answer, without duplicates.
+    """Return the facets of an answer, without duplicates, no two of them under one label.
 
     Servers send them in two places. The older place comes first, because its facets have the same
-    names on every server.
+    names on every server; only the newer one has labels and says whether there are more values.
     """
     found: dict[str, Facet] = {}
     for place in ("searchResultMetadatas", "aggregations"):
         for entry in list_in(metadata, place, "search"):
             facet = _facet(as_object(entry, "search (a facet)"))
             before = found.setdefault(facet.name, facet)
-            if place == "aggregations" and before.has_more != facet.has_more:
-                found[facet.name] = replace(before, has_more=facet.has_more)
-    return tuple(found.values())
+            if place == "aggregations":
+                found[facet.name] = replace(before, label=facet.label, has_more=facet.has_more)
+    return _with_distinct_labels(found.values())
+
+
+def _with_distinct_labels(facets: Iterable[Facet]) -> tuple[Facet, ...]:
+    """Return the facets; where several that have values share a label, all but the first of them
+    have the name of the field behind it: `Environment` and `Environment (env)`."""
+    found, taken = [], set()
+    for facet in facets:
+        label = facet.label.casefold()
+        is_taken = bool(facet.values) and label in taken
+        found.append(replace(facet, label=f"{facet.label} ({facet.name})") if is_taken else facet)
+        if facet.values:
+            taken.add(label)
+    return tuple(found)
 
 
 def _facet(entry: Json) -> Facet:
@@ -369,7 +407,10 @@ def _facet(entry: Json) -> Facet:
     ordered = sorted(found, key=lambda one: (-one.count, one.value))
     # DataHub sends at most this many values and does not say whether there are more.
     more = entry.get("hasMore", len(ordered) == _DATAHUB_VALUES)
-    return Facet(name, entry.get("displayName") or _words(name), tuple(ordered), more is True)
+    label = _text_or_none(entry.get("displayName"))
+    # Servers send the name of a field that has no label.
+    label = _words(name) if label is None or label == name else label
+    return Facet(name, label, tuple(ordered), more is True)
 
 
 def _folder(entry: Any) -> Folder:
@@ -396,9 +437,10 @@ def _number(value: Mapping[str, Any], name: str, what: str) -> int:
 
 
 def _words(name: str) -> str:
-    """Split a field name into words: `glossary terms` for `glossaryTerms`."""
-    spaced = "".join(f" {char.lower()}" if char.isupper() else char for char in name.lstrip("_"))
-    return spaced.strip()
+    """Return a field name as words, like the labels that servers send: `Glossary Terms` for
+    `glossaryTerms`."""
+    spaced = "".join(f" {char}" if char.isupper() else char for char in name.lstrip("_")).strip()
+    return f"{spaced[:1].upper()}{spaced[1:]}"
 
 
 _KEEP_ALIVE = "5m"
@@ -681,16 +723,24 @@ _MOST_TOLD = 10
 
 
 def only_named(name: str, types: Sequence[str], names: Mapping[Urn, str]) -> Urn:
-    """Return the entity with a name, among some with their names. Case is ignored if no name
-    matches exactly.
+    """Return the entity with a name, among some with their names. Case and spaces around the name
+    are ignored if no name matches exactly. A dataset without such a name is found by the end of its
+    full name, after a dot: `sales.orders` stands for `shop.sales.orders`.
 
     Raises `NotFound` if no entity has the name, `InvalidInput` with the candidates if several do.
     `types` are the entity types that were asked for, for the message.
     """
-    exact = [urn for urn, held in names.items() if name in (held, urn.name)]
-    folded = name.casefold()
+    # Parentheses and commas of a name are encoded in its URN.
+    known = {urn: (held, urn.name, unquote(urn.name)) for urn, held in names.items()}
+    exact = [urn for urn, held in known.items() if name in held]
+    folded = name.strip().casefold()
     alike = exact or [
-        urn for urn, held in names.items() if folded in (held.casefold(), urn.name.casefold())
+        urn for urn, held in known.items() if folded in (one.strip().casefold() for one in held)
+    ]
+    alike = alike or [
+        urn
+        for urn, held in known.items()
+        if urn.entity_type == "dataset" and folded and held[-1].casefold().endswith(f".{folded}")
     ]
     if len(alike) == 1:
         return alike[0]
@@ -737,10 +787,15 @@ class SearchMethods(FilterMethods):
         A later call with the same `superseding` key cancels this one, which then raises
         `Superseded`.
         """
-        types = entity if isinstance(entity, str) and entity else entity_types_from(entity or ())
+        types = entity_types_from(entity or (), self.registry)
         words, given = query_from(text, filter, self.registry)
         order = sort_from(sort, self.registry)
-        query = SearchParameters(words, types, await self._adapted(given), order)
+        query = SearchParameters(
+            words,
+            types[0] if isinstance(entity, str) and types else types,
+            await self._adapted(given),
+            order,
+        )
         page = await self._search_page(query, start, count, superseding)
         if not page.total and page.suggested not in (None, words):
             query = replace(query, text=page.suggested or "")
@@ -779,7 +834,9 @@ class SearchMethods(FilterMethods):
 
         Example: `cat.counts(["dataset", "chart"])`
         """
-        types = entity_types_from(self.registry.listed if entities is None else entities)
+        types = entity_types_from(
+            self.registry.listed if entities is None else entities, self.registry
+        )
         found: dict[str, int] | None = None
         if self._supported.get("counts", True):
             try:
@@ -852,7 +909,7 @@ class SearchMethods(FilterMethods):
         """
         words, given = query_from(text, filter, self.registry)
         query = SearchParameters(
-            words, entity_types_from(entity), given, sort_from(sort, self.registry)
+            words, entity_types_from(entity, self.registry), given, sort_from(sort, self.registry)
         )
         walk = self._walk_hits(query, _size(page_size, limit))
         return Pager(walk, key=_urn_of, limit=limit)
@@ -873,7 +930,8 @@ class SearchMethods(FilterMethods):
 
         Example: `list(cat.urns("dataset", filter="NOT owners:*"))`
         """
-        types, given = entity_types_from(entity), filter_from(filter, self.registry)
+        types = entity_types_from(entity, self.registry)
+        given = filter_from(filter, self.registry)
         query = SearchParameters(
             types=types, filter=with_removed(given) if include_removed else given
         )

@@ -5,10 +5,18 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from explorer.client.connection import CatalogMethods, in_chunks
-from explorer.client.entities import int_or, parse_value
+from explorer.client.entity import int_or, parse_value
 from explorer.client.records import Measures, Timeseries
-from explorer.client.responses import REFUSALS, Json, as_object, value_of
-from explorer.client.transport import Request, action, graphql_request, millis
+from explorer.client.transport import (
+    REFUSALS,
+    Json,
+    Request,
+    action,
+    as_object,
+    graphql_request,
+    millis,
+    value_of,
+)
 from explorer.errors import InvalidInput, ServerFault, Unreadable
 from explorer.metadata.aspects import moment_of
 from explorer.metadata.urn import Urn

@@ -25,11 +25,13 @@ from explorer.client.journal import (
 )
 from explorer.client.records import Edit, Held
 from explorer.errors import Forbidden, InvalidInput, NotFound
+from explorer.metadata.urn import Urn
 
 __all__ = ["UndoMethods"]
 
 # Aspects that a server adds by itself to an entity that was just created.
 _ADDED_BY_SERVERS = frozenset({"status", "browsePaths", "browsePathsV2", "dataPlatformInstance"})
+_DELETE_DOMAIN = "mutation deleteDomain($urn: String!) { deleteDomain(urn: $urn) }"
 # A field that DataHub adds to the aspect `domains`.
 _ADDED_FIELD = "domainAssociations"
 
@@ -222,10 +224,25 @@ class UndoMethods(GovernanceMethods, LinkMethods, AspectMethods, HealthMethods):
             try:
                 await self.delete(done.urn)
             except Forbidden:
-                # If permanent deletion is not allowed, the entity is soft-deleted.
-                await self._set_removed(done.urn, True, dry_run=False)
+                # If permanent deletion is not allowed, the entity is soft-deleted, but a domain
+                # cannot be.
+                if "status" in self.registry.entity(done.urn.entity_type).aspects:
+                    await self._set_removed(done.urn, True, dry_run=False)
+                else:
+                    await self._delete_domain(done.urn)
 
         return await self._made(remove(), Edit.now(done.urn, "entity", done.after, None))
+
+    async def _delete_domain(self, urn: Urn) -> None:
+        """Delete a domain as those may who manage domains and may not delete everything."""
+        try:
+            await self.graphql(_DELETE_DOMAIN, {"urn": str(urn)})
+        except (Forbidden, InvalidInput) as error:
+            raise Forbidden(
+                f"a {urn.entity_type} can only be removed for good, which this user may not do; "
+                f"whoever may can run “catalog delete --hard {urn}”. Earlier saves can be undone "
+                "from the journal (“catalog undo --list”)"
+            ) from error
 
     async def _check_server(self, server: str) -> None:
         here = await self._own_address()

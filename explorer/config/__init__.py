@@ -15,30 +15,30 @@ DATAHUB_GMS_TOKEN, and the file ~/.datahubenv unless DATAHUB_SKIP_CONFIG is true
 """
 
 from explorer.config.files import cache_dir, config_dir, data_dir, state_dir
-from explorer.config.profiles import (
+from explorer.config.servers import (
     EMBEDDED,
     ENVIRONMENT,
+    NO_TOKEN,
     ConnectionProfile,
     ConnectionProfiles,
+    Drafting,
+    ServerSettings,
+    SignIn,
     Signs,
+    TokenSource,
     change_profiles,
     checked_name,
-    keep_user,
-    profiles_file,
-    read_profiles,
-    user_of,
-    user_urn,
-)
-from explorer.config.servers import Drafting, ServerSettings, server
-from explorer.config.tokens import (
-    NO_TOKEN,
-    SignIn,
-    TokenSource,
     checked_token,
     forget_token,
     keep_sign_in,
     keep_token,
+    keep_user,
+    profiles_file,
+    read_profiles,
+    server,
     token_of,
+    user_of,
+    user_urn,
 )
 
 __all__ = [

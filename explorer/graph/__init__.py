@@ -4,38 +4,40 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from explorer.graph.api import AsyncGraphs, Graphs
-    from explorer.graph.columns import column_graph, column_urn, read_columns, split_column
-    from explorer.graph.impact import (
+    from explorer.graph.analysis import (
         Affected,
+        Ancestor,
+        AsyncGraphs,
         Certainty,
+        Graphs,
         Grouping,
         Impact,
+        Paths,
         QueryUsage,
+        common_ancestors,
+        cycles,
+        find_common_ancestors,
         find_impact,
+        find_paths,
         impact_of,
         read_usage,
+        shortest_paths,
     )
     from explorer.graph.layout import Box, Layout, Route, Spacing, lay_out, lay_out_pairs
     from explorer.graph.lineage import (
         Extent,
         Side,
         WalkLimits,
+        column_graph,
+        column_urn,
         lineage_graph,
         merged,
+        read_columns,
         read_lineage,
+        split_column,
         walk,
     )
     from explorer.graph.nodes import contracted, matches, select
-    from explorer.graph.paths import (
-        Ancestor,
-        Paths,
-        common_ancestors,
-        cycles,
-        find_common_ancestors,
-        find_paths,
-        shortest_paths,
-    )
 
 __all__ = [
     "Affected",
@@ -79,38 +81,40 @@ __all__ = [
 
 # Imported when first used, because layout and pictures need no networkx.
 _NAMES = {
-    "api": ("AsyncGraphs", "Graphs"),
-    "columns": ("column_graph", "column_urn", "read_columns", "split_column"),
-    "impact": (
+    "analysis": (
         "Affected",
+        "Ancestor",
+        "AsyncGraphs",
         "Certainty",
+        "Graphs",
         "Grouping",
         "Impact",
+        "Paths",
         "QueryUsage",
+        "common_ancestors",
+        "cycles",
+        "find_common_ancestors",
         "find_impact",
+        "find_paths",
         "impact_of",
         "read_usage",
+        "shortest_paths",
     ),
     "layout": ("Box", "Layout", "Route", "Spacing", "lay_out", "lay_out_pairs"),
     "lineage": (
         "Extent",
         "Side",
         "WalkLimits",
+        "column_graph",
+        "column_urn",
         "lineage_graph",
         "merged",
+        "read_columns",
         "read_lineage",
+        "split_column",
         "walk",
     ),
     "nodes": ("contracted", "matches", "select"),
-    "paths": (
-        "Ancestor",
-        "Paths",
-        "common_ancestors",
-        "cycles",
-        "find_common_ancestors",
-        "find_paths",
-        "shortest_paths",
-    ),
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names}
 

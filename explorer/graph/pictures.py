@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from math import fsum
 from typing import TYPE_CHECKING, Any, Literal
 from unicodedata import east_asian_width
 
@@ -278,7 +279,8 @@ def text_width(text: str, size: float) -> float:
         else _LETTERS.get(char, _CAPITAL if char.isupper() else _LETTER)
         for char in text
     )
-    return size * sum(each)
+    # `sum` rounds otherwise from Python 3.12 on, and pictures of all versions are the same.
+    return size * fsum(each)
 
 
 def nearest(graph: "nx.DiGraph | nx.MultiDiGraph") -> list[str]:

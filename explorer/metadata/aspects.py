@@ -65,6 +65,8 @@ __all__ = [
     "moment_of",
     "read_aspect",
     "run_summary",
+    "schema_value",
+    "without_nulls",
 ]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -572,18 +574,31 @@ def read_aspect(value: Any, record: type[_T]) -> _T:
         # Nulls are rare, and removing them costs more than the conversion itself.
         pass
     try:
-        return msgspec.convert(_without_nulls(value), record, strict=False)
+        return msgspec.convert(without_nulls(value), record, strict=False)
     except msgspec.ValidationError as error:
         raise ServerFault(f"the server's {record.__name__} cannot be read: {error}") from error
     except RecursionError:
         raise ServerFault(f"the server's {record.__name__} is nested too deeply") from None
 
 
-def _without_nulls(value: Any) -> Any:
+def schema_value(name: str, platform: str, fields: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the value of `schemaMetadata` with these columns; `platform` is the platform's URN."""
+    return {
+        "schemaName": name,
+        "platform": platform,
+        "version": 0,
+        "hash": "",
+        "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
+        "fields": fields,
+    }
+
+
+def without_nulls(value: Any) -> Any:
+    """Return a copy of a JSON value without the fields that are null; tuples become lists."""
     if isinstance(value, dict):
-        return {key: _without_nulls(part) for key, part in value.items() if part is not None}
-    if isinstance(value, list):
-        return [_without_nulls(part) for part in value]
+        return {key: without_nulls(part) for key, part in value.items() if part is not None}
+    if isinstance(value, list | tuple):
+        return [without_nulls(part) for part in value]
     return value
 
 

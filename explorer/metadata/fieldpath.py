@@ -1,16 +1,19 @@
-"""Field paths, which identify the column of a schema, in both forms in use.
+"""Field paths, which identify the column of a schema, and what is told of columns by them: their
+URNs, and the edges of column lineage between them.
 
-v1 is dotted names, `address.zip`. v2 has types between the names,
+A path has one of two forms. v1 is dotted names, `address.zip`. v2 has types between the names,
 `[version=2.0].[type=struct].[type=string].zip`. A path is always sent back exactly as it was
-received, never reassembled from its parts.
-"""
+received, never reassembled from its parts."""
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
+from urllib.parse import unquote
 
-__all__ = ["FieldPath"]
+__all__ = ["ColumnEdge", "ColumnPaths", "FieldPath", "column_edges", "column_urn", "split_column"]
 
 _V2_MARK = "[version=2.0]"
 _TOKEN = re.compile(r"(?:\[[^\]]*\]|[^.\[]|\[(?![^\]]*\]))+")
@@ -73,3 +76,92 @@ class FieldPath:
 
 def _is_annotation(token: str) -> bool:
     return token.startswith("[") and token.endswith("]")
+
+
+_PREFIX = "urn:li:schemaField:("
+
+
+def column_urn(dataset: object, path: str) -> str:
+    """Return the URN of a column with that exact field path; `dataset` is a URN, as text or
+    parsed."""
+    return f"{_PREFIX}{dataset},{path})"
+
+
+def split_column(urn: str) -> tuple[str, str] | None:
+    """Return the dataset and the field path in a column's URN, or `None` for any other URN. The
+    path is everything after the dataset's closing parenthesis, so it may contain commas and
+    parentheses."""
+    if not urn.startswith(_PREFIX) or not urn.endswith(")"):
+        return None
+    inside = urn[len(_PREFIX) : -1]
+    depth = 0
+    for at, char in enumerate(inside):
+        if char == "(":
+            depth += 1
+        elif char == ")":
+            depth -= 1
+        elif char == "," and depth == 0:
+            return (inside[:at], inside[at + 1 :]) if inside[at + 1 :] else None
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnPaths:
+    """The columns of a dataset, by exact field path and by name, which is the path without types,
+    in lower case."""
+
+    paths: frozenset[str] = frozenset()
+    by_name: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, paths: Iterable[str]) -> "ColumnPaths":
+        """Return the columns with these exact paths, in order and without repeats."""
+        by_name: dict[str, list[str]] = defaultdict(list)
+        for path in (once := dict.fromkeys(paths)):
+            by_name[FieldPath(path).simple.casefold()].append(path)
+        return cls(frozenset(once), {name: tuple(held) for name, held in by_name.items()})
+
+    @classmethod
+    def of_schema(cls, schema: Mapping[str, Any] | None) -> "ColumnPaths":
+        """Return the columns of a `schemaMetadata` aspect; empty if there is no such aspect."""
+        listed = _objects((schema or {}).get("fields"))
+        return cls.of(_texts([one.get("fieldPath") for one in listed]))
+
+    def exact(self, path: str) -> str:
+        """Return the path as spelled in the schema, or unchanged if no single column matches. Some
+        sources percent-encode reserved characters or leave out the types."""
+        if path in self.paths:
+            return path
+        decoded = unquote(path)
+        if decoded in self.paths:
+            return decoded
+        alike = self.by_name.get(FieldPath(decoded).simple.casefold(), ())
+        return alike[0] if len(alike) == 1 else path
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnEdge:
+    """An edge from an upstream to a downstream column, both URNs, with the object that states it
+    (`transformOperation`, `confidenceScore`, `query`)."""
+
+    upstream: str
+    downstream: str
+    stated: Mapping[str, Any]
+
+
+def column_edges(lineage: Mapping[str, Any] | None) -> Iterator[ColumnEdge]:
+    """Yield the edges between columns in an `upstreamLineage` or `dataJobInputOutput` aspect, in
+    order; edges that are not between two columns are skipped."""
+    for fine in _objects((lineage or {}).get("fineGrainedLineages")):
+        for upstream in _texts(fine.get("upstreams")):
+            for downstream in _texts(fine.get("downstreams")):
+                if split_column(upstream) and split_column(downstream):
+                    yield ColumnEdge(upstream, downstream, fine)
+
+
+def _objects(items: Any) -> list[dict[str, Any]]:
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+
+
+def _texts(items: Any) -> list[str]:
+    return [item for item in items if isinstance(item, str)] if isinstance(items, list) else []

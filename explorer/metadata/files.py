@@ -11,6 +11,7 @@ one-key objects; both are removed here, as other clients do before they send.
 Files are streamed: about one record and one megabyte are in memory at a time.
 """
 
+import gzip
 import io
 import json
 import zlib
@@ -20,7 +21,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from json import JSONDecodeError
 from operator import is_not
-from typing import Any, BinaryIO, Final, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, cast
 
 import orjson
 
@@ -29,13 +30,19 @@ from explorer.metadata.proposal import Proposal, read_proposal
 from explorer.metadata.registry import Registry, read_type
 from explorer.metadata.urn import Urn
 
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
 __all__ = ["MetadataFile", "Refused", "read_file", "read_record"]
 
 _MARK = "pegasus2avro."
 _CHUNK: Final = 1 << 20
+# Small, because it is decompressed at once, to a thousand times its size and more.
+_COMPRESSED_CHUNK: Final = 1 << 10
 _LARGEST_RECORD: Final = 64 << 20
 _GZIP, _ZSTD, _BYTE_ORDER_MARK = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xef\xbb\xbf"
 _SPACE = " \t\r\n"
+_EMPTY = "not JSON: it is empty"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +68,7 @@ class MetadataFile:
         self.record = -1
         """The place of the record that the last change is of, from 0; -1 before the first."""
         self._registry = registry
-        self._records = _records(_decompressed(stream))
+        self._records = _records(*_decompressed(stream))
         self._skip = skip
 
     def __iter__(self) -> Iterator[Proposal | Refused]:
@@ -77,7 +84,7 @@ class MetadataFile:
                 record = orjson.loads(text)
                 yield from read_record(record, self._registry)
             except orjson.JSONDecodeError as error:
-                yield Refused(index, f"not JSON: {error}")
+                yield Refused(index, _why_no_json(text, error))
             except CatalogError as error:
                 yield Refused(index, str(error), _urn_of(record))
 
@@ -93,43 +100,110 @@ class _Broken(str):
     __slots__ = ()
 
 
-def _decompressed(stream: io.BufferedReader) -> BinaryIO:
-    """Return a stream of the decompressed bytes."""
-    start = stream.peek(len(_ZSTD))
-    if start.startswith(_GZIP):
-        import gzip
+def _why_no_json(text: bytes | str, error: orjson.JSONDecodeError) -> str:
+    try:
+        if isinstance(text, bytes):
+            text.decode()
+    except UnicodeDecodeError:
+        return "not UTF-8: save the file in this encoding"
+    return f"not JSON: {error}"
 
-        return cast("BinaryIO", gzip.GzipFile(fileobj=stream))
-    if start.startswith(_ZSTD):
+
+class _UntilDamage(io.RawIOBase):
+    """The decompressed bytes of a file, up to where it is damaged or cut off; `damage` is the error
+    then."""
+
+    def __init__(self, stream: "gzip.GzipFile | io.BufferedReader") -> None:
+        self._stream = stream
+        self.damage: Exception | None = None
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: "WriteableBuffer", /) -> int:
+        view = memoryview(buffer).cast("B")
+        if self.damage is not None:
+            return 0
+        try:
+            part = self._stream.read1(len(view))
+        except Exception as error:
+            if not _is_damage(error):
+                raise
+            self.damage = error
+            return 0
+        view[: len(part)] = part
+        return len(part)
+
+
+def _decompressed(stream: io.BufferedReader) -> tuple[BinaryIO, _UntilDamage | None]:
+    """Return a stream of the decompressed bytes, and what knows of damage if it was compressed."""
+    start = stream.peek(len(_ZSTD))
+    compressed: gzip.GzipFile | io.BufferedReader
+    if start.startswith(_GZIP):
+        compressed = gzip.GzipFile(fileobj=stream)
+    elif start.startswith(_ZSTD):
+        compressed = io.BufferedReader(_ZstdReader(stream), _CHUNK)
+    else:
+        return cast("BinaryIO", stream), None
+    raw = _UntilDamage(compressed)
+    return cast("BinaryIO", io.BufferedReader(raw, _CHUNK)), raw
+
+
+class _ZstdReader(io.RawIOBase):
+    """The decompressed bytes of a file of zstd frames. Raises `EOFError` at the end of one that was
+    cut off inside a frame, as gzip does; the reader of the library takes it for a whole file."""
+
+    def __init__(self, stream: io.BufferedReader) -> None:
         from zstandard import ZstdDecompressor
 
-        reader = ZstdDecompressor().stream_reader(stream, read_across_frames=True, closefd=False)
-        return cast("BinaryIO", io.BufferedReader(cast("io.RawIOBase", reader), _CHUNK))
-    return cast("BinaryIO", stream)
+        self._stream = stream
+        self._decompressor = ZstdDecompressor()
+        self._frame = self._decompressor.decompressobj()
+        self._is_in_frame = False
+        self._rest = memoryview(b"")
+        """Decompressed bytes that did not fit into the caller's buffer."""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: "WriteableBuffer", /) -> int:
+        view = memoryview(buffer).cast("B")
+        while not self._rest:
+            chunk = self._frame.unused_data if self._frame.eof else b""
+            chunk = chunk or self._stream.read1(_COMPRESSED_CHUNK)
+            if not chunk:
+                if self._is_in_frame:
+                    raise EOFError("it ends before the end of its last zstd frame")
+                return 0
+            if self._frame.eof:
+                self._frame = self._decompressor.decompressobj()
+            self._rest = memoryview(self._frame.decompress(chunk))
+            self._is_in_frame = not self._frame.eof
+        part, self._rest = self._rest[: len(view)], self._rest[len(view) :]
+        view[: len(part)] = part
+        return len(part)
 
 
-def _records(stream: BinaryIO) -> Iterator[bytes | str]:
+def _records(stream: BinaryIO, source: _UntilDamage | None) -> Iterator[bytes | str]:
     """Return the texts of a file's records; the start of the file is read at once. Raises
     `InvalidInput` if it is empty, damaged or not JSON."""
-    try:
-        first = _first_line(stream)
-    except Exception as error:
-        if not _is_damage(error):
-            raise
-        raise InvalidInput(f"damaged: {error}") from error
+    first = _first_line(stream)
     if not first:
-        raise InvalidInput("not JSON: it is empty")
+        raise InvalidInput(f"damaged: {_damage(source)}" if _damage(source) else _EMPTY)
     if first.startswith(b"["):
-        return _with_damage(_elements(first, stream))
+        return _with_damage(_elements(first, stream), source)
     try:
         orjson.loads(first)
     except orjson.JSONDecodeError as error:
         objects = _elements(first, stream, is_list=False)
         record = next(objects, None)
         if record is None or isinstance(record, _Broken):
-            raise InvalidInput(f"not JSON: {error}") from error
-        return _with_damage(_from(record, objects))
-    return _with_damage(_from(first, _lines(stream)))
+            damage = _damage(source)
+            raise InvalidInput(
+                f"damaged: {damage}" if damage else _why_no_json(first, error)
+            ) from error
+        return _with_damage(_from(record, objects), source)
+    return _with_damage(_from(first, _lines(stream, source)), source)
 
 
 def _first_line(stream: BinaryIO) -> bytes:
@@ -152,14 +226,20 @@ def _from(first: bytes | str, rest: Iterator[bytes | str]) -> Iterator[bytes | s
     yield from rest
 
 
-def _with_damage(records: Iterator[bytes | str]) -> Iterator[bytes | str]:
+def _damage(source: _UntilDamage | None) -> Exception | None:
+    return None if source is None else source.damage
+
+
+def _with_damage(
+    records: Iterator[bytes | str], source: _UntilDamage | None
+) -> Iterator[bytes | str]:
     """Yield the records and, if the file turns out to be damaged, the error as the last item."""
-    try:
-        yield from records
-    except Exception as error:
-        if not _is_damage(error):
-            raise
-        yield _Broken(f"the file is damaged from here on: {error}")
+    for record in records:
+        # A record that is broken because the file is damaged there is not told twice.
+        if not (isinstance(record, _Broken) and _damage(source)):
+            yield record
+    if damage := _damage(source):
+        yield _Broken(f"the file is damaged from here on: {damage}")
 
 
 def _is_damage(error: Exception) -> bool:
@@ -171,9 +251,10 @@ def _is_damage(error: Exception) -> bool:
     return isinstance(error, EOFError | OSError | zlib.error | ZstdError) and not is_numbered
 
 
-def _lines(stream: BinaryIO) -> Iterator[bytes]:
+def _lines(stream: BinaryIO, source: _UntilDamage | None) -> Iterator[bytes]:
     while line := stream.readline(_LARGEST_RECORD):
-        if stripped := line.strip():
+        is_cut = not line.endswith(b"\n") and _damage(source) is not None
+        if (stripped := line.strip()) and not is_cut:
             yield stripped
 
 

@@ -23,6 +23,7 @@ from typing import Any, Literal, Protocol, get_args
 import orjson
 
 from explorer.errors import Conflict, InvalidAspect, InvalidInput
+from explorer.metadata.aspects import without_nulls
 from explorer.metadata.registry import Field, Registry, read_type, urn_fields
 
 __all__ = ["PatchTarget", "Patcher", "ValueShape", "read_patch"]
@@ -227,6 +228,7 @@ _KEYS: Mapping[str, tuple[str, ...]] = {
     "GlossaryTermAssociation": ("urn",),
     "InstitutionalMemoryMetadata": ("url",),
     "Owner": ("owner", "type"),
+    "PropertyValue": ("value",),
     "SchemaField": ("fieldPath",),
     "StructuredPropertyValueAssignment": ("propertyUrn",),
     "TagAssociation": ("tag",),
@@ -578,8 +580,18 @@ def _element(kind: str | None) -> str | None:
 
 def _matches_step(part: Any, step: str) -> bool:
     return bool(part == step) or (
-        part is not None and not isinstance(part, str) and str(part) == step
+        part is not None and not isinstance(part, str) and _key_text(part) == step
     )
+
+
+def _key_text(part: Any) -> str:
+    """Return the value of a key as text, of a union as `{"double": 30}` that of its member, a
+    number as Java and Python write a double: `30.0`."""
+    if isinstance(part, dict) and len(part) == 1:
+        ((member, value),) = part.items()
+        is_number = isinstance(value, int | float)
+        return str(float(value)) if member == "double" and is_number else str(value)
+    return "" if part is None else str(part)
 
 
 def _key_values(element: Any, keys: tuple[str, ...]) -> tuple[str, ...]:
@@ -589,7 +601,7 @@ def _key_values(element: Any, keys: tuple[str, ...]) -> tuple[str, ...]:
         part = element
         for name in key.split(_SEPARATOR):
             part = part.get(name) if isinstance(part, dict) else None
-        found.append("" if part is None else part if isinstance(part, str) else str(part))
+        found.append(_key_text(part))
     return tuple(found)
 
 
@@ -698,7 +710,7 @@ def _beginning(field: Field, stamp: Stamp, *, whole: bool) -> Any:
     if field.base == _STAMPS:
         return {"created": dict(stamp), "lastModified": dict(stamp)}
     if field.default is not None:
-        return _without_nulls(field.default)
+        return without_nulls(field.default)
     match read_type(field.base):
         case "array", _:
             return []
@@ -849,9 +861,3 @@ def _sorted(value: Any) -> bytes:
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
     except orjson.JSONEncodeError as error:
         raise Misplaced(f"its value cannot be compared: {error}") from None
-
-
-def _without_nulls(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _without_nulls(part) for key, part in value.items() if part is not None}
-    return orjson.loads(orjson.dumps(value))

@@ -243,6 +243,16 @@ class Registry:
         record = self.records[self.aspect(self.entity(entity_type).key).record]
         return tuple(record.fields)
 
+    def urns_of_key(self, entity_type: str) -> dict[str, tuple[str, ...]]:
+        """Return the fields of the key that hold a URN, each with the entity types that it may be
+        of; empty for any type."""
+        key = self.aspect(self.entity(entity_type).key)
+        found: dict[str, tuple[str, ...]] = dict.fromkeys(sorted(urn_fields(key.record)), ())
+        for relationship in key.relationships:
+            if relationship.path in self.records[key.record].fields:
+                found[relationship.path] = relationship.to
+        return found
+
     def aspect_named_by(self, record_name: str) -> str:
         """Return the name of the aspect whose record has that name. Only the last dotted segment is
         compared, so any package prefix is accepted. Raises `UnknownName`."""

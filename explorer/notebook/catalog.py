@@ -3,13 +3,22 @@ notebook."""
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    Coroutine,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from concurrent import futures
-from contextlib import suppress
-from dataclasses import dataclass
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, replace
 from functools import cached_property, wraps
+from itertools import islice
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, cast
 from weakref import ref
 
 from explorer import client, config
@@ -17,40 +26,58 @@ from explorer.client import entity as read
 from explorer.client.completion import CompletionMethods
 from explorer.client.connection import Connection, Offline
 from explorer.client.display import line
+from explorer.client.editable import OWNERS, TAGS, TERMS, urns_of
 from explorer.client.entity import Entity
-from explorer.client.journal import JOURNAL
-from explorer.client.records import ChangePage, Health, Measures, ServerInfo
+from explorer.client.governance import GOVERNED
+from explorer.client.journal import JOURNAL, JournalSave
+from explorer.client.records import ChangePage, Edit, Health, Measures, ServerInfo
 from explorer.client.search import MOST_COMPARED, only_named
 from explorer.client.transport import Retry, Secret, Transport
-from explorer.errors import CatalogError, InvalidInput, Misuse, NotFound, ServerFault
+from explorer.errors import CatalogError, InvalidInput, InvalidUrn, Misuse, NotFound, ServerFault
+from explorer.metadata.names import singular
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
-from explorer.notebook.entity import EntityPage, TextsSeen
-from explorer.notebook.history import (
+from explorer.notebook.entity import (
     Blame,
     ChangesTable,
     ColumnChanges,
+    EditsTable,
+    EntityPage,
     JournalTable,
     Runs,
+    SaveTable,
+    TextsSeen,
     names_of,
+    shown_edit,
 )
-from explorer.notebook.progress import counting, each, with_progress
+from explorer.notebook.progress import counting, each, steps, with_progress
 from explorer.notebook.schema import ColumnsTable, read_columns_named
 from explorer.notebook.search import BrowsedFolder, Question, SearchResults, answered, opened
-from explorer.notebook.view import Shown, ShownTable, grid_parts, tabulated, values_of
+from explorer.notebook.view import Shown, ShownTable, grid_parts, table_parts, tabulated, values_of
 from explorer.query.filters import Filter
+from explorer.views.entity import detail_parts
 from explorer.views.history import actors_of
-from explorer.views.parts import Cell, Facts, Part, Title
+from explorer.views.parts import Cell, Facts, Part, Say, Title, mentioned
+from explorer.views.search import facet_urns
+from explorer.views.sources import counts_text, drift_text, effects_text, kept_text, plan_table
+from explorer.views.table import to_frame
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from explorer.notebook.sources import AddedTable
     from explorer.notebook.stewardship import Documentation, LoadTable, NotebookStewardship
     from explorer.notebook.widgets.explorer import Explorer
     from explorer.query import Order
+    from explorer.sources.run import RunOutcome, RunPlan
 
-__all__ = ["AsyncNotebookCatalog", "CatalogReader", "KnownNames", "NotebookCatalog", "Server"]
+__all__ = [
+    "AddedTable",
+    "AsyncNotebookCatalog",
+    "CatalogReader",
+    "KnownNames",
+    "NotebookCatalog",
+    "Server",
+]
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -76,9 +103,48 @@ def shown_server(info: ServerInfo) -> Server:
     return Server(**values_of(info))
 
 
+_MOST_REMARKS = 20
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class AddedTable(ShownTable):
+    """The changes of a source in the catalog; without `outcome`, the planned ones. `kept` are the
+    names of options that were not given, and are as the source was added with."""
+
+    plan: "RunPlan"
+    outcome: "RunOutcome | None" = None
+    kept: tuple[str, ...] = ()
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return a row for each entity that is new, changed, restored or gone: `effect`, `type`,
+        `name`, `urn`. No request."""
+        return to_frame(plan_table(self.plan))
+
+    def parts(self) -> Iterator[Part]:
+        plan = self.plan
+        done = "nothing was written" if self.outcome is None else effects_text(plan.counts)
+        yield Title(plan.source.name, f"{counts_text(plan.inventory.kinds)} · {done}")
+        if self.kept:
+            yield Say(kept_text(self.kept))
+        table = plan_table(plan)
+        if table.rows:
+            yield from table_parts(table)
+        for change in plan.drift[:_MOST_REMARKS]:
+            yield Say(drift_text(change))
+        refused = self.outcome.refused if self.outcome else ()
+        told = [f"refused {one.urn} {one.aspect}: {one.reason}" for one in refused]
+        told += [f"skipped {one.subject}: {one.reason}" for one in plan.inventory.skipped]
+        for remark in told[:_MOST_REMARKS]:
+            yield Say(remark)
+        if len(told) > _MOST_REMARKS:
+            yield Say(f"and {len(told) - _MOST_REMARKS:,} more, in .plan.inventory.skipped")
+
+
+_MOST_MENTIONED = 200
 _MOST_KEPT = 50_000
 _MOST_OFFERED = 10_000
 _MOST_ROWS = 20
+_NAMED_VALUES = 40
 _FRAME = dict.fromkeys(("urn", "name", "type", "platform"), "string")
 
 
@@ -146,7 +212,7 @@ def _name_row(entry: tuple[Urn, str]) -> tuple[Cell, ...]:
     urn, name = entry
     return (
         Cell(name, detail=str(urn), tone="loud"),
-        Cell(urn.entity_type),
+        Cell(singular(urn.entity_type)),
         Cell(urn.platform or ""),
     )
 
@@ -163,8 +229,8 @@ _COMPLETION_SECONDS = 1.0
 
 
 class CatalogReader:
-    """Implements the reading methods of both notebook catalogs with a client, and remembers names
-    and texts."""
+    """Implements with a client the methods of both notebook catalogs that read or add labels, and
+    remembers names and texts."""
 
     def __init__(
         self, plain: client.AsyncCatalog, blocking: "Callable[[], NotebookCatalog]"
@@ -183,6 +249,8 @@ class CatalogReader:
 
         Example: `cat.urn_of("Nina Weber", "corpuser")`
         """
+        if not isinstance(name, str | Urn):
+            raise InvalidInput(f"give a name or a URN, not {name!r:.60}")
         if isinstance(name, Urn) or name.startswith("urn:"):
             return Urn.parse(name)
         if not name.strip():
@@ -281,12 +349,24 @@ class CatalogReader:
         superseding: str | None = None,
         measures: bool = True,
     ) -> SearchResults:
-        """Return a page of results for `text`, best first or sorted, with what each row shows: also
-        number of rows, use and last change, unless `measures` is false.
+        """Return a page of results for `text`, best first or sorted, with what each row shows.
 
-        `len(page)` is what is on it, `page.total` what there is. Over all entity types unless
-        `entity` names some; filters and orders may be given as text. One request, one more for
-        each hundred hits, and one for the measures of each 25 datasets.
+        `text`      words, and conditions as in a filter: `orders tags:PII`; `*` or "" finds all
+        `entity`    entity types, such as "dataset", "dashboard", "glossaryTerm", "corpuser";
+                    without it all
+        `filter`    conditions joined by AND, OR and NOT: `platform:snowflake`, `owners:*` for any,
+                    `owner:"Nina Weber"`, `rows>1000`, `documented:false`; a page's
+                    `facets_to_frame()` has the fields and their values
+        `sort`      "name", "-name", "-use", "-lastModifiedAt"; without it the best first
+        `start`     the place of the first result wanted; `next()` of a page gives the one after it
+        `count`     how many results a page has at most
+        `measures`  whether number of rows, use and last change are read too
+
+        A search with a name under `superseding` cancels one of that name that still runs.
+
+        `len(page)` is what is on it, `page.total` what there is, `page.df` a DataFrame of it, and
+        `page.all()` has every result. One request, one more for each hundred hits and values of
+        facets, and one for the measures of each 25 datasets.
 
         Example: `cat.search("orders platform:snowflake", entity="dataset")`
         """
@@ -300,21 +380,24 @@ class CatalogReader:
             superseding=superseding,
         )
         urns = [hit.urn for hit in page]
-        summaries = await self.summed_up(urns)
+        counted = facet_urns(page.facets, _NAMED_VALUES)
+        found = await self.summed_up(dict.fromkeys((*urns, *counted)))
+        summaries = {urn: found[urn] for urn in urns if urn in found}
+        names = {str(urn): found[urn].name for urn in counted if urn in found}
         measured = await self._plain.measures(urns) if measures else {}
         question = Question(self._blocking(), entity, filter, sort, count, measures)
-        return answered(page, summaries, question, measured)
+        return answered(page, summaries, question, measured, names)
 
     async def entity(self, urn: str | Urn, aspects: Sequence[str] | None = None) -> EntityPage:
         """Return an entity with all its aspects or those named, and the names of its owners, tags,
-        terms and domains. Two requests, and those of `health` if it may have assertions or
-        incidents.
+        terms and domains, and of entities in its properties. Two requests, and those of `health` if
+        it may have assertions or incidents.
 
         An entity of which nothing is stored is returned too, and shows that it does not exist.
 
         Example: `cat.entity("urn:li:corpuser:jdoe")`
         """
-        found = await self._plain.entity(urn, aspects)
+        found = await self._plain.entity(_given_urn(urn), aspects)
         others = await self._plain.summaries(_named_by(found))
         health = None
         if aspects is None and found.exists:
@@ -367,6 +450,105 @@ class CatalogReader:
         """
         return await self._plain.measures(urns)
 
+    async def add_tags(
+        self,
+        urn: str | Urn,
+        tags: str | Urn | Iterable[str | Urn],
+        *,
+        column: str | None = None,
+        instead_of: str | Urn | Iterable[str | Urn] | None = None,
+    ) -> Edit:
+        """Add tags, given by id or URN, to an entity, or to a dataset's column at an exact path;
+        present ones are kept. `cat["fct_orders"].add_tags` takes their names too.
+
+        Two requests, one if there is nothing to change. Raises `NotFound`, with similar tags, for
+        one that does not exist; `TextConflict` if the entity no longer has the tags `instead_of`.
+
+        Example: `cat.add_tags(urn, "PII", column="order_id")`
+        """
+        labels = TAGS.named(tags)
+        async with self._suggesting(labels, TAGS.entity_types):
+            return await self._plain.add_tags(urn, labels, column=column, instead_of=instead_of)
+
+    async def add_terms(
+        self,
+        urn: str | Urn,
+        terms: str | Urn | Iterable[str | Urn],
+        *,
+        column: str | None = None,
+        instead_of: str | Urn | Iterable[str | Urn] | None = None,
+    ) -> Edit:
+        """Add glossary terms to an entity or a column, as `add_tags` does.
+
+        Example: `cat.add_terms(urn, "Finance.NetRevenue", column="net_amount")`
+        """
+        labels = TERMS.named(terms)
+        async with self._suggesting(labels, TERMS.entity_types):
+            return await self._plain.add_terms(urn, labels, column=column, instead_of=instead_of)
+
+    async def add_owners(
+        self,
+        urn: str | Urn,
+        owners: str | Urn | Iterable[str | Urn],
+        *,
+        ownership: str = "TECHNICAL_OWNER",
+        instead_of: Iterable[str] | None = None,
+    ) -> Edit:
+        """Add owners to an entity, as `add_tags` does: people by id, people and groups by URN.
+        `ownership` is a word such as `DATA_STEWARD`, or the URN of an ownership type.
+
+        Example: `cat.add_owners(urn, "jdoe", ownership="DATA_STEWARD")`
+        """
+        labels = OWNERS.named(owners)
+        async with self._suggesting(labels, OWNERS.entity_types):
+            return await self._plain.add_owners(
+                urn, labels, ownership=ownership, instead_of=instead_of
+            )
+
+    async def set_domain(
+        self,
+        urn: str | Urn,
+        domain: str | Urn | None,
+        *,
+        instead_of: str | Urn | Iterable[str | Urn] | None = None,
+    ) -> Edit:
+        """Set the domain of an entity, given by id or URN, replacing any other; None removes it.
+        Otherwise as `add_tags`.
+
+        Example: `cat.set_domain(urn, "finance")`
+        """
+        labels = () if domain is None else tuple(map(str, urns_of(domain, "domain")))
+        async with self._suggesting(labels, ("domain",)):
+            return await self._plain.set_domain(urn, domain, instead_of=instead_of)
+
+    @asynccontextmanager
+    async def _suggesting(self, labels: Iterable[str], types: Sequence[str]) -> AsyncIterator[None]:
+        """If the block raises `NotFound` because one of these labels, given as URNs, does not
+        exist, raise one that names similar labels."""
+        try:
+            yield
+        except NotFound:
+            for label in map(Urn.parse, labels):
+                if not (await self._plain.entity(label)).exists:
+                    raise await self.unknown_label(label.name, types) from None
+            raise
+
+    async def unknown_label(self, name: str, types: Sequence[str]) -> NotFound:
+        """Return the error for a label that does not exist: it names similar labels of these entity
+        types, else the call that creates it. Requests as for `similar_labels`."""
+        from explorer.stewardship.labels import similar_labels
+
+        similar = await similar_labels(self._plain, name, types)
+        names = []
+        for urn, held in similar.items():
+            given = urn.name if urn.entity_type == types[0] else str(urn)
+            names.append(line(given if held == given else f"{given} ({held})", 100))
+        shown = line(name, 100)
+        hint = f"; did you mean {' or '.join(names)}?" if names else ""
+        if not names and types[0] in GOVERNED:
+            hint = f"; cat.new({types[0]!r}, {shown!r}) creates it"
+        return NotFound(f"no {' or '.join(map(singular, types))} is named {shown!r}{hint}")
+
     async def learn_names(self) -> None:
         """Read the names of up to 2,000 datasets."""
         async with self._plain.hits(entity="dataset", limit=_NAMES_AT_FIRST) as pages:
@@ -403,9 +585,14 @@ class NotebookCatalog(client.Catalog):
     """A blocking catalog for a notebook or a script.
 
         cat = Catalog()
-        cat.search("orders")
-        orders = cat.dataset("urn:li:dataset:(urn:li:dataPlatform:hive,db.orders,PROD)")
-        orders.schema.to_frame()
+        cat.search("orders platform:snowflake")   # a table; .df is a DataFrame
+        orders = cat["fct_orders"]                # by name or URN; TAB completes names
+        orders.schema, orders.usage(), orders.lineage(), orders.impact(), orders.history()
+        orders = orders.describe("One row an order.").add_tags("PII")
+        cat.undo_save()                           # takes back the last save
+        cat.explore()                             # all of it as a widget
+        cat.docs("orders")                        # descriptions to edit in a DataFrame
+        cat.stewardship.worklist()                # what to document next
 
     `url`              a server; without one `CATALOG_URL` or the profile in use names it, and
                        without these the local catalog is found or started
@@ -464,6 +651,10 @@ class NotebookCatalog(client.Catalog):
     __iter__ = None
 
     urn_of = _Waiting(CatalogReader.urn_of).call
+    add_tags = _Waiting(CatalogReader.add_tags).call
+    add_terms = _Waiting(CatalogReader.add_terms).call
+    add_owners = _Waiting(CatalogReader.add_owners).call
+    set_domain = _Waiting(CatalogReader.set_domain).call
     info = _Waiting(CatalogReader.info).call
     blame = _Waiting(CatalogReader.blame).call
     column_history = _Waiting(CatalogReader.column_history).call
@@ -476,6 +667,20 @@ class NotebookCatalog(client.Catalog):
     search = _Waiting(CatalogReader.search, "searching").call
     summed_up = _Waiting(CatalogReader.summed_up, "reading the entries").call
     measures = _Waiting(CatalogReader.measures, "reading sizes and use").call
+
+    def wait(self, work: Coroutine[Any, Any, _T]) -> _T:
+        """See `client.Catalog.wait`; an edit, a tuple of some, and a save of the journal render
+        themselves. An error about a text that does not begin as a URN says how to find the URN of a
+        name.
+
+        Example: `cat.wait(cat.core.info())`
+        """
+        try:
+            return cast("_T", _shown(super().wait(work), self))
+        except InvalidUrn as error:
+            if not str(error).startswith("position 0:"):
+                raise
+            raise InvalidUrn(f"{error}; cat[NAME].urn is the URN of a name") from None
 
     def _ipython_key_completions_(self) -> list[str]:
         """Return the names and URNs that `cat["…"]` takes, the newest known first.
@@ -504,17 +709,19 @@ class NotebookCatalog(client.Catalog):
         self, text: str = "", *, filter: str = "", urn: str | Urn | None = None
     ) -> "Explorer":
         """Return a widget to browse, search, read and document this catalog in the page, starting
-        with a search for `text`, a filter, and an open entity.
+        with a search for `text`, a filter, and an open entity, given by its URN or name.
 
         Its `selected`, `results`, `entity` and `df` say in Python what the reader does. A cell that
         is run again continues with its drafts and, if the call names no other search or entity,
-        with its search. Returns at once: it reads in the background, about six requests at first.
+        with its search. Returns at once, but for a name, which is searched for: it reads in the
+        background, about six requests at first.
 
         Example: `explorer = cat.explore("orders", filter="platform:snowflake")`
         """
         from explorer.notebook.widgets.explorer import explore
 
-        return explore(self, text, filter=filter, urn=urn)
+        opened = self.urn_of(urn) if urn else None
+        return explore(self, text, filter=filter, urn=opened)
 
     def names(
         self,
@@ -597,32 +804,60 @@ class NotebookCatalog(client.Catalog):
         what: object,
         name: str | None = None,
         *,
-        env: str = "PROD",
+        env: str | None = None,
         instance: str | None = None,
-        schemas: Sequence[str] = (),
+        schemas: Sequence[str] | None = None,
         dialect: str | None = None,
-        stats: bool = False,
-        values: bool = False,
+        stats: bool | None = None,
+        values: bool | None = None,
         accept_removals: bool = False,
         dry_run: bool = False,
-    ) -> "AddedTable":
+    ) -> AddedTable:
         """Add your own data to the catalog, as `catalog add` does: a path or URL, an engine of
         SQLAlchemy, a relation of DuckDB or a data frame, which need a name.
 
         With `stats` what the columns hold is measured, with `values` that of columns too that look
         personal. `dialect` says that a file is a log of queries. With `dry_run` nothing is written.
-        Added again under its name, the catalog is brought up to date. Requests as `plan_run` and
-        `run_source` make them.
+        Added again under its name, the catalog is brought up to date, with the options that it was
+        added with, where others are not given; `instance=""` takes one away. Requests as `plan_run`
+        and `run_source` make them, and one.
 
         Example: `cat.add(cat.names("orders").df, "names_of_orders", stats=True, dry_run=True)`
         """
-        from explorer.notebook.sources import add_source
+        from explorer.sources.configured import kept_names, kept_options, name_from
+        from explorer.sources.location import open_object
+        from explorer.sources.run import plan_run, run_source
         from explorer.sources.source import SourceOptions
 
-        options = SourceOptions(env, instance, tuple(schemas), dialect, stats, values)
-        return add_source(
-            self, what, name, options, accept_removals=accept_removals, dry_run=dry_run
+        options = SourceOptions(
+            env or "PROD",
+            instance or None,
+            tuple(schemas or ()),
+            dialect or None,
+            bool(stats),
+            bool(values),
         )
+        arguments = {
+            "env": env,
+            "instance": instance,
+            "schemas": schemas,
+            "dialect": dialect,
+            "profile": stats,
+            "values": values,
+        }
+        given = {option for option, value in arguments.items() if value is not None}
+        source = open_object(what, name, options)
+        name = name or name_from(source.default_name)
+        kept = kept_options(self, name, source, options, given)
+        if kept != options:
+            source = open_object(what, name, kept)
+        with steps() as progress:
+            plan = plan_run(self, name, source, kept, progress, dry_run=dry_run)
+            told = AddedTable(plan, kept=kept_names(kept, options))
+            if dry_run:
+                return told
+            outcome = run_source(self, plan, progress, accept_removals=accept_removals)
+        return replace(told, outcome=outcome)
 
     def ingest_batch(self, proposals: Iterable[Proposal]) -> "LoadTable":
         """Write many aspects, as many as possible; see `client.Catalog.ingest_batch`. Shows a
@@ -758,6 +993,18 @@ class AsyncNotebookCatalog(CatalogReader, client.AsyncCatalog):
         return self.seen.of(Urn.parse(urn), column)
 
 
+def _shown(result: object, catalog: NotebookCatalog) -> object:
+    match result:
+        case Edit():
+            return shown_edit(result, catalog)
+        case (Edit(), *_) if isinstance(result, tuple):
+            return EditsTable(shown_edit(one, catalog) for one in result)
+        case JournalSave():
+            return SaveTable(**values_of(result))
+        case _:
+            return result
+
+
 def _changes(page: ChangePage, known: Mapping[Urn, read.Entity]) -> ChangesTable:
     return ChangesTable(page.changes, page.next, page.head, names_of(known))
 
@@ -769,10 +1016,18 @@ def _named_in(page: ChangePage) -> tuple[Urn, ...]:
 
 
 def _named_by(found: read.Entity) -> tuple[Urn, ...]:
-    """Return the owners, tags, terms and domains of an entity, and who added its links."""
+    """Return the owners, tags, terms and domains of an entity, the tags and terms of its columns,
+    who added its links, and the entities in its properties, at most 200 of these."""
     owners = Urn.parse_all(owner.owner for owner in found.owners)
     authors = actors_of(link.create_stamp for link in found.links)
-    return (*owners, *found.tags, *found.terms, *found.domains, *authors)
+    labels: list[Urn] = []
+    # An aspect that cannot be parsed is reported when it is accessed.
+    with suppress(ServerFault):
+        labels = [urn for one in found.schema for urn in (*one.tags, *one.terms)]
+    with suppress(ServerFault):
+        labels += islice(mentioned(detail_parts(found)), _MOST_MENTIONED)
+    named = (*owners, *found.tags, *found.terms, *found.domains, *authors, *labels)
+    return tuple(dict.fromkeys(named))
 
 
 def _entity(
@@ -795,8 +1050,15 @@ def _entity(
     )
 
 
+def _given_urn(urn: str | Urn) -> Urn:
+    if isinstance(urn, str) and not urn.startswith("urn:"):
+        shown = line(urn, 100)
+        raise InvalidUrn(f"{shown!r} is not a URN; cat[{shown!r}] finds an entity by its name")
+    return Urn.parse(urn)
+
+
 def _dataset(urn: str | Urn) -> Urn:
-    target = Urn.parse(urn)
+    target = _given_urn(urn)
     if target.entity_type != "dataset":
         raise InvalidInput(f"{target} is a {target.entity_type}, not a dataset; use entity()")
     return target

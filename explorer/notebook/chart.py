@@ -4,7 +4,7 @@ import sys
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, time, timedelta
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -614,9 +614,22 @@ def _add_lines(figure: "go.Figure", panel: Lines, row: int, chart: PanelChart) -
         ticklabelmode="instant",
         row=row,
         col=1,
+        **_only_moment(panel, chart),
     )
     if row == len(chart.panels) or not isinstance(chart.panels[row], Lines):
         figure.update_xaxes(title={"text": clock(chart.zone), "font": {"size": 11}}, row=row, col=1)
+
+
+def _only_moment(panel: Lines, chart: PanelChart) -> dict[str, Any]:
+    """Return what labels the axis of a panel whose numbers are all of one moment: that moment, with
+    a day before and after it; empty for other panels. Plotly would label milliseconds."""
+    moments = {local_time(at, chart.zone) for one in panel.lines for at, _ in one.points}
+    if len(moments) != 1:
+        return {}
+    (at,) = moments
+    form = "%Y-%m-%d" if at.time() == time() else "%Y-%m-%d %H:%M"
+    around = [(at + days).isoformat() for days in (timedelta(-1), timedelta(1))]
+    return {"range": around, "tickvals": [at.isoformat()], "ticktext": [f"{at:{form}}"]}
 
 
 def _still(panel: Lines) -> list[float] | None:

@@ -1,4 +1,7 @@
-"""An entity that renders itself: its page, owners, links and relationships, and edits with undo."""
+"""An entity that renders itself: its page, owners, links and relationships, edits with undo, and
+history: versions of aspects, their differences, the authors of descriptions, and entries of the
+change log.
+"""
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -6,19 +9,31 @@ from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Self, overload
 
 from explorer.client import entity as read
 from explorer.client import records
-from explorer.client.display import moment
+from explorer.client.display import counted, line, moment
+from explorer.client.editable import TextConflict, place_of, stored_description
 from explorer.client.entity import Entity
-from explorer.client.records import Direction, Edge, Edges, Health
-from explorer.errors import InvalidInput, ServerFault
+from explorer.client.journal import JournalEntry, JournalSave, undone_in
+from explorer.client.records import (
+    AspectDiff,
+    ChangePage,
+    ColumnChange,
+    Direction,
+    Edge,
+    Edges,
+    Health,
+    Run,
+    ValueChange,
+    Version,
+)
+from explorer.errors import InvalidInput, NotFound, ServerFault
 from explorer.metadata.aspects import Link, Owner
 from explorer.metadata.fieldpath import FieldPath
-from explorer.metadata.names import ownership
+from explorer.metadata.names import ownership, singular
 from explorer.metadata.urn import Urn
-from explorer.notebook.history import History, VersionDiff, read_diff, read_history
 from explorer.notebook.lineage import (
     ColumnLineage,
     EntityLineage,
@@ -36,21 +51,57 @@ from explorer.notebook.view import (
     ShownTable,
     grid_parts,
     table_parts,
+    tabulated,
     values_of,
 )
+from explorer.views.diff import DiffLine, value_diff
 from explorer.views.entity import detail_parts, health_table, links_table
-from explorer.views.parts import Cell, Facts, Fold, Part, Prose, Say, Title, with_names
-from explorer.views.table import to_frame
+from explorer.views.history import (
+    ActorNames,
+    AspectHistory,
+    VersionStep,
+    actor_of,
+    actors_of,
+    column_changes_table,
+    events_table,
+    history_table,
+    version_label,
+)
+from explorer.views.journal import journal_page, journal_table, save_records
+from explorer.views.parts import Cell, Difference, Facts, Fold, Part, Prose, Say, Title, with_names
+from explorer.views.table import Table, TableColumn, to_frame
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from explorer.graph import Extent
+    from explorer.metadata.aspects import AuditStamp
     from explorer.notebook.catalog import NotebookCatalog
 
-__all__ = ["EditedEntity", "EntityPage", "Owners", "TextsSeen", "edited_text", "role_of"]
+__all__ = [
+    "Blame",
+    "ChangesTable",
+    "ColumnChanges",
+    "EditedEntity",
+    "EditsTable",
+    "EntityPage",
+    "History",
+    "JournalTable",
+    "Owners",
+    "Runs",
+    "TextsSeen",
+    "VersionDiff",
+    "edited_text",
+    "names_of",
+    "read_diff",
+    "read_history",
+    "role_of",
+    "shown_edit",
+]
+
 
 _MOST_KEPT = 1_000
+_MOST_DAYS = 36_500
 
 
 class TextsSeen:
@@ -62,7 +113,7 @@ class TextsSeen:
 
     def see(self, entity: Entity) -> None:
         """Remember the texts of an entity that was read completely."""
-        texts: dict[str | None, str] = {None: entity.edited_description}
+        texts: dict[str | None, str] = {None: edited_text(entity, None)}
         texts |= {column.path.raw: column.edited or "" for column in entity.schema}
         with self._lock:
             self._texts.pop(entity.urn, None)
@@ -78,15 +129,32 @@ class TextsSeen:
 
 
 def edited_text(entity: Entity, column: str | None) -> str:
-    """Return the edited description of an entity, or of its column at an exact path; "" for
-    none."""
-    if column is None:
+    """Return the description that an edit of an entity, or of its column at an exact path,
+    replaces, exactly as it is stored; "" for none.
+
+    Tags, glossary terms, domains and the like have one description, whoever wrote it.
+    """
+    if column is not None:
+        found = entity.schema.column(column)
+        return (found.edited or "") if found else ""
+    try:
+        place = place_of(entity.urn, None)
+    except InvalidInput:
+        # It cannot be edited.
         return entity.edited_description
-    found = entity.schema.column(column)
-    return (found.edited or "") if found else ""
+    held = entity.aspects.get(place.aspect)
+    return (place.text(held.value) or "") if held else ""
 
 
 _LONGEST = 160
+
+
+def _conflict_note(conflict: TextConflict) -> str:
+    """Return what somebody else wrote, and how to go on."""
+    author = next((one.name for one in Urn.parse_all([conflict.author or ""])), "")
+    by = f", by {author}" if author else ""
+    theirs = line(conflict.theirs, _LONGEST) or "nothing"
+    return f"now there{by}: {theirs}\nreload() reads it again; force=True writes over what is there"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -131,7 +199,44 @@ class UndoableEdit(Shown, records.Edit):
 
 def shown_edit(edit: records.Edit, catalog: "NotebookCatalog") -> UndoableEdit:
     """Return an edit that renders itself."""
+    if isinstance(edit, UndoableEdit):
+        return edit
     return UndoableEdit(**values_of(edit), catalog=catalog)
+
+
+class EditsTable(ShownTable, tuple[UndoableEdit, ...]):
+    """Edits made together, in order, such as those of `undo_save`."""
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return a row for each edit, all text but the time. No request.
+
+        at              datetime64[ms, UTC]
+        urn, column     string   the entity, and the exact path of the column, missing for itself
+        what            string   the kind of edit, such as description or tags
+        before, after   string   lists of labels are joined by ", "; missing for nothing
+        """
+        import pandas as pd
+
+        rows = [
+            (
+                *(one.at, str(one.urn), one.column, one.what),
+                *(", ".join(_held(held)) or None for held in (one.before, one.after)),
+            )
+            for one in self
+        ]
+        frame = tabulated(rows, _EDITS)
+        return frame.assign(at=pd.to_datetime(frame["at"], utc=True).dt.as_unit("ms"))
+
+    def parts(self) -> Iterator[Part]:
+        yield Title("Edits", f"{len(self):,}")
+        yield from grid_parts(("of", "change"), self, _edit_row)
+
+
+_EDITS = {"at": "object"} | dict.fromkeys(("urn", "column", "what", "before", "after"), "string")
+
+
+def _edit_row(edit: UndoableEdit) -> tuple[Cell, Cell]:
+    return Cell(edit.urn.name, detail=str(edit.urn), tone="loud"), Cell(edit.summary)
 
 
 def _held(held: records.Held) -> tuple[str, ...]:
@@ -157,6 +262,267 @@ def _cell(held: records.Held) -> Cell:
     if not text:
         return Cell("nothing", tone="quiet")
     return Cell(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…")
+
+
+class Blame(ShownTable, dict[str, ColumnChange]):
+    """Who described each column last, by the column's exact path."""
+
+    names: ActorNames
+
+    @classmethod
+    def of(cls, changes: Mapping[str, ColumnChange], names: ActorNames) -> Self:
+        """Create the table from changes and the names of their authors."""
+        made = cls(changes)
+        made.names = names
+        return made
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return a row for each column; see `explorer.frames.column_changes_frame`. No request."""
+        from explorer import frames
+
+        return frames.column_changes_frame(self.values(), self.names)
+
+    def parts(self) -> Iterator[Part]:
+        yield Title("Who described it last", f"{len(self):,} columns" if self else "nobody")
+        yield from table_parts(column_changes_table("", self.values(), self.names))
+
+
+class ColumnChanges(NamedRecords[ColumnChange]):
+    """The changes of one column's description, newest first; `names` are those of their authors."""
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return a row for each change; see `explorer.frames.column_changes_frame`. No request."""
+        from explorer import frames
+
+        return frames.column_changes_frame(self, self.names)
+
+    def parts(self) -> Iterator[Part]:
+        name = FieldPath(self[0].path).simple if self else "the column"
+        yield Title(f"Descriptions of {name}", counted(len(self), "change") if self else "none")
+        yield from table_parts(column_changes_table("", self, self.names))
+
+
+class JournalTable(ShownTable, tuple[JournalEntry, ...]):
+    """Edits in the journal, oldest first."""
+
+    @property
+    def saves(self) -> tuple[JournalSave, ...]:
+        """Return the saves of the edits, newest first, without undone edits; a save that is undone
+        completely is left out. `cat.undo_save` accepts one."""
+        records = save_records(self)
+        return tuple(one.standing for one in records if one.standing is not None)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return a row for each edit, oldest first: `id`, `at`, `server`, `urn`, `column`, `what`,
+        `before`, `after`, `undone`, `undoes`, `save`, `proposed_by`, `approved_by`. No request."""
+        return to_frame(journal_table(self, undone_in(self)))
+
+    def parts(self) -> Iterator[Part]:
+        records = save_records(self)
+        count = counted(len(records), "save")
+        yield Title("Journal", count if records else "no edits")
+        yield from table_parts(journal_page(records))
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class SaveTable(ShownTable, JournalSave):
+    """The edits of one save, oldest first."""
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return a row for each edit; see `JournalTable.to_frame`. No request."""
+        return JournalTable(self.entries).to_frame()
+
+    def parts(self) -> Iterator[Part]:
+        yield Title("Save", counted(len(self.entries), "edit"))
+        yield from table_parts(journal_page(save_records(self.entries)))
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ChangesTable(ShownTable, ChangePage):
+    """A page of the change log: iterates over its events, in log order."""
+
+    names: ActorNames = field(default_factory=dict, compare=False)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return a row for each change; see `explorer.frames.events_frame`. No request."""
+        from explorer import frames
+
+        return frames.events_frame(self, self.names)
+
+    def parts(self) -> Iterator[Part]:
+        yield Title("Changes", f"{len(self):,} up to {self.next:,} of {self.head:,}")
+        yield from table_parts(events_table("", self.changes, self.names))
+        if self.truncated:
+            yield Say(f"there are more; changes({self.next}) reads on from here")
+
+
+class Runs(ShownTable, tuple[Run, ...]):
+    """Runs of ingestion, newest first."""
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return a row for each run; see `explorer.frames.runs_frame`. No request."""
+        from explorer import frames
+
+        return frames.runs_frame(self)
+
+    def parts(self) -> Iterator[Part]:
+        yield Title("Runs of ingestion", f"{len(self):,}" if self else "none")
+        heads = (
+            TableColumn("run", style="bold"),
+            TableColumn("time", "wrote last"),
+            TableColumn("rows left"),
+        )
+        rows = [(one.run_id, one.at, one.rows) for one in self]
+        yield from table_parts(Table(heads, rows))
+
+
+def names_of(entities: Mapping[Urn, Entity]) -> ActorNames:
+    """Return the names of entities."""
+    return {urn: entity.name for urn, entity in entities.items()}
+
+
+_MAX_CHANGES = 30
+_MAX_LINES = 40
+
+
+@dataclass(frozen=True, repr=False)
+class History(ShownTable):
+    """Versions of an aspect, newest first, each with what it changed: iterates over `VersionStep`.
+    `truncated` says whether there are older ones, `total` is the number of all, if known."""
+
+    urn: Urn
+    name: str
+    aspect: str
+    steps: tuple[VersionStep, ...]
+    total: int | None = None
+    truncated: bool = False
+    names: ActorNames = field(default_factory=dict)
+    catalog: "NotebookCatalog" = field(compare=False, kw_only=True)
+
+    @property
+    def versions(self) -> tuple[Version, ...]:
+        """Return the versions, newest first."""
+        return tuple(step.version for step in self.steps)
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def __iter__(self) -> Iterator[VersionStep]:
+        return iter(self.steps)
+
+    def diff(self, older: int = -1, newer: int = 0) -> "VersionDiff":
+        """Return the difference between two of the aspect's versions; see `EntityPage.diff`."""
+        return read_diff(self.catalog, self.urn, self.name, self.aspect, older, newer)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return a row for each version, newest first. No request.
+
+        version   int64    as the server numbers it: 0 is the latest, 1 the oldest
+        time      datetime64[ms, UTC]   when it was written, where it says so
+        who       string   who wrote it, by name; `actor` is the URN
+        run       string   the run of ingestion that brought it
+        changed   string   what it changed of the one before, in a few words
+        """
+        frame = to_frame(self._table()).rename(columns={"summary": "changed"})
+        return frame[["version", "time", "who", "actor", "run", "changed"]]
+
+    def parts(self) -> Iterator[Part]:
+        count = counted(len(self), "version")
+        if self.truncated:
+            of_all = f"{len(self):,} of {self.total:,} versions"
+            count = of_all if self.total else f"the newest {count}"
+        yield Title(f"{self.aspect} of {self.name}", count)
+        yield from table_parts(self._table())
+        if self.truncated:
+            yield Say("there are more; a larger count reads them")
+
+    def _table(self) -> Table:
+        return history_table("", self.steps, self.names, of_one_aspect=True)
+
+
+@dataclass(frozen=True, repr=False)
+class VersionDiff(ShownTable):
+    """The difference between two versions of an aspect, value by value: iterates over `Change`."""
+
+    name: str
+    found: AspectDiff
+    names: ActorNames = field(default_factory=dict)
+
+    @property
+    def changes(self) -> tuple[ValueChange, ...]:
+        """Return each value that differs."""
+        return self.found.changes
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    def __iter__(self) -> Iterator[ValueChange]:
+        return iter(self.found)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return a row for each place; see `explorer.frames.changes_frame`. No request."""
+        from explorer import frames
+
+        return frames.changes_frame(self.found)
+
+    def parts(self) -> Iterator[Part]:
+        count = counted(len(self), "place differs", "places differ")
+        title = f"{self.found.aspect} of {self.name}"
+        yield Title(title, count if len(self) else "nothing differs between the two versions")
+        if not len(self):
+            return
+        heads = (
+            DiffLine(_headed(self.found.older, self.names), "removed", "-"),
+            DiffLine(_headed(self.found.newer, self.names), "added", "+"),
+        )
+        lines = value_diff(self.changes, max_changes=_MAX_CHANGES, max_lines=_MAX_LINES)
+        yield Difference((*heads, *lines))
+        if len(self) > _MAX_CHANGES:
+            yield Say(f"{_MAX_CHANGES} of {len(self):,} places drawn; .to_frame() has them all")
+
+
+def read_history(
+    catalog: "NotebookCatalog", urn: Urn, name: str, aspect: str, count: int
+) -> History:
+    """Return the newest versions of an aspect and who wrote them; see `EntityPage.history`."""
+    # One more tells what the oldest of them changed.
+    page = catalog.versions(urn, aspect, count=count + 1)
+    found = AspectHistory(aspect).with_page(page)
+    steps = found.steps[:count]
+    truncated = len(page) > count or page.truncated
+    names = read_names(catalog, (step.version.created for step in steps))
+    return History(urn, name, aspect, steps, found.total, truncated, names, catalog=catalog)
+
+
+def read_diff(
+    catalog: "NotebookCatalog", urn: Urn, name: str, aspect: str, older: int, newer: int
+) -> VersionDiff:
+    """Return the difference between two versions; see `EntityPage.diff`."""
+    for version in (older, newer):
+        if not isinstance(version, int):
+            raise InvalidInput(
+                f"give a version by its number, not {version!r:.60}: diff(1, 0, aspect=…)"
+            )
+    found = catalog.diff(urn, aspect, older, newer)
+    return VersionDiff(name, found, read_names(catalog, (found.older.created, found.newer.created)))
+
+
+def read_names(catalog: "NotebookCatalog", stamps: Iterable["AuditStamp | None"]) -> ActorNames:
+    """Return the names of the authors. One request per hundred."""
+    return names_of(catalog.summaries(actors_of(stamps)))
+
+
+def _when(stamp: "AuditStamp | None") -> str:
+    return moment(stamp.time, utc=True) if stamp else "not known"
+
+
+def _headed(version: Version, names: ActorNames) -> str:
+    parts = (
+        version_label(version.number),
+        actor_of(version.created, names),
+        _when(version.created),
+    )
+    return "  ".join(line(one) for one in parts if one)
 
 
 class Owners(NamedRecords[Owner]):
@@ -237,7 +603,7 @@ class Relationships(ShownTable):
             Cell("→" if group.direction == "OUTGOING" else "←"),
             Cell(edge.relationship),
             Cell(self.names.get(urn) or urn.name, detail=str(urn), tone="loud"),
-            Cell(urn.entity_type),
+            Cell(singular(urn.entity_type)),
             Cell(urn.platform or ""),
         )
 
@@ -259,8 +625,9 @@ class EntityPage(ShownTable, read.Entity):
 
     It does not change: `describe`, `add_tags`, `reload` and the other methods that write return the
     entity as it is afterwards; its `edit` is the edit just made, which `undo()` takes back. `names`
-    has the display names of its owners, tags, terms and domains, `health` the assertions about it
-    that failed and the incidents that were active when it was read.
+    has the display names of its owners and domains, and of the tags and terms on it and its
+    columns, `health` the assertions about it that failed and the incidents that were active when it
+    was read.
     """
 
     catalog: "NotebookCatalog" = field(compare=False, kw_only=True)
@@ -339,12 +706,14 @@ class EntityPage(ShownTable, read.Entity):
         """
         return ImpactTable.read(self.catalog, self.urn, self.name, column)
 
-    def paths_to(self, urn: str | Urn) -> PathList:
-        """Return the shortest lineage paths between it and another entity, in either direction and
-        of any length. At most two requests if the server searches paths, and one per hundred names.
+    def paths_to(self, other: "str | Urn | EntityPage") -> PathList:
+        """Return the shortest lineage paths between it and another entity, given by URN, name or
+        page, in either direction and of any length. At most two requests if the server searches
+        paths, and one per hundred names; for a name those of a search before.
 
-        Example: `orders.paths_to(cat["mart_customer_360"].urn)`
+        Example: `orders.paths_to("mart_customer_360")`
         """
+        urn = other.urn if isinstance(other, EntityPage) else self.catalog.urn_of(other)
         return PathList.read(self.catalog, self.urn, urn)
 
     def compare(self, other: "str | Urn | EntityPage") -> SchemaComparison:
@@ -404,6 +773,13 @@ class EntityPage(ShownTable, read.Entity):
 
         Example: `orders.usage(days=7).top_users`
         """
+        if self.entity_type != "dataset":
+            kind = singular(self.entity_type)
+            if f"{self.entity_type}UsageStatistics" not in self.catalog.registry.aspects:
+                raise InvalidInput(f"there are no usage statistics of a {kind}")
+            raise InvalidInput(
+                f"only datasets have this chart; cat.usage(urn) reads that of a {kind}"
+            )
         window = self._window("datasetUsageStatistics", days)
         users = Urn.parse_all(users_of(window))
         names = {urn: one.name for urn, one in self.catalog.summaries(users).items()}
@@ -414,6 +790,9 @@ class EntityPage(ShownTable, read.Entity):
 
         Example: `orders.profile(days=90)`
         """
+        if self.entity_type != "dataset":
+            kind = singular(self.entity_type)
+            raise InvalidInput(f"only datasets have profiles; {self.name!r:.60} is a {kind}")
         return ProfileChart(self.name, self._window("datasetProfile", days))
 
     def describe(
@@ -422,17 +801,29 @@ class EntityPage(ShownTable, read.Entity):
         """Write its description, or that of the column at an exact path, and return the entity read
         again.
 
-        The text is markdown; what ingestion says stays beside it. Where somebody else wrote since
-        this entity was read, nothing is written and `TextConflict` tells both texts, unless with
-        `force`; one that was read in part knows no text to compare. Raises `NotFound` or
-        `InvalidInput` where there is no such entity or column. Four requests.
+        The text is markdown; what ingestion says stays beside it. An empty text, or one of white
+        space only, removes it. Where somebody else wrote since this entity was read, nothing is
+        written and `TextConflict` shows their text, which is its `theirs`, unless with `force`; one
+        that was read in part knows no text to compare. Raises `NotFound` or `InvalidInput` where
+        there is no such entity or column. Four requests.
 
         Example: `orders = orders.describe("One row an order.")`
         """
+        if column is not None:
+            known = {name for one in self.schema for name in (one.path.raw, one.path.simple)}
+            if column not in known and text in known:
+                first = "the text comes first: describe(TEXT, COLUMN)"
+                raise InvalidInput(f"{text!r} is a column; {first}")
         base = edited_text(self, column) if self.whole else None
-        return self._edited(
-            self.catalog.describe(self.urn, text, column=column, instead_of=base, force=force)
-        )
+        stored = stored_description(text)
+        try:
+            edit = self.catalog.describe(
+                self.urn, stored, column=column, instead_of=base, force=force
+            )
+        except TextConflict as conflict:
+            conflict.add_note(_conflict_note(conflict))
+            raise
+        return self._edited(edit)
 
     def add_tags(self, tags: _Names, column: str | None = None) -> "EditedEntity":
         """Add tags to it, or to its column at an exact path, and return the entity read again;
@@ -497,7 +888,12 @@ class EntityPage(ShownTable, read.Entity):
         """
         urn = None if domain is None else self._urns(domain, "domain")[0]
         seen = self.domains if self.whole and not force else None
-        return self._edited(self.catalog.set_domain(self.urn, urn, instead_of=seen))
+        try:
+            edit = self.catalog.set_domain(self.urn, urn, instead_of=seen)
+        except TextConflict as conflict:
+            conflict.add_note(_conflict_note(conflict))
+            raise
+        return self._edited(edit)
 
     def made_by(self, edit: records.Edit) -> "EditedEntity":
         """Return the entity with the edit that changed it.
@@ -527,16 +923,30 @@ class EntityPage(ShownTable, read.Entity):
         return self.reload().made_by(edit)
 
     def _urns(self, given: _Names, *types: str) -> list[Urn]:
-        """Return the URNs of entities given by URN or by name, of one of these types."""
+        """Return the URNs of labels given by URN or by name, of one of these types. Raises
+        `NotFound`, with similar labels, for one that does not exist."""
         each = (given,) if isinstance(given, str | Urn) else tuple(given)
-        return [self.catalog.urn_of(one, *types) for one in each]
+        return [self._label_urn(one, types) for one in each]
+
+    def _label_urn(self, given: str | Urn, types: tuple[str, ...]) -> Urn:
+        try:
+            return self.catalog.urn_of(given, *types)
+        except NotFound:
+            reader = self.catalog.reader
+            raise self.catalog.wait(reader.unknown_label(str(given), types)) from None
 
     def _schema(self) -> SchemaTable:
-        return shown_schema(read.Entity(self.urn, self.aspects).schema)
+        return shown_schema(read.Entity(self.urn, self.aspects).schema, self.names)
 
-    def _window(self, aspect: str, days: int | None) -> Window:
+    def _window(self, aspect: str, days: object) -> Window:
+        if days is not None and not isinstance(days, int):
+            raise InvalidInput(f"'days' must be a number, or None for all, not {days!r:.60}")
         if days is not None and days < 1:
             raise InvalidInput(f"'days' must be at least 1, or None for all, not {days}")
+        if days is not None and days > _MOST_DAYS:
+            raise InvalidInput(
+                f"'days' must be at most {_MOST_DAYS:,}, or None for all, not {days}"
+            )
         start = None if days is None else datetime.now(UTC) - timedelta(days=days)
         series = self.catalog.timeseries(self.urn, aspect, start=start)
         newest = None
@@ -580,7 +990,7 @@ class EntityPage(ShownTable, read.Entity):
             yield Fold("properties and other aspects", details)
 
     def _kinds(self) -> Iterator[str]:
-        yield self.entity_type
+        yield singular(self.entity_type)
         if self.kind != self.entity_type:
             yield self.kind
         yield from (fact for fact in (self.platform, self.urn.origin) if fact)

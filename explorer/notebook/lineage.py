@@ -408,7 +408,7 @@ class ColumnLineage(ShownTable):
     fields, nearest first.
 
     `graph` is a networkx `DiGraph` of columns whose edges go the way that data flows; see
-    `explorer.graph.columns` for what its nodes and edges say. Charts and dashboards that say which
+    `explorer.graph.lineage` for what its nodes and edges say. Charts and dashboards that say which
     columns they use are in it too.
     """
 
@@ -501,7 +501,7 @@ class ColumnLineage(ShownTable):
 
     @cached_property
     def _certain(self) -> frozenset[str]:
-        from explorer.graph.columns import certain_columns
+        from explorer.graph.lineage import certain_columns
 
         return frozenset(certain_columns(self.graph))
 
@@ -569,7 +569,7 @@ def read_column_lineage(
     """Read the lineage of a column; see `EntityPage.lineage`."""
     import networkx as nx
 
-    from explorer.graph.columns import read_columns
+    from explorer.graph.lineage import read_columns
 
     _check(direction, hops)
     asked: tuple[Flow, ...] = ("UPSTREAM", "DOWNSTREAM")
@@ -626,6 +626,8 @@ def _check(direction: str, hops: int) -> "Extent":
     wanted = direction.upper()
     if wanted not in _EXTENTS:
         raise UnknownName("direction", direction, _EXTENTS)
+    if not isinstance(hops, int):
+        raise InvalidInput(f"'hops' must be a number, not {hops!r:.60}")
     if hops < 1:
         raise InvalidInput(f"hops must be at least 1, not {hops}")
     return _EXTENTS[wanted]

@@ -16,7 +16,7 @@ from IPython.core.error import UsageError
 
 from explorer import client, config
 from explorer.client.display import line
-from explorer.client.editable import TextConflict
+from explorer.client.editable import TextConflict, stored_description
 from explorer.client.entity import Entity
 from explorer.errors import CatalogError, Conflict, InvalidInput, NotFound
 from explorer.metadata.urn import Urn
@@ -91,8 +91,7 @@ def describe(
     One request, and four more to write. Raises `NotFound` or `UnknownName` where there is no
     such entity or column.
     """
-    # A blank text is no description.
-    text = text if text.strip() else ""
+    text = stored_description(text)
     held = client.Catalog.entity(catalog, urn)
     if not held.exists:
         raise NotFound(f"{urn} is not in this catalog")

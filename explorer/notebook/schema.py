@@ -2,8 +2,8 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
@@ -15,8 +15,8 @@ from explorer.errors import InvalidInput, UnknownName
 from explorer.metadata.urn import Urn
 from explorer.notebook.progress import each, with_progress
 from explorer.notebook.search import EDITED
-from explorer.notebook.view import Shown, ShownTable, grid_parts, tabulated
-from explorer.views.columns import column_row
+from explorer.notebook.view import Shown, ShownTable, grid_parts, tabulated, values_of
+from explorer.views.columns import ColumnKnowledge, column_row
 from explorer.views.parts import Cell, Facts, Fold, Part, Prose, Say, Title
 
 if TYPE_CHECKING:
@@ -55,14 +55,16 @@ _ACROSS = (
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ColumnPage(Shown, read.Column):
-    """A column that renders itself."""
+    """A column that renders itself; `names` are those of its tags and terms."""
+
+    names: Mapping[Urn, str] = field(default_factory=dict, compare=False)
 
     def parts(self) -> Iterator[Part]:
         types = dict.fromkeys(one for one in (self.type, self.native_type) if one)
         said = (*types, "key" * self.is_key, "nullable" * self.nullable)
         yield Title(self.path.simple, " · ".join(filter(None, said)))
         rows = [
-            (title, Cell(", ".join(urn.name for urn in urns)))
+            (title, Cell(", ".join(self.names.get(urn) or urn.name for urn in urns)))
             for title, urns in (("tags", self.tags), ("terms", self.terms))
             if urns
         ]
@@ -81,13 +83,17 @@ class ColumnPage(Shown, read.Column):
 class SchemaTable(ShownTable, read.Schema):
     """The columns of a dataset, every parent before its children.
 
-    `whole` is how many the dataset has, more than there are here after `filter`.
+    `whole` is how many the dataset has, more than there are here after `filter`; `names` are those
+    of the tags and terms of columns.
     """
 
     whole: int | None = None
+    names: Mapping[Urn, str] = field(default_factory=dict, compare=False)
 
     def __getitem__(self, path: str) -> read.Column:
         """Return the column at a path, exact or in its short form. Raises `UnknownName`."""
+        if not isinstance(path, str):
+            raise InvalidInput(f"give the path of a column, not {path!r:.60}")
         found = self.column(path)
         if found is not None:
             return found
@@ -110,7 +116,7 @@ class SchemaTable(ShownTable, read.Schema):
         """Return the columns that match all conditions, in the same order.
 
         `text` is looked for in path and description, without regard to case; `type_name`
-        is the catalog's word or the platform's, `string`; `tag` is the name of a tag.
+        is the catalog's word or the platform's, `string`; `tag` is the name or the id of a tag.
         """
         wanted = text.casefold()
         found = tuple(
@@ -119,9 +125,10 @@ class SchemaTable(ShownTable, read.Schema):
             if (wanted in column.path.simple.casefold() or wanted in column.description.casefold())
             and (type_name is None or type_name in (column.type, column.native_type))
             and (documented is None or documented == column.documented)
-            and (tag is None or tag in {urn.name for urn in column.tags})
+            and (tag is None or any(tag in (urn.name, self.names.get(urn)) for urn in column.tags))
         )
-        return SchemaTable(self.name, found, self.orphans, self.whole or len(self.columns))
+        whole = self.whole or len(self.columns)
+        return SchemaTable(self.name, found, self.orphans, whole, self.names)
 
     def compare(self, other: "SchemaTable") -> "SchemaComparison":
         """Compare these columns with those of another dataset; see `EntityPage.compare`."""
@@ -131,7 +138,7 @@ class SchemaTable(ShownTable, read.Schema):
         """Return a row for each column; see `explorer.frames.schema_frame`."""
         from explorer import frames
 
-        return frames.schema_frame(self)
+        return frames.schema_frame(self, self.names)
 
     def parts(self) -> Iterator[Part]:
         yield Title("Schema", self._count())
@@ -147,7 +154,7 @@ class SchemaTable(ShownTable, read.Schema):
         return f"{len(self):,}{of} columns, {self.documented:,} documented"
 
     def _row(self, column: read.Column) -> tuple[Cell, ...]:
-        row = column_row(column, flat=bool(self.whole))
+        row = column_row(column, ColumnKnowledge(names=self.names), flat=bool(self.whole))
         labels = ", ".join((*row.tags, *row.terms))
         return (
             Cell(row.label, indent=row.indent, detail=labels, tone="loud"),
@@ -362,11 +369,12 @@ def _side_by_side(pair: _Pair) -> tuple[Cell, ...]:
     )
 
 
-def shown_schema(schema: read.Schema) -> SchemaTable:
-    """Return a schema whose columns render themselves."""
-    names = [one.name for one in fields(read.Column)]
-    columns = (ColumnPage(*(getattr(one, name) for name in names)) for one in schema.columns)
-    return SchemaTable(schema.name, tuple(columns), schema.orphans)
+def shown_schema(schema: read.Schema, names: Mapping[Urn, str] | None = None) -> SchemaTable:
+    """Return a schema whose columns render themselves; `names` are those of their tags and
+    terms."""
+    known = names or {}
+    columns = (ColumnPage(**values_of(one), names=known) for one in schema.columns)
+    return SchemaTable(schema.name, tuple(columns), schema.orphans, names=known)
 
 
 def described(ingested: str | None, edited: str | None) -> Cell:

@@ -7,14 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 from explorer.client.display import line
 from explorer.client.entity import Entity
-from explorer.client.records import BrowsePage, Hit, Measures, SearchPage
+from explorer.client.records import BrowsePage, Facet, FacetValue, Hit, Measures, SearchPage
 from explorer.errors import InvalidInput, NotFound, UnknownName
 from explorer.metadata.names import plural
 from explorer.metadata.urn import Urn
 from explorer.notebook.view import MOST_ROWS, Shown, ShownTable, table_parts, tabulated, values_of
+from explorer.query.search_text import condition_fault
 from explorer.views.chart import compact
 from explorer.views.parts import Cell, Facts, Fold, Grid, Part, Say, Title
-from explorer.views.search import FacetGroup, ResultRow, facet_groups, folder_table, result_rows
+from explorer.views.search import (
+    FacetGroup,
+    ResultRow,
+    facet_groups,
+    facet_value_label,
+    folder_table,
+    result_rows,
+)
 from explorer.views.table import to_frame
 
 if TYPE_CHECKING:
@@ -160,13 +168,14 @@ class SearchResults(ShownTable, SearchPage):
     results. `pd.DataFrame(results)` has the columns of `results.df`.
 
     `summaries` holds what is known of each hit, by URN, and `measures` its rows, use and last
-    change; `facets` counts the whole result by the values of its fields. A hit by its place or its
-    name, `results[0]`, is read as an `EntityPage`.
+    change; `facets` counts the whole result by the values of its fields, and `names` has the names
+    of URNs among these. A hit by its place or its name, `results[0]`, is read as an `EntityPage`.
     """
 
     summaries: Mapping[Urn, Entity] = field(default_factory=dict)
     measures: Mapping[Urn, Measures] = field(default_factory=dict, compare=False)
     question: Question | None = field(default=None, compare=False)
+    names: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def __iter__(self) -> Iterator[Found]:
         for hit in self.hits:
@@ -198,12 +207,15 @@ class SearchResults(ShownTable, SearchPage):
         if name is not None and name not in known:
             raise UnknownName("facet", name, map(line, known))
         rows = [
-            (facet.name, facet.label, value.value, value.label, value.count)
+            (facet.name, facet.label, value.value, self._label(facet, value), value.count)
             for facet in self.facets
             if name in (None, facet.name)
             for value in facet.values
         ]
         return tabulated(rows, _FACETS)
+
+    def _label(self, facet: Facet, value: FacetValue) -> str:
+        return facet_value_label(facet.name, value.value, self.names)
 
     def next(self) -> "SearchResults":
         """Return the next page; after the last an empty one without a request.
@@ -262,6 +274,10 @@ class SearchResults(ShownTable, SearchPage):
             if not -len(self.hits) <= place < len(self.hits):
                 raise InvalidInput(f"there is no hit {place}; this page has {len(self.hits)}")
             return catalog.entity(self.hits[place].urn)
+        if not isinstance(place, str):
+            raise InvalidInput(
+                f"give an index, a name or a URN, not {place!r:.60}; .hits and .urns can be sliced"
+            )
         found = [hit.urn for hit in self.hits if place in (str(hit.urn), self._name_of(hit.urn))]
         if len(found) == 1:
             return catalog.entity(found[0])
@@ -296,7 +312,13 @@ class SearchResults(ShownTable, SearchPage):
         yield Title(self._title(), self._count())
         if self.corrected:
             yield Say(f"no match for «{self.text}»; these are the results for «{self.corrected}»")
+        question = self.question
+        fault = condition_fault(self.text, question.catalog.registry) if question else None
+        if fault is not None:
+            yield Say(f"searched for as words, because it is no condition: {fault}")
         if not self.hits:
+            if not self.total and fault is None and self._is_narrowed:
+                yield Say("remove a condition, or try fewer words")
             return
         shown = self.hits[:MOST_ROWS]
         found = result_rows(replace(self, hits=shown), self.summaries, self.measures)
@@ -313,9 +335,15 @@ class SearchResults(ShownTable, SearchPage):
         if any(hit.reason for hit in shown):
             headers = ("name", "score", "score from use", "why", "matched, with its weight")
             yield Fold("why each was found", [Grid(headers, list(map(_why, found)), _NUMBERS)])
-        narrowing = [text for text in map(_facet, facet_groups(self.facets)) if text]
+        narrowing = [text for text in map(_facet, facet_groups(self.facets, self.names)) if text]
         if narrowing:
             yield Fold("filter by", [Say(text) for text in narrowing])
+
+    @property
+    def _is_narrowed(self) -> bool:
+        asked = self.question
+        filtered = asked is not None and bool(asked.filter or asked.entity)
+        return filtered or self.text not in ("", "*")
 
     def _count(self) -> str:
         if not self.total:
@@ -333,7 +361,7 @@ def _cells(row: ResultRow) -> tuple[Cell, ...]:
     states = ", ".join(row.states)
     return (
         Cell(row.name, detail=str(row.urn), tone="loud", mark=f"{states}:" if states else ""),
-        Cell(row.kind),
+        Cell(row.kind_label),
         Cell(row.platform or ""),
         Cell("" if measured.rows is None else compact(measured.rows)),
         Cell("" if measured.queries is None else compact(measured.queries)),
@@ -341,7 +369,7 @@ def _cells(row: ResultRow) -> tuple[Cell, ...]:
         Cell(row.first_line, EDITED if row.is_edited else "", markdown=True)
         if row.first_line
         else Cell("no description", tone="quiet"),
-        Cell(_matched(row.matched_fields), tone="quiet"),
+        Cell(_matched([one.label for one in row.matched]), tone="quiet"),
     )
 
 
@@ -361,16 +389,23 @@ def answered(
     summaries: Mapping[Urn, Entity],
     question: Question,
     measures: Mapping[Urn, Measures] | None = None,
+    names: Mapping[str, str] | None = None,
 ) -> SearchResults:
-    """Return the page with the details of its hits and its search."""
+    """Return the page with the details of its hits, its search, and the names of URNs among its
+    facets."""
     return SearchResults(
-        **values_of(page), summaries=summaries, measures=measures or {}, question=question
+        **values_of(page),
+        summaries=summaries,
+        measures=measures or {},
+        question=question,
+        names=names or {},
     )
 
 
-def _matched(fields: Sequence[str]) -> str:
-    more = len(fields) - _MOST_MATCHED
-    return ", ".join(fields[:_MOST_MATCHED]) + (f", {more} more" if more > 0 else "")
+def _matched(labels: Sequence[str]) -> str:
+    found = list(dict.fromkeys(labels))
+    more = len(found) - _MOST_MATCHED
+    return ", ".join(found[:_MOST_MATCHED]) + (f", {more} more" if more > 0 else "")
 
 
 def _facet(group: FacetGroup) -> str:

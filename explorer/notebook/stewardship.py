@@ -49,8 +49,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from explorer.notebook.catalog import NotebookCatalog
-    from explorer.notebook.widgets.review import ReviewWidget
-    from explorer.notebook.widgets.worklist import WorklistWidget
+    from explorer.notebook.widgets.stewardship import ReviewWidget, WorklistWidget
     from explorer.stewardship.documentation import Progress
 
 __all__ = [
@@ -112,6 +111,9 @@ class CoverageTable(ShownTable, stewardship.Coverage):
         return tabulated([tuple(row) for row in views.coverage_table(self).rows], _COVERED)
 
     def parts(self) -> Iterator[Part]:
+        if not self.tables.total:
+            yield Title("Coverage", views.NO_DATASET)
+            return
         yield Title("Coverage", f"by {self.by}" if self.by else "")
         if self.by:
             for part in views.PARTS:
@@ -198,7 +200,7 @@ class WorklistTable(ShownTable, stewardship.Worklist):
 
         Example: `cat.stewardship.worklist(top=200).widget()`
         """
-        from explorer.notebook.widgets.worklist import WorklistWidget
+        from explorer.notebook.widgets.stewardship import WorklistWidget
 
         if self.catalog is None:
             raise InvalidInput(
@@ -551,7 +553,8 @@ class Documentation(ShownTable, tuple[stewardship.Row, ...]):
 
     def parts(self) -> Iterator[Part]:
         tables = sum(not one.column for one in self)
-        yield Title("Documentation", f"{tables:,} tables, {len(self) - tables:,} columns")
+        counts = f"{tables:,} tables, {len(self) - tables:,} columns"
+        yield Title("Documentation", counts if self else views.NO_DATASET)
         headers = ("table", "column", "type", "description")
         yield from grid_parts(headers, self, _written)
 
@@ -623,6 +626,9 @@ class NotebookStewardship(stewardship.Stewardship):
     def __reduce__(self) -> tuple[object, ...]:
         return NotebookStewardship, (self._shown_in,)
 
+    def __repr__(self) -> str:
+        return f"Stewardship({self._shown_in!r}): worklist(), coverage(), feed(), concept(NAME), …"
+
     @_shown(AsyncStewardship.documentation, "reading what is written")
     def documentation(self, found: tuple[stewardship.Row, ...]) -> Documentation:
         return Documentation.of(found, self)
@@ -644,7 +650,7 @@ class NotebookStewardship(stewardship.Stewardship):
 
         Raises `InvalidInput` for a file that is no changeset, or where nothing is to be staged.
         """
-        from explorer.notebook.widgets.review import review
+        from explorer.notebook.widgets.stewardship import review
 
         if isinstance(changeset, Urn):
             changeset = self.fetch_changeset(changeset)

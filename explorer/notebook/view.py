@@ -9,6 +9,7 @@ from dataclasses import fields
 from datetime import datetime
 from html import escape
 from itertools import zip_longest
+from math import ceil
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 from urllib.parse import urlsplit
 
@@ -278,27 +279,33 @@ def _indented(text: str) -> Iterator[str]:
 def _table_as_text(grid: Grid) -> Iterator[str]:
     rows = [[[_one_line(cell), *map(line, cell.below)] for cell in row] for row in grid.rows]
     columns = zip(*rows, strict=True) if rows else ([] for _ in grid.headers)
+    right = [header in grid.numbers for header in grid.headers]
     widths = _fitted(
         [
             max(cell_len(text) for text in (header, *(text for cell in column for text in cell)))
             for header, column in zip(grid.headers, columns, strict=True)
-        ]
+        ],
+        right,
     )
-    right = [header in grid.numbers for header in grid.headers]
     yield _row(grid.headers, widths, right)
     for row in rows:
         for texts in zip_longest(*row, fillvalue=""):
             yield _row(texts, widths, right)
 
 
-def _fitted(widths: list[int]) -> list[int]:
-    """Return the column widths, the widest reduced until all fit; the first column, which
-    identifies a row, is the last to go below 28 cells."""
+def _fitted(widths: list[int], numbers: Sequence[bool]) -> list[int]:
+    """Return the column widths, the widest reduced until all fit. The first column, which
+    identifies a row, goes below 28 cells only if the others are at their narrowest, and numbers and
+    days, of which a part says something else, are cut only where nothing else can be."""
     fitted = list(widths)
     room = _WIDTH - len(_GAP) * (len(widths) - 1)
-    for spared in (_FIRST, 0):
+    for first, cut in ((_FIRST, False), (0, False), (0, True)):
         while sum(fitted) > room:
-            asked = [fitted[0] if fitted[0] > spared else 0, *fitted[1:]]
+            asked = [
+                0 if number and not cut else width
+                for width, number in zip(fitted, numbers, strict=True)
+            ]
+            asked[0] = asked[0] if asked[0] > first else 0
             if max(asked) <= _NARROWEST:
                 break
             fitted[asked.index(max(asked))] -= 1
@@ -348,6 +355,8 @@ _ONE_LINE = (
     "direction:rtl;text-align:left;"
 )
 _SHORT = 20
+_SMALLEST = 0.75
+_SVG_WIDTH = re.compile(r'<svg [^>]*?\bwidth="(\d+)"')
 _WORD_END = re.compile(r"(_+)(?=[^_])")
 _LINES = (
     "white-space:pre-wrap;overflow-wrap:anywhere;margin:2px 0 6px 1em;max-width:80em;"
@@ -382,7 +391,7 @@ def _drawn(part: Part) -> str:
         case Say(text, tone):
             return _div(escape(line(text)), _TONES[tone])
         case Prose(text, missing, label):
-            from explorer.notebook.safe_markdown import safe_markdown
+            from explorer.notebook.markup import safe_markdown
 
             head = _div(escape(label), "font-weight:600;margin-top:4px;") if label else ""
             if not text:
@@ -411,9 +420,9 @@ def _table(
     rows: Sequence[Sequence[Cell]],
     numbers: frozenset[str] = frozenset(),
 ) -> str:
+    short = [all(_is_short(row[at]) for row in rows) for at in range(len(headers))]
     aligned = [
-        _CELL
-        + (_NUMBER if header in numbers else _UNBROKEN * all(_is_short(row[at]) for row in rows))
+        _CELL + (_NUMBER if header in numbers else _UNBROKEN * short[at])
         for at, header in enumerate(headers)
     ]
     head = "".join(
@@ -424,7 +433,8 @@ def _table(
     body = "".join(
         '<tr style="background:transparent">'
         + "".join(
-            f'<td style="{aligned[at] if aligned else _CELL}">{_cell(cell)}</td>'
+            f'<td style="{aligned[at] if aligned else _CELL}">'
+            f"{_cell(cell, is_short=bool(short) and short[at])}</td>"
             for at, cell in enumerate(row)
         )
         + "</tr>"
@@ -436,13 +446,14 @@ def _table(
     )
 
 
-def _cell(cell: Cell) -> str:
+def _cell(cell: Cell, *, is_short: bool) -> str:
     if cell.markdown:
-        from explorer.notebook.safe_markdown import safe_markdown_line
+        from explorer.notebook.markup import safe_markdown_line
 
         text = safe_markdown_line(cell.text)
     else:
-        text = _breakable(line(cell.text))
+        # A browser wraps at <wbr> even where white-space is nowrap.
+        text = escape(line(cell.text)) if is_short else _breakable(line(cell.text))
     address = line(cell.link)
     if address and is_safe(address):
         text = (
@@ -486,9 +497,12 @@ def _breakable(text: str) -> str:
 
 def _picture(svg: str, alt: str) -> str:
     data = b64encode(svg.encode()).decode("ascii")
+    wide = _SVG_WIDTH.match(svg)
+    # A wider picture is scrolled: its texts, of 10 and 12 pixels, could not be read any smaller.
+    least = f"min-width:{ceil(int(wide[1]) * _SMALLEST)}px;" if wide else ""
     image = (
         f'<img src="data:image/svg+xml;base64,{data}" alt="{escape(line(alt))}" '
-        f'style="max-width:100%;height:auto">'
+        f'style="max-width:100%;{least}height:auto">'
     )
     return _div(image, "margin:4px 0;")
 

@@ -25,6 +25,9 @@ value with spaces or special characters must be in "double quotes", with a backs
 or a backslash. In 'single quotes' a value is taken literally and not expanded. A URN needs no
 quotes unless it contains spaces, quotes or stars; its parentheses and commas are allowed. A field
 name in double quotes is taken literally: it may be unknown here, and it is never an alias.
+
+In a filter, a bare `urn:li:tag:PII` is `urn:urn:li:tag:PII`, the entity itself. Among the words of
+a search it finds what refers to it as well: see `explorer.query.search_text`.
 """
 
 from importlib import import_module

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final, Literal, Protocol, TypeAlias
 
+from explorer.metadata.names import singular
 from explorer.metadata.registry import Registry
 from explorer.query.fields import ENTITY_TYPE, STATE, STATES, USE, FieldGuide, FilterField, guide_to
 from explorer.query.filters import Criterion
@@ -257,7 +258,7 @@ class _Offers:
         if name == STATE and guide.named(name) is None:
             yield from ((word, word, word, self._count_of(one)) for word, one in STATES.items())
             return
-        if guide.means_type(name, guide.entity_types[:1]):
+        if guide.field_meant(name, guide.entity_types[:1]) != name:
             yield from self._types()
         field = guide.named(name) or FilterField(name)
         if field.nature == "type":
@@ -305,7 +306,7 @@ class _Offers:
         }
         known = [name for name in counts if name is not None]
         rest = [name for name in self._guide.entity_types if name not in counts]
-        return [(name, name, name, counts.get(name)) for name in (*known, *rest)]
+        return [(name, name, singular(name), counts.get(name)) for name in (*known, *rest)]
 
     def _is_closed(self, place: ParsePosition) -> bool:
         """Return whether the value before the cursor is in quotes and complete."""

@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from functools import lru_cache
 from typing import Final, Literal
 
+from explorer.metadata.names import plural, singular
 from explorer.metadata.registry import Registry, SearchField
 from explorer.metadata.structured_properties import PREFIX
 from explorer.query.filters import DOCUMENTED, Criterion
@@ -71,8 +72,13 @@ ALIASES: Final[Mapping[str, str]] = {
     "use": USE,
 }
 
-# These are fields, but mean the entity type if all values are entity types.
+# These are fields, but mean the entity type if all values are entity types, and the subtype, which
+# results show as the type, if all values are the usual ones of connectors.
 _TYPE_WORDS: Final = frozenset({"type", "entity"})
+_SUBTYPE: Final = "typeNames"
+_SUBTYPES: Final = frozenset(
+    {"table", "view", "topic", "schema", "database", "file", "files", "folder", "stream"}
+)
 
 # Fields that hold URNs of one type although the model declares no relationship for them.
 _HELD: Final = {"platform": ("dataPlatform",), "dataProduct": ("dataProduct",)}
@@ -111,7 +117,10 @@ class FieldGuide:
             if alias not in self.fields and (registry is None or name in self.fields)
         }
         self.entity_types = registry.listed if registry else ()
-        self._types = {_plain(name): name for name in registry.entities} if registry else {}
+        entities = registry.entities if registry else ()
+        self._types = {
+            _plain(word): name for name in entities for word in (singular(name), plural(name))
+        } | {_plain(name): name for name in entities}
         self._also: dict[str, list[str]] = {}
         for alias, name in self.aliases.items():
             self._also.setdefault(name, []).append(alias)
@@ -161,11 +170,12 @@ class FieldGuide:
         return tuple(dict.fromkeys(self._folded[one] for one in found))
 
     def is_type(self, text: str) -> bool:
-        """Return whether a text is an entity type, in any server's spelling."""
+        """Return whether `type_named` knows a text."""
         return self.type_named(text) is not None
 
     def type_named(self, text: str) -> str | None:
-        """Return the registry's name of an entity type given in any server's spelling."""
+        """Return the registry's name of an entity type given in any server's spelling, or by its
+        name in words, as `person` or `glossary terms`."""
         return self._types.get(_plain(text))
 
     def near_types(self, text: str) -> tuple[str, ...]:
@@ -173,17 +183,21 @@ class FieldGuide:
         found = get_close_matches(_plain(text[:_LONGEST_NAME]), self._types, n=3, cutoff=0.7)
         return tuple(self._types[one] for one in found)
 
-    def means_type(self, field: str, values: tuple[str, ...]) -> bool:
-        """Return whether `type:dataset` refers to the entity type although the model has a field
-        `type`.
+    def field_meant(self, field: str, values: tuple[str, ...]) -> str:
+        """Return the field that a name with these values refers to: the entity type for
+        `type:dataset`, the subtype for `type:view`, although the model has a field `type`.
 
         The values of that field are in capitals, as in `type:TABLE`.
         """
-        return (
-            field in _TYPE_WORDS
-            and bool(values)
-            and all(self.is_type(value) and not value.isupper() for value in values)
-        )
+        if field not in _TYPE_WORDS or not values or any(value.isupper() for value in values):
+            return field
+        if all(map(self.is_type, values)):
+            return ENTITY_TYPE
+        return _SUBTYPE if all(map(self.is_subtype, values)) else field
+
+    def is_subtype(self, text: str) -> bool:
+        """Return whether a text is a usual subtype, such as `table`, and can be filtered by."""
+        return _SUBTYPE in self.fields and text.casefold() in _SUBTYPES
 
 
 @lru_cache(maxsize=8)
@@ -193,7 +207,7 @@ def guide_to(registry: Registry | None) -> FieldGuide:
 
 
 def _plain(text: str) -> str:
-    return text.replace("_", "").casefold()
+    return text.replace("_", "").replace(" ", "").casefold()
 
 
 def _fields(registry: Registry) -> dict[str, FilterField]:

@@ -3,6 +3,9 @@
 In the text, in any order, a word followed by an operator, as in `platform:snowflake`, begins a
 condition. Conditions with AND, OR, NOT and parentheses are the filter; all other words are searched
 for. Results match the words and the filter.
+
+A URN outside a filter, as in `orders urn:li:tag:PII`, is a word too: the server finds the entity
+itself and all that refer to it. The condition `urn:urn:li:tag:PII` finds the entity alone.
 """
 
 import re
@@ -11,17 +14,19 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from explorer.metadata.registry import Registry
+from explorer.metadata.urn import Urn
 from explorer.query.fields import ENTITY_TYPE, FieldGuide, guide_to
 from explorer.query.filters import Criterion, Filter, all_of
 from explorer.query.syntax import read_filter, write_filter
 from explorer.query.tokens import FIELD, KEYWORD, OPERATOR, FilterSyntax
 
-__all__ = ["SearchText", "TextPart", "condition_text"]
+__all__ = ["SearchText", "TextPart", "condition_fault", "condition_text"]
 
 _NEGATIONS = re.compile(r"[-(]*")
 _QUOTED_FIELD = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"')
 _NOT_OPERATORS: Final = ("://", "::")
-_INSIDE = re.compile(rf"(?:^|[\s(-])\w[\w.$@/-]*\s*(?:{OPERATOR.pattern})")
+_URN: Final = "urn:li:"
+_INSIDE = re.compile(rf"(?:^|[\s(-])(?!{_URN})\w[\w.$@/-]*\s*(?:{OPERATOR.pattern})")
 _WORDED = re.compile(
     r"\s+(?:IS\s+(?:NOT\s+)?NULL(?=[\s)]|$)|((?:NOT\s+)?IN\s*)(?=\())", re.IGNORECASE
 )
@@ -124,11 +129,15 @@ class SearchText:
         return self.filter(registry)
 
     def toggled(self, field: str, value: str, registry: Registry) -> str:
-        """Return the text with a value of a field added, or removed if it was there."""
+        """Return the text with a value of a field added, or removed if it was there. What a name
+        was expanded to is removed with the name."""
         for part, criterion in self._plain(registry):
             if criterion.field != field:
                 continue
-            values = tuple(one for one in criterion.values if one != value)
+            removed = {value}
+            if value in criterion.values and Urn.label(value) in criterion.names:
+                removed = {one for one in criterion.values if Urn.label(one) == Urn.label(value)}
+            values = tuple(one for one in criterion.values if one not in removed)
             if len(values) == len(criterion.values):
                 values = (*values, value)
             if not values:
@@ -229,6 +238,16 @@ class SearchText:
         )
 
 
+def condition_fault(text: str, registry: Registry) -> FilterSyntax | None:
+    """Return why the conditions in the text of a search cannot be read; `None` if they can, or if
+    there are none."""
+    try:
+        SearchText.split(text, guide_to(registry)).filter(registry)
+    except FilterSyntax as fault:
+        return fault
+    return None
+
+
 def condition_text(criterion: Criterion, registry: Registry) -> str:
     """Return a condition as it is typed, with the display word of an entity type."""
     text = write_filter(all_of(criterion), registry)
@@ -270,6 +289,8 @@ def _condition_end(text: str, at: int, guide: FieldGuide) -> int | None:
     if "(" in text[at:start]:
         end = _word_end(text, at)
         return end if _INSIDE.search(text[at:end]) else None
+    if text.startswith(_URN, start):
+        return None
     name = _QUOTED_FIELD.match(text, start) or FIELD.match(text, start)
     if name is None or name.group()[0].isdigit():
         return None

@@ -11,7 +11,7 @@ import msgspec
 
 from explorer.errors import InvalidInput
 from explorer.metadata.registry import Registry
-from explorer.query.fields import ENTITY_TYPE, STATE, STATES, USE, FieldGuide, FilterField, guide_to
+from explorer.query.fields import STATE, STATES, USE, FieldGuide, FilterField, guide_to
 from explorer.query.filters import Condition, Criterion, Filter
 from explorer.query.tokens import (
     FIELD,
@@ -172,9 +172,12 @@ def read_value(
         if field.nature == "boolean":
             return Meaning((_boolean(field, text),))
         if field.nature == "type":
+            named = guide.type_named(text) or text
             if strict and not guide.is_type(text):
                 raise NoMeaning(_no_type(guide, text))
-            return Meaning((text,))
+            # A server's own spelling of a type is left as it is.
+            is_spelling = text.replace("_", "").casefold() == named.casefold()
+            return Meaning((text if is_spelling else named,))
     if field.nature == "number" and (condition in _EQUALITIES or _compares(condition)):
         if _NUMBER.fullmatch(text) is None:
             raise NoMeaning(f"{field.name} holds numbers, and {text!r} is none")
@@ -617,13 +620,8 @@ class Reading:
         plain = tuple(one.low.text for one in operands if one.is_plain)
         if name == STATE and not is_exact and self._guide.named(name) is None:
             return self._states(operands, condition, negated=negated)
-        if (
-            not is_exact
-            and condition in ("EQUAL", "IN")
-            and len(plain) == len(operands)
-            and self._guide.means_type(name, plain)
-        ):
-            name = ENTITY_TYPE
+        if not is_exact and condition in ("EQUAL", "IN") and len(plain) == len(operands):
+            name = self._guide.field_meant(name, plain)
         field = self._resolve_field(name, start, end, is_exact=is_exact)
         tests = tests_of(self.text, operands, field, condition, self._guide, strict=self._strict)
         return _criteria(field.name, tests, negated=negated)
@@ -913,7 +911,7 @@ def _criterion(guide: FieldGuide, criterion: Criterion) -> str:
     condition = criterion.condition
     field = guide.exactly(criterion.field) or FilterField(criterion.field)
     name = spell_field(guide, criterion.field)
-    if guide.means_type(criterion.field, criterion.values):
+    if guide.field_meant(criterion.field, criterion.values) != criterion.field:
         name = quoted(criterion.field)
     no = "NOT " if criterion.negated else ""
     if condition == "IS_NULL":

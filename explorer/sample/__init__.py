@@ -9,12 +9,19 @@ from datetime import date
 from itertools import chain
 
 from explorer.metadata import Proposal
-from explorer.sample.datasets import containers, datasets, health, removals
-from explorer.sample.people import people, platforms, vocabulary
-from explorer.sample.reports import pipelines, reports
-from explorer.sample.tables import Days
+from explorer.sample.entities import (
+    containers,
+    datasets,
+    health,
+    people,
+    pipelines,
+    platforms,
+    removals,
+    reports,
+    vocabulary,
+)
 from explorer.sample.timeseries import profiles, usage
-from explorer.sample.warehouse import load_warehouse
+from explorer.sample.warehouse import Days, load_warehouse
 
 __all__ = ["SAMPLE_RUN_ID", "sample_proposals"]
 

@@ -28,17 +28,19 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from explorer.sample.reports import chart_inputs
-from explorer.sample.tables import (
+from explorer.sample.entities import chart_inputs
+from explorer.sample.warehouse import (
     HISTORY_DAYS,
     AspectEdit,
     Changes,
     Days,
     SampleColumn,
     SampleTable,
+    Warehouse,
+    read_data,
+    rows,
     user,
 )
-from explorer.sample.warehouse import Warehouse, read_data, rows
 
 __all__ = ["profiles", "read_values", "usage"]
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from explorer.server.authentication import Keyring, SharedKeyring
     from explorer.server.dialect import Dialect
     from explorer.server.oidc import Issuer, OidcSettings
-    from explorer.server.search.interface import SearchEngine
+    from explorer.server.search import SearchEngine
     from explorer.server.store import Store
 
 __all__ = ["Retention", "create_app", "serve", "serve_embedded"]

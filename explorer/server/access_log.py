@@ -97,6 +97,9 @@ class AccessLog:
         millis = round(context.seconds * 1_000, 2)
         method, path = context.scope["method"], _path(context)
         request_id = context.request_id.decode("latin-1")
+        # A Unix socket has no address. Behind a proxy it is the proxy's.
+        peer = context.scope.get("client")
+        client = peer[0] if peer else None
         if self._form == "json":
             return orjson.dumps(
                 {
@@ -107,6 +110,7 @@ class AccessLog:
                     "millis": millis,
                     "bytes": context.sent_bytes,
                     "actor": context.access.actor,
+                    "client": client,
                     "request_id": request_id,
                     "user_agent": agent or None,
                 },
@@ -114,7 +118,7 @@ class AccessLog:
             )
         text = (
             f"{_now()} {method} {path} {context.status} {millis}ms {context.sent_bytes}B "
-            f"{context.access.actor or '-'} {request_id} "
+            f"{context.access.actor or '-'} {client or '-'} {request_id} "
         )
         # The user agent is quoted, because it may contain line breaks or terminal escape
         # sequences.

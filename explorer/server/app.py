@@ -13,13 +13,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from explorer.errors import Busy, CatalogError
 from explorer.server.access_log import AccessLog
 from explorer.server.audit_log import AuditLog
-from explorer.server.authentication import Gate
-from explorer.server.catalog import CatalogEngine
+from explorer.server.authentication import Gate, Unauthorized
+from explorer.server.catalog import AGE_HEADER, CatalogEngine
 from explorer.server.dialect import Dialect, dialect_of
 from explorer.server.failures import RequestRefusal, error_body, status_of
-from explorer.server.freshness import AGE
-from explorer.server.graphql.route import GraphqlRoute
-from explorer.server.metrics import Metrics
+from explorer.server.graphql import GraphqlRoute
 from explorer.server.restli import (
     LOG_OFFSET,
     REQUEST_ID,
@@ -34,11 +32,12 @@ from explorer.server.routes.changes import ChangeRoutes, ExportRoutes
 from explorer.server.routes.entities import CountRoutes, DeletionRoutes, EntityRoutes
 from explorer.server.routes.ingestion import IngestionRoutes, RunRoutes
 from explorer.server.routes.lineage import LineageRoutes, RelationshipRoutes
-from explorer.server.routes.openapi import OpenApiRoutes
+from explorer.server.routes.openapi import EdgeScrollRoutes, EntityScrollRoutes, OpenApiRoutes
 from explorer.server.routes.openlineage import OpenLineageRoutes
 from explorer.server.routes.search import BrowsingRoutes, IndexRoutes, SearchRoutes
-from explorer.server.routes.status import DocumentationRoutes, StatusRoutes
+from explorer.server.routes.status import DocumentationRoutes, Metrics, StatusRoutes
 from explorer.server.routes.stewardship import StewardshipRoutes
+from explorer.server.routes.timeline import TimelineRoutes
 
 __all__ = ["Service"]
 
@@ -78,9 +77,12 @@ class Service:
             *AspectRoutes(catalog).endpoints(),
             *EntityRoutes(catalog).endpoints(),
             *IngestionRoutes(catalog).endpoints(),
+            *EntityScrollRoutes(catalog).endpoints(),
             *OpenApiRoutes(catalog).endpoints(),
+            *EdgeScrollRoutes(catalog).endpoints(),
             *OpenLineageRoutes(catalog).endpoints(),
             *VersionRoutes(catalog).endpoints(),
+            *TimelineRoutes(catalog).endpoints(),
             *SearchRoutes(catalog).endpoints(),
             *BrowsingRoutes(catalog).endpoints(),
             *IndexRoutes(catalog).endpoints(),
@@ -156,7 +158,7 @@ class _Observation:
                     own.append((LOG_OFFSET, b"%d" % self._catalog.followed))
                     age = context.freshness.age_seconds()
                     if age is not None:
-                        own.append((AGE, b"%d" % age))
+                        own.append((AGE_HEADER, b"%d" % age))
                 message["headers"] = [*message["headers"], *own]
             else:
                 context.sent_bytes += len(message.get("body", b""))
@@ -199,7 +201,11 @@ class _Admission:
             headers, path = context.headers, _path_in_service(scope)
             context.received_bytes = content_length(headers)
             await self._gate.prepare(headers)
-            context.access = self._gate.admit(headers, path)
+            try:
+                context.access = self._gate.admit(headers, path)
+            except Unauthorized as error:
+                context.access = error.access
+                raise
             self._gate.count(context.access)
             context.is_admitted = lambda: self._gate.admits(headers, path)
             context.dialect = dialect_of(

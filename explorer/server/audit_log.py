@@ -237,9 +237,9 @@ class AuditLog:
         while self._waiting:
             record = self._waiting.popleft()
             if record.outcome == "refused":
-                # A caller without a credential can request any number of different paths, so these
+                # A caller without a valid token can request any number of different paths, so these
                 # are one kind.
-                action = record.action if record.credential else None
+                action = None if record.status == 401 else record.action
                 kind = (record.credential, record.client, action, record.status)
                 at = refusals.setdefault(kind, len(kept))
                 if at < len(kept):

@@ -32,7 +32,7 @@ from explorer.errors import (
     StorageFault,
     Unusable,
 )
-from explorer.files import replace_file
+from explorer.files import keep_owner, replace_file
 from explorer.server.failures import RequestRefusal
 
 __all__ = [
@@ -340,6 +340,7 @@ def _changing(path: Path) -> Iterator[None]:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock = os.open(path.with_name(f"{path.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
         try:
+            keep_owner(lock, path.parent)
             _wait_for(lock)
             yield
         finally:
@@ -398,6 +399,21 @@ class Access(Struct, frozen=True):
             )
 
 
+class Unauthorized(RequestRefusal):
+    """The refusal of a request without a valid token.
+
+    `access` names the token, for the logs, if it was valid once; the caller is not told.
+    """
+
+    def __init__(self, hint: str, ended: Token | None) -> None:
+        self.access = ANONYMOUS
+        if ended is not None:
+            self.access = Access(ended.actor, "reader", f"token:{ended.name}")
+        super().__init__(
+            401, f"Unauthorized to perform this action.{hint}", {"www-authenticate": "Bearer"}
+        )
+
+
 _EVERYBODY = Access()
 ANONYMOUS = Access(role="reader")
 
@@ -413,16 +429,23 @@ class _KnownTokens:
     def token_of(self, shown: str) -> Token | None:
         """Return the record of the token that was sent, and note its use; `None` if the token is
         unknown, expired or revoked."""
-        token = self._tokens.get(id_of(shown))
-        digest = digest_of(shown)
-        matches = hmac.compare_digest(token.sha256 if token else _NOBODY, digest)
-        if token is None or not matches:
-            return None
+        token = self._known(shown)
         now_millis = time.time_ns() // 1_000_000
-        if token.state(now_millis) != "valid":
+        if token is None or token.state(now_millis) != "valid":
             return None
         self._uses[token.id] = now_millis
         return token
+
+    def ended_token_of(self, shown: str) -> Token | None:
+        """Return the record of the token that was sent if it has expired or was revoked."""
+        token = self._known(shown)
+        is_ended = token is not None and token.state(time.time_ns() // 1_000_000) != "valid"
+        return token if is_ended else None
+
+    def _known(self, shown: str) -> Token | None:
+        token = self._tokens.get(id_of(shown))
+        matches = hmac.compare_digest(token.sha256 if token else _NOBODY, digest_of(shown))
+        return token if matches else None
 
 
 class Keyring(_KnownTokens):
@@ -669,8 +692,8 @@ class Gate:
         If no token is needed at all, everybody has the role admin; on paths that never need one,
         such as `/health`, everybody has the role reader.
 
-        Raises `RequestRefusal`, with 403 if the `Host` header names another host and 401 without a
-        valid token, and `Busy` if the token cannot be checked at the moment.
+        Raises `RequestRefusal`, with 403 if the `Host` header names another host and `Unauthorized`
+        without a valid token, and `Busy` if the token cannot be checked at the moment.
         """
         if self._hosts is not None and not path.startswith("/health"):
             self._check_host(headers.get(b"host", b"").decode("latin-1"))
@@ -687,16 +710,13 @@ class Gate:
         token = keyring.token_of(shown) if shown and keyring is not None else None
         if token is not None:
             return Access(token.actor, token.role, f"token:{token.name}")
+        ended = keyring.ended_token_of(shown) if shown and keyring is not None else None
         gone = (
             " The token file of this server is missing, so no token is valid; whoever runs the "
             "server can restore it, or create new tokens with: catalog token create"
         )
-        raise RequestRefusal(
-            401,
-            "Unauthorized to perform this action."
-            f"{gone if keyring is not None and keyring.is_file_missing else ''}",
-            {"www-authenticate": "Bearer"},
-        )
+        is_missing = keyring is not None and keyring.is_file_missing
+        raise Unauthorized(gone if is_missing else "", ended)
 
     def count(self, access: Access) -> None:
         """Count an admitted request. Raises `RequestRefusal` (429) if it exceeds the limit."""

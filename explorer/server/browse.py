@@ -10,8 +10,8 @@ from explorer.errors import InvalidUrn
 from explorer.metadata.names import NAME_ASPECTS, display_name, natural_key
 from explorer.metadata.registry import Registry
 from explorer.metadata.urn import Urn
+from explorer.server.search import SearchEngine
 from explorer.server.search.document import BROWSE_PATHS, FolderCount, FolderQuery
-from explorer.server.search.interface import SearchEngine
 from explorer.server.store import Placement, Store, StoredAspect
 
 __all__ = [

@@ -1,10 +1,17 @@
-"""The catalog: the store, the search index and counts derived from it, and the rules for changes.
+"""The catalog: the store, the search index and counts derived from it, and the rules for changes;
+and the age of the search index, as it counts for one request.
 
 The HTTP routes and GraphQL are two interfaces to the same `CatalogEngine`.
+
+If several services share a store, each has its own index, which follows the change log. A service
+that cannot reach the database, or whose process was paused, does not know what others have written
+since. Its search results then carry their age in the header `x-catalog-age-seconds`; a caller who
+knows of a later change gets an error instead.
 """
 
 import asyncio
 import logging
+import math
 import shutil
 import threading
 import time
@@ -34,18 +41,17 @@ from explorer.metadata.urn import Urn
 from explorer.query.filters import Filter
 from explorer.server.browse import FolderPage, read_folders
 from explorer.server.changelog import Commits, Feed
-from explorer.server.coverage_trend import CoverageHistories
+from explorer.server.coverage import CoverageHistories
 from explorer.server.dialect import Dialect
 from explorer.server.failures import RequestRefusal, status_of
-from explorer.server.freshness import FRESH_SECONDS, Freshness
 from explorer.server.ingestion import (
+    UNKNOWN_ACTOR,
+    CheckedProposal,
     Intake,
     may_need_definition,
     named_in,
     remove_property_values,
 )
-from explorer.server.ingestion_rules import UNKNOWN_ACTOR, CheckedProposal
-from explorer.server.ledger import Ledger
 from explorer.server.projection import Projection
 from explorer.server.removal import (
     AspectReference,
@@ -57,12 +63,21 @@ from explorer.server.removal import (
     unlink,
 )
 from explorer.server.retention import Retention, trim_documents, trim_versions
+from explorer.server.search import SearchEngine
 from explorer.server.search.document import FolderQuery
-from explorer.server.search.interface import SearchEngine
 from explorer.server.search.query import SearchQuery
+from explorer.server.stewardship import Ledger
 from explorer.server.store import Job, Reader, Store, StoredFolderPage, Transaction
 
-__all__ = ["CatalogEngine"]
+__all__ = ["AGE_HEADER", "FRESH_SECONDS", "Behind", "CatalogEngine", "Freshness"]
+
+AGE_HEADER = b"x-catalog-age-seconds"
+"""The header with the age of the search results in an answer: the seconds since the index was last
+known to be complete."""
+
+FRESH_SECONDS = 5.0
+"""An index that was known to be complete within this time counts as up to date. A service is
+notified of changes at once, and also polls every 2 seconds."""
 
 T = TypeVar("T")
 Item = TypeVar("Item")
@@ -74,6 +89,7 @@ _THREADS = 4
 _PROBE_SECONDS = 5.0
 _CATCH_UP_SECONDS = 1.0
 _LOOK_SECONDS = 0.05
+_RETRY_AFTER_SECONDS = 1.0
 _REBUILD_AGAIN_SECONDS = 10.0
 _INLINE = ContextVar("inline", default=False)
 _SEEDED = "seeded"
@@ -681,15 +697,16 @@ class CatalogEngine:
         self._tasks.append(thread)
 
     def _repeat(self, work: Callable[[], object], name: str, failure: str) -> threading.Thread:
-        """Start a thread that calls `work` now and every hour until the catalog is closed. Errors
-        are logged with the message `failure`."""
+        """Start a thread that calls `work` now and every hour until the catalog is closed. A
+        `CatalogError`, as when the store is away for a while, is logged on one line after the
+        message `failure`."""
 
         def run() -> None:
             while not self._is_closing.is_set():
                 try:
                     work()
-                except CatalogError:
-                    _log.exception(failure)
+                except CatalogError as error:
+                    _log.warning("%s: %s", failure, error)
                 self._is_closing.wait(_REPEAT_SECONDS)
 
         thread = threading.Thread(target=run, name=name, daemon=True)
@@ -769,3 +786,65 @@ def _do_nothing(_transaction: Transaction) -> None:
 
 def _now_millis() -> int:
     return time.time_ns() // 1_000_000
+
+
+class Behind(Busy):
+    """The search index lacks a change that the caller knows of; the caller should retry."""
+
+
+class Freshness:
+    """What one request requires of the search index, and the age of what it read. Thread-safe.
+
+    `needed` is the offset of the change log that the caller knows of.
+    """
+
+    __slots__ = ("_as_of", "needed")
+
+    def __init__(self) -> None:
+        self.needed = 0
+        self._as_of = math.inf
+
+    @staticmethod
+    def current() -> "Freshness | None":
+        """Return the `Freshness` of the current request, or `None` outside of a request."""
+        return _current.get()
+
+    @contextmanager
+    def applied(self) -> Iterator[None]:
+        """Make this the current `Freshness` within a context."""
+        token = _current.set(self)
+        try:
+            yield
+        finally:
+            _current.reset(token)
+
+    def note(self, followed: int, lag_seconds: float) -> None:
+        """Record a read of the index, which is complete up to the offset `followed`.
+
+        `lag_seconds` is the time since the index was last known to be complete. Raises `Behind` if
+        the caller knows of a later change, or if the index was never known to be complete.
+        """
+        if followed < self.needed:
+            raise Behind(
+                f"the search index of this server has the changes up to offset {followed}, and "
+                f"the request asks for those up to {self.needed}; try again in a moment",
+                retry_after_seconds=_RETRY_AFTER_SECONDS,
+            )
+        if lag_seconds == math.inf:
+            raise Behind(
+                "the search index of this server has not been compared with the database yet; "
+                "try again in a moment",
+                retry_after_seconds=_RETRY_AFTER_SECONDS,
+            )
+        self._as_of = min(self._as_of, time.monotonic() - lag_seconds)
+
+    def age_seconds(self) -> int | None:
+        """Return the age of what was read of the index, or `None` if it is fresh or was not read.
+
+        Call it when the response is sent, because the process may have been paused since the read.
+        """
+        age = time.monotonic() - self._as_of
+        return math.ceil(age) if age > FRESH_SECONDS else None
+
+
+_current: ContextVar[Freshness | None] = ContextVar("freshness", default=None)

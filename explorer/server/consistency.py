@@ -1,8 +1,10 @@
 """A consistency check of a catalog: replays the change log, and derives again what is derived from
 the store, to compare both with what is kept."""
 
+import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -23,19 +25,171 @@ from explorer.server.data_directory import FILE, INDEX, find_damage, is_read_onl
 from explorer.server.ingestion import Intake
 from explorer.server.projection import document_of, noted_delimiter, places_of
 from explorer.server.retention import complete_since
-from explorer.server.search.analysis import analyse
+from explorer.server.search import SearchEngine
+from explorer.server.search.analysis import analyse, needle
 from explorer.server.search.fields import Vocabulary
 from explorer.server.search.index import SearchIndex
-from explorer.server.search.interface import SearchEngine
 from explorer.server.search.layers import read_problems
 from explorer.server.search.query import SearchQuery, SortBy
-from explorer.server.store import LogEntry, Placement, StoreFault, SurveyedStore
-from explorer.server.store.interface import digest
-from explorer.server.store.replay import Replay
-from explorer.server.store.survey import BrowseFolderRow, EntityRows, Survey
+from explorer.server.store import (
+    BrowseFolderRow,
+    EntityRows,
+    LogEntry,
+    Placement,
+    StoreFault,
+    Survey,
+    SurveyedStore,
+    digest,
+    read_object,
+)
 from explorer.server.timeseries import use_from
 
 __all__ = ["MOST", "Finding", "check", "check_directory"]
+
+Part = Literal["file", "entities", "versions", "edges", "browse", "log", "points", "search"]
+
+MOST = 1_000
+_EXACT_FACET_VALUES = 100
+_PAGE = 1_000
+
+_TABLES = """
+PRAGMA journal_mode = OFF;
+PRAGMA synchronous = OFF;
+CREATE TABLE aspects (
+    urn TEXT, aspect TEXT, value BLOB, by_run INTEGER, PRIMARY KEY (urn, aspect)
+) WITHOUT ROWID;
+CREATE TABLE points (
+    urn TEXT, aspect TEXT, value BLOB, sure INTEGER, PRIMARY KEY (urn, aspect, value)
+) WITHOUT ROWID;
+BEGIN;
+"""
+
+
+class ReplayedAspect(Struct, frozen=True):
+    """The digest of an aspect's last value.
+
+    `by_run` is true if any of its versions named a run, which may have been rolled back.
+    """
+
+    value: bytes
+    by_run: bool
+
+
+class ReplayedPoint(Struct, frozen=True):
+    """The digest of a document of a timeseries aspect.
+
+    `sure` is false if documents of the aspect were removed later: the log does not say which ones.
+    """
+
+    aspect: str
+    value: bytes
+    sure: bool
+
+
+class Replay:
+    """A replay of a change log into a temporary file, so that it need not fit in memory.
+
+    If the oldest entries of the log were dropped (`is_complete` is false), values that they wrote
+    are unknown.
+    """
+
+    def __init__(self, registry: Registry, no_run: str) -> None:
+        """`no_run` is the run id of writes that do not belong to a run."""
+        self.is_complete = True
+        self._no_run = no_run
+        self._keys = {entity.key for entity in registry.entities.values()}
+        self._timeseries = {name for name, aspect in registry.aspects.items() if aspect.timeseries}
+        # For an empty name SQLite creates a temporary file, which it removes.
+        self._scratch = sqlite3.connect("", isolation_level=None)
+        self._scratch.executescript(_TABLES)
+        self._run = self._scratch.execute
+
+    def close(self) -> None:
+        """Remove the file."""
+        self._scratch.close()
+
+    def play(self, entry: LogEntry) -> str | None:
+        """Apply an entry of the log; return what is wrong with it, `None` if nothing is."""
+        if entry.aspect in self._timeseries:
+            return self._play_point(entry)
+        row = self._run(
+            "SELECT value, by_run FROM aspects WHERE urn = ? AND aspect = ?",
+            (entry.urn, entry.aspect),
+        ).fetchone()
+        problem = None
+        known = self.is_complete or row is not None
+        if known and (row[0] if row else None) != _digest(entry.previous):
+            problem = (
+                "the previous value that it records is not the one in the earlier rows of the log"
+            )
+        if entry.change == "DELETE":
+            self._run("DELETE FROM aspects WHERE urn = ? AND aspect = ?", (entry.urn, entry.aspect))
+            if entry.aspect in self._keys:
+                for table in ("aspects", "points"):
+                    self._run(f"DELETE FROM {table} WHERE urn = ?", (entry.urn,))
+        elif (written := _written(entry)) is None:
+            problem = "it has no value"
+        else:
+            by_run = bool(row and row[1]) or self._names_run(entry.system)
+            self._run(
+                "INSERT OR REPLACE INTO aspects VALUES (?, ?, ?, ?)",
+                (entry.urn, entry.aspect, written, by_run),
+            )
+        return problem
+
+    def aspects(self, urn: str) -> dict[str, ReplayedAspect]:
+        """Return the aspects that an entity must have."""
+        rows = self._run("SELECT aspect, value, by_run FROM aspects WHERE urn = ?", (urn,))
+        return {aspect: ReplayedAspect(value, bool(by_run)) for aspect, value, by_run in rows}
+
+    def points(self, urn: str) -> list[ReplayedPoint]:
+        """Return the documents that an entity must or may have."""
+        rows = self._run("SELECT aspect, value, sure FROM points WHERE urn = ?", (urn,))
+        return [ReplayedPoint(aspect, value, bool(sure)) for aspect, value, sure in rows]
+
+    def settle(self, urn: str) -> None:
+        """Note that an entity has been compared."""
+        for table in ("aspects", "points"):
+            self._run(f"DELETE FROM {table} WHERE urn = ?", (urn,))
+
+    def left(self) -> Iterator[str]:
+        """Yield the URNs of entities that must exist but were not compared, sorted."""
+        rows = self._run(
+            "SELECT urn FROM aspects UNION SELECT urn FROM points WHERE sure ORDER BY urn"
+        )
+        for (urn,) in rows:
+            yield urn
+
+    def _names_run(self, system: bytes) -> bool:
+        try:
+            run = orjson.loads(system).get("runId")
+        except (orjson.JSONDecodeError, AttributeError):
+            # Damaged; comparing the aspects reports it.
+            return False
+        return isinstance(run, str) and run != self._no_run
+
+    def _play_point(self, entry: LogEntry) -> str | None:
+        if entry.change == "DELETE":
+            self._run(
+                "UPDATE points SET sure = 0 WHERE urn = ? AND aspect = ?", (entry.urn, entry.aspect)
+            )
+            return None
+        written = _written(entry)
+        if written is None:
+            return "it has no value"
+        problem = None
+        if entry.previous is not None:
+            replaced = self._run(
+                "DELETE FROM points WHERE urn = ? AND aspect = ? AND value = ?",
+                (entry.urn, entry.aspect, _digest(entry.previous)),
+            )
+            if self.is_complete and not replaced.rowcount:
+                problem = "the document that it replaced is not in the earlier rows of the log"
+        self._run(
+            "INSERT OR REPLACE INTO points VALUES (?, ?, ?, 1)",
+            (entry.urn, entry.aspect, written),
+        )
+        return problem
 
 
 class BrowseTreeCheck:
@@ -108,13 +262,6 @@ class BrowseTreeCheck:
         return f"{above[0].type}:/{'/'.join(keys)}"
 
 
-Part = Literal["file", "entities", "versions", "edges", "browse", "log", "points", "search"]
-
-MOST = 1_000
-_EXACT_FACET_VALUES = 100
-_PAGE = 1_000
-
-
 class Finding(Struct, frozen=True):
     """An inconsistency: the part of the catalog, what it concerns (a URN, a folder, a row of the
     log), and the problem."""
@@ -138,7 +285,7 @@ def check(store: SurveyedStore, index: SearchEngine | None, registry: Registry) 
     with store.survey() as survey:
         if damage := survey.damage():
             return [Finding("file", FILE, line) for line in damage]
-        with Replay(registry, NO_RUN) as replay:
+        with closing(Replay(registry, NO_RUN)) as replay:
             checker = _Checker(survey, replay, index, registry)
             return list(islice(checker.findings(), MOST))
 
@@ -262,7 +409,7 @@ class _Checker:
             yield Finding("entities", "rows", "they belong to an entity that has no row of its own")
             return
         urn = entity_rows.urn
-        values = {aspect.name: _read(aspect.value) for aspect in entity_rows.aspects}
+        values = {aspect.name: read_object(aspect.value) for aspect in entity_rows.aspects}
         try:
             parsed = Urn.parse(urn)
         except CatalogError as error:
@@ -298,7 +445,7 @@ class _Checker:
             for what, stored in (("value", aspect.value), ("system metadata", aspect.system)):
                 if not _is_object(stored):
                     yield Finding("entities", text, f"the {what} of {aspect.name} is not JSON")
-            run = _read(aspect.system).get("runId")
+            run = read_object(aspect.system).get("runId")
             named = run if isinstance(run, str) and run != NO_RUN else None
             if named != aspect.run:
                 problem = (
@@ -387,12 +534,12 @@ class _Checker:
                     "points", urn, f"the entity does not exist, but a {kept.aspect} of it is stored"
                 )
             stamp = f"{kept.aspect} of {kept.at_millis}"
-            by_log = points.pop((kept.aspect, digest(kept.value) or b""), None)
+            by_log = points.pop((kept.aspect, digest(kept.value)), None)
             if by_log is None and self._replay.is_complete:
                 yield Finding(
                     "points", urn, f"the {stamp} is stored, but the change log does not have it"
                 )
-            if _read(kept.value).get("timestampMillis") != kept.at_millis:
+            if read_object(kept.value).get("timestampMillis") != kept.at_millis:
                 yield Finding("points", urn, f"the {stamp} has a different time in its value")
         missing = [name for (name, _), sure in points.items() if sure]
         for name in dict.fromkeys(missing):
@@ -431,11 +578,14 @@ class _Checker:
             if len(stored) > _EXACT_FACET_VALUES:
                 # With more values than this, a search counts only the most frequent exactly.
                 continue
+            trait, alike = self._vocabulary.trait(facet.name), Counter[str]()
+            for value, count in stored.items():
+                alike[needle(trait, value)] += count
             for value, count in facet.counts.items():
-                if count != stored[value]:
-                    problem = (
-                        f"a search counts {count} with {value}, but {stored[value]} are stored"
-                    )
+                # A search counts the values that differ in case only under one of them.
+                due = alike[needle(trait, value)]
+                if count != due:
+                    problem = f"a search counts {count} with {value}, but {due} are stored"
                     yield Finding("search", f"the facet {facet.name}", problem)
         yield from self._compare_order(index, "urn")
         yield from self._compare_order(index, "name")
@@ -472,10 +622,10 @@ def _is_object(stored: bytes) -> bool:
         return False
 
 
-def _read(value: bytes) -> dict[str, Any]:
-    """Parse a JSON object; return an empty one if it is not valid."""
-    try:
-        found = orjson.loads(value)
-    except orjson.JSONDecodeError:
-        return {}
-    return found if isinstance(found, dict) else {}
+def _digest(value: bytes | None) -> bytes | None:
+    return None if value is None else digest(value)
+
+
+def _written(entry: LogEntry) -> bytes | None:
+    """Return the digest of the value that an entry wrote."""
+    return entry.digest or _digest(entry.value)

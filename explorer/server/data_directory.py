@@ -5,7 +5,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,19 +19,19 @@ from explorer.errors import (
     MissingExtra,
     StorageFault,
 )
-from explorer.files import replace_file
+from explorer.files import give_to_owner, replace_file
 from explorer.instance import DirectoryInUse, find, hold, is_held
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.registry import Registry
 from explorer.metadata.urn import Urn
+from explorer.server.audit_log import AuditFile, AuditSink, read_records
 from explorer.server.authentication import TOKENS_FILE, TokenFile, TokenStore, copy_tokens
 from explorer.server.browse import default_delimiter
 from explorer.server.catalog import CatalogEngine
 from explorer.server.search.document import Document
 from explorer.server.search.fields import Vocabulary
-from explorer.server.search.index import SearchIndex
+from explorer.server.search.index import SearchIndex, fetch_index
 from explorer.server.search.layers import STATE
-from explorer.server.search.transfer import fetch_index
 from explorer.server.store import Store, StoreFault, SurveyedStore
 from explorer.server.store import sqlite as engine
 from explorer.server.store.migration import NOTE, CopiedTable, copy_catalog
@@ -47,6 +47,7 @@ __all__ = [
     "bootstrap_proposals",
     "compact",
     "find_damage",
+    "has_audit_records",
     "hold_to",
     "is_read_only",
     "migrate",
@@ -272,7 +273,8 @@ def reindex(data_dir: Path, registry: Registry, begin: Callable[[int], Advance])
 
     `begin` is called with the number of entities, and returns a function that is called with the
     size of each part that was indexed. If this is interrupted, the index is completed when the
-    catalog is opened next. Raises `Unusable` if there is no catalog or another process has it open.
+    catalog is opened next. Raises `Unusable` if there is no catalog, another process has it open,
+    or the index cannot be written.
     """
     _require_catalog(data_dir)
     with hold_to("reindex", data_dir):
@@ -287,6 +289,7 @@ def reindex(data_dir: Path, registry: Registry, begin: Callable[[int], Advance])
         catalog = CatalogEngine(store, index, registry)
         try:
             catalog.catch_up()
+            index.flush()
         finally:
             catalog.close()
         return total
@@ -377,6 +380,7 @@ def migrate(
                     _require_catalog(Path(place), "--from")
                 try:
                     held.enter_context(hold(Path(place)))
+                    held.callback(give_to_owner, Path(place))
                 except DirectoryInUse as error:
                     if place is target:
                         raise DirectoryInUse(_in_use(Path(place), "migrate")) from error
@@ -404,6 +408,19 @@ def migrate(
 
         advance = begin(from_store.log_bounds().head)
         return copy_catalog(from_store, to_store, advance, from_store.pause_writes(), wait)
+
+
+def has_audit_records(place: str) -> bool:
+    """Return whether there is anything in the audit log of a catalog in a data directory, or in the
+    database at an address. Raises `CatalogError` if it cannot be read."""
+    with ExitStack() as opened:
+        sink: AuditSink = AuditFile(Path(place))
+        if "://" in place:
+            shared = open_access(place)
+            opened.callback(shared.close)
+            sink = shared
+        records = opened.enter_context(closing(read_records(sink)))
+        return next(records, None) is not None
 
 
 def _copy_tokens(source: str, target: str) -> None:
@@ -480,13 +497,18 @@ class _CountingIndex(SearchIndex):
 
 @contextmanager
 def hold_to(then: str, data_dir: Path) -> Iterator[None]:
-    """Hold a data directory for an operation that no service may use it during. Raises
-    `DirectoryInUse`, which says to stop that service and then to do what `then` names."""
+    """Hold a data directory for an operation that no service may use it during.
+
+    What root makes in it meanwhile is given to the owner of the directory, whose service can then
+    use it. Raises `DirectoryInUse`, which says to stop that service and then to do what `then`
+    names.
+    """
     with ExitStack() as held:
         try:
             held.enter_context(hold(data_dir))
         except DirectoryInUse as error:
             raise DirectoryInUse(_in_use(data_dir, then)) from error
+        held.callback(give_to_owner, data_dir)
         yield
 
 

@@ -15,7 +15,7 @@ from explorer import __version__
 from explorer.errors import UnknownName
 from explorer.metadata.registry import Aspect, Registry, read_type
 from explorer.metadata.validation import required_fields
-from explorer.server.graphql.route import EXAMPLE_DOCUMENT, GRAPHQL_PATH
+from explorer.server.graphql import EXAMPLE_DOCUMENT, GRAPHQL_PATH
 from explorer.server.restli import EXAMPLE_URN, Endpoint, Parameter
 
 if TYPE_CHECKING:

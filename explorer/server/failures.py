@@ -1,9 +1,13 @@
-"""Errors on the wire: the HTTP status of each error, and the body that all error responses share.
+"""Errors on the wire: the HTTP status of each error, the body that all error responses share, and
+what the errors of requests say that wait for work in the background.
 
 A mistake of the caller is never answered with 5xx, because clients retry after such a status.
 """
 
+import math
+import time
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
@@ -20,7 +24,7 @@ from explorer.errors import (
     Unusable,
 )
 
-__all__ = ["RequestRefusal", "error_body", "kind_of", "status_of", "with_article"]
+__all__ = ["Progress", "RequestRefusal", "error_body", "kind_of", "status_of", "with_article"]
 
 _EXCEPTION_CLASS = "com.linkedin.restli.server.RestLiServiceException"
 _KINDS = {
@@ -84,3 +88,38 @@ def error_body(status: int, message: str) -> bytes:
 def with_article(noun: str) -> str:
     """Return a noun after `a` or `an`, for messages about types of entities."""
     return f"{'an' if noun[:1].lower() in tuple('aeiou') else 'a'} {noun}"
+
+
+@dataclass(slots=True)
+class Progress:
+    """Work on `total` things, named by `unit`, of which `done` are done, `before` of them earlier.
+
+    `remainder` is what is left once all are done, as a clause; empty if nothing is.
+    """
+
+    unit: str
+    total: int
+    done: int = 0
+    remainder: str = ""
+    before: int = field(init=False)
+    began: float = field(init=False, default_factory=time.monotonic)
+
+    def __post_init__(self) -> None:
+        self.before = self.done
+
+    @property
+    def left_seconds(self) -> float:
+        """The time until all are done, at the rate so far; 0 if it is not known."""
+        counted = self.done - self.before
+        if self.remainder or not counted:
+            return 0.0
+        return (time.monotonic() - self.began) / counted * max(0, self.total - self.done)
+
+    def words(self) -> str:
+        """Return how far the work is, and when to try again."""
+        left = self.left_seconds
+        again = "soon" if left < 60 else f"in about {math.ceil(left / 60)} minutes"
+        if self.remainder:
+            return f"all {self.done:,} {self.unit} were read, {self.remainder}; try again {again}"
+        total = max(self.total, self.done)
+        return f"{self.done:,} of {total:,} {self.unit}; try again {again}"

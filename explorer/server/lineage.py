@@ -23,7 +23,7 @@ from explorer.errors import Busy, InvalidInput, InvalidUrn, ServerFault
 from explorer.metadata.registry import Registry
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Criterion, Filter
-from explorer.server.lineage_walk import (
+from explorer.server.lineage_graph import (
     EVERY_HOP,
     Graph,
     LineageLimits,
@@ -34,13 +34,12 @@ from explorer.server.lineage_walk import (
     list_lineage,
     walk,
 )
+from explorer.server.search import SearchEngine
 from explorer.server.search.document import Document, build_document
 from explorer.server.search.fields import ENTITY_TYPE, REMOVED, Vocabulary
-from explorer.server.search.interface import SearchEngine
 from explorer.server.search.query import EVERYTHING
 from explorer.server.search.relevance import ResolvedSearch, read_text
-from explorer.server.store import Store
-from explorer.server.store.interface import is_removed
+from explorer.server.store import Store, is_removed
 
 __all__ = [
     "DEGREE",
@@ -63,7 +62,7 @@ class Tables:
         self._upstream = upstream
 
     def hop(self, frontier: Sequence[int], limit: int) -> list[tuple[int, int, str]]:
-        """See `lineage_walk.Graph`."""
+        """See `lineage_graph.Graph`."""
         columns = self._store.lineage(frontier, upstream=self._upstream, limit=limit)
         return list(zip(*columns, strict=True))
 
@@ -108,7 +107,7 @@ class ColumnGraph:
         self._vias: dict[tuple[str, str], dict[str | None, None]] = {}
 
     def hop(self, frontier: Sequence[str], limit: int) -> list[tuple[str, str, str]]:
-        """See `lineage_walk.Graph`. Ends of declared lineage that are not columns are skipped."""
+        """See `lineage_graph.Graph`. Ends of declared lineage that are not columns are skipped."""
         wanted = set(frontier)
         found: dict[tuple[str, str, str], None] = {}
         for upstreams, downstreams, via in self._statements(frontier):

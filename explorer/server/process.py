@@ -34,7 +34,7 @@ from uvicorn.protocols.http.httptools_impl import (
 from explorer.errors import InUse, Misconfigured, ServerFault, StorageFault
 from explorer.server.app import Service
 from explorer.server.failures import error_body
-from explorer.server.metrics import resident_bytes
+from explorer.server.routes.status import resident_bytes
 
 __all__ = [
     "ConnectionLimits",

@@ -19,10 +19,11 @@ from explorer.metadata.registry import Registry
 from explorer.metadata.structured_properties import Definition, read_definition
 from explorer.metadata.urn import Urn
 from explorer.server.browse import default_delimiter, placements, with_folders
-from explorer.server.ingestion_rules import summarise_incidents
-from explorer.server.ledger import Ledger
+from explorer.server.failures import Progress
+from explorer.server.ingestion import summarise_incidents
+from explorer.server.search import SearchEngine
 from explorer.server.search.document import Document, build_document
-from explorer.server.search.interface import SearchEngine
+from explorer.server.stewardship import Ledger
 from explorer.server.store import (
     DocumentRange,
     LogEntry,
@@ -209,19 +210,16 @@ class Projection:
             self._is_rebuilding = True
         self._index.renew()
         self._define_all()
-        head, total = self._store.log_bounds().head, self._store.count()
-        count = 0
+        head, progress = self._store.log_bounds().head, Progress("entities", self._store.count())
         for chunk in self._everything():
             if is_over():
-                return count
-            count += self._feed(chunk, 0)
-            self._index.suspend(
-                f"the search index is being rebuilt, and has {count:,} of {total:,} entities so "
-                "far; try again in a moment"
-            )
+                return progress.done
+            progress.done += self._feed(chunk, 0)
+            reason = f"the search index is being rebuilt: {progress.words()}"
+            self._index.suspend(reason, progress.left_seconds)
         while len(urns := self._changed_since(head)) > _AT_ONCE:
             if is_over():
-                return count
+                return progress.done
             now = self._store.log_bounds().head
             self._feed(urns, 0)
             head = now
@@ -233,7 +231,7 @@ class Projection:
             self._behind.clear()
             self._is_rebuilding = False
             self._index.resume()
-        return count
+        return progress.done
 
     def _define_all(self) -> None:
         """Add every stored structured property to the vocabulary."""
@@ -376,11 +374,12 @@ class Projection:
 
     def recount_use(self) -> int:
         """Recount the use of the last 30 days for the entities whose counted use includes some that
-        is older by now; return how many changed. Call it from a thread that may block for long."""
+        is older by now, or lacks some because the clock was ahead; return how many changed. Call it
+        from a thread that may block for long."""
         noted, begin = int(self._store.note(self._use_note) or 0), use_from()
-        if noted >= begin:
+        if noted == begin:
             return 0
-        left = self._store.urns(measured=DocumentRange(USAGE, noted, begin))
+        left = self._store.urns(measured=DocumentRange(USAGE, *sorted((noted, begin))))
         changed = [urn for urn in left if self._is_used_otherwise(Urn.parse(urn), begin)]
         for at in range(0, len(changed), _MOVED_PART):
             if self._ending.is_set():

@@ -14,8 +14,7 @@ from msgspec import Struct
 from explorer.metadata.registry import Registry, read_type
 from explorer.metadata.urn import Urn
 from explorer.server.dialect import Dialect
-from explorer.server.ingestion import Intake
-from explorer.server.ingestion_rules import SUMMARIES, fill_derived, own_write
+from explorer.server.ingestion import SUMMARIES, Intake, fill_derived, own_write
 from explorer.server.store import Reader, RunRow, Transaction, Write
 
 __all__ = [

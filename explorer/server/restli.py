@@ -29,10 +29,9 @@ from starlette.types import Receive, Scope, Send
 
 from explorer.errors import InvalidInput
 from explorer.server.authentication import ANONYMOUS, Access, Role
-from explorer.server.catalog import CatalogEngine
+from explorer.server.catalog import CatalogEngine, Freshness
 from explorer.server.dialect import Dialect
 from explorer.server.failures import RequestRefusal
-from explorer.server.freshness import Freshness
 
 __all__ = [
     "DEFAULT_PAGE",
@@ -342,8 +341,8 @@ class RestliRequest(Request):
     async def body(self) -> bytes:
         """Return the complete body, decompressed if its content encoding is gzip.
 
-        Raises `RequestRefusal` (413) if it is too large, and `InvalidInput` if it ends early or
-        cannot be decompressed.
+        Raises `RequestRefusal` if it is too large (413) or encoded with anything but gzip (415),
+        and `InvalidInput` if it ends early or cannot be decompressed.
         """
         if self.context.received_bytes > _MAX_DRAIN_BYTES:
             raise _too_large()
@@ -361,8 +360,13 @@ class RestliRequest(Request):
         if size > MAX_BODY_BYTES:
             raise _too_large()
         body = b"".join(pieces)
-        if self.headers.get("content-encoding") == "gzip":
+        encoding = self.headers.get("content-encoding", "").strip().lower()
+        if encoding in ("gzip", "x-gzip"):
             body = _unpacked(body)
+        elif encoding not in ("", "identity"):
+            raise RequestRefusal(
+                415, f"a body encoded with {encoding[:40]!r} is not read; send it as it is, or gzip"
+            )
         self.context.body_bytes = len(body)
         return body
 
@@ -416,17 +420,33 @@ def content_length(headers: Mapping[bytes, bytes]) -> int:
     return int(declared)
 
 
+# What follows the end of a member is copied, so a body of many small ones is read in short pieces.
+_GZIP_PIECE_BYTES = 1024
+
+
 def _unpacked(packed: bytes) -> bytes:
-    unpacker = zlib.decompressobj(zlib.MAX_WBITS | 16)
-    try:
-        body = unpacker.decompress(packed, MAX_BODY_BYTES + 1)
-    except zlib.error as error:
-        raise InvalidInput(f"the body cannot be decompressed with gzip: {error}") from None
-    if len(body) > MAX_BODY_BYTES:
-        raise _too_large()
-    if not unpacker.eof:
+    """Decompress all members of a gzip file (RFC 1952 allows several).
+
+    Raises `RequestRefusal` (413) if the result is too large, and `InvalidInput` if it is not gzip.
+    """
+    body: list[bytes] = []
+    size = at = 0
+    unpacker = None
+    while at < len(packed):
+        if unpacker is None or unpacker.eof:
+            unpacker = zlib.decompressobj(zlib.MAX_WBITS | 16)
+        piece = packed[at : at + _GZIP_PIECE_BYTES]
+        try:
+            body.append(unpacker.decompress(piece, MAX_BODY_BYTES + 1 - size))
+        except zlib.error as error:
+            raise InvalidInput(f"the body cannot be decompressed with gzip: {error}") from None
+        size += len(body[-1])
+        if size > MAX_BODY_BYTES:
+            raise _too_large()
+        at += len(piece) - len(unpacker.unused_data)
+    if unpacker is None or not unpacker.eof:
         raise InvalidInput("the body cannot be decompressed with gzip: it ends early")
-    return body
+    return b"".join(body)
 
 
 def _too_large(most_bytes: int = MAX_BODY_BYTES) -> RequestRefusal:

@@ -25,9 +25,11 @@ __all__ = [
     "expand_related",
     "ignore_unknown_fields",
     "leave_out_unlisted",
+    "pack_scroll_id",
     "read_filter",
     "read_sort",
     "scroll_id",
+    "unpack_scroll_id",
 ]
 
 _DESCENDING = {None: False, "ASCENDING": False, "DESCENDING": True}
@@ -70,32 +72,48 @@ def begin_scroll(query: SearchQuery, token: str | None) -> SearchQuery:
     begun = replace(query, sort=query.sort or _BY_URN)
     if token is None:
         return begun
-    try:
-        raw = urlsafe_b64decode(token.encode() + b"=" * (-len(token) % 4))
-        digest, key = raw[:_DIGEST], raw[_DIGEST:].decode("ascii")
-    except ValueError:
-        raise InvalidInput(
-            "the scrollId is malformed; leave it out to start from the first page"
-        ) from None
-    if digest != _digest(begun, key):
-        raise InvalidInput(
-            "the scrollId belongs to another search: send it with the same entities, input, "
-            "filter and sort, or leave it out to start from the first page"
-        )
-    return replace(begun, after=key)
+    return replace(begun, after=unpack_scroll_id(_asked(begun), token))
 
 
 def scroll_id(query: SearchQuery, page: FoundPage) -> str | None:
     """Return the scroll id for the page that follows, or `None` after the last page."""
     if page.last is None or len(page.hits) < query.count:
         return None
-    raw = _digest(query, page.last) + page.last.encode()
-    return urlsafe_b64encode(raw).rstrip(b"=").decode()
+    return pack_scroll_id(_asked(query), page.last)
 
 
-def _digest(query: SearchQuery, key: str) -> bytes:
-    asked = replace(query, start=0, count=0, facets=True, after=None)
-    return hashlib.blake2b(f"{asked!r}{key}".encode(), digest_size=_DIGEST).digest()
+def _asked(query: SearchQuery) -> str:
+    return repr(replace(query, start=0, count=0, facets=True, after=None))
+
+
+def pack_scroll_id(asked: str, place: str) -> str:
+    """Return the scroll id for a place in the results of a request; `asked` is what makes another
+    request a different one."""
+    return urlsafe_b64encode(_digest(asked, place) + place.encode()).rstrip(b"=").decode()
+
+
+def unpack_scroll_id(asked: str, token: str) -> str:
+    """Return the place that a scroll id of this request stands for.
+
+    Raises `InvalidInput` for any other text.
+    """
+    try:
+        raw = urlsafe_b64decode(token.encode() + b"=" * (-len(token) % 4))
+        digest, place = raw[:_DIGEST], raw[_DIGEST:].decode()
+    except ValueError:
+        raise InvalidInput(
+            "the scrollId is malformed; leave it out to start from the first page"
+        ) from None
+    if digest != _digest(asked, place):
+        raise InvalidInput(
+            "the scrollId belongs to another search: send it with the same entities, input, "
+            "filter and sort, or leave it out to start from the first page"
+        )
+    return place
+
+
+def _digest(asked: str, place: str) -> bytes:
+    return hashlib.blake2b(f"{asked}{place}".encode(), digest_size=_DIGEST).digest()
 
 
 MAX_VALUES = 10_000

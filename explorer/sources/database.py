@@ -10,12 +10,14 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from explorer.config.tokens import forget_in_keyring, keep_in_keyring, read_from_keyring
+from explorer.config.servers import forget_in_keyring, keep_in_keyring, read_from_keyring
 from explorer.errors import CatalogError, InvalidInput, MissingExtra, Unreachable
-from explorer.sources.datasets import DATABASE, SCHEMA, DatasetWriter
 from explorer.sources.profile import MOST_ROWS, SCALARS, Profiler, Sample, interrupted_after
 from explorer.sources.source import (
+    DATABASE,
+    SCHEMA,
     ColumnDefinition,
+    DatasetWriter,
     ForeignKeyDefinition,
     Inventory,
     Progress,

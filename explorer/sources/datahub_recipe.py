@@ -21,6 +21,8 @@ from signal import SIGKILL, SIGTERM
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Final
 
+import orjson
+
 from explorer.errors import InvalidFile, InvalidInput, Misconfigured
 from explorer.metadata.files import MetadataFile, Refused
 from explorer.metadata.registry import load_registry
@@ -62,16 +64,19 @@ _OWN: Final = frozenset(("dataHubIngestionSource", "dataHubExecutionRequest", "d
 
 def read_recipe(path: Path) -> dict[str, Any] | None:
     """Return the recipe in a YAML or JSON file, or `None` if the file is not a recipe or larger
-    than 1 MiB. Raises `InvalidFile` if it is not valid YAML, and `OSError` if it cannot be read."""
+    than 1 MiB. Raises `InvalidFile` if it is not valid YAML or JSON, and `OSError` if it cannot be
+    read."""
     import yaml
 
     if path.stat().st_size > _MOST_BYTES:
         return None
+    is_json = path.suffix.lower() == ".json"
     try:
-        value = yaml.safe_load(path.read_bytes())
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
+        value = (orjson.loads if is_json else yaml.safe_load)(path.read_bytes())
+    except (ValueError, yaml.YAMLError, RecursionError) as error:
         reason = " ".join(str(error).split())
-        raise InvalidFile(f"{path} cannot be read as YAML: {reason}") from error
+        kind = "JSON" if is_json else "YAML"
+        raise InvalidFile(f"{path} cannot be read as {kind}: {reason}") from error
     match value:
         case {"source": {"type": str()}}:
             return dict(value)

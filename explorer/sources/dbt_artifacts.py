@@ -20,16 +20,20 @@ from typing import Any, Final, Self
 import orjson
 
 from explorer.errors import InvalidFile, InvalidInput, InvalidUrn
-from explorer.metadata.column_lineage import column_urn
+from explorer.metadata.aspects import schema_value
+from explorer.metadata.fieldpath import column_urn
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
-from explorer.sources.datasets import ColumnSources, column_aspect, datahub_guid, lineage_aspect
 from explorer.sources.source import (
     ColumnDefinition,
+    ColumnSources,
     Inventory,
     Progress,
     SkippedPart,
     SourceOptions,
+    column_aspect,
+    datahub_guid,
+    lineage_aspect,
     read_text,
 )
 from explorer.sources.sql_lineage import KnownTables, QueryLineage, read_lineage
@@ -38,7 +42,6 @@ from explorer.stewardship.dbt_project import artifact_path, read_file, read_sett
 __all__ = ["DbtArtifacts"]
 
 _PLATFORM: Final = "urn:li:dataPlatform:dbt"
-_SCHEMA: Final = "com.linkedin.schema."
 _KINDS: Final = ("model", "seed", "snapshot", "source")
 _SEMANTIC_MODEL: Final = "semantic_model"
 _ARTIFACTS: Final = ("manifest", "catalog", "run_results", "sources")
@@ -524,14 +527,7 @@ class _Reader:
                     glossaryTerms=labels.get("glossaryTerms"),
                 )
             )
-        return {
-            "schemaName": ".".join(node.path),
-            "platform": _PLATFORM,
-            "version": 0,
-            "hash": "",
-            "platformSchema": {f"{_SCHEMA}OtherSchema": {"rawSchema": ""}},
-            "fields": fields,
-        }
+        return schema_value(".".join(node.path), _PLATFORM, fields)
 
     def _upstreams(
         self,

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from explorer.errors import InUse, InvalidInput, MissingExtra
-from explorer.sources.datasets import DatasetWriter
 from explorer.sources.profile import MOST_ROWS, Profiler, Sample, interrupted_after
 from explorer.sources.source import (
     ColumnDefinition,
+    DatasetWriter,
     ForeignKeyDefinition,
     Inventory,
     Progress,

@@ -119,8 +119,9 @@ def _database_kind(path: Path) -> str | None:
 
 
 def _is_own_store(path: Path) -> bool:
-    """Return whether a database file is that of a local catalog."""
-    return path.name == "catalog.db" and (path.parent / "search" / "index.json").is_file()
+    """Return whether a database file is one of the data directory of a local catalog."""
+    is_named = path.name in ("catalog.db", "stewardship.sqlite")
+    return is_named and (path.parent / "search" / "index.json").is_file()
 
 
 def _local_servers() -> Iterator[LocalSource]:
@@ -255,8 +256,7 @@ def _open_file(path: Path, options: SourceOptions) -> Source:
         return DuckDbFile(path, options)
     if not start:
         raise InvalidInput(f"{path} is empty")
-    from explorer.sources.file_folder import FileFolder, file_format
-    from explorer.sources.lake_tables import METADATA
+    from explorer.sources.file_folder import METADATA, FileFolder, file_format
 
     if file_format(path.name) or METADATA.fullmatch(path.name):
         return FileFolder.of(path, options)

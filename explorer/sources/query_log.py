@@ -24,7 +24,6 @@ from explorer.errors import InvalidInput
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Criterion, Filter
-from explorer.sources.datasets import ColumnSources, lineage_aspect
 from explorer.sources.duckdb_file import import_duckdb
 from explorer.sources.script_lineage import (
     CatalogTables,
@@ -36,7 +35,14 @@ from explorer.sources.script_lineage import (
     read_tables,
     split_statements,
 )
-from explorer.sources.source import Inventory, Progress, SkippedPart, SourceOptions
+from explorer.sources.source import (
+    ColumnSources,
+    Inventory,
+    Progress,
+    SkippedPart,
+    SourceOptions,
+    lineage_aspect,
+)
 from explorer.sources.sql_lineage import (
     LITERALS,
     KnownTables,

@@ -30,6 +30,7 @@ from explorer.metadata.registry import load_registry
 from explorer.metadata.urn import Urn
 from explorer.sources.configured import (
     ConfiguredSource,
+    DriftEntry,
     SeenEntity,
     SeenState,
     SourceRun,
@@ -37,8 +38,8 @@ from explorer.sources.configured import (
     find_source,
     read_sources,
     run_urns,
+    schema_changes,
 )
-from explorer.sources.drift import DriftEntry, schema_changes
 from explorer.sources.query_log import QueryLog
 from explorer.sources.source import Inventory, Progress, Source, SourceOptions
 

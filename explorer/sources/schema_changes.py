@@ -20,8 +20,10 @@ from explorer.metadata.urn import Urn
 from explorer.sources.script_lineage import split_statements
 from explorer.sources.source import SkippedPart
 from explorer.sources.sql_lineage import (
+    DefinedColumn,
     NotUnderstood,
     QueryLineage,
+    defined_columns,
     parse_statement,
     reading,
     require_sqlglot,
@@ -29,7 +31,6 @@ from explorer.sources.sql_lineage import (
     table_path,
 )
 from explorer.sources.sql_lineage import Path as TablePath
-from explorer.sources.table_definition import DefinedColumn, defined_columns
 from explorer.stewardship.dbt_project import artifact_path, strings_in
 from explorer.stewardship.yaml_document import load
 

@@ -141,7 +141,7 @@ class AsyncStewardship:
 
     async def documentation(
         self,
-        urns: Iterable[str | Urn] = (),
+        urns: str | Urn | Iterable[str | Urn] = (),
         *,
         text: str = "*",
         filter: Filter | str | None = None,
@@ -154,7 +154,7 @@ class AsyncStewardship:
 
     async def coverage(
         self,
-        urns: Iterable[str | Urn] = (),
+        urns: str | Urn | Iterable[str | Urn] = (),
         *,
         text: str = "*",
         filter: Filter | str | None = None,
@@ -177,7 +177,7 @@ class AsyncStewardship:
 
     async def coverage_trend(
         self,
-        urns: Iterable[str | Urn] = (),
+        urns: str | Urn | Iterable[str | Urn] = (),
         *,
         text: str = "*",
         filter: Filter | str | None = None,
@@ -206,7 +206,7 @@ class AsyncStewardship:
 
     async def worklist(
         self,
-        urns: Iterable[str | Urn] = (),
+        urns: str | Urn | Iterable[str | Urn] = (),
         *,
         text: str = "*",
         filter: Filter | str | None = None,
@@ -234,7 +234,7 @@ class AsyncStewardship:
 
     async def propose_descriptions(
         self,
-        urns: Iterable[str | Urn] = (),
+        urns: str | Urn | Iterable[str | Urn] = (),
         *,
         text: str = "*",
         filter: Filter | str | None = None,
@@ -256,7 +256,7 @@ class AsyncStewardship:
 
     async def draft(
         self,
-        urns: Iterable[str | Urn] = (),
+        urns: str | Urn | Iterable[str | Urn] = (),
         *,
         text: str = "*",
         filter: Filter | str | None = None,
@@ -299,7 +299,7 @@ class AsyncStewardship:
 
     async def draft_requests(
         self,
-        urns: Iterable[str | Urn] = (),
+        urns: str | Urn | Iterable[str | Urn] = (),
         *,
         text: str = "*",
         filter: Filter | str | None = None,

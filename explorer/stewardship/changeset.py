@@ -2,17 +2,18 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
-from explorer.client.editable import TextConflict, deprecation_of
+from explorer.client.editable import TextConflict, deprecation_of, stored_description
 from explorer.client.entity import Entity
-from explorer.client.journal import one_save
+from explorer.client.journal import is_undone, one_save, undone_in
 from explorer.client.records import Edit
-from explorer.client.responses import REFUSALS
+from explorer.client.transport import REFUSALS
 from explorer.errors import (
     CatalogError,
     Conflict,
@@ -32,19 +33,22 @@ from explorer.stewardship.documentation import (
     read_datasets,
     rows_of,
 )
-from explorer.stewardship.proposals import OVERTAKEN, Syncing
+from explorer.stewardship.proposals import OVERTAKEN, Syncing, server_key, sync_changeset
 from explorer.stewardship.provenance import columns_version, note_source, propagated_source
 from explorer.stewardship.staging import (
     ReviewItem,
     StagedChangeset,
     StagedEdit,
     TextSource,
+    changeset_files,
     deprecation_in,
     deprecation_text,
+    shared_copies,
 )
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
+    from explorer.client.journal import JournalSave
 
 __all__ = [
     "KINDS",
@@ -59,6 +63,8 @@ __all__ = [
     "compare",
     "read_changeset",
     "read_documentation",
+    "reopen_changeset_of",
+    "reopen_undone",
     "stage_changes",
 ]
 
@@ -216,8 +222,7 @@ def _change(entry: Entry, places: _Places, *, clear_empty: bool) -> Change:
             return Change(entry, "orphan", mine=row.edited, why="the column is gone")
         why = "no such column; paths are exact"
         return Change(entry, "unknown column", mine=row.edited, why=why)
-    # A blank text is no description.
-    theirs, mine = texts[row.column], row.edited if row.edited.strip() else ""
+    theirs, mine = texts[row.column], stored_description(row.edited)
     base = _base(entry, theirs)
     draft = Change(entry, "unchanged", base, theirs, mine)
     untouched = bool(row.exported) and digest_of(row.edited) == row.exported and not entry.clears
@@ -366,13 +371,15 @@ class StagedOutcome:
     """The result of applying the accepted edits of a changeset.
 
     `applied`, `failed` (refused by the server) and `untried` are numbers of edits; `ended_by` is
-    the error that ended the work early.
+    the error that ended the work early. `present` of the applied edits were in the catalog already:
+    nothing was written for them, and undo leaves them.
     """
 
     applied: int = 0
     failed: int = 0
     untried: int = 0
     ended_by: CatalogError | None = None
+    present: int = 0
 
 
 async def apply_staged(
@@ -384,9 +391,10 @@ async def apply_staged(
     not written, and the present value is recorded with it; this is checked for descriptions,
     domains, deprecations, and links to the same address. Other labels are added and removed
     whatever else is there. An edit that is already in the catalog counts as applied, so that a
-    changeset can be continued after the program was killed. All edits of a changeset are one save.
-    A changeset stored on the server is synced before, during and after, so that decisions and
-    outcomes of others count (`explorer.stewardship.proposals`).
+    changeset can be continued after the program was killed. All edits are one save, with those of
+    an apply that was cut off; what was accepted after an apply is a save of its own. A changeset
+    stored on the server is synced before, during and after, so that decisions and outcomes of
+    others count (`explorer.stewardship.proposals`).
 
     For a propagated description that was accepted unchanged, the catalog stores its source
     (`explorer.stewardship.provenance`); if the server refuses that, the outcome says so. Raises
@@ -402,21 +410,31 @@ async def apply_staged(
     items = changeset.of("accepted")
     by = str(await _user(catalog) or "") if any(map(_is_propagated, items)) else ""
 
+    present: set[int] = set()
+    save_id = changeset.save_id()
+
     async def write(at: int) -> None:
         item = changeset.item(items[at].number)
         if item.state == "applied":
             return
         if item.state != "accepted":
             raise InvalidInput(OVERTAKEN)
-        approved = item.decided_by
+        saving = one_save(
+            save_id,
+            changeset=changeset.id,
+            proposed_by=changeset.proposed_by,
+            approved_by=item.decided_by,
+        )
         try:
-            with one_save(changeset.id, proposed_by=changeset.proposed_by, approved_by=approved):
-                remark = await _write_item(catalog, item, by)
+            with saving:
+                changed, remark = await _write_item(catalog, item, by)
         except (Forbidden, *_REFUSALS) as error:
             note = partial(changeset.note_outcome, why=str(error), theirs=_conflicting_text(error))
             await asyncio.to_thread(note, item.number, "failed")
             await syncing.note()
             raise
+        if not changed:
+            present.add(at)
         await asyncio.to_thread(changeset.note_outcome, item.number, "applied", why=remark)
         await syncing.note()
 
@@ -427,7 +445,67 @@ async def apply_staged(
     if isinstance(outcome.ended_by, StorageFault):
         raise outcome.ended_by
     done, failed = outcome.done, len(outcome.failed)
-    return StagedOutcome(done, failed, len(items) - done - failed, outcome.ended_by)
+    return StagedOutcome(done, failed, len(items) - done - failed, outcome.ended_by, len(present))
+
+
+async def reopen_undone(catalog: "AsyncCatalog", changeset: StagedChangeset) -> int:
+    """Make the applied edits undecided again that were undone since, and return their number.
+
+    The journal of this machine says what was undone, so this finds what was applied and undone
+    here. The others learn of it by the next sync. A read-only client changes nothing. No request.
+    Raises `StorageFault` if the file cannot be written or the journal cannot be read.
+    """
+    applied = () if catalog.read_only else changeset.of("applied")
+    if not applied:
+        return 0
+    entries = await catalog.journal()
+    saves = await asyncio.to_thread(changeset.save_ids)
+    made: dict[tuple[str, str | None, str], list[str]] = {}
+    for entry in entries:
+        if entry.save in saves:
+            made.setdefault((entry.urn, entry.column, entry.what), []).append(entry.id)
+    undone = undone_in(entries)
+    found: dict[int, list[str]] = {}
+    for item in applied:
+        # What was undone before and is applied once more counts from then on only.
+        ids = set(made.get(item.edit.place, ())) - changeset.entries_undone(item.number)
+        if ids and all(is_undone(one, undone) for one in ids):
+            found[item.number] = sorted(ids)
+    if found:
+        await asyncio.to_thread(changeset.note_undone, found)
+    return len(found)
+
+
+async def reopen_changeset_of(catalog: "AsyncCatalog", save: "JournalSave") -> int:
+    """Make the edits of a changeset undecided again of which this save was undone, and return their
+    number.
+
+    Changesets are looked for among the files of this machine's state directory; one that is stored
+    on the server is synced, so that others see it. Others are found to be undone when they are
+    opened (`reopen_undone`). Raises only `StorageFault`.
+    """
+    if not any(entry.proposed_by or entry.approved_by for entry in save.entries):
+        return 0
+    key, saves = server_key(catalog), {entry.save for entry in save.entries}
+    count = 0
+    for changeset in await asyncio.to_thread(_changesets_with, saves, key):
+        count += await reopen_undone(catalog, changeset)
+        if changeset.is_shared_with(key):
+            # What cannot be sent now is sent when the changeset is opened.
+            with suppress(CatalogError):
+                await sync_changeset(catalog, changeset)
+    return count
+
+
+def _changesets_with(saves: Collection[str], key: str) -> list[StagedChangeset]:
+    """Return the changesets on this machine that any of the saves may be of."""
+    found: list[StagedChangeset] = []
+    for path in (*changeset_files(), *shared_copies(key)):
+        with suppress(InvalidInput, StorageFault):
+            changeset = StagedChangeset.open(path)
+            if not changeset.save_ids().isdisjoint(saves):
+                found.append(changeset)
+    return found
 
 
 def _conflicting_text(error: CatalogError) -> str | None:
@@ -446,36 +524,40 @@ async def _user(catalog: "AsyncCatalog") -> Urn | None:
         return None
 
 
-async def _write_item(catalog: "AsyncCatalog", item: ReviewItem, by: str) -> str:
-    """Write an edit, and its source if its text was propagated; return a remark, or an empty
-    string."""
+async def _write_item(catalog: "AsyncCatalog", item: ReviewItem, by: str) -> tuple[bool, str]:
+    """Write an edit, and its source if its text was propagated; return whether anything changed,
+    and a remark or an empty string."""
     edit, source = item.edit, propagated_source(item.edit)
     if source is None or not _is_propagated(item):
-        await _write_staged(catalog, edit)
-        return ""
+        return await _write_staged(catalog, edit), ""
     version = await columns_version(catalog, edit.urn)
-    await _write_staged(catalog, edit)
+    changed = await _write_staged(catalog, edit)
     try:
         await note_source(catalog, edit, source, version, by)
     except (Forbidden, Conflict, *REFUSALS) as error:
-        return f"the server does not store where the text came from: {error}"
-    return ""
+        return changed, f"the server does not store where the text came from: {error}"
+    return changed, ""
 
 
-async def _write_staged(catalog: "AsyncCatalog", edit: StagedEdit) -> None:
+async def _write_staged(catalog: "AsyncCatalog", edit: StagedEdit) -> bool:
+    """Write an edit; return whether anything changed. Deprecations and links always count as
+    changed."""
     urn, column = edit.urn, edit.column
+    made: list[Edit] = []
     match edit.what:
         case "description":
-            await catalog.describe(urn, edit.text, column=column, instead_of=edit.before)
+            made.append(
+                await catalog.describe(urn, edit.text, column=column, instead_of=edit.before)
+            )
         case "domain":
             seen = tuple(edit.before.split(", ")) if edit.before else ()
             domain = edit.add[0] if edit.add else None
-            await catalog.set_domain(urn, domain, instead_of=seen)
+            made.append(await catalog.set_domain(urn, domain, instead_of=seen))
         case "owners":
             for ownership, owners in _by_ownership(edit.remove).items():
-                await catalog.remove_owners(urn, owners, ownership=ownership)
+                made.append(await catalog.remove_owners(urn, owners, ownership=ownership))
             for ownership, owners in _by_ownership(edit.add).items():
-                await catalog.add_owners(urn, owners, ownership=ownership)
+                made.append(await catalog.add_owners(urn, owners, ownership=ownership))
         case "tags" | "terms":
             is_tags = edit.what == "tags"
             remove = catalog.remove_tags if is_tags else catalog.remove_terms
@@ -484,13 +566,16 @@ async def _write_staged(catalog: "AsyncCatalog", edit: StagedEdit) -> None:
                 # Somebody else may have created it in the meantime, or may be doing so now.
                 await catalog.create(tag, "tagProperties", {"name": Urn.parse(tag).name})
             if edit.remove:
-                await remove(urn, edit.remove, column=column)
+                made.append(await remove(urn, edit.remove, column=column))
             if edit.add:
-                await add(urn, edit.add, column=column)
+                made.append(await add(urn, edit.add, column=column))
         case "deprecation":
             await _write_deprecation(catalog, edit)
+            return True
         case "links":
             await _write_links(catalog, edit)
+            return True
+    return any(one.changed for one in made)
 
 
 async def _write_deprecation(catalog: "AsyncCatalog", edit: StagedEdit) -> None:
@@ -595,7 +680,14 @@ async def _write_each(
             if progress is not None:
                 progress(outcome.done + len(outcome.failed), len(urns))
 
-    await asyncio.gather(*(go_along(lane) for lane in lanes.values()))
+    tasks = [asyncio.create_task(go_along(lane)) for lane in lanes.values()]
+    try:
+        await asyncio.gather(*tasks)
+    except asyncio.CancelledError:
+        # An edit that is stored by now is still written to the journal, unless the client is closed
+        # before: see `EditMethods._to_its_end`.
+        await asyncio.gather(*tasks, return_exceptions=True)
+        raise
     return outcome
 
 

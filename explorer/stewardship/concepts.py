@@ -179,17 +179,21 @@ async def read_term_concept(
     limit: int | None = _MOST_DATASETS,
     progress: Progress | None = None,
 ) -> Concept:
-    """Return all columns with a glossary term, given by URN or id, of at most `limit` datasets.
+    """Return all columns with a glossary term, given by URN, id or name, of at most `limit`
+    datasets.
 
-    Costs one request more than `read_concept`. Raises `NotFound` for a term that does not exist,
-    `InvalidInput` for a URN that is not a term's.
+    Costs one request more than `read_concept`, for a name three. Raises `NotFound` for a term that
+    does not exist, `InvalidInput` for a URN that is not a term's and for a name of several terms.
 
     Example: `steward.term_concept("urn:li:glossaryTerm:Finance.NetRevenue").variants`
     """
     (urn,) = urns_of(term, "glossaryTerm")
     known = await catalog.entity(urn)
-    if not known.exists:
+    if not known.exists and str(urn) == str(term):
         raise NotFound(f"the catalog has no glossary term {urn}")
+    if not known.exists:
+        urn = await catalog.urn_of(str(term), "glossaryTerm")
+        known = await catalog.entity(urn)
     carrying = Filter(
         tuple(
             (Criterion(field, (str(urn),)),)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypedDict
 from explorer.client.connection import in_chunks
 from explorer.client.entity import Entity
 from explorer.client.records import Folder
-from explorer.errors import InvalidInput
+from explorer.errors import InvalidInput, InvalidUrn
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Filter
 
@@ -53,10 +53,14 @@ class DatasetSelection(TypedDict):
 
 
 def selection_of(
-    urns: Iterable[str | Urn], text: str, filter: Filter | str | None, folder: str | None
+    urns: str | Urn | Iterable[str | Urn],
+    text: str,
+    filter: Filter | str | None,
+    folder: str | None,
 ) -> DatasetSelection:
     """Return a selection, its URNs without duplicates, in order. Raises as `select_datasets`."""
-    named = tuple(dict.fromkeys(Urn.parse(urn) for urn in urns))
+    given = (urns,) if isinstance(urns, str | Urn) else urns
+    named = tuple(dict.fromkeys(_given_urn(urn) for urn in given))
     searched = text != "*" or bool(filter)
     if sum((bool(named), searched, folder is not None)) > 1:
         raise InvalidInput("give datasets, a search or a folder, not several of them")
@@ -66,15 +70,22 @@ def selection_of(
     return {"urns": named, "text": text, "filter": filter, "folder": folder}
 
 
+def _given_urn(urn: str | Urn) -> Urn:
+    if isinstance(urn, str) and not urn.startswith("urn:"):
+        raise InvalidUrn(f"{urn[:60]!r} is not a URN; text={urn[:60]!r} searches for datasets")
+    return Urn.parse(urn)
+
+
 async def select_datasets(
     catalog: "AsyncCatalog",
-    urns: Iterable[str | Urn] = (),
+    urns: str | Urn | Iterable[str | Urn] = (),
     *,
     text: str = "*",
     filter: Filter | str | None = None,
     folder: str | None = None,
 ) -> tuple[Urn, ...]:
-    """Return the datasets given, or those in and below a folder, or those that a search finds.
+    """Return the datasets given, one or several, or those in and below a folder, or those that a
+    search finds.
 
     Given datasets are returned without duplicates, in order. A folder is given by its browse path;
     a search as for `AsyncCatalog.search`. No request for given datasets; for a search one for each

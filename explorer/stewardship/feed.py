@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import msgspec
 
 from explorer import config
+from explorer.client.display import counted
 from explorer.client.editable import COLUMNS, EditableField, place_of
 from explorer.client.entity import SUMMARY_ASPECTS
 from explorer.config.files import changing, read_private, write_private
@@ -552,8 +553,8 @@ def _life_entries(
         yield FeedEntry(urn, "deleted", last.at, last.actor)
     elif events[0].previous is None:
         columns = len(_fields(schemas[-1].value)) if schemas else 0
-        number = "1 column" if columns == 1 else f"{columns:,} columns"
-        yield FeedEntry(urn, "new", last.at, last.actor, after=number if columns else "")
+        number = counted(columns, "column") if columns else ""
+        yield FeedEntry(urn, "new", last.at, last.actor, after=number)
 
 
 def _status_entries(urn: Urn, events: Sequence["ChangeEvent"]) -> Iterator[FeedEntry]:

@@ -7,6 +7,7 @@ Labels are texts, as in `explorer.client.records.Edit`: URNs of tags, glossary t
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -31,6 +32,7 @@ __all__ = [
     "LabelledPlaces",
     "LabelsChange",
     "read_labelled",
+    "similar_labels",
     "stage_labels",
     "staged_edit",
 ]
@@ -48,6 +50,8 @@ _ASPECTS: Final[Mapping[LabelledKind, str]] = {
 }
 _COLUMN_ASPECTS: Final = ("schemaMetadata", "editableSchemaMetadata")
 _CHUNK: Final = 200
+_MOST_SIMILAR: Final = 3
+_MOST_COMPARED: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,3 +237,26 @@ def staged_edit(
         addresses = {link.partition(" ")[0] for link in (*add, *remove)}
         seen = "\n".join(link for link in held if link.partition(" ")[0] in addresses)
     return StagedEdit(urn, name, column, what, before=seen, add=add, remove=remove)
+
+
+async def similar_labels(
+    catalog: "AsyncCatalog", name: str, types: Sequence[str]
+) -> Mapping[Urn, str]:
+    """Return the names of at most three labels of some entity types whose name or id is similar to
+    `name`, best first: those that a search finds, else those that differ in a few letters.
+
+    Two requests where the search finds some; else two more, and one for each hundred labels. At
+    most 500 labels are compared.
+    """
+    page = await catalog.search(name, entity=types, count=_MOST_SIMILAR)
+    if page.hits:
+        found = await catalog.summaries(hit.urn for hit in page)
+        return {urn: entity.name for urn, entity in found.items()}
+    page = await catalog.search("*", entity=types, count=_MOST_COMPARED)
+    known = await catalog.summaries(hit.urn for hit in page)
+    spellings: dict[str, Urn] = {}
+    for urn, entity in known.items():
+        for spelling in (urn.name, entity.name, *entity.name.split()):
+            spellings.setdefault(spelling.casefold(), urn)
+    near = get_close_matches(name.casefold(), spellings, n=_MOST_SIMILAR)
+    return {urn: known[urn].name for urn in dict.fromkeys(spellings[one] for one in near)}

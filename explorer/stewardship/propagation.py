@@ -15,10 +15,9 @@ from urllib.parse import unquote
 
 from explorer.client.connection import gather_limited
 from explorer.client.entity import Entity
-from explorer.client.responses import REFUSALS
+from explorer.client.transport import REFUSALS
 from explorer.errors import InvalidInput, ServerFault
-from explorer.metadata.column_lineage import ColumnPaths, column_edges, split_column
-from explorer.metadata.fieldpath import FieldPath
+from explorer.metadata.fieldpath import ColumnPaths, FieldPath, column_edges, split_column
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Criterion, Filter
 from explorer.stewardship.concepts import columns_filter

@@ -18,7 +18,7 @@ from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
-from explorer.client.responses import REFUSALS
+from explorer.client.transport import REFUSALS
 from explorer.errors import (
     CatalogError,
     Forbidden,

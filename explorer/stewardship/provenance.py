@@ -19,10 +19,9 @@ from urllib.parse import unquote
 from explorer.client.editable import COLUMNS, TextConflict
 from explorer.client.entity import AspectRead, Entity
 from explorer.client.journal import one_save
-from explorer.client.responses import REFUSALS
+from explorer.client.transport import REFUSALS
 from explorer.errors import Conflict, Forbidden, NotFound
-from explorer.metadata.column_lineage import ColumnPaths, column_urn, split_column
-from explorer.metadata.fieldpath import FieldPath
+from explorer.metadata.fieldpath import ColumnPaths, FieldPath, column_urn, split_column
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Criterion, Filter
@@ -59,13 +58,14 @@ _RESERVED: Final = {",": "%2C", "(": "%28", ")": "%29"}
 _UNKNOWN: Final = "urn:li:corpuser:unknown"
 _FOUND_BY: Final = ("lineage", "name", "elsewhere")
 
-PropagatedState: TypeAlias = Literal["current", "outdated", "pinned", "changed", "orphan"]
+PropagatedState: TypeAlias = Literal["current", "outdated", "pinned", "changed", "undone", "orphan"]
 """The states of a propagated description.
 
 `current`   equal to its source
 `outdated`  its source has changed since
 `pinned`    somebody chose that it is not refreshed
 `changed`   people have since written another description
+`undone`    the description before it is there again, as after an undo
 `orphan`    its source has no description any more, or no longer exists
 """
 
@@ -101,6 +101,11 @@ class PropagatedText:
     def key(self) -> ColumnKey:
         """The column that has the description."""
         return self.urn, self.path
+
+    @property
+    def is_written(self) -> bool:
+        """Whether the column has this description now."""
+        return self.state not in ("changed", "undone")
 
     @property
     def source(self) -> ColumnKey:
@@ -242,16 +247,16 @@ async def take_back_propagated(
 ) -> PropagatedOutcome:
     """Undo propagated descriptions: restore the description before, and delete the stored source.
 
-    If people have changed the description since, it is kept, and only the source is deleted. If
-    nothing else was written since, the aspects are byte for byte as before, including their stamps,
-    on a server that counts versions (`Abilities.versions`). One save; about eight requests for
-    each. A column that somebody changes in the meantime is left.
+    If people have changed the description since, or it was undone, it is kept, and only the source
+    is deleted. If nothing else was written since, the aspects are byte for byte as before,
+    including their stamps, on a server that counts versions (`Abilities.versions`). One save; about
+    eight requests for each. A column that somebody changes in the meantime is left.
     """
     if dry_run:
         return PropagatedOutcome(tuple(texts), (), ())
 
     async def take_back(one: PropagatedText) -> None:
-        if one.state != "changed":
+        if one.is_written:
             await catalog.describe(one.urn, one.before, column=one.path, instead_of=one.text)
         await _drop_entry(catalog, _column_urn(one.urn, one.path))
 
@@ -259,7 +264,7 @@ async def take_back_propagated(
         outcome = await _each(texts, take_back)
         tables: dict[str, list[PropagatedText]] = {}
         for one in outcome.done:
-            if one.state != "changed":
+            if one.is_written:
                 tables.setdefault(one.urn, []).append(one)
         for urn, taken in tables.items():
             # The descriptions are already restored; only an empty entry would remain.
@@ -287,8 +292,8 @@ async def pin_propagated(
         attribution = {**entry["attribution"], "sourceDetail": detail}
         await _put_entry(catalog, urn, {**entry, "attribution": attribution})
 
-    left = tuple(one for one in texts if one.state == "changed")
-    return await _each([one for one in texts if one.state != "changed"], pin, left)
+    left = tuple(one for one in texts if not one.is_written)
+    return await _each([one for one in texts if one.is_written], pin, left)
 
 
 async def _each(
@@ -321,8 +326,9 @@ def _propagated(
     is_pinned = detail.get("pinned") == "true"
     source_text = _source_text(datasets.get(origin[0]), origin[1])
     state: PropagatedState = "current"
-    if _edited_text(datasets.get(key[0]), key[1]) != text:
-        state = "changed"
+    now = _edited_text(datasets.get(key[0]), key[1])
+    if now != text:
+        state = "undone" if now == detail.get("before", "") else "changed"
     elif is_pinned:
         state = "pinned"
     elif not source_text:

@@ -8,7 +8,8 @@ to a colleague.
 Decisions and outcomes have an id and a time, and are ordered by these, wherever they are in the
 file, so that files on several machines with the same records have the same result. The time of a
 record is later than that of all records known where it is made, so that a slow clock cannot let an
-older decision win. An applied edit stays applied, whatever was decided elsewhere at the same time.
+older decision win. An applied edit stays applied, whatever was decided elsewhere at the same time,
+until a later outcome says that it was undone.
 """
 
 import hashlib
@@ -165,12 +166,20 @@ class _Decided(msgspec.Struct, frozen=True, omit_defaults=True, tag="decision"):
 
 
 class _Tried(msgspec.Struct, frozen=True, omit_defaults=True, tag="outcome"):
+    """An outcome: an edit was applied, or failed, or is open again because it was undone.
+
+    An edit that is open again names in `undoes` the outcomes that no longer count, and in `entries`
+    the entries of the journal that the edit had made.
+    """
+
     number: int
     state: ReviewState
     at: datetime
     why: str = ""
     theirs: str | None = None
     id: str = ""
+    undoes: tuple[str, ...] = ()
+    entries: tuple[str, ...] = ()
 
 
 class _Sent(msgspec.Struct, frozen=True, omit_defaults=True, tag="sent"):
@@ -258,6 +267,16 @@ class _Content:
         ]
         return max(found, key=_order).id if found else ""
 
+    def outcomes(self, number: int) -> list[_Tried]:
+        """Return the outcomes of an edit, in no particular order."""
+        return [note for note in self._of.get(number, ()) if isinstance(note, _Tried)]
+
+    def applied_before(self, numbers: Iterable[int]) -> int:
+        """Return how many edits were applied before the first of these was last decided."""
+        decided = map(self.last_decision, numbers)
+        first = min((self.notes[note].at for note in decided if note), default=_EPOCH)
+        return sum(note.state == "applied" and note.at < first for note in self.notes.values())
+
     def next_time(self) -> datetime:
         """Return the time for a new note."""
         return max(datetime.now(UTC), self.last + _STEP)
@@ -280,6 +299,11 @@ class StagedChangeset:
         self._size = 0
         # Outcomes may be recorded in one thread while notes of others are added in another.
         self._changing = threading.RLock()
+
+    def __repr__(self) -> str:
+        """Return its title, the number of edits in each state, and its file."""
+        states = ", ".join(f"{count:,} {state}" for state, count in self.counts().items())
+        return f"<{type(self).__name__} {self.title!r}: {states}; {self.path}>"
 
     @classmethod
     def create(
@@ -398,10 +422,40 @@ class StagedChangeset:
             _, self._content, self._size = _read_file(self.path)
         return True
 
+    def discard(self) -> None:
+        """Delete the file. What was applied stays in the catalog and in the journal. Blocks; raises
+        `StorageFault` if the file cannot be deleted."""
+        try:
+            self.path.unlink(missing_ok=True)
+        except OSError as error:
+            raise StorageFault(f"{self.path} cannot be deleted: {error.strerror}") from error
+
     @property
     def id(self) -> str:
-        """The id of the changeset, also used for its edits in the journal."""
+        """The id of the changeset."""
         return self._header.id
+
+    def save_id(self) -> str:
+        """Return the id of the save that the accepted edits become in the journal.
+
+        It is that of the changeset until an edit was applied. Edits that were all accepted after
+        others had been applied get an id of their own, which stays the same if writing them is cut
+        off and goes on later.
+        """
+        with self._changing:
+            earlier = self._content.applied_before(item.number for item in self.of("accepted"))
+        return self._save_id(earlier)
+
+    def save_ids(self) -> frozenset[str]:
+        """Return the ids of all saves that edits of this changeset may be part of."""
+        with self._changing:
+            applied = sum(note.state == "applied" for note in self._content.notes.values())
+        return frozenset(map(self._save_id, range(applied + 1)))
+
+    def _save_id(self, earlier: int) -> str:
+        if not earlier:
+            return self.id
+        return hashlib.sha256(f"{self.id} {earlier}".encode()).hexdigest()[: len(self.id)]
 
     @property
     def title(self) -> str:
@@ -511,6 +565,36 @@ class StagedChangeset:
             note = _Tried(number, state, content.next_time(), why, theirs, _new_id())
             self._append(note, is_synced=True)
             return self._added(content, note)
+
+    def note_undone(self, entries: Mapping[int, Collection[str]]) -> None:
+        """Record that applied edits were undone: nothing is decided about them any more.
+
+        `entries` are the ids of the entries that each edit had made in the journal, by the number
+        of the edit; `entries_undone` returns them later. Blocks.
+        """
+        with self._changing:
+            content = self._content
+            at = content.next_time()
+            notes = [
+                _Tried(
+                    number,
+                    "open",
+                    at + place // _AT_ONCE * _STEP,
+                    id=_new_id(),
+                    undoes=tuple(note.id for note in content.outcomes(number)),
+                    entries=tuple(made),
+                )
+                for place, (number, made) in enumerate(entries.items())
+            ]
+            self._append(*notes, is_synced=True)
+            for note in notes:
+                self._added(content, note)
+
+    def entries_undone(self, number: int) -> frozenset[str]:
+        """Return the ids of the journal's entries of which `note_undone` recorded that they were
+        undone."""
+        found = self._content.outcomes(number)
+        return frozenset(entry for note in found for entry in note.entries)
 
     def _added(self, content: _Content, note: _Note) -> ReviewItem:
         content.add(note)
@@ -706,17 +790,20 @@ def shared_copies(server: str) -> tuple[Path, ...]:
     return tuple((changesets_dir() / "shared" / server).glob(f"*{_ENDING}"))
 
 
-def _settled(number: int, edit: StagedEdit, notes: "Iterable[_Note]") -> ReviewItem:
+def _settled(number: int, edit: StagedEdit, notes: "Collection[_Note]") -> ReviewItem:
     """Return the state of an edit after its notes, given in order."""
     item = ReviewItem(number, edit)
+    undone = {name for note in notes if isinstance(note, _Tried) for name in note.undoes}
     # The state after each decision, for later decisions whose author had seen only that one.
     left = {"": (edit, item.theirs)}
     for note in notes:
-        if item.state == "applied":
-            break
         item.state = note.state
         if isinstance(note, _Tried):
             item.why, item.theirs = note.why, note.theirs
+            if note.state == "applied" and note.id not in undone:
+                break
+            if note.undoes:
+                item.decided_by = ""
             continue
         if note.seen is not None and note.seen in left and note.seen != next(reversed(left)):
             item.edit, item.theirs = left[note.seen]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal, get_args
 from explorer.client.connection import gather_limited
 from explorer.client.entity import Entity
 from explorer.client.records import Undescribed
-from explorer.client.responses import REFUSALS
+from explorer.client.transport import REFUSALS
 from explorer.errors import InvalidAspect, ServerFault
 from explorer.metadata.aspects import DatasetUsageStatistics, read_aspect
 from explorer.metadata.fieldpath import FieldPath

@@ -6,84 +6,15 @@ line, where there is room.
 """
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 from textual.binding import Binding, BindingType
 
 __all__ = ["ACTIONS", "SCOPES", "Action", "Scope", "actions_of", "bindings", "readable"]
 
-Scope = Literal[
-    "app",
-    "list",
-    "tree",
-    "find",
-    "results",
-    "facets",
-    "searches",
-    "askscreen",
-    "syntax",
-    "entity",
-    "overview",
-    "relations",
-    "narrowing",
-    "schema",
-    "lineage",
-    "impact",
-    "asking",
-    "profile",
-    "series",
-    "history",
-    "difference",
-    "restore",
-    "raw",
-    "labels",
-    "bulklabels",
-    "labelline",
-    "labelrows",
-    "deprecation",
-    "bulkdeprecation",
-    "bulklinkrows",
-    "bulklinks",
-    "aside",
-    "question",
-    "discard",
-    "servers",
-    "sources",
-    "addsource",
-    "log",
-    "export",
-    "editor",
-    "text",
-    "alldone",
-    "worklistrows",
-    "worklist",
-    "coveragerows",
-    "coverage",
-    "reviewrows",
-    "review",
-    "reviewtext",
-    "changesets",
-    "dbtrows",
-    "dbt",
-    "journalrows",
-    "journal",
-    "propagatedrows",
-    "propagated",
-    "feedrows",
-    "feed",
-    "conceptrows",
-    "variantrows",
-    "concept",
-    "comparing",
-    "conflict",
-    "drafts",
-    "links",
-    "linkform",
-    "palette",
-    "jump",
-]
+Scope = str
+"""The name under which a widget or a screen has its keys, one of `SCOPES`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -452,6 +383,10 @@ _EDITING: tuple[Action, ...] = (
         "withdraw",
         writes=True,
     ),
+    Action(
+        *("changesets", "discard", ("delete",), "Discard it on this machine, after confirmation"),
+        *("discard", "del"),
+    ),
     Action("changesets", "reload", ("r",), "Refresh"),
     Action("changesets", "leave", ("escape", "q", "V"), "Close", "close"),
     Action("dbt", "write", ("ctrl+s",), "Write the files, after confirmation", "write files"),
@@ -497,8 +432,23 @@ _EDITING: tuple[Action, ...] = (
         "pin",
         writes=True,
     ),
-    Action("propagated", "take_back", ("x",), "Take the text back", "take back", writes=True),
-    Action("propagated", "take_back_all", ("A",), "Take back all listed texts", writes=True),
+    Action(
+        "propagated",
+        "remove",
+        ("x",),
+        "Take the text back",
+        "take back",
+        id_part="take-back",
+        writes=True,
+    ),
+    Action(
+        "propagated",
+        "remove_all",
+        ("A",),
+        "Take back all listed texts",
+        id_part="take-back-all",
+        writes=True,
+    ),
     Action("propagated", "open", ("o",), "Open the page of the table", "open page"),
     Action("propagated", "text", ("tab",), "Go to the difference; esc goes back"),
     Action("propagated", "reload", ("r",), "Refresh"),
@@ -671,6 +621,10 @@ _FIND: tuple[Action, ...] = (
     Action("results", "do('searches')", ("S",), "Saved and recent searches", id_part="searches"),
     Action("results", "do('again')", ("r",), "Search again", id_part="again"),
     Action("facets", "choose", ("enter", "space"), "Add or remove the value", "add, remove"),
+    Action("facets", "facet(1)", ("1",), "Add or remove the value with that number", "", "1–9"),
+    *(Action("facets", f"facet({n})", (str(n),), "") for n in range(2, 10)),
+    Action("facets", "do('condition')", ("c",), "Add a condition, step by step", "condition"),
+    Action("facets", "do('plain')", ("x",), "Clear all conditions", id_part="clear"),
     Action("facets", "leave", ("escape", "f", "right", "l"), "Back to the results", "results"),
     Action("searches", "rename", ("f2",), "Rename a saved search", "rename"),
     Action("searches", "forget", ("f8",), "Remove a search from the list", "remove"),
@@ -982,13 +936,19 @@ ACTIONS: tuple[Action, ...] = (
 )
 
 
-def actions_of(scope: Scope) -> Iterator[Action]:
-    """Yield the actions of a scope, in the order in which they are shown."""
-    return (action for action in ACTIONS if action.scope == scope)
+_BY_SCOPE: dict[Scope, list[Action]] = {scope: [] for scope in SCOPES}
+for _action in ACTIONS:
+    _BY_SCOPE[_action.scope].append(_action)
 
 
-def bindings(scope: Scope) -> list[BindingType]:
-    """Return the key bindings of a scope, for the widget or screen that has it."""
+def actions_of(scope: Scope) -> list[Action]:
+    """Return the actions of a scope, in the order in which they are shown."""
+    return _BY_SCOPE[scope]
+
+
+def bindings(scope: Scope, *names: str) -> list[BindingType]:
+    """Return the key bindings of a scope, for the widget or screen that has it; with `names` only
+    those of these actions."""
     return [
         Binding(
             ",".join(action.keys),
@@ -1001,4 +961,5 @@ def bindings(scope: Scope) -> list[BindingType]:
             priority=action.name == "leave_all",
         )
         for action in actions_of(scope)
+        if not names or action.name in names
     ]

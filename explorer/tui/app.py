@@ -36,10 +36,10 @@ from explorer.tui.actions import bindings
 from explorer.tui.content import line
 from explorer.tui.key_queue import KeyQueue, import_first, start_worker
 from explorer.tui.screens.browse import BrowseTree
-from explorer.tui.screens.entity.tabs import Tab
-from explorer.tui.screens.labels.choice import BulkLabelsRequested
-from explorer.tui.screens.search.results import SEEN, Facets, Welcome
-from explorer.tui.screens.search.view import SearchView
+from explorer.tui.screens.label_choice import BulkLabelsRequested
+from explorer.tui.screens.search import SearchView
+from explorer.tui.screens.search_results import SEEN, Facets, Welcome
+from explorer.tui.screens.tabs import Tab
 from explorer.tui.session import (
     ChangeListener,
     Changes,
@@ -77,10 +77,9 @@ if TYPE_CHECKING:
     from explorer.client.journal import JournalSave
     from explorer.stewardship.staging import StagedChangeset
     from explorer.stewardship.worklist import Key, WorkQueue
-    from explorer.tui.screens.editor.launcher import EditorLauncher
-    from explorer.tui.screens.entity.page import EntityView
-    from explorer.tui.screens.feed import FeedPlace
-    from explorer.tui.screens.journal import UndoActions
+    from explorer.tui.screens.changes import FeedPlace, UndoActions
+    from explorer.tui.screens.editor import EditorLauncher
+    from explorer.tui.screens.entity import EntityView
     from explorer.tui.screens.sources import SourceChoice
     from explorer.tui.screens.stewardship import DatasetQuestion
     from explorer.tui.session import Opening
@@ -147,6 +146,8 @@ Screen.-maximized-view > #body { layout: vertical; }
 """
 
 _FOUND = "found"
+# Before the name of a glossary term, where a column name is asked for.
+_TERM = "term:"
 
 
 def turn_zoom(screen: Screen[object]) -> bool:
@@ -421,7 +422,7 @@ class CatalogApp(App[None]):
         """Mount the entity page after the first frame; then open the `first` entity."""
         async with self._entity_page_lock:
             if not self._has_entity_page:
-                home = await asyncio.to_thread(import_module, "explorer.tui.screens.entity.page")
+                home = await asyncio.to_thread(import_module, "explorer.tui.screens.entity")
                 pages = self._main_screen.query_one("#page", ContentSwitcher)
                 await pages.add_content(home.EntityView(self._session))
                 self._has_entity_page = True
@@ -431,7 +432,7 @@ class CatalogApp(App[None]):
 
     @property
     def _entity_view(self) -> "EntityView":
-        from explorer.tui.screens.entity.page import EntityView
+        from explorer.tui.screens.entity import EntityView
 
         return self._main_screen.query_one(EntityView)
 
@@ -440,7 +441,7 @@ class CatalogApp(App[None]):
         its widgets go before its screens."""
         if not self._has_entity_page:
             return ()
-        from explorer.tui.screens.entity.page import EntityView
+        from explorer.tui.screens.entity import EntityView
 
         return self._main_screen.query(EntityView)
 
@@ -706,7 +707,7 @@ class CatalogApp(App[None]):
 
     def _write(self, what: Callable[["EditorLauncher"], None]) -> None:
         def go_on() -> None:
-            from explorer.tui.screens.editor.launcher import EditorLauncher
+            from explorer.tui.screens.editor import EditorLauncher
 
             if self._editing is None:
                 self._editing = EditorLauncher(
@@ -719,7 +720,7 @@ class CatalogApp(App[None]):
                 )
             what(self._editing)
 
-        self._import_first("editor.launcher", go_on, "opening the editor")
+        self._import_first("editor", go_on, "opening the editor")
 
     def on_entity_view_edit_requested(self, event: "EntityView.EditRequested") -> None:
         """Edit a description."""
@@ -857,14 +858,14 @@ class CatalogApp(App[None]):
             return
 
         def go_on() -> None:
-            from explorer.tui.screens.journal import JournalScreen
+            from explorer.tui.screens.changes import JournalScreen
 
             self.push_screen(JournalScreen(self._session, undo), self._open_from_list)
 
         def undo(save: "JournalSave", again: bool, done: Callable[[], object]) -> None:
             self._with_undo(lambda taking: taking.undo_save(save, again=again, done=done))
 
-        self._import_first("journal", go_on, "opening the journal")
+        self._import_first("changes", go_on, "opening the journal")
 
     def action_propagated(self) -> None:
         """Show the texts that were propagated to columns."""
@@ -872,11 +873,11 @@ class CatalogApp(App[None]):
             return
 
         def go_on() -> None:
-            from explorer.tui.screens.propagated import PropagatedScreen
+            from explorer.tui.screens.stewardship import PropagatedScreen
 
             self.push_screen(PropagatedScreen(self._session), self._open_from_list)
 
-        self._import_first("propagated", go_on, "opening the propagated texts")
+        self._import_first("stewardship", go_on, "opening the propagated texts")
 
     def action_feed(self) -> None:
         """Show what others and ingestion changed since the last visit."""
@@ -884,11 +885,11 @@ class CatalogApp(App[None]):
             return
 
         def go_on() -> None:
-            from explorer.tui.screens.feed import FeedScreen
+            from explorer.tui.screens.changes import FeedScreen
 
             self.push_screen(FeedScreen(self._session, self._feed_place), self._open_from_feed)
 
-        self._import_first("feed", go_on, "opening the changes")
+        self._import_first("changes", go_on, "opening the changes")
 
     def _open_from_feed(self, place: "FeedPlace | None") -> None:
         """Open the page of what changed, at the column."""
@@ -904,17 +905,19 @@ class CatalogApp(App[None]):
 
     def action_concept(self) -> None:
         """Ask for a column name, and show all columns with it."""
-        from explorer.tui.screens.labels.choice import TERM_PREFIX
+        from explorer.tui.screens.label_choice import TERM_PREFIX
         from explorer.tui.widgets.dialogs import PromptScreen
 
         def named(name: str | None) -> None:
             if name is None:
                 return
-            is_term = name.startswith(TERM_PREFIX)
-            self._show_concept(name.removeprefix(TERM_PREFIX), name if is_term else None, None)
+            term = name if name.startswith(TERM_PREFIX) else None
+            if name.startswith(_TERM):
+                term = name.removeprefix(_TERM).strip()
+            self._show_concept((term or name).removeprefix(TERM_PREFIX), term, None)
 
         if self._is_page_free():
-            hint = f"a column name, or a glossary term: {TERM_PREFIX}…"
+            hint = f"a column name, or {_TERM} and the name of a glossary term"
             self.push_screen(PromptScreen("Columns with the same name", hint), named)
 
     def action_govern(self) -> None:
@@ -954,11 +957,11 @@ class CatalogApp(App[None]):
         """Change labels of the marked items through a changeset."""
 
         def go_on() -> None:
-            from explorer.tui.screens.labels.bulk import BulkLauncher
+            from explorer.tui.screens.bulk_labels import BulkLauncher
 
             BulkLauncher(self, self._session, self._review).open(event)
 
-        self._import_first("labels.bulk", go_on, "opening the dialog")
+        self._import_first("bulk_labels", go_on, "opening the dialog")
 
     def action_take_back(self) -> None:
         """Undo the last save of any page."""
@@ -970,22 +973,30 @@ class CatalogApp(App[None]):
 
     def _take_back(self, what: Callable[["UndoActions"], None]) -> None:
         if self.screen is not self._main_screen:
-            # Where something is being written or asked, its own keys count.
-            return
+            from explorer.tui.widgets.dialogs import TableScreen
+
+            if not isinstance(self.screen, TableScreen):
+                # Where something is being written or asked, its own keys count.
+                return
         self._with_undo(what)
 
     def _with_undo(self, what: Callable[["UndoActions"], None]) -> None:
         def go_on() -> None:
-            from explorer.tui.screens.journal import UndoActions
+            from explorer.tui.screens.changes import UndoActions
 
             if self._taking_back is None:
                 self._taking_back = UndoActions(self, self._session, self._show_written)
             what(self._taking_back)
 
-        self._import_first("journal", go_on, "opening the undo dialog")
+        self._import_first("changes", go_on, "opening the undo dialog")
 
     async def _show_written(self, urns: frozenset[Urn]) -> None:
-        """Read the shown entity again if it is one of the written ones."""
+        """Read the shown entity again if it is one of the written ones, and the lists over it."""
+        from explorer.tui.widgets.dialogs import TableScreen
+
+        for screen in self.screen_stack:
+            if isinstance(screen, TableScreen):
+                screen.show_written()
         if self._has_entity_page and self._entity_view.urn in urns:
             await self._entity_view.show_changed()
 
@@ -1080,7 +1091,7 @@ class CatalogApp(App[None]):
         if self.screen is not self._main_screen:
             self._say("Close the open dialog first; what you typed is kept.", error=True)
             return
-        from explorer.tui.screens.servers import ServersScreen
+        from explorer.tui.screens.connection import ServersScreen
 
         screen = ServersScreen(self._session)
 
@@ -1133,7 +1144,7 @@ class CatalogApp(App[None]):
 
     def action_exchanges(self) -> None:
         """Show the requests that were sent to the server."""
-        from explorer.tui.screens.log import LogScreen
+        from explorer.tui.screens.connection import LogScreen
 
         self.push_screen(LogScreen(self._session))
 
@@ -1212,7 +1223,7 @@ class CatalogApp(App[None]):
 
     def action_jump(self) -> None:
         """Show a letter over every place that can be jumped to."""
-        from explorer.tui.screens.jump import JumpScreen, targets_in
+        from explorer.tui.screens.palette import JumpScreen, targets_in
 
         self.push_screen(JumpScreen(targets_in(self.screen)))
 

@@ -13,7 +13,7 @@ from rich.text import Text
 from rich.theme import Theme
 
 from explorer.client import display
-from explorer.client.display import moment
+from explorer.client.display import counted, moment
 
 if TYPE_CHECKING:
     from explorer.metadata.aspects import AuditStamp
@@ -99,7 +99,25 @@ _TAGS = re.compile(
     r"|summary|svg|table|tbody|td|tfoot|th|thead|title|tr|ul|video)(?:\s[^>]*)?/?(?:>|$)",
     re.IGNORECASE | re.DOTALL,
 )
-_MARKS = re.compile(r"[*`|]|-{3,}|^#+ |^\s*[-|>] ?|\]\([^)]*\)|\[(?=[^\]]*\]\()", re.MULTILINE)
+# Markup of a line, of a table, and of words. What only looks like it stays: “-1” and “# of orders”
+# are no list and no heading, “open|closed” is no table, and the stars of “price * 2” and “count(*)”
+# are no emphasis.
+_LINE_MARKS = re.compile(
+    r"^[ \t]*(?:(?:[-*+]|>+)[ \t]+(?=[^\s\d])|#{2,6}[ \t]+|#[ \t]+(?=.*\n)|[-*_=]{3,}[ \t]*$)",
+    re.MULTILINE,
+)
+_TABLE_CELL = r"(?:-{3,}|:-+|-+(?=:)):?[ \t]*"
+_TABLE_RULE = re.compile(
+    rf"(?:\|[ \t]*)?(?<!-){_TABLE_CELL}\|(?:[ \t]*{_TABLE_CELL}\|)*(?:[ \t]*{_TABLE_CELL})?"
+)
+_LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()]*\)")
+_CODE_OR_EMPHASIS = re.compile(
+    r"(?<!`)(?P<ticks>`+)(?P<code>[^`]+)(?P=ticks)(?!`)"
+    r"|(?<![\\*])(?P<stars>\*{1,3})(?P<words>(?=[^\s*)\],.;:]).{0,300}?[^\s*])(?P=stars)(?!\*)",
+    re.DOTALL,
+)
+# Of an excerpt, where the other end of the code or emphasis was cut off.
+_HALF_MARKS = re.compile(r"\*\*(?=\w)|(?<=\w)\*\*|`+")
 
 
 def line_text(text: str | None, style: str = "", missing: str = "") -> Text:
@@ -139,12 +157,30 @@ def preview(text: str | None, style: str = "", missing: str = "") -> Text:
     begin = text[:_PREVIEW_LIMIT] if text else ""
     if "<" in begin:
         begin = _INLINE_TAGS.sub("", _TAGS.sub(" ", begin))
-    begin = _MARKS.sub("", begin)
+    begin = _without_markdown(begin)
     if "&" in begin:
         from html import unescape
 
         begin = unescape(begin)
     return line_text(begin, style, missing)
+
+
+def _without_markdown(text: str) -> str:
+    if _TABLE_RULE.search(text):
+        text = _TABLE_RULE.sub("", text).replace("|", " ")
+    text = _LINK.sub(r"\1", _LINE_MARKS.sub("", text))
+    if "*" not in text and "`" not in text:
+        return text
+    text = _without_emphasis(text)
+    if text.startswith("…") or text.endswith("…") or len(text) > _PREVIEW_LIMIT // 2:
+        text = _HALF_MARKS.sub("", text)
+    return text
+
+
+def _without_emphasis(text: str) -> str:
+    return _CODE_OR_EMPHASIS.sub(
+        lambda found: found["code"] or _without_emphasis(found["words"]), text
+    )
 
 
 def marked(text: Text, query: str, style: str = "bold underline") -> Text:
@@ -153,11 +189,6 @@ def marked(text: Text, query: str, style: str = "bold underline") -> Text:
     if words:
         text.highlight_regex("|".join(f"(?i:{re.escape(word)})" for word in words), style)
     return text
-
-
-def counted(number: int, noun: str, plural: str = "") -> str:
-    """Return a number with its noun, in the plural unless it is 1."""
-    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
 
 
 def padded(text: Text, width: int) -> Text:

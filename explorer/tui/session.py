@@ -449,7 +449,11 @@ def sentence_of(error: CatalogError) -> str:
     said = str(error) or type(error).__name__
     if "://" in said.partition(" ")[0]:
         said = f"The server at {said}"
-    return f"{said[0].upper()}{said[1:]}{'' if said[-1] in '.?!)…”' else '.'}"
+    first = said.partition(" ")[0]
+    if first.rstrip(",:;").replace("-", "").isalpha():
+        # Names of files and URNs stay as they are.
+        said = f"{said[0].upper()}{said[1:]}"
+    return f"{said}{'' if said[-1] in '.?!)…”' else '.'}"
 
 
 def _keep_trace(doing: str) -> str:

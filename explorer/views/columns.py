@@ -5,13 +5,14 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from explorer.errors import ServerFault
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 from explorer.views.table import Table
-from explorer.views.timeseries import usage_of
+from explorer.views.timeseries import newest_with_columns, usage_of
 
 if TYPE_CHECKING:
     from explorer.client.entity import Column, Entity, Schema
@@ -52,12 +53,16 @@ class ForeignKey:
 
 @dataclass(frozen=True, slots=True)
 class ColumnMeasurements:
-    """The use and the latest profile of columns, by field path; `rows` is the profile's row
-    count."""
+    """The use and the latest profile of columns, by field path.
+
+    `rows` is the profile's row count. `profiled_at` is when it was taken if a later profile
+    measured the rows alone, else `None`.
+    """
 
     use: Mapping[str, int] = field(default_factory=dict)
     profiles: "Mapping[str, FieldProfile]" = field(default_factory=dict)
     rows: int | None = None
+    profiled_at: datetime | None = None
 
     @property
     def most(self) -> int:
@@ -91,7 +96,8 @@ class ColumnRow:
     `label` is its name below its parent, or its whole path if it is shown without its parents, and
     `indent` the number of its ancestors that are shown. `tags` and `terms` are names. `foreign_key`
     is the `table.column` that it refers to. `uses` is `None` if the use of columns was not
-    measured, `nulls` the share of rows that are null. `change` wrote the present description, and
+    measured, `nulls` the share of rows that are null. `profiled_at` is when the figures were
+    measured, if a later profile has none. `change` wrote the present description, and
     `author` is the name of its author, empty if unknown. A row that is not `wanted` is shown only
     because of its children.
     """
@@ -106,6 +112,7 @@ class ColumnRow:
     nulls: float | None = None
     distinct: int | None = None
     samples: tuple[str, ...] = ()
+    profiled_at: datetime | None = None
     change: "ColumnChange | None" = None
     author: str = ""
     has_draft: bool = False
@@ -188,6 +195,7 @@ def column_row(
         nulls,
         profile.unique_count if profile else None,
         tuple(profile.sample_values or ())[:_SAMPLES] if profile else (),
+        measured.profiled_at if profile else None,
         change,
         next(iter(names(one for one in actor if one.name != _UNKNOWN_ACTOR)), ""),
         path in known.drafts,
@@ -247,17 +255,24 @@ def column_measurements(
     usage: "Timeseries | None", profile: "Timeseries | None", schema: "Schema"
 ) -> ColumnMeasurements:
     """Return the measurements of the columns of a schema; `None` stands for data that could not be
-    read.
+    read. Those of the profile are from the latest one that measured columns.
 
     Use is often counted by paths without types; a path that several columns share counts for each.
     """
     counts: Counter[str] = Counter()
     for path, count in usage_of(usage).columns if usage else ():
         counts[path] += count
-    newest = next(reversed(profile.profiles()), None) if profile else None
-    profiles = {one.field_path: one for one in (newest.field_profiles or ())} if newest else {}
-    rows = newest.row_count if newest else None
-    return ColumnMeasurements(_by_raw(counts, schema), _by_raw(profiles, schema), rows)
+    points = profile.profiles() if profile else ()
+    newest = newest_with_columns(points)
+    if newest is None:
+        return ColumnMeasurements(_by_raw(counts, schema))
+    profiles = {one.field_path: one for one in newest.field_profiles or ()}
+    return ColumnMeasurements(
+        _by_raw(counts, schema),
+        _by_raw(profiles, schema),
+        newest.row_count,
+        newest.at if newest is not points[-1] else None,
+    )
 
 
 def in_tree_order(

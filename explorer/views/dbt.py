@@ -2,11 +2,11 @@
 left out and why."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
-from explorer.client.display import counted
+from explorer.client.display import counted, has_words
 from explorer.metadata.urn import Urn
 from explorer.views.diff import Diff, DiffLine, text_diff
 from explorer.views.stewardship import WHOLE_TABLE, hidden_sentence
@@ -123,18 +123,15 @@ def rest_items(
     return (*unread, *without)
 
 
-def items_with(items: Sequence[PlanItem], words: str) -> Sequence[PlanItem]:
+def items_with(items: Sequence[PlanItem], words: str) -> list[PlanItem]:
     """Return the items that contain all words in their kind, file, place, reason or texts, ignoring
     case."""
-    wanted = words.casefold().split()
+    return [one for one in items if has_words(words, _texts(one))]
 
-    def has(one: PlanItem) -> bool:
-        texts = (one.update.before, one.update.after) if one.update is not None else one.candidates
-        parts = (one.kind, one.file, one.resource, one.column or "", one.what or "", one.why)
-        searched = "\n".join((*parts, *texts)).casefold()
-        return all(word in searched for word in wanted)
 
-    return [one for one in items if has(one)] if wanted else items
+def _texts(one: PlanItem) -> Iterator[str]:
+    yield from (one.kind, one.file, one.resource, one.column or "", one.what or "", one.why)
+    yield from (one.update.before, one.update.after) if one.update is not None else one.candidates
 
 
 def plan_page(items: Sequence[PlanItem]) -> Table:

@@ -7,8 +7,8 @@ from difflib import SequenceMatcher, unified_diff
 from itertools import groupby
 from typing import Final, Literal
 
-from explorer.client.difference import ChangeKind, ValueChange
 from explorer.client.display import line
+from explorer.client.records import ChangeKind, ValueChange
 from explorer.metadata.urn import Urn
 
 __all__ = [

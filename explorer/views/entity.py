@@ -171,7 +171,10 @@ def _without_ending(name: str) -> str:
 
 
 def _split(name: str) -> str:
-    return _HUMP.sub(" ", name).lower() if "_" not in name else name
+    if "_" in name:
+        return name
+    words = _HUMP.sub(" ", name).lower()
+    return f"ML{words[2:]}" if words.startswith("ml ") else words
 
 
 _DEEP = 4

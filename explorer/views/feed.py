@@ -1,9 +1,9 @@
 """What changed since the last visit, as it is shown: sentences, a row for each entry, and diffs."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
-from explorer.client.display import counted, line, moment
+from explorer.client.display import counted, has_words, line, moment
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 from explorer.stewardship.feed import ChangeFeed, FeedEntry, FeedKind
@@ -217,17 +217,12 @@ def entry_diff(
 def entries_with(feed: ChangeFeed, words: str) -> tuple[FeedEntry, ...]:
     """Return the entries that contain all words, ignoring case, in the place, sentence, texts or
     author."""
-    wanted = words.casefold().split()
-    if not wanted:
-        return feed.entries
-    return tuple(one for one in feed.entries if _has(one, feed, wanted))
+    return tuple(one for one in feed.entries if has_words(words, _texts(one, feed)))
 
 
-def _has(entry: FeedEntry, feed: ChangeFeed, wanted: Sequence[str]) -> bool:
-    place, told = entry_place(entry, feed), entry_sentence(entry, feed.names)
-    texts = (place, told, _who(entry, feed.names), entry.before, entry.after, entry.edited)
-    whole = "\n".join((*texts, str(entry.urn))).casefold()
-    return all(word in whole for word in wanted)
+def _texts(entry: FeedEntry, feed: ChangeFeed) -> Iterator[str]:
+    yield from (entry_place(entry, feed), entry_sentence(entry, feed.names))
+    yield from (_who(entry, feed.names), entry.before, entry.after, entry.edited, str(entry.urn))
 
 
 def _who(entry: FeedEntry, names: Mapping[Urn, str]) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, Literal
 
-from explorer.client.difference import ValueChange, difference
+from explorer.client.records import ValueChange, difference
 from explorer.metadata.aspects import AuditStamp
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.proposal import NO_RUN

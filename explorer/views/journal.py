@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from explorer.client.display import line, moment
+from explorer.client.display import counted, line, moment
 from explorer.client.journal import (
     JournalEntry,
     JournalSave,
@@ -245,7 +245,7 @@ def _label_difference(edit: Edit) -> tuple[list[str], list[str]]:
 def _counted(what: What, count: int) -> str:
     """Return the number of edits of a kind in words."""
     if what in ("description", "name", "parent", "domain", "deprecation"):
-        return f"1 {what}" if count == 1 else f"{count:,} {what}s"
+        return counted(count, what)
     return what if count == 1 else f"{count:,} × {what}"
 
 

@@ -1,7 +1,8 @@
 """Search as it is shown: results, why each matched, facets, and sort orders; and a page of a
 folder."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -112,7 +113,8 @@ class ResultRow:
     `kind` is the platform's name for this kind of entity, else the entity type; `description` is
     the edited one if `is_edited`, else the ingested one. `deprecation` is the reason for the
     deprecation, `None` if not deprecated. `measures` are its rows, use and last change, `None` if
-    they were not read. `use` is the part of the score that comes from use.
+    they were not read. `use` is the part of the score that comes from use. If not `is_read`, only
+    the URN is known.
     """
 
     urn: Urn
@@ -129,6 +131,7 @@ class ResultRow:
     score: float | None = None
     use: float = 0.0
     reason: str = ""
+    is_read: bool = True
 
     @property
     def kind_label(self) -> str:
@@ -155,6 +158,11 @@ class ResultRow:
     def first_line(self) -> str:
         """The first line of the description; empty if there is none."""
         return next(iter(self.description.strip().splitlines()), "")
+
+    @property
+    def description_placeholder(self) -> str:
+        """What is shown in place of a description: that there is none, if that is known."""
+        return "no description" if self.is_read else ""
 
     @property
     def matched_fields(self) -> tuple[str, ...]:
@@ -200,7 +208,8 @@ def result_row(
         for one in hit.matched
     )
     if entity is None:
-        row = ResultRow(urn, display_name(urn, {}), urn.entity_type, urn.platform)
+        name = display_name(urn, {})
+        row = ResultRow(urn, name, urn.entity_type, urn.platform, is_read=False)
     else:
         row = ResultRow(
             urn,
@@ -243,7 +252,7 @@ def sort_label(order: str, *, has_words: bool) -> str:
 
 @dataclass(frozen=True, slots=True)
 class FacetRow:
-    """A value of a facet and its number of results.
+    """A value of a facet and its number of results; None where it is not known.
 
     `is_chosen` marks a value that the search is filtered by. `adds` marks a value next to such
     values: its count is the number of results it would add.
@@ -251,14 +260,15 @@ class FacetRow:
 
     value: str
     label: str
-    count: int
+    count: int | None
     is_chosen: bool = False
     adds: bool = False
 
     @property
     def count_label(self) -> str:
-        """The count, `1,234`, or the number of results the value would add, `+7`."""
-        return f"{'+' if self.adds else ''}{self.count:,}"
+        """The count, `1,234`, or the number of results the value would add, `+7`; empty where it is
+        not known."""
+        return "" if self.count is None else f"{'+' if self.adds else ''}{self.count:,}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,18 +319,28 @@ def facet_groups(
             )
             for one in merged.values
         ]
-        counted = {one.value for one in rows}
-        missing = (
-            FacetRow(one, facet_value_label(facet.name, one, names), 0, is_chosen=True)
-            for one in chosen
-            if one not in counted
-        )
+        missing = _missing(facet.name, chosen, {one.value for one in rows}, names)
         found.append(
             FacetGroup(
                 facet.name, facet.label, merged.size, (*missing, *rows), has_more=merged.has_more
             )
         )
     return tuple(sorted(found, key=_rank))
+
+
+def _missing(
+    field: str, chosen: Sequence[str], counted: AbstractSet[str], names: Mapping[str, str]
+) -> Iterator[FacetRow]:
+    """Return rows for the chosen values that no result has. What a name stands for, such as a
+    person and a group, is one row without a number: other values with that name are found too."""
+    spelled: dict[str, list[str]] = {}
+    for value in chosen:
+        spelled.setdefault(Urn.label(value), []).append(value)
+    for values in spelled.values():
+        first, is_name = values[0], len(values) > 1
+        if counted.isdisjoint(values) if is_name else first not in counted:
+            label = facet_value_label(field, first, names)
+            yield FacetRow(first, label, None if is_name else 0, is_chosen=True)
 
 
 def facet_urns(facets: Iterable["Facet"], at_most: int) -> tuple[Urn, ...]:

@@ -9,8 +9,7 @@ from explorer.metadata.urn import Urn
 from explorer.views.table import Row, Table, TableColumn
 
 if TYPE_CHECKING:
-    from explorer.sources.configured import ConfiguredSource, SourceRun
-    from explorer.sources.drift import DriftEntry
+    from explorer.sources.configured import ConfiguredSource, DriftEntry, SourceRun
     from explorer.sources.run import Effect, RunOutcome, RunPlan
 
 __all__ = [
@@ -44,6 +43,7 @@ _ORDER: Final = (
     "test",
     "freshness test",
 )
+_PLURALS: Final = {"column without values": "columns without values"}
 _EFFECTS: "Final[Sequence[tuple[Effect, str]]]" = (
     ("new", "new"),
     ("changed", "changed"),
@@ -64,7 +64,7 @@ _EXAMPLES: Final = 5
 def counts_text(kinds: Mapping[str, int]) -> str:
     """Return the number of each kind in words: `1 database, 2 tables, 15 columns`."""
     order = sorted(kinds, key=lambda noun: (_ORDER.index(noun) if noun in _ORDER else 0, noun))
-    parts = (counted(kinds[noun], noun) for noun in order)
+    parts = (counted(kinds[noun], noun, _PLURALS.get(noun, "")) for noun in order)
     return ", ".join(parts) or "nothing"
 
 
@@ -206,6 +206,11 @@ def plan_lines(plan: "RunPlan") -> list[tuple[str, str]]:
             names = ", ".join(urn.name for urn in urns[:_EXAMPLES])
             lines.append((effect, f"{names} and {more:,} more" if more > 0 else names))
     return lines
+
+
+def kept_text(names: Sequence[str]) -> str:
+    """Return a sentence on the options that a source keeps which is added again without them."""
+    return f"The source keeps the options that it was added with: {', '.join(names)}."
 
 
 def outcome_text(outcome: "RunOutcome") -> str:

@@ -1,22 +1,24 @@
-"""Coverage, the worklist and changesets as they are shown: tables for people and for programs.
+"""Coverage, the worklist, changesets and the changes of a glossary as they are shown: tables for
+people and for programs.
 
 Tables for people have the headings and words that every front end shows; those for programs have
 all values under stable names.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from typing import TYPE_CHECKING, Final, Literal, overload
 
-from explorer.client.display import counted, hidden_count, moment
+from explorer.client.display import counted, has_words, hidden_count, line, moment
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.names import singular
 from explorer.metadata.urn import Urn
 from explorer.stewardship.staging import STATES, deprecation_in
 from explorer.views.chart import Line, Lines, Point
 from explorer.views.diff import Diff, DiffLine, plain_lines, text_diff
+from explorer.views.journal import held_words
 from explorer.views.table import Row, Table, TableColumn
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
         Part,
     )
     from explorer.stewardship.drafting import DraftingFailure
+    from explorer.stewardship.glossary import GlossaryChange
     from explorer.stewardship.proposals import SharedChangeset
     from explorer.stewardship.provenance import PropagatedOutcome, PropagatedText
     from explorer.stewardship.staging import (
@@ -46,6 +49,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COUNTS",
+    "NO_DATASET",
     "NO_TEXT",
     "PARTS",
     "STATE_MARKS",
@@ -67,6 +71,9 @@ __all__ = [
     "edit_column",
     "edit_sentence",
     "failure_sentences",
+    "glossary_page",
+    "glossary_sentences",
+    "glossary_table",
     "group_name",
     "hidden_sentence",
     "item_people",
@@ -91,6 +98,7 @@ __all__ = [
     "trend_page",
     "trend_sentences",
     "trend_table",
+    "undone_sentence",
     "variants_page",
     "worklist_counts",
     "worklist_page",
@@ -103,6 +111,9 @@ COUNTS: Final = ("total", "documented", "edited", "ingested", "percent")
 
 NO_TEXT: Final = "(no description)"
 """Shown instead of a description if there is none."""
+
+NO_DATASET: Final = "no dataset matches"
+"""Shown instead of counts if none was selected."""
 
 WHOLE_TABLE: Final = "(the table itself)"
 """Shown instead of a column for the table itself."""
@@ -369,6 +380,8 @@ def worklist_table(worklist: "Worklist") -> Table:
 def worklist_counts(worklist: "Worklist") -> str:
     """Return how many undocumented tables and columns are listed, and how many there are, in
     words."""
+    if not worklist.datasets:
+        return NO_DATASET
     if not worklist.total:
         return "everything here is documented"
     return f"{len(worklist):,} of {worklist.total:,} undocumented shown"
@@ -675,17 +688,15 @@ def propagated_page(texts: "Sequence[PropagatedText]") -> Table:
     return Table(columns, rows, "Propagated texts")
 
 
-def propagated_with(texts: "Sequence[PropagatedText]", words: str) -> "Sequence[PropagatedText]":
+def propagated_with(texts: "Sequence[PropagatedText]", words: str) -> "list[PropagatedText]":
     """Return the propagated descriptions that contain all words in their state, table, column, text
     or source, ignoring case."""
-    wanted = words.casefold().split()
+    return [one for one in texts if has_words(words, _texts(one))]
 
-    def has(one: "PropagatedText") -> bool:
-        parts = (one.state, one.table, _simple(one.path), one.text, one.source_table)
-        searched = "\n".join((*parts, _simple(one.source_path), one.by)).casefold()
-        return all(word in searched for word in wanted)
 
-    return [one for one in texts if has(one)] if wanted else texts
+def _texts(one: "PropagatedText") -> Iterator[str]:
+    yield from (one.state, one.table, _simple(one.path), one.text)
+    yield from (one.source_table, _simple(one.source_path), one.by)
 
 
 def propagated_counts(shown: "Sequence[PropagatedText]", total: int) -> str:
@@ -702,8 +713,8 @@ def propagated_counts(shown: "Sequence[PropagatedText]", total: int) -> str:
 def propagated_diff(text: "PropagatedText") -> Diff:
     """Return the source of a propagated description, and the difference from it, as lines."""
     source = f"{text.source_table}.{_simple(text.source_path)}"
-    steps = counted(text.hops, "step")
-    found = {"lineage": f"{steps} upstream", "name": f"of the same name, {steps} upstream"}
+    hops = counted(text.hops, "hop")
+    found = {"lineage": f"{hops} upstream", "name": f"of the same name, {hops} upstream"}
     by = f", by {Urn.label(text.by)}" if text.by else ""
     lines = [
         DiffLine(f"{text.table}.{_simple(text.path)}", "place", ""),
@@ -712,6 +723,7 @@ def propagated_diff(text: "PropagatedText") -> Diff:
     told = {
         "pinned": "pinned: it is not refreshed",
         "changed": "people wrote another text since, which stays",
+        "undone": "it was undone: the text before is there again",
         "orphan": "its source has no text any more",
         "outdated": "its source says something else by now",
     }
@@ -794,6 +806,12 @@ def edit_column(edit: "StagedEdit") -> str:
         return FieldPath(edit.column).simple
     kind = Urn.parse(edit.urn).entity_type
     return WHOLE_TABLE if kind == "dataset" else f"(the {singular(kind)} itself)"
+
+
+def undone_sentence(count: int) -> str:
+    """Return that so many applied edits were undone, and so are undecided again."""
+    were, are = ("was", "it is") if count == 1 else ("were", "they are")
+    return f"{counted(count, 'change')} {were} undone since: {are} open again."
 
 
 def edit_sentence(edit: "StagedEdit") -> str:
@@ -959,3 +977,78 @@ def _label(label: str, edit: "StagedEdit") -> str:
         return name
     kind = Urn.label(ownership) if ownership.startswith("urn:") else ownership
     return f"{name} ({kind.lower().replace('_', ' ')})"
+
+
+_GLOSSARY_PART: Final = 60
+
+
+def glossary_table(changes: "Iterable[GlossaryChange]") -> Table:
+    """Return a table of changes for programs; several owners or links are on separate lines of a
+    cell."""
+    rows: list[Row] = [
+        (
+            *(str(one.entry.urn), one.entry.name, one.what),
+            *(_glossary_lines(one.before), _glossary_lines(one.after), one.is_written),
+        )
+        for one in changes
+    ]
+    return Table.of("glossary", ("urn", "name", "what", "before", "after", "written"), rows)
+
+
+def _glossary_lines(value: str | tuple[str, ...]) -> str:
+    return value if isinstance(value, str) else "\n".join(value)
+
+
+def glossary_page(changes: "Iterable[GlossaryChange]") -> Table:
+    """Return a table of changes for people."""
+    columns = (
+        TableColumn("name", style="bold", folds=True),
+        TableColumn("what", "change"),
+        TableColumn("before", "in the catalog", folds=True),
+        TableColumn("after", "in the file", folds=True),
+    )
+    rows: list[Row] = [(one.entry.name, one.what, *_glossary_words(one)) for one in changes]
+    return Table(columns, rows, "Glossary")
+
+
+def _glossary_words(change: "GlossaryChange") -> tuple[str, str]:
+    before, after = change.before, change.after
+    match change.what:
+        case "new":
+            kind = "term" if change.entry.is_term else "group"
+            above = f" in {Urn.label(change.entry.parent)}" if change.entry.parent else ""
+            return "", f"{kind}{above}"
+        case "retired":
+            return "shown", "not in it: hidden"
+        case "parent":
+            return _glossary_parent(before), _glossary_parent(after)
+        case "owners" | "links":
+            held, new = tuple(before), tuple(one for one in after if one not in before)
+            words = held_words(change.what, new)
+            return (held_words(change.what, held) if held else "none", f"+ {words}")
+        case "source" | "properties" | "relations":
+            return line("; ".join(before), _GLOSSARY_PART), line("; ".join(after), _GLOSSARY_PART)
+    return line(str(before), _GLOSSARY_PART) or "none", line(str(after), _GLOSSARY_PART)
+
+
+def _glossary_parent(urn: str | tuple[str, ...]) -> str:
+    return Urn.label(urn) if isinstance(urn, str) and urn else "the top"
+
+
+def glossary_sentences(changes: "Sequence[GlossaryChange]") -> tuple[str, ...]:
+    """Return the number of changes in words, and the number of differences that are not written."""
+    counts = Counter(one.what for one in changes if one.is_written)
+    entries = len({one.entry.urn for one in changes if one.is_written})
+    found = []
+    if counts:
+        parts = ", ".join(f"{count:,} {what}" for what, count in counts.items())
+        found.append(f"{counted(entries, 'entry', 'entries')}: {parts}")
+    else:
+        found.append("the catalog has all of it already")
+    left = sum(1 for one in changes if not one.is_written)
+    if left:
+        found.append(
+            f"{counted(left, 'difference')} of sources, properties or "
+            "relations left as in the catalog: these are written with new terms only"
+        )
+    return tuple(found)

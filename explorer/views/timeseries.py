@@ -2,7 +2,7 @@
 they changed."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cached_property
@@ -46,7 +46,9 @@ __all__ = [
     "column_values_table",
     "frequency_bars",
     "histogram_bars",
+    "lacks_columns",
     "moves_between",
+    "newest_with_columns",
     "profile_table",
     "quantile_bars",
     "quantile_name",
@@ -296,6 +298,25 @@ class TableMeasures(DatasetProfile, frozen=True):
         return {one.field_path: one for one in self.field_profiles or ()}
 
 
+_Profile = TypeVar("_Profile", bound=DatasetProfile)
+
+
+def newest_with_columns(profiles: Iterable[_Profile]) -> _Profile | None:
+    """Return the last of the profiles, which are given oldest first, that measured columns; others
+    measured the rows alone. `None` if none did."""
+    found = None
+    for one in profiles:
+        if one.field_profiles:
+            found = one
+    return found
+
+
+def lacks_columns(latest: "Timeseries") -> bool:
+    """Return whether the latest profile, alone in a series, measured no columns, so that older
+    profiles have to be read for them."""
+    return bool(latest.values) and newest_with_columns(latest.profiles()) is None
+
+
 @dataclass(frozen=True, slots=True)
 class Drift:
     """A notable change in words, and the time it is compared with."""
@@ -408,8 +429,8 @@ class Profiles:
     @cached_property
     def columns(self) -> tuple[ColumnHistory, ...]:
         """The columns of the latest profile that has columns: others measured the rows alone."""
-        newest = next((one.columns for _, one in reversed(self.measurements) if one.columns), {})
-        return tuple(self.by_path[path] for path in newest)
+        newest = newest_with_columns(one for _, one in self.measurements)
+        return tuple(self.by_path[path] for path in newest.columns) if newest else ()
 
     def path_of(self, column: str) -> str:
         """Return the path of a column given by path, with or without types.

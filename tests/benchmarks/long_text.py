@@ -32,10 +32,10 @@ from explorer.metadata import Proposal, Urn
 from explorer.tui.app import CatalogApp
 from explorer.tui.command import freeze_heap
 from explorer.tui.screens.columns import ColumnRows
-from explorer.tui.screens.editor.editor import EditorScreen
-from explorer.tui.screens.editor.text_area import DescriptionArea
-from explorer.tui.screens.entity.overview import OverviewTab
-from explorer.tui.screens.entity.page import EntityView
+from explorer.tui.screens.editor import EditorScreen
+from explorer.tui.screens.entity import EntityView
+from explorer.tui.screens.overview import OverviewTab
+from explorer.tui.widgets.text_area import DescriptionArea
 
 TABLE = Urn.dataset("hive", "benchmark.long_text")
 SENTENCE = "One row an *order*, with `net_amount` and [a link](https://catalog.example/a). "

@@ -33,7 +33,7 @@ from explorer.server.app import Service
 from explorer.server.data_directory import open_catalog
 from explorer.server.process import listen_on_tcp
 from explorer.tui.app import CatalogApp
-from explorer.tui.screens.editor.editor import EditorScreen
+from explorer.tui.screens.editor import EditorScreen
 
 HOME = str(Path(explorer.__file__).parent)
 QUIET_SECONDS = 1.5
@@ -141,7 +141,9 @@ async def trace_save(
     )
     saved = await traced.of(
         lambda: app.post_message(events.Key("ctrl+s", None)),
-        lambda: not (app._editing and app._editing._saves.titles) and app.screen is not screen,
+        lambda: (
+            not (app._editing and app._editing._saves.titles_on(None)) and app.screen is not screen
+        ),
         follow_seconds,
         end,
     )

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -33,7 +34,10 @@ class Ran:
         return json.loads(self.out)
 
     def __repr__(self) -> str:
-        return f"exit {self.code}\n--- stdout\n{self.out}\n--- stderr\n{self.err}"
+        shown = f"exit {self.code}\n--- stdout\n{self.out}\n--- stderr\n{self.err}"
+        for log in re.findall(r"the traceback is in (\S+)", self.err):
+            shown += f"\n--- {log}\n{Path(log).read_text()[-4_000:]}"
+        return shown
 
 
 class Run(Protocol):

@@ -1,9 +1,12 @@
 """`catalog check`: proof that what lies on the disk agrees with itself."""
 
 import os
+import random
+import resource
 import shutil
 import sqlite3
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -14,6 +17,8 @@ from explorer.instance import find, hold
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.registry import load_registry
 from explorer.metadata.urn import Urn
+from explorer.server import consistency
+from explorer.server.consistency import Finding
 from explorer.server.data_directory import open_catalog
 from explorer.server.search.document import Document
 from tests.cli.conftest import Run
@@ -61,6 +66,43 @@ def test_what_differs_is_told_with_what_to_do(kept: Any, check: Any) -> None:
     assert "findings: " in ran.err
     assert f"keep a copy of {kept}" in ran.err
     assert "reindex" not in ran.err
+
+
+def test_one_finding_is_told_in_the_singular(
+    check: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_catalog(tmp_path, load_registry()).close()
+    told = [Finding("search", "counts", "a search finds 1 tag, but 2 are stored")]
+    monkeypatch.setattr(consistency, "check_directory", lambda *_: told)
+    ran = check(tmp_path)
+    assert ran.code == 1
+    assert "1 finding: 1 in search\n" in ran.err
+
+
+def test_an_index_that_cannot_be_written_is_told_in_lines_without_a_trace(tmp_path: Path) -> None:
+    opened = open_catalog(tmp_path, load_registry())
+    dice = random.Random(1)
+    names = [dice.randbytes(50).hex() for _ in range(500)]
+    proposals = [Proposal(Urn.of("tag", one), "tagProperties", {"name": one}) for one in names]
+    opened.seed(lambda: proposals)
+    opened.close()
+    shutil.rmtree(tmp_path / "search")
+    # Above what SQLite's shared memory takes, below the files of the index.
+    most = 40_000
+    # Compiled modules are files too: a truncated one would stay, and break every later command.
+    ran = subprocess.run(
+        [sys.executable, "-m", "explorer.cli", "check", "--data-dir", str(tmp_path)],
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (ran.returncode, ran.stdout) == (0, f"{tmp_path} is consistent\n")
+    lines = ran.stderr.splitlines()
+    assert len(lines) == 2
+    assert all(line.startswith("cannot write the search index in") for line in lines)
 
 
 def test_a_search_index_that_differs_can_be_made_anew(kept: Any, check: Any) -> None:

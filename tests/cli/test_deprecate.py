@@ -63,6 +63,7 @@ def test_of_several_one_that_fails_loses_no_other(shop: Run, table: Any) -> None
         (["--until", "2030-06-30"], "--note"),
         (["--undo", "--note", "x"], "--undo"),
         (["--note", "x", "--until", "tomorrow"], "tomorrow"),
+        (["--note", " "], "--note is empty"),
         (["--dry-run"], "needs a change"),
     ],
 )
@@ -78,3 +79,11 @@ def test_a_replacement_that_is_not_there_is_refused_before_anything_is_written(
     ran = shop("deprecate", table, "--note", "x", "--replacement", given)
     assert (ran.code, f"'{given.rpartition(':')[2]}'" in ran.err) == (1, True), ran
     assert shop("deprecate", table, "--json").json[0]["deprecation"] is None
+
+
+def test_a_table_is_not_its_own_replacement(shop: Run, table: Any) -> None:
+    words = ("deprecate", table, "--note", "Old.", "--replacement", table)
+    for more in ((), ("--dry-run",)):
+        ran = shop(*words, *more)
+        assert (ran.code, "cannot be its own replacement" in ran.err) == (1, True), ran
+    assert shop("deprecate", table, "--json").json == [{"urn": table, "deprecation": None}]

@@ -156,7 +156,7 @@ def test_it_is_narrowed_by_type_platform_and_removal(shop: Run) -> None:
     kept = {change["entityUrn"] for change in shop("export", "--exclude-removed").json}
     assert kept <= everything
     wrong = shop("export", "--entity", "nonsense")
-    assert wrong.code == 1
+    assert (wrong.code, wrong.out) == (1, "")
     assert "no entity" in wrong.err
 
 

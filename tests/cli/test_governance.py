@@ -56,10 +56,44 @@ def test_a_term_is_made_renamed_moved_and_all_is_taken_back(catalog: Run) -> Non
         assert catalog("delete", f"urn:li:glossaryNode:{kind}", "--hard", "--yes").code == 0
 
 
+def test_a_second_of_the_same_name_is_created_only_with_an_id(catalog: Run) -> None:
+    made = catalog("new", "domain", "CliWeb", "--id", "cli-web-1")
+    assert made.code == 0
+    again = catalog("new", "domain", "cliweb")
+    assert (again.code, again.out) == (1, "")
+    assert "a domain is named 'cliweb' already: urn:li:domain:cli-web-1; give --id" in again.err
+    assert catalog("new", "domain", "CliWeb", "--id", "cli-web-2").code == 0
+    # Glossary terms of different groups share names.
+    assert catalog("new", "group", "CliOne").code == 0
+    for group in ((), ("--in", "CliOne")):
+        assert catalog("new", "term", "CliTerm", *group).code == 0
+    urns = ("domain:cli-web-1", "domain:cli-web-2", "glossaryTerm:CliTerm")
+    further = ("glossaryTerm:CliOne.CliTerm", "glossaryNode:CliOne")
+    for urn in (*urns, *further):
+        assert catalog("delete", f"urn:li:{urn}", "--hard", "--yes").code == 0
+
+
 def test_what_cannot_be_moved_says_why(catalog: Run) -> None:
     assert "give the new parent" in catalog("move", "urn:li:domain:x").err
     assert "has no parent" in catalog("move", "urn:li:tag:x", "--top").err
     assert "cannot be edited" in catalog("rename", "urn:li:corpuser:x", "y").err
+
+
+def test_a_parent_that_is_not_there_is_told_with_similar_ones(catalog: Run) -> None:
+    assert catalog("new", "group", "Cli group", "--id", "cli-group").code == 0
+    term = catalog("new", "term", "CliMoved").out.strip()
+    said = "the glossary group Cli group does not exist; did you mean cli-group (Cli group)?"
+    for words in (
+        ("move", term, "Cli group"),
+        ("move", term, "Cli group", "--dry-run"),
+        ("new", "term", "CliNew", "--in", "Cli group"),
+    ):
+        ran = catalog(*words)
+        assert (ran.code, said in ran.err) == (1, True), ran
+    ran = catalog("new", "product", "CliProduct", "--in", "cliqqq")
+    assert "“catalog new domain cliqqq” creates it" in ran.err
+    for urn in (term, "urn:li:glossaryNode:cli-group"):
+        assert catalog("delete", urn, "--hard", "--yes").code == 0
 
 
 def test_the_glossary_goes_out_is_compared_and_comes_back(catalog: Run, tmp_path: Path) -> None:

@@ -247,6 +247,8 @@ def test_an_ownership_type_that_does_not_exist_is_told_with_those_that_do(
     [
         (["term", ORDERS, "--add", "Revenu"], "term Revenu does not exist; did you mean Revenue?"),
         (["domain", ORDERS, "finnance"], "did you mean finance (Finance)?"),
+        # A word of three letters is not corrected by the search.
+        (["tag", ORDERS, "--add", "PPI"], "the tag PPI does not exist; did you mean PII"),
         (["own", ORDERS, "--add", "jdoee"], "the person jdoee does not exist; did you mean jdoe?"),
         (["tag", ORDERS, "--add", "Zzyzx"], "“catalog new tag Zzyzx” creates it"),
     ],

@@ -3,6 +3,7 @@
 import gzip
 import json
 import threading
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Self
@@ -10,7 +11,11 @@ from typing import Any, Self
 import pytest
 import zstandard
 
+from explorer.metadata.registry import load_registry
+from explorer.server.app import Service
+from explorer.server.data_directory import open_catalog
 from tests.cli.conftest import Run
+from tests.conftest import serving
 
 REAL = Path(__file__).parents[3] / "shared/data/datahub"
 REAL_FILES = (
@@ -243,6 +248,33 @@ def test_a_load_that_was_interrupted_goes_on_where_it_was(
         server.changes.clear()
         assert catalog("load", str(large), "--resume", url=server.url).code == 0
         assert len(server.changes) == 1900
+
+
+def test_a_load_that_filled_the_disk_goes_on_when_there_is_room(
+    catalog: Run, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def limit(pages: int) -> Callable[[Any], None]:
+        return lambda transaction: transaction._run(f"PRAGMA max_page_count = {pages}")
+
+    file = tmp_path / "large.json"
+    records = [record(at, {"description": f"{at} " * 200}) for at in range(1900)]
+    file.write_text(json.dumps(records))
+    (tmp_path / "data").mkdir()
+    engine = open_catalog(tmp_path / "data", load_registry())
+    try:
+        with serving(Service(engine)) as url:
+            engine.store.write(limit(500)).result()
+            ran = catalog("load", str(file), url=url)
+            assert ran.code == 3
+            assert "the disk of the catalog is full; make room there" in ran.err
+            assert "run the same command with --resume" in ran.err
+            assert "rejected" not in ran.out + ran.err
+            engine.store.write(limit(100_000)).result()
+            assert catalog("load", str(file), "--resume", url=url).code == 0
+        assert engine.store.count(entity_type="dataset") == len(records)
+    finally:
+        engine.close()
+    assert caplog.text.count("catalog.db is full") == 1
 
 
 def test_a_file_that_was_changed_is_not_gone_on_with(catalog: Run, tmp_path: Path) -> None:

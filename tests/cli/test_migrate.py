@@ -3,6 +3,9 @@
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
+
+import msgspec
 
 from tests.postgres import Cluster
 
@@ -65,6 +68,7 @@ def test_tokens_go_with_the_catalog_to_a_database_and_back(
     for source, target in ((str(here), database), (database, str(there))):
         ran = catalog("migrate", "--from", source, "--to", target, url=None)
         assert ran.code == 0, ran.err
+        assert "audit" not in ran.err
     shared = open_access(database)
     try:
         tokens = shared.tokens()
@@ -77,3 +81,31 @@ def test_tokens_go_with_the_catalog_to_a_database_and_back(
     listed = catalog("token", "list", "--data-dir", str(there), url=None)
     assert "reads" in listed.out
     assert "revoked" in listed.out
+
+
+def test_an_audit_log_that_stays_behind_is_told_with_what_lists_it(
+    catalog: Callable[..., Any], postgres: Cluster, tmp_path: Path
+) -> None:
+    from explorer.server.audit_log import AuditFile, AuditRecord
+    from explorer.server.data_directory import open_access, open_store
+    from tests.server.store.examples import put, tag, write
+
+    here = tmp_path / "here"
+    here.mkdir()
+    store = open_store(here)
+    put(store, write(tag("a"), 1))
+    store.close()
+    line = (1, msgspec.json.encode(AuditRecord(1, "refused", 403, "GET /x", "urn:li:corpuser:ann")))
+    AuditFile(here).append_audit("", [line])
+    database = postgres.new_schema()
+    ran = catalog("migrate", "--from", str(here), "--to", database, url=None)
+    assert "the audit log is not copied" in ran.err
+    assert f"listed by: catalog audit --data-dir {here}\n" in ran.err
+    assert "refused 403" in catalog("audit", "--data-dir", str(here), url=None).out
+    shared = open_access(database)
+    try:
+        shared.append_audit(str(uuid4()), [line])
+    finally:
+        shared.close()
+    back = catalog("migrate", "--from", database, "--to", str(tmp_path / "back"), url=None)
+    assert "catalog audit --store, with the address given to --from" in back.err

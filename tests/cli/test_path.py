@@ -39,6 +39,12 @@ def test_a_way_against_the_flow_is_said_to_be_upstream(warehouse: Run) -> None:
     assert "upstream: mart is downstream of right" in ran.err
 
 
+def test_the_way_from_an_entity_to_itself_is_no_claim(warehouse: Run) -> None:
+    ran = warehouse("path", table("mart"), table("mart"))
+    assert (ran.code, ran.out) == (0, "mart (dataset · hive)\n")
+    assert ran.err == "mart is both ends\n"
+
+
 def test_no_way_is_exit_1_and_a_sentence(warehouse: Run) -> None:
     ran = warehouse("path", table("one"), table("mart"))
     assert (ran.code, ran.out) == (1, "")

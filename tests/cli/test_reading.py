@@ -2,10 +2,14 @@
 
 import csv
 import io
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
+from explorer.client import Catalog
+from explorer.errors import Busy
 from tests.cli.conftest import Run
 
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)"
@@ -46,6 +50,29 @@ def test_a_search_for_scripts_is_json_or_urns(shop: Run) -> None:
     assert found["facets"]["platform"]["urn:li:dataPlatform:hive"] >= 1
     urns = shop("search", "orders", "--entity", "dataset", "--urns").out.splitlines()
     assert urns == [hit["urn"] for hit in found["hits"]]
+
+
+@pytest.mark.parametrize("shown_as", ["--json", "--csv", "--why", "--count=9"])
+def test_what_is_found_while_the_database_is_away_is_shown_by_its_urns(
+    shop: Run, monkeypatch: pytest.MonkeyPatch, shown_as: str
+) -> None:
+    search = Catalog.search
+
+    def search_earlier(*arguments: Any, **options: Any) -> Any:
+        return replace(search(*arguments, **options), as_of=as_of)
+
+    def fail(*_: Any) -> Any:
+        raise Busy("the database is away")
+
+    monkeypatch.setattr(Catalog, "search", search_earlier)
+    monkeypatch.setattr(Catalog, "summaries", fail)
+    as_of: datetime | None = datetime.now(UTC)
+    ran = shop("search", "orders", shown_as)
+    assert ran.code == 0, ran
+    assert "shop.orders" in ran.out
+    assert "names and descriptions cannot be read now" in ran.err
+    as_of = None
+    assert shop("search", "orders", shown_as).code == 3
 
 
 def test_conditions_mean_the_same_in_the_text_and_in_a_filter(shop: Run) -> None:

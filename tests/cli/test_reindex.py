@@ -4,10 +4,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from explorer.errors import StorageFault
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.registry import load_registry
 from explorer.metadata.urn import Urn
 from explorer.server.data_directory import open_catalog
+from explorer.server.search.layers import DiskIndex
 from tests.cli.conftest import Run
 
 
@@ -38,6 +42,25 @@ def test_an_index_that_lost_everything_is_made_anew(catalog: Run, tmp_path: Path
     assert mended.index.total() == 5
     assert mended.index.committed_offset == mended.store.log_bounds().head
     mended.close()
+
+
+def test_an_index_that_cannot_be_written_is_told(
+    catalog: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise StorageFault("cannot write the search index: No space left on device")
+
+    directory = tmp_path / "data"
+    fill(directory, 5).close()
+    with monkeypatch.context() as patched:
+        patched.setattr(DiskIndex, "commit", fail)
+        ran = catalog("reindex", "--data-dir", str(directory), url=None)
+    assert ran.code == 3, ran
+    assert "error: cannot write the search index: No space left on device" in ran.err
+    assert "rebuilt" not in ran.err
+    again = open_catalog(directory, load_registry())
+    assert again.index.total() == 5
+    again.close()
 
 
 def test_it_is_refused_while_somebody_serves_the_catalog(catalog: Run, tmp_path: Path) -> None:

@@ -124,6 +124,40 @@ def test_a_backup_goes_into_a_new_directory_with_its_tokens(tmp_path: Path, dire
     assert tokens.stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files to others")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("restore", "backup", "--data-dir", "data"),
+        ("reindex", "--data-dir", "data"),
+        ("compact", "--data-dir", "data"),
+        ("check", "--data-dir", "data"),
+        ("migrate", "--from", "backup", "--to", "empty"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_what_root_makes_belongs_to_whom_the_service_runs_as(
+    catalog: Run, directory: Any, tmp_path: Path, words: Any
+) -> None:
+    (tmp_path / "empty").mkdir()
+    target = tmp_path / words[-1]
+    for path in (target, *target.rglob("*")):
+        os.chown(path, 65_534, 65_534)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.touch()
+    (target / "link").symlink_to(elsewhere)
+    (target / "name").hardlink_to(elsewhere)
+    # As systemd has it for a dynamic user.
+    (tmp_path / "linked").symlink_to(target)
+    command = [str(tmp_path / "backup") if word == "backup" else word for word in words[:-1]]
+    command.append(str(tmp_path / "linked"))
+    assert catalog(*command, url=None).code == 0
+    made = [path for path in target.rglob("*") if path.name not in ("link", "name")]
+    assert target / "catalog.db" in made
+    assert [path for path in made if path.stat().st_uid != 65_534] == []
+    assert (elsewhere.stat().st_uid, (target / "link").lstat().st_uid) == (0, 0)
+
+
 def test_tokens_that_are_there_stay(tmp_path: Path, directory: Any) -> None:
     create_token(tmp_path / "backup" / "tokens.json", "revoked", "urn:li:corpuser:a")
     create_token(directory / "tokens.json", "good", "urn:li:corpuser:a")

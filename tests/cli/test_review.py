@@ -3,11 +3,13 @@
 import json
 import os
 import pty
+import re
 import select
 import subprocess
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -15,8 +17,10 @@ import pytest
 from explorer.client import Catalog
 from explorer.client.journal import JOURNAL, Journal
 from explorer.metadata import Proposal, Urn
-from explorer.stewardship import StagedChangeset, StagedEdit
+from explorer.stewardship import StagedChangeset, StagedEdit, TextSource
+from explorer.stewardship.staging import new_path
 from tests.cli.conftest import Ran, Run, environment
+from tests.cli.test_terminal_output import on_a_terminal
 from tests.conftest import schema_metadata, serving_catalog
 
 TABLES = [str(Urn.dataset("hive", f"review.t{number}")) for number in range(5)]
@@ -78,9 +82,69 @@ def test_a_changeset_is_listed_with_what_it_would_write(
     assert told["counts"] == {"open": 3}
     assert told["proposed_by"] == "nina"
     assert [edit["column"] for edit in told["edits"]] == ["c0", "c1", "c0"]
+    ran = catalog("docs", "review", str(path), "--apply", url=address)
+    assert "0 written\n3 still open; review the file again to decide them" in ran.err
     ran = catalog("docs", "review", str(path), "--accept-all", "--apply", "--dry-run", url=address)
     assert "3 would be written" in ran.err
     assert (texts(address), StagedChangeset.open(path).counts()) == ({}, {"open": 3})
+
+
+def test_on_a_narrow_terminal_texts_break_and_not_the_names_of_columns(
+    command: tuple[str, ...], address: str, tmp_path: Path
+) -> None:
+    names = ["shipping_address_id", "billing_address_id2", "returned_address_id"]
+    source = (TextSource("lineage", TABLES[1], "raw_orders", "address_id"),)
+    text = "Where it is sent, see also `a_long_word_that_is_cut_and_no_name`."
+    edits = [
+        StagedEdit(TABLES[0], "customer_orders_eu", name, text=text, sources=source)
+        for name in names
+    ]
+    path = tmp_path / "one.changes.jsonl"
+    StagedChangeset.create(path, edits, title="Texts", server="", proposed_by="")
+    narrow = ("env", "COLUMNS=80", *command, "docs", "review", str(path), "--url", address)
+    shown = on_a_terminal(narrow)
+    for name in names:
+        assert f" {name} " in shown
+    assert max(map(len, re.sub(r"\x1b\[[0-9;]*m", "", shown).splitlines())) <= 80
+
+
+def test_what_was_there_already_is_counted_apart_because_undo_leaves_it(
+    catalog: Run, address: str, tmp_path: Path
+) -> None:
+    path = staged(tmp_path / "one.changes.jsonl", FEW).path
+    with Catalog(address) as client:
+        client.describe(TABLES[0], "About c1.", column="c1")
+    ran = catalog("docs", "review", str(path), "--accept-all", "--apply", url=address)
+    assert ran.code == 0, ran
+    assert "2 written" in ran.err
+    assert "1 already in the catalog: catalog undo leaves them as they are" in ran.err
+    assert len(texts(address)) == 3
+    assert "2 edits undone" in catalog("undo", url=address).err
+    assert texts(address) == {FEW[1]: "About c1."}
+    assert "2 edits redone" in catalog("redo", url=address).err
+    assert len(texts(address)) == 3
+    assert "2 edits undone" in catalog("undo", url=address).err
+    ran = catalog("docs", "review", str(path), "--accept-all", "--apply", url=address)
+    assert ran.code == 0, ran
+    assert "2 changes were undone since: they are open again.\n2 written" in ran.err
+    assert len(texts(address)) == 3
+    assert "undone since" not in catalog("docs", "review", str(path), url=address).err
+
+
+def test_undo_makes_the_edits_of_a_changeset_undecided_again(catalog: Run, address: str) -> None:
+    path = staged(new_path("Texts", datetime.now(UTC)), FEW).path
+    assert catalog("docs", "share", str(path), url=address).code == 0
+    ran = catalog("docs", "review", str(path), "--accept-all", "--apply", url=address)
+    assert "3 written" in ran.err
+    (shared,) = catalog("docs", "proposals", "--json", url=address).json
+    assert shared["applied"] == 3
+    assert "3 changes of the changeset can be decided again" in catalog("undo", url=address).err
+    assert StagedChangeset.open(path).counts() == {"open": 3}
+    (shared,) = catalog("docs", "proposals", "--json", url=address).json
+    assert (shared["applied"], shared["open"]) == (0, 3)
+    # The undo of an edit that no changeset proposed says nothing of one.
+    assert catalog("describe", TABLES[0], "--column", "c2", "--text", "x", url=address).code == 0
+    assert "changeset" not in catalog("undo", url=address).err
 
 
 def test_what_is_accepted_is_written_and_somebody_elses_text_is_not_replaced(
@@ -357,6 +421,13 @@ def test_propagated_texts_are_listed_refreshed_pinned_and_taken_back(
     written = texts(address)
     assert written[(TABLES[3], "c7")] == "Newer text of c7."
     assert written[(TABLES[3], "c8")] == "Text of c8."
+    # A name selects the same as the URN, and a name that nothing has is not an empty selection.
+    assert [one["path"] for one in propagated("list", "review.t3", "--json").json] == ["c7", "c8"]
+    assert len(propagated("list", "--source", "review.t2", "--json").json) == 2
+    assert "1 unpinned" in propagated("unpin", "review.t3", "--column", "c8").err
+    for unknown in (("pin", "no_such_table"), ("list", "--source", "no_such_table")):
+        ran = propagated(*unknown)
+        assert (ran.code, "no dataset is named 'no_such_table'" in ran.err) == (1, True), ran
     told = propagated("take-back", "--source", TABLES[2], "--source-column", "c8", "--json").json
     assert [one["path"] for one in told["done"]] == ["c8"]
     assert "1 removed" in propagated("take-back", "--source", TABLES[2]).err

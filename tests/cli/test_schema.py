@@ -9,9 +9,18 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Run
+from tests.conftest import schema_of
 
 FLOUR = "urn:li:dataset:(urn:li:dataPlatform:duckdb,mill.flour,PROD)"
 GRAIN = "urn:li:dataset:(urn:li:dataPlatform:duckdb,mill.grain,PROD)"
+
+
+def string(path: str) -> dict[str, Any]:
+    return {
+        "fieldPath": path,
+        "nativeDataType": "text",
+        "type": {"type": {"com.linkedin.schema.StringType": {}}},
+    }
 
 
 def names(ran: Any) -> Any:
@@ -103,14 +112,7 @@ def test_no_name_or_text_reaches_the_terminal_as_a_command(mill: Run, tmp_path: 
         {"fieldPath": "a\u001b]0;x\u0007b", "type": kind, "nativeDataType": "\u202eV"},
         {"fieldPath": "[bold]c", "type": kind, "nativeDataType": "V", "description": "\u001b[2J!"},
     ]
-    schema = {
-        "schemaName": "husk",
-        "platform": "urn:li:dataPlatform:duckdb",
-        "version": 0,
-        "hash": "",
-        "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
-        "fields": columns,
-    }
+    schema = schema_of(columns, platform="duckdb", name="husk")
     change = {"entityType": "dataset", "entityUrn": urn, "changeType": "UPSERT"}
     aspect = {"aspectName": "schemaMetadata", "aspect": {"json": schema}}
     (tmp_path / "husk.json").write_text(json.dumps([change | aspect]), encoding="utf-8")
@@ -120,3 +122,42 @@ def test_no_name_or_text_reaches_the_terminal_as_a_command(mill: Run, tmp_path: 
     assert "\u202e" not in ran.out
     assert "[bold]c" in ran.out
     assert mill("schema", urn, "--json").json["columns"][0]["path"] == columns[0]["fieldPath"]
+
+
+def test_labels_of_columns_are_shown_and_found_by_their_names(catalog: Run) -> None:
+    urn = "urn:li:dataset:(urn:li:dataPlatform:duckdb,mill.named_labels,PROD)"
+    term, tag = "urn:li:glossaryTerm:0b1c-77", "urn:li:tag:9d4e-12"
+    edited = {
+        "created": {"time": 0, "actor": "urn:li:corpuser:a"},
+        "lastModified": {"time": 0, "actor": "urn:li:corpuser:a"},
+        "editableSchemaFieldInfo": [
+            {
+                "fieldPath": "weight",
+                "globalTags": {"tags": [{"tag": tag}]},
+                "glossaryTerms": {
+                    "terms": [{"urn": term}],
+                    "auditStamp": {"time": 0, "actor": "urn:li:corpuser:a"},
+                },
+            }
+        ],
+    }
+    aspects: dict[str, dict[str, Any]] = {
+        urn: {
+            "schemaMetadata": schema_of(map(string, ("weight", "origin"))),
+            "editableSchemaMetadata": edited,
+        },
+        term: {"glossaryTermInfo": {"name": "Net weight", "definition": "", "termSource": "x"}},
+        tag: {"tagProperties": {"name": "Measured"}},
+    }
+    changes = [
+        {"entityUrn": one, "aspectName": name, "aspect": {"json": value}}
+        for one, held in aspects.items()
+        for name, value in held.items()
+    ]
+    ran = catalog("load", "-", stdin=json.dumps(changes).encode())
+    assert ran.code == 0, ran
+    assert "#Measured, Net weight" in catalog("schema", urn).out
+    for name in ("net weight", "Measured", term):
+        assert names(catalog("schema", urn, "--tag", name)) == ["weight"]
+    # Programs get URNs.
+    assert catalog("schema", urn, "--json").json["columns"][0]["terms"] == [term]

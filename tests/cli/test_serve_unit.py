@@ -49,10 +49,51 @@ def test_a_directory_that_is_named_is_taken(tmp_path: Path) -> None:
     assert f"--data-dir {tmp_path}\n" in unit_of("--data-dir", str(tmp_path))
 
 
+@pytest.mark.parametrize("name", ["catalog", "catalog-two", "team/catalog"])
+def test_systemd_makes_the_directory_that_the_service_writes(name: str) -> None:
+    service = read(unit_of("--data-dir", f"/var/lib/{name}"))
+    assert service["StateDirectory"] == name
+    assert service["DynamicUser"] == "yes"
+
+
+def test_a_directory_elsewhere_is_served_by_its_owner_and_may_be_written(tmp_path: Path) -> None:
+    service = read(unit_of("--data-dir", str(tmp_path)))
+    assert service["User"] == tmp_path.owner()
+    assert service["ReadWritePaths"] == str(tmp_path)
+    assert "StateDirectory" not in service
+    assert "DynamicUser" not in service
+
+
+def test_a_directory_elsewhere_that_is_not_there_is_refused_with_how_to_make_it(
+    tmp_path: Path,
+) -> None:
+    words = ("serve", "--print-systemd", "--data-dir", str(tmp_path / "new"))
+    ran = CliRunner().invoke(catalog, words, prog_name="catalog")
+    assert ran.exit_code == 2
+    assert f"install -d -m 700 -o USER {tmp_path / 'new'}" in ran.output
+
+
+def test_files_are_named_by_their_whole_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = read(unit_of("--data-dir", ".", "--token-file", "tokens.json"))["ExecStart"]
+    assert f"--token-file {tmp_path / 'tokens.json'}" in words
+    assert f"--data-dir {tmp_path}" in words
+
+
+def test_a_port_of_the_system_may_be_listened_on() -> None:
+    assert (
+        read(unit_of("--port", "80", CATALOG_DATA_DIR=None))["AmbientCapabilities"]
+        == "CAP_NET_BIND_SERVICE"
+    )
+    assert "AmbientCapabilities" not in read(unit_of("--port", "8080", CATALOG_DATA_DIR=None))
+
+
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd-analyze")
 def test_systemd_takes_it(tmp_path: Path) -> None:
     unit = tmp_path / "catalog.service"
-    unit.write_text(unit_of("--allow-host", "a b"))
+    unit.write_text(unit_of("--allow-host", "a b", "--port", "80", CATALOG_DATA_DIR=None))
     done = subprocess.run(
         ("systemd-analyze", "verify", str(unit)), capture_output=True, text=True, check=False
     )

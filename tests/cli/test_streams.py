@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Run
+from tests.conftest import schema_of
 
 FULL = Path("/dev/full")
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)"
@@ -78,14 +79,7 @@ def test_text_of_the_catalog_is_never_markup_nor_a_command_to_the_terminal(shop:
     urn = "urn:li:dataset:(urn:li:dataPlatform:hive,hostile,PROD)"
     field: dict[str, Any] = {"fieldPath": "c", "description": HOSTILE, "nativeDataType": HOSTILE}
     field["type"] = {"type": {"com.linkedin.schema.StringType": {}}}
-    schema = {
-        "schemaName": "t",
-        "platform": "urn:li:dataPlatform:hive",
-        "version": 0,
-        "hash": "",
-        "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
-        "fields": [field],
-    }
+    schema = schema_of([field])
     properties = {"name": f"hostiletable {HOSTILE}", "description": HOSTILE}
     changes = [
         {"entityUrn": urn, "aspectName": name, "aspect": {"json": value}}

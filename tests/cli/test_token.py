@@ -1,6 +1,7 @@
 """`catalog token`: made, listed, revoked, and shown to a server by the other commands."""
 
 import json
+import os
 import re
 import subprocess
 import time
@@ -39,6 +40,23 @@ def test_a_token_is_printed_alone_and_once(tokens: Any, tmp_path: Path) -> None:
     for ran in listed:
         assert ran.code == 0
         assert secret not in ran.out + ran.err
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files to others")
+def test_what_root_changes_still_belongs_to_whom_the_service_runs_as(
+    tokens: Any, tmp_path: Path
+) -> None:
+    directory = tmp_path / "data"
+    directory.mkdir()
+    os.chown(directory, 65_534, 65_534)
+    for name in ("one", "two"):
+        assert tokens("create", name, "--actor", "ann").code == 0
+    assert {path.name: path.stat().st_uid for path in directory.iterdir()} == {
+        path.name: 65_534 for path in directory.iterdir()
+    }
+    os.chown(directory, 0, 0)
+    assert tokens("revoke", "one").code == 0
+    assert (directory / "tokens.json").stat().st_uid == 65_534
 
 
 def test_the_list_says_whose_and_whether_it_works(tokens: Any) -> None:
@@ -273,7 +291,10 @@ def test_who_did_what_is_told(catalog: Run, serving: Any, tmp_path: Path) -> Non
     assert [one["urns"] for one in found] == [["urn:li:tag:audited"]]
     nothing = catalog("audit", "--since", "2999-01-01", *named, url=None)
     assert (nothing.out, nothing.code) == ("", 0)
-    assert "nothing was changed or refused" in nothing.err
+    assert f"nothing was changed or refused in {kept}" in nothing.err
+    elsewhere = catalog("audit", url=None, CATALOG_URL=address, CATALOG_DATA_DIR="")
+    assert (elsewhere.out, elsewhere.code) == ("", 0)
+    assert f"the audit log of {address} is where that server runs" in elsewhere.err
     assert catalog("audit", "--since", "soon", *named, url=None).code == 2
 
 

@@ -2,6 +2,8 @@
 
 import csv
 import io
+import json
+from datetime import UTC, datetime
 from typing import Any
 
 from tests.cli.conftest import Run
@@ -23,6 +25,21 @@ def test_a_line_a_day_with_a_bar_as_long_as_its_count(mill: Run) -> None:
     assert len(third[3]) == 2 * len(first[3])
     assert max(map(len, lines)) <= 80
     assert "12 queries on 3 measured days from 2026-01-01 to 2026-01-07, 4.0 per day" in ran.err
+
+
+def test_one_query_is_told_in_the_singular(mill: Run) -> None:
+    urn = "urn:li:dataset:(urn:li:dataPlatform:duckdb,mill.once,PROD)"
+    at = int(datetime(2026, 1, 3, tzinfo=UTC).timestamp() * 1000)
+    value = json.dumps({"timestampMillis": at, "totalSqlQueries": 1})
+    change = {
+        "entityUrn": urn,
+        "aspectName": "datasetUsageStatistics",
+        "aspect": {"value": value},
+    }
+    assert mill("load", "-", stdin=json.dumps(change).encode()).code == 0
+    ran = mill("usage", urn, *WEEK)
+    assert "1 query on 1 measured day from 2026-01-01 to 2026-01-07, 1.0 per day" in ran.err
+    assert mill("delete", urn, "--hard", "--yes").code == 0
 
 
 def test_the_top_users_and_columns_say_how_many_there_are(mill: Run) -> None:

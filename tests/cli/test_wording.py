@@ -77,6 +77,7 @@ def test_every_command_can_be_told_which_catalog_but_no_token_on_the_command_lin
         (["serve", "--port", "0", "--store", "x.db"], "a store is given as postgresql://"),
         (["sample", "remove"], "--yes"),
         (["serach"], "serach"),
+        (["--data-dir", "/tmp/x", "search"], "--data-dir here: options stand after the command"),
         (["search", "or\udcffders"], "not UTF-8"),
         (["describe", "urn:li:tag:x", "--text", "\udcff"], "not UTF-8"),
     ],

@@ -15,9 +15,9 @@ from explorer import instance
 from explorer.client import Catalog
 from explorer.errors import Busy
 from explorer.metadata import Proposal, Urn
-from explorer.server import ledger
+from explorer.server import stewardship
 from explorer.server.authentication import Gate, Keyring, create_token
-from explorer.server.dataset_facts import read_facts
+from explorer.server.coverage import read_facts
 from explorer.stewardship import Stewardship
 from tests.cli.conftest import Run, orders_and_stock
 from tests.conftest import serving_catalog
@@ -75,10 +75,10 @@ def test_the_first_count_is_told_with_how_far_it_is(
             gate.wait()
         return read_facts(urn, *more)
 
-    monkeypatch.setattr(ledger, "read_facts", held)
-    monkeypatch.setattr(ledger, "_AT_ONCE", 1)
+    monkeypatch.setattr(stewardship, "read_facts", held)
+    monkeypatch.setattr(stewardship, "_AT_ONCE", 1)
     # Longer than a client repeats a request by itself.
-    monkeypatch.setattr(ledger, "_RETRY_AFTER_SECONDS", 900.0)
+    monkeypatch.setattr(stewardship, "_RETRY_AFTER_SECONDS", 900.0)
     monkeypatch.setattr("explorer.server.routes.stewardship.PATIENCE_SECONDS", 1.0)
     monkeypatch.setattr("explorer.stewardship.api._LONGEST_PAUSE_SECONDS", 0.1)
     with serving_catalog(tmp_path) as address:

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from explorer.client import responses
-from explorer.client.entities import parse_config, parse_entity
+from explorer.client.entity import parse_config, parse_entity
 from explorer.client.lineage import parse_relationships
 from explorer.client.records import Match
 from explorer.client.search import parse_browse, parse_search
 from explorer.client.timeseries import parse_timeseries
+from explorer.client.transport import error_of_answer, error_of_graphql
 from explorer.errors import (
     Busy,
     Conflict,
@@ -67,9 +67,51 @@ def test_search_hits_are_read_as_urns_and_as_objects() -> None:
         assert page.hits[0].urn == Urn.parse(TAG)
         assert page.hits[0].matched == (Match("name", "PII"),)
         assert page.facets[0].values[0].value == "b"
-    assert plain.facets[0].label == "type names"
+    assert plain.facets[0].label == "Type Names"
     assert modern.facets[0].label == "Sub type"
     assert not plain.truncated
+
+
+def _faceted(*aggregations: Any) -> Any:
+    """The facets of an answer that has both places, with the same names in each."""
+    older = [{"name": one["name"], "aggregations": one["aggregations"]} for one in aggregations]
+    metadata = {"urns": [], "searchResultMetadatas": older, "aggregations": list(aggregations)}
+    page = parse_search({"value": {"numEntities": 3, "from": 0, "metadata": metadata}}, "pii")
+    return [(facet.name, facet.label) for facet in page.facets]
+
+
+def test_a_facet_has_the_label_that_the_server_sends_beside_older_facets_without_labels() -> None:
+    def facet(name: str, label: Any, **counts: int) -> Any:
+        return {"name": name, "displayName": label, "aggregations": counts}
+
+    assert _faceted(
+        facet("typeNames", "Sub Type", Table=2),
+        # Without a label of its own: the server sends the field's name, nothing or nonsense.
+        facet("assertionStatus", "assertionStatus", ACTIVE=1),
+        facet("fieldPath", None, id=1),
+        facet("inputs", 3, a=1),
+    ) == [
+        ("typeNames", "Sub Type"),
+        ("assertionStatus", "Assertion Status"),
+        ("fieldPath", "Field Path"),
+        ("inputs", "Inputs"),
+    ]
+
+
+def test_facets_of_one_label_are_told_apart_by_their_fields() -> None:
+    def facet(name: str, label: str, **counts: int) -> Any:
+        return {"name": name, "displayName": label, "aggregations": counts}
+
+    assert _faceted(
+        # One without values is not shown, so it takes no label.
+        facet("platformInstance", "Environment"),
+        facet("origin", "Environment", PROD=2),
+        facet("env", "environment", PROD=2),
+    ) == [
+        ("platformInstance", "Environment"),
+        ("origin", "Environment"),
+        ("env", "environment (env)"),
+    ]
 
 
 def test_relationships_are_read_with_and_without_types() -> None:
@@ -164,7 +206,7 @@ def test_an_answer_of_another_shape_is_a_fault_of_the_server(body: Any) -> None:
     ],
 )
 def test_a_refusal_becomes_the_error_that_says_what_to_do(status: int, kind: Any) -> None:
-    error = responses.from_answer(status, b'{"message": "the reason\\u001b[31m", "status": 1}')
+    error = error_of_answer(status, b'{"message": "the reason\\u001b[31m", "status": 1}')
     assert type(error) is kind
     assert "the reason" in str(error)
     assert "\x1b" not in str(error)
@@ -172,22 +214,22 @@ def test_a_refusal_becomes_the_error_that_says_what_to_do(status: int, kind: Any
 
 def test_a_server_that_says_when_to_ask_again_is_busy() -> None:
     body = b'{"message": "the index is being built", "status": 503}'
-    error = responses.from_answer(503, body, {"retry-after": "3"})
+    error = error_of_answer(503, body, {"retry-after": "3"})
     assert type(error) is Busy
     assert error.retry_after_seconds == 3
     assert str(error) == "the server cannot answer now (the index is being built); try again"
     body = b'{"message": "it is being counted; try again in 2 minutes", "status": 503}'
-    said = str(responses.from_answer(503, body))
+    said = str(error_of_answer(503, body))
     assert said == "the server cannot answer now (it is being counted; try again in 2 minutes)"
 
 
 def test_a_page_of_a_proxy_is_not_shown() -> None:
-    assert "html" not in str(responses.from_answer(502, b"<html><body>Bad Gateway</body></html>"))
-    assert "said no more" in str(responses.from_answer(500, b""))
+    assert "html" not in str(error_of_answer(502, b"<html><body>Bad Gateway</body></html>"))
+    assert "said no more" in str(error_of_answer(500, b""))
 
 
 def test_a_graphql_error_keeps_the_words_of_the_server() -> None:
-    error = responses.from_graphql([{"message": "x does not exist.", "extensions": {"code": 404}}])
+    error = error_of_graphql([{"message": "x does not exist.", "extensions": {"code": 404}}])
     assert type(error) is NotFound
     assert str(error) == "x does not exist."
-    assert type(responses.from_graphql([{"message": "m"}])) is InvalidInput
+    assert type(error_of_graphql([{"message": "m"}])) is InvalidInput

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from explorer.client.difference import ValueChange, difference
+from explorer.client.records import ValueChange, difference
 from explorer.metadata.patch import ValueShape
 from explorer.metadata.registry import load_registry, read_type
 

@@ -13,6 +13,7 @@ from explorer.client.editable import TextConflict
 from explorer.client.journal import one_save, saves_of
 from explorer.errors import Forbidden, InvalidInput, NotFound, StorageFault
 from explorer.metadata import Urn
+from tests.conftest import schema_of
 
 TABLE = Urn.dataset("hive", "editing.orders")
 NOWHERE = Urn.dataset("hive", "editing.nowhere")
@@ -35,14 +36,7 @@ def table(client: Any) -> Iterator[Any]:
     client.put(
         TABLE,
         "schemaMetadata",
-        {
-            "schemaName": "s",
-            "platform": "urn:li:dataPlatform:hive",
-            "version": 0,
-            "hash": "",
-            "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
-            "fields": [column(PLAIN), column(NESTED)],
-        },
+        schema_of([column(PLAIN), column(NESTED)]),
     )
     for tag in TAGS:
         client.put(tag, "tagProperties", {"name": Urn.parse(tag).name})

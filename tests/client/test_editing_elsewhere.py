@@ -17,6 +17,7 @@ from explorer.client.http import HttpTransport
 from explorer.errors import Conflict, NotFound
 from explorer.metadata import Proposal, Urn
 from tests.client.conftest import Site
+from tests.conftest import schema_of
 from tests.loopback import listening
 
 TABLE = Urn.dataset("hive", "elsewhere.orders")
@@ -47,14 +48,7 @@ def run(site: Site) -> Any:
 
 def schema(*paths: Any) -> Any:
     kind: dict[str, Any] = {"type": {"com.linkedin.schema.StringType": {}}}
-    return {
-        "schemaName": "s",
-        "platform": "urn:li:dataPlatform:hive",
-        "version": 0,
-        "hash": "",
-        "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
-        "fields": [{"fieldPath": path, "nativeDataType": "s", "type": kind} for path in paths],
-    }
+    return schema_of([{"fieldPath": path, "nativeDataType": "s", "type": kind} for path in paths])
 
 
 @pytest.fixture(params=["patches", "rewrites"])

@@ -8,10 +8,10 @@ from typing import Any
 import httpx
 import pytest
 
-from explorer.client import AsyncCatalog, TextConflict, responses
+from explorer.client import AsyncCatalog, TextConflict
 from explorer.client.connection import read_abilities
 from explorer.client.http import HttpTransport
-from explorer.client.transport import Retry, parse_retry_after
+from explorer.client.transport import Retry, error_of_answer, error_of_graphql, parse_retry_after
 from explorer.errors import (
     Busy,
     CatalogError,
@@ -35,7 +35,7 @@ URL = "http://u:hidden@h.example/aspects?action=x&accessToken=hidden&count=1"
 
 @pytest.mark.parametrize("status", [301, 400, 401, 403, 404, 409, 412, 418, 422, 429, 500, 503])
 def test_every_refusal_knows_where_it_came_from(status: int) -> None:
-    error = responses.from_answer(status, b'{"message": "the reason"}', url=URL)
+    error = error_of_answer(status, b'{"message": "the reason"}', url=URL)
     assert (error.status, error.excerpt) == (status, "the reason")
     assert error.url == "http://h.example/aspects?action=x&accessToken=…&count=1"
     assert "hidden" not in str(error)
@@ -61,13 +61,13 @@ def test_every_refusal_knows_where_it_came_from(status: int) -> None:
 def test_the_servers_own_words_are_found_in_whatever_it_sent(
     body: bytes, words: str | None
 ) -> None:
-    excerpt = responses.from_answer(500, body).excerpt
+    excerpt = error_of_answer(500, body).excerpt
     assert excerpt == words or (excerpt and words and excerpt.startswith(words))
     assert excerpt is None or "<" not in excerpt
 
 
 def test_words_without_end_are_cut() -> None:
-    assert len(str(responses.from_answer(500, b"x" * 1_000_000))) < 1_000
+    assert len(str(error_of_answer(500, b"x" * 1_000_000))) < 1_000
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_words_without_end_are_cut() -> None:
 )
 def test_a_graphql_error_is_of_the_kind_it_names(extensions: Any, kind: Any) -> None:
     listed = [{"message": "no", "path": ["a", 0, "b"], "extensions": extensions}]
-    error = responses.from_graphql(listed, url=URL)
+    error = error_of_graphql(listed, url=URL)
     assert type(error) is kind
     assert str(error) == "no (at a.0.b)"
     assert (error.status, error.excerpt) == (200, "no")
@@ -98,7 +98,7 @@ def test_a_graphql_error_is_of_the_kind_it_names(extensions: Any, kind: Any) -> 
 
 @pytest.mark.parametrize("errors", [[], {}, "x", [None], [{"message": 3}]])
 def test_graphql_errors_of_no_shape_are_an_error_still(errors: Any) -> None:
-    assert "said no more" in str(responses.from_graphql(errors))
+    assert "said no more" in str(error_of_graphql(errors))
 
 
 def test_an_error_without_an_answer_has_nothing_to_tell_of_one() -> None:
@@ -128,10 +128,10 @@ def test_a_pause_is_read_in_seconds_and_as_a_date() -> None:
         ("", None),
     ):
         assert parse_retry_after({"retry-after": text}) == seconds
-    error = responses.from_answer(429, b"", {"retry-after": "7"})
+    error = error_of_answer(429, b"", {"retry-after": "7"})
     assert type(error) is Busy
     assert error.retry_after_seconds == 7
-    error = responses.from_answer(429, b"")
+    error = error_of_answer(429, b"")
     assert type(error) is Busy
     assert error.retry_after_seconds is None
 
@@ -203,6 +203,6 @@ async def test_a_server_that_tells_nothing_is_asked_for_what_is_documented() -> 
 
 
 def test_a_redirection_to_no_address_is_told_as_it_is() -> None:
-    error = responses.from_answer(301, b"", {"location": "http://["}, url="http://here")
+    error = error_of_answer(301, b"", {"location": "http://["}, url="http://here")
     assert isinstance(error, InvalidInput)
     assert "http://[" in str(error)

@@ -98,6 +98,18 @@ def test_several_types_are_searched_at_once(client: Any) -> None:
     assert anything.total >= both.total
 
 
+def test_a_type_may_be_given_in_words(client: Any) -> None:
+    tags = client.search("findable", entity="tag")
+    assert client.search("findable", entity="Tags").total == tags.total == len(TAGS)
+    both = client.search("finding", entity=["tags", "charts"])
+    assert both.total == client.search("finding", entity=["tag", "chart"]).total > 0
+    assert set(client.urns("charts")) == set(client.urns("chart"))
+    hits = client.hits("findable", entity="tags", limit=3)
+    assert [hit.urn for hit in hits] == [hit.urn for hit in tags][:3]
+    with pytest.raises(InvalidInput, match="no entity named 'shelves'"):
+        client.search("findable", entity="shelves")
+
+
 def test_a_filter_narrows_as_a_record_and_as_text(client: Any) -> None:
     tagged = all_of(Criterion("tags", (str(TAGS[0]),)))
     assert client.search("volume", entity="dataset", filter=tagged).total == 30
@@ -155,6 +167,7 @@ def test_facets_count_over_the_whole_result(client: Any) -> None:
     assert counted == {str(TAGS[0]): 30}
     (tags,) = client.facets("volume", names=["tags", "no such facet"])
     assert tags == facets["tags"]
+    assert (tags.name, tags.label) == ("tags", "Tagged With")
 
 
 def test_a_folder_is_browsed_a_page_at_a_time(client: Any) -> None:

@@ -2,18 +2,21 @@
 
 import asyncio
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from explorer.client import AsyncCatalog
+from explorer.client import AsyncCatalog, Catalog
 from explorer.client.editable import TextConflict
 from explorer.client.governance import GOVERNED, new_id
 from explorer.client.journal import one_save
-from explorer.errors import Conflict, InvalidInput, NotFound
-from explorer.metadata import Urn
+from explorer.errors import Conflict, Forbidden, InvalidInput, NotFound
+from explorer.metadata import Proposal, Urn
+from explorer.server.authentication import Gate, Keyring, Role, create_token
 from tests.client.conftest import Site
+from tests.conftest import serving_catalog
 
 HOSTILE = '"} evil\n\t<b> 🦊 \u202e\x1b[31m {"a": 1}'
 INFO = {
@@ -147,6 +150,84 @@ def test_what_is_used_stays_when_making_it_is_undone(client: Any, make: Any) -> 
     make("glossaryTerm", "UsedTerm", parent=group)
     assert not client.undo(edit).changed
     assert client.exists(group)
+
+
+@pytest.fixture
+def team(tmp_path: Path) -> Iterator[dict[str, Catalog]]:
+    """Clients of two editors and an admin of one service, each with a journal of their own."""
+    (tmp_path / "data").mkdir()
+    tokens = tmp_path / "t.json"
+    roles: dict[str, Role] = {"ann": "editor", "nina": "editor", "omar": "admin"}
+    made = {
+        name: create_token(tokens, name, f"urn:li:corpuser:{name}", role=role)[0]
+        for name, role in roles.items()
+    }
+    with (
+        serving_catalog(tmp_path / "data", Gate(Keyring(tokens))) as address,
+        ExitStack() as held,
+    ):
+        clients = {
+            name: held.enter_context(Catalog(address, token=token)) for name, token in made.items()
+        }
+        for name, client in clients.items():
+            client.keep_journal(tmp_path / f"{name}.jsonl")
+        yield clients
+
+
+def test_an_editor_takes_back_what_they_made_also_a_domain(
+    team: dict[str, Catalog], tmp_path: Path
+) -> None:
+    ann, nina = team["ann"], team["nina"]
+    term = str(ann.new("glossaryTerm", "Refunded").urn)
+    ann.undo_save()
+    assert ann.entity(term).removed
+    domain = str(ann.new("domain", "Refunds").urn)
+    ann.undo_save()
+    assert not ann.exists(domain)
+    ann.redo()
+    assert ann.exists(domain)
+    # Another editor, who has the journal, did not make it.
+    nina.journal_in(tmp_path / "ann.jsonl")
+    said = f"for good.*catalog delete --hard {domain}”.*undo --list"
+    with pytest.raises(Forbidden, match=said):
+        nina.undo_save()
+    assert nina.exists(domain)
+
+
+def test_labels_are_deleted_with_their_uses_by_who_made_them_or_an_admin(
+    team: dict[str, Catalog],
+) -> None:
+    ann, nina, omar = team.values()
+    table = Urn.dataset("hive", "shop.deleted_labels")
+    omar.ingest(Proposal(table, "status", {"removed": False}))
+    tag = str(ann.new("tag", "Passing").urn)
+    above = str(ann.new("domain", "Above").urn)
+    below = str(ann.new("domain", "Below", parent=above).urn)
+    omar.add_tags(table, [tag])
+
+    def delete(client: Catalog, kind: str, urn: str) -> None:
+        mutation = f"mutation delete($urn: String!) {{ delete{kind}(urn: $urn) }}"
+        assert client.graphql(mutation, {"urn": urn}) == {f"delete{kind}": True}
+
+    with pytest.raises(Forbidden, match="which others have written, needs the role admin"):
+        delete(nina, "Tag", tag)
+    shared = str(ann.new("tag", "Shared").urn)
+    for client in (nina, ann):
+        client.describe(shared, f"By {client.me()}.")
+    with pytest.raises(Forbidden, match="which others have written"):
+        delete(ann, "Tag", shared)
+    with pytest.raises(InvalidInput, match="is not a domain"):
+        delete(omar, "Domain", tag)
+    with pytest.raises(InvalidInput, match="has others in it"):
+        delete(ann, "Domain", above)
+    with pytest.raises(NotFound):
+        delete(ann, "GlossaryEntity", "urn:li:glossaryTerm:nowhere")
+    delete(ann, "Tag", tag)
+    assert not omar.exists(tag)
+    assert omar.entity(table).tags == ()
+    for urn in (below, above):
+        delete(omar, "Domain", urn)
+        assert not omar.exists(urn)
 
 
 def test_what_cannot_be_made_is_refused(client: Any) -> None:

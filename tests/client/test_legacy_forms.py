@@ -7,7 +7,7 @@ import pytest
 
 from explorer.client import Answer, AsyncCatalog, Catalog
 from explorer.client.changes import change_query, changes_request
-from explorer.client.entities import aspect_request, entity_request
+from explorer.client.entity import aspect_request, entity_request
 from explorer.client.lineage import relationships_request
 from explorer.metadata import Urn
 from explorer.metadata.aspects import Status

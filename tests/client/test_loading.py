@@ -3,15 +3,23 @@ not be."""
 
 import asyncio
 import pickle
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
 
-from explorer.client import AsyncCatalog, LoadInterrupted, NeverSent, Retry
+from explorer.client import AsyncCatalog, Catalog, LoadInterrupted, NeverSent, Retry, ingestion
 from explorer.client.http import HttpTransport
 from explorer.errors import TimedOut, Unreachable
 from explorer.metadata import Proposal, Urn
+from explorer.metadata.proposal import ChangeType
 from tests.client.conftest import Site
 
 FAILED = (500, b'{"message": "it broke"}')
@@ -44,9 +52,9 @@ class Scripted:
         pass
 
 
-def load(proposals: Any, wire: Any) -> Any:
+def load(proposals: Any, wire: Any, tries: int = 1) -> Any:
     async def run() -> Any:
-        async with AsyncCatalog(transport=wire, retry=Retry(1)) as catalog:
+        async with AsyncCatalog(transport=wire, retry=Retry(tries)) as catalog:
             return await catalog.ingest_batch(proposals)
 
     return asyncio.run(run())
@@ -100,6 +108,94 @@ def test_what_never_left_is_not_said_to_be_unanswered() -> None:
     error = interrupted(changes(150), act)
     assert (error.report.written, error.unanswered, error.not_tried) == (0, (), 150)
     assert interrupted(iter(changes(150)), act).not_tried is None
+
+
+def test_a_server_that_is_started_again_is_waited_for_and_gets_everything_once(
+    tmp_path: Path,
+) -> None:
+    """The load goes on when the server listens again, as after an update of it."""
+    with ExitStack() as held:
+        port = held.enter_context(socket.socket())
+        port.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        port.bind(("127.0.0.1", 0))
+        number = port.getsockname()[1]
+        address = f"http://127.0.0.1:{number}"
+        command = (sys.executable, "-m", "explorer.cli", "serve", "--port", str(number))
+
+        def start() -> subprocess.Popen[bytes]:
+            process = held.enter_context(
+                subprocess.Popen(
+                    (*command, "--data-dir", str(tmp_path / "data"), "--log-format", "none"),
+                    stdout=subprocess.PIPE,
+                )
+            )
+            held.callback(process.terminate)
+            return process
+
+        def restarting() -> Iterator[Proposal]:
+            for at, change in enumerate(changes(1_000)):
+                if at == 500:
+                    service.terminate()
+                    service.wait(30)
+                    away.start()
+                yield change
+
+        service, away = start(), threading.Timer(2.5, start)
+        assert service.stdout is not None
+        assert address in service.stdout.readline().decode()
+        with Catalog(address) as catalog:
+            report = catalog.ingest_batch(restarting())
+            assert (report.written, report.refused) == (1_000, ())
+            assert catalog.search("*", entity="tag").total == 1_000
+
+
+@pytest.mark.parametrize("change", ["UPSERT", "PATCH"])
+def test_a_batch_whose_answer_was_lost_is_sent_again_only_if_it_may_be(
+    monkeypatch: pytest.MonkeyPatch, change: ChangeType
+) -> None:
+    """The server was stopped before it answered, and listens again a little later."""
+    monkeypatch.setattr(ingestion, "_RESTART_PAUSE_SECONDS", 0.01)
+    started = 0
+
+    async def act(number: Any, held: Any) -> Any:
+        nonlocal started
+        if number == 3:
+            raise Unreachable("closed the connection")
+        if 3 < number < 12:
+            raise NeverSent("nobody there")
+        started = started or number * (number >= 12)
+        return 200, b"{}"
+
+    patch = [{"op": "add", "path": "/description", "value": "x"}]
+    value = {"value": {"patch": patch}} if change == "PATCH" else {"name": "l"}
+    tags = (Urn.of("tag", f"load{at}") for at in range(500))
+    proposals = [Proposal(urn, "tagProperties", value, change=change) for urn in tags]
+    wire = Scripted(act)
+    if change == "PATCH":
+        with pytest.raises(LoadInterrupted) as caught:
+            load(proposals, wire, tries=2)
+        assert len(caught.value.unanswered) == 100
+    else:
+        assert load(proposals, wire, tries=2).written == 500
+        assert started == 12
+
+
+def test_a_server_that_stays_away_is_not_waited_for_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(ingestion, "_RESTART_SECONDS", 0.2)
+    monkeypatch.setattr(ingestion, "_RESTART_PAUSE_SECONDS", 0.01)
+
+    async def act(number: Any, held: Any) -> Any:
+        if number > 2:
+            raise NeverSent("nobody there")
+        return 200, b"{}"
+
+    wire = Scripted(act)
+    with pytest.raises(LoadInterrupted) as caught:
+        load(changes(500), wire)
+    assert (caught.value.report.written, caught.value.unanswered) == (200, ())
+    assert len(wire.sent) > 6
 
 
 def test_one_by_one_too_it_is_known_how_far_it_came() -> None:

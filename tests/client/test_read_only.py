@@ -13,23 +13,19 @@ from explorer.errors import ReadOnly
 from explorer.metadata import Proposal, Urn
 from explorer.metadata.aspects import Status
 from tests.client.conftest import Site
+from tests.conftest import schema_of
 
 TABLE = Urn.dataset("hive", "readonly.orders")
 TAG = "urn:li:tag:readonly"
-SCHEMA = {
-    "schemaName": "s",
-    "platform": "urn:li:dataPlatform:hive",
-    "version": 0,
-    "hash": "",
-    "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
-    "fields": [
+SCHEMA = schema_of(
+    [
         {
             "fieldPath": "id",
             "nativeDataType": "int",
             "type": {"type": {"com.linkedin.schema.NumberType": {}}},
         }
-    ],
-}
+    ]
+)
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 WRITES = {
     "ingest": lambda c: c.ingest(Proposal(TABLE, "status", {"removed": True})),

@@ -8,14 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from explorer.client.editable import place_of
-from explorer.client.entities import (
+from explorer.client.entity import (
+    SUMMARY_ASPECTS,
+    AspectRead,
+    Entity,
     parse_aspect,
     parse_config,
     parse_entities,
     parse_entity,
     parse_legacy_entity,
 )
-from explorer.client.entity import SUMMARY_ASPECTS, AspectRead, Entity
 from explorer.client.history import parse_versions
 from explorer.client.records import Timeseries
 from explorer.client.timeseries import parse_timeseries

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from explorer.client.entities import (
+from explorer.client.entity import (
     aspect_request,
     entities_request,
     entity_request,

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from explorer.client.completion import autocomplete_request, suggest_request
-from explorer.client.entities import aspect_request, entities_request, entity_request
+from explorer.client.entity import aspect_request, entities_request, entity_request
 from explorer.client.ingestion import ingest_request
 from explorer.client.lineage import relationships_request
 from explorer.client.search import (

@@ -21,6 +21,7 @@ from explorer.client.http import HttpTransport
 from explorer.errors import Unreachable
 from explorer.metadata import Proposal, Urn
 from tests.client.conftest import Site
+from tests.conftest import schema_of
 
 TABLE = Urn.dataset("hive", "simultaneous.orders")
 TERM = Urn.parse("urn:li:glossaryTerm:simultaneous")
@@ -274,14 +275,7 @@ def prepare(address: str, kind: Kind, names: int) -> None:
 
 def schema(paths: list[str]) -> dict[str, Any]:
     plain: dict[str, Any] = {"type": {"com.linkedin.schema.StringType": {}}}
-    return {
-        "schemaName": "s",
-        "platform": "urn:li:dataPlatform:hive",
-        "version": 0,
-        "hash": "",
-        "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
-        "fields": [{"fieldPath": path, "nativeDataType": "s", "type": plain} for path in paths],
-    }
+    return schema_of([{"fieldPath": path, "nativeDataType": "s", "type": plain} for path in paths])
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from explorer.client import AsyncCatalog, http, responses
-from explorer.client.transport import Retry
+from explorer.client import AsyncCatalog, http
+from explorer.client.transport import Retry, error_of_answer
 from explorer.errors import InvalidInput, Misuse, TimedOut, Unreadable
 from tests.loopback import listening
 
@@ -138,9 +138,7 @@ async def test_a_line_end_after_a_token_is_no_part_of_it(monkeypatch: pytest.Mon
 @pytest.mark.timeout(15)
 @pytest.mark.parametrize("query", ["?" * 30_000, "?" + "token" * 6_000, "?" + "a;" * 15_000])
 def test_a_long_address_to_go_on_to_is_looked_at_once(query: Any) -> None:
-    error = responses.from_answer(
-        302, b"", {"location": f"http://there/{query}"}, url="http://here/"
-    )
+    error = error_of_answer(302, b"", {"location": f"http://there/{query}"}, url="http://here/")
     assert "http://there/" in str(error)
 
 

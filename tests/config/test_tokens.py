@@ -15,7 +15,7 @@ import pytest
 from keyring.backends.fail import Keyring as NoKeyring
 
 from explorer import config
-from explorer.config import ConnectionProfile, ConnectionProfiles, tokens
+from explorer.config import ConnectionProfile, ConnectionProfiles, servers
 from explorer.errors import InvalidInput, Misconfigured, MissingExtra, NotSignedIn, StorageFault
 
 URL = "https://catalog.example.com"
@@ -109,7 +109,7 @@ def test_a_keyring_that_never_answers_is_not_waited_for(
         until_the_end.wait()
 
     monkeypatch.setattr(keyring.get_keyring(), "get_password", hang)
-    monkeypatch.setattr(tokens, "_PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr(servers, "_PATIENCE_SECONDS", 0.05)
     keep("prod", ConnectionProfile(url=URL, source="keyring"))
     with pytest.raises(Misconfigured, match="did not answer"):
         token_of("prod")

@@ -297,3 +297,21 @@ def test_a_run_with_profiles_and_usage_is_shown_and_rolled_back(shop: Any, serve
         assert documents(ORDERS, aspect) == before[aspect]
     assert "datasetProperties" in served.aspects(ORDERS)
     assert run not in shop("ingest", "list-runs")
+
+
+def test_the_timeline_tells_what_changed(shop: Any, served: Served) -> None:
+    table = "urn:li:dataset:(urn:li:dataPlatform:hive,shop.timeline,PROD)"
+    for tags in (["Legacy"], ["Legacy", "PII"], ["PII"]):
+        (shop.home / "tags.json").write_text(
+            json.dumps({"tags": [{"tag": f"urn:li:tag:{tag}"} for tag in tags]})
+        )
+        put = ("put", "--urn", table, "--aspect", "globalTags", "-d", str(shop.home / "tags.json"))
+        assert "status 200" in shop(*put)
+    told = shop("timeline", "--urn", table, "--category", "TAG", "--category", "owner")
+    assert [line.split(" - ")[1] for line in told.splitlines() if " - " in line] == [
+        "0.0.0-computed",
+        "0.1.0-computed",
+        "0.2.0-computed",
+    ]
+    assert "ADD TAG dataset:hive:shop.timeline (urn:li:tag:PII)" in told
+    assert "REMOVE TAG dataset:hive:shop.timeline (urn:li:tag:Legacy)" in told

@@ -10,7 +10,7 @@ from explorer.client import AsyncCatalog
 from explorer.client.connection import Abilities
 from explorer.errors import Unreachable
 from explorer.graph import find_impact, read_lineage, read_usage, walk
-from explorer.graph.columns import columns_along, read_columns
+from explorer.graph.lineage import columns_along, read_columns
 from explorer.metadata import Urn
 
 HUB = Urn.of("tag", "hub")

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from explorer.errors import InvalidInput, UnknownName
-from explorer.graph.columns import split_column
+from explorer.graph.lineage import split_column
+from tests.conftest import schema_of
 
 
 def test_what_was_ingested_is_followed_and_what_was_not_is_guessed_and_marked(
@@ -112,14 +113,7 @@ def test_what_hangs_on_a_table_that_may_be_affected_may_be_affected_too(
         "nativeDataType": "text",
         "type": {"type": {"com.linkedin.schema.StringType": {}}},
     }
-    columns = {
-        "schemaName": "s",
-        "platform": "urn:li:dataPlatform:hive",
-        "version": 0,
-        "hash": "",
-        "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
-        "fields": [field],
-    }
+    columns = schema_of([field])
     stamp = {"time": 0, "actor": "urn:li:corpuser:jdoe"}
     try:
         catalog.put(start, "schemaMetadata", columns)

@@ -165,6 +165,14 @@ def change(value: Any) -> Any:
     return {"entityUrn": urn, "aspectName": "datasetProperties", "aspect": {"json": value}}
 
 
+def cut_after_a_block(data: bytes) -> bytes:
+    """A file of zstd that ends where a block does, and that block with a line."""
+    compressor = zstandard.ZstdCompressor().compressobj()
+    half = data.index(b"\n", len(data) // 2) + 1
+    block = zstandard.COMPRESSOBJ_FLUSH_BLOCK
+    return compressor.compress(data[:half]) + compressor.flush(block)
+
+
 @pytest.mark.parametrize(
     ("layout", "broken", "reason"),
     [
@@ -175,7 +183,8 @@ def change(value: Any) -> Any:
         ("lines", lambda data: data + b"\n{half", "not JSON"),
         ("one after the other", lambda data: data + b"{half", "not JSON"),
         ("a list", lambda data: gzip.compress(data)[:-20], "damaged from here on"),
-        ("lines", lambda data: zstandard.compress(data)[:-3], ""),
+        ("lines", lambda data: zstandard.compress(data)[:-3], "damaged from here on"),
+        ("lines", cut_after_a_block, "damaged from here on"),
         ("a list", lambda data: data[:-1] + b',{"a":"\xff"}]', "UTF-8"),
     ],
 )
@@ -185,12 +194,41 @@ def test_what_comes_before_a_fault_in_a_file_is_read_and_the_fault_told(
     noise = random.Random(1).randbytes(2_000_000).hex()
     records = [change({"description": noise[at : at + 2000]}) for at in range(0, 4_000_000, 2000)]
     *read, last = read_file(broken(LAYOUTS[layout](records).encode()), registry)
-    if reason:
-        assert isinstance(last, Refused)
-        assert reason in last.reason
-        assert last.index == len(read)
+    assert isinstance(last, Refused)
+    assert reason in last.reason
+    assert last.index == len(read)
     assert len(read) >= len(records) // 2
     assert not any(isinstance(one, Refused) for one in read)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_of_a_small_file_that_is_cut_off_all_that_is_whole_is_read(
+    registry: Any, layout: str
+) -> None:
+    records = [change({"name": str(number)}) for number in range(1_000)]
+    data = gzip.compress(LAYOUTS[layout](records).encode())
+    *read, last = read_file(data[: len(data) // 2], registry)
+    assert len(read) > 300
+    assert not any(isinstance(one, Refused) for one in read)
+    assert isinstance(last, Refused)
+    assert last.reason.startswith("the file is damaged from here on")
+
+
+def test_a_line_in_another_encoding_is_told_as_such_and_loses_no_other(registry: Any) -> None:
+    line = json.dumps(change({"name": "grün"}), ensure_ascii=False)
+    first, bad, second = read_file(
+        b"\n".join([line.encode(), line.encode("latin-1"), line.encode()]), registry
+    )
+    assert isinstance(bad, Refused)
+    assert bad.reason == "not UTF-8: save the file in this encoding"
+    assert all(isinstance(one, Proposal) for one in (first, second))
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
+def test_a_file_in_another_encoding_is_refused_as_such(registry: Any, encoding: str) -> None:
+    data = json.dumps(change({"name": "grün"}), ensure_ascii=False).encode(encoding)
+    with pytest.raises(InvalidInput, match="not UTF-8: save the file in this encoding"):
+        list(read_file(data, registry))
 
 
 def test_a_bad_line_loses_no_other(registry: Any) -> None:

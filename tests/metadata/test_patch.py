@@ -187,6 +187,35 @@ class TestKeyedArrays:
         gone = {"arrayPrimaryKeys": keys, "patch": [remove(f"/properties/{urn}")]}
         assert patched("structuredProperties", added, gone) == {"properties": []}
 
+    @pytest.mark.parametrize(
+        ("path", "allowed", "added"),
+        [
+            ("365.0", {"value": {"double": 30}}, {"value": {"double": 365.0}}),
+            ("gold", {"value": {"string": "silver"}}, {"value": {"string": "gold"}}),
+        ],
+    )
+    def test_an_allowed_value_of_a_property_is_addressed_by_itself(
+        self, patched: Any, path: str, allowed: dict[str, Any], added: dict[str, Any]
+    ) -> None:
+        """DataHub's SDK sends this: `StructuredPropertyPatchBuilder.add_allowed_value`."""
+        definition: dict[str, Any] = {
+            "qualifiedName": "x",
+            "valueType": "urn:li:dataType:datahub.number",
+            "entityTypes": [],
+            "allowedValues": [allowed],
+        }
+        add_it = add(f"/allowedValues/{path}", added)
+        both = patched("propertyDefinition", definition, [add_it, add_it])
+        assert both["allowedValues"] == [allowed, added]
+        (kept,) = allowed["value"].values()
+        kept = kept if isinstance(kept, str) else f"{kept}.0"
+        again = {**allowed, "description": "kept"}
+        assert patched("propertyDefinition", both, [add(f"/allowedValues/{kept}", again)])[
+            "allowedValues"
+        ] == [again, added]
+        first = {name: one for name, one in definition.items() if name != "allowedValues"}
+        assert patched("propertyDefinition", first, [add_it])["allowedValues"] == [added]
+
 
 class TestColumnLineage:
     """Pairs of columns join and part."""

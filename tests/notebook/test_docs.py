@@ -12,6 +12,7 @@ from explorer import Catalog
 from explorer.errors import InvalidInput
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
+from tests.conftest import schema_of
 
 STRING: dict[str, Any] = {"type": {"com.linkedin.schema.StringType": {}}}
 COLUMNS = ("id", "[version=2.0].[type=struct].[type=string].zip", "city", "note", "kept")
@@ -22,14 +23,7 @@ def table(cat: Catalog, request: pytest.FixtureRequest) -> str:
     """A table of five columns, one of them described by people, of this test alone."""
     urn = Urn.dataset("hive", f"framed.{request.node.name}")
     fields = [{"fieldPath": path, "nativeDataType": "text", "type": STRING} for path in COLUMNS]
-    schema = {
-        "schemaName": "s",
-        "platform": "urn:li:dataPlatform:hive",
-        "version": 0,
-        "hash": "",
-        "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
-        "fields": fields,
-    }
+    schema = schema_of(fields)
     cat.ingest(Proposal(urn, "schemaMetadata", schema))
     cat.describe(urn, "As it was.", column="kept")
     return str(urn)

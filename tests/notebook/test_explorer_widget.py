@@ -52,6 +52,7 @@ def test_it_begins_with_what_is_asked_for_and_says_so_in_python(cat: Any, explor
     assert explorer.tab["texts"]
     assert not explorer.busy
     json.dumps(explorer.get_state(), default=repr)
+    assert explore(urn="fct_orders").selected == ORDERS
 
 
 def test_typing_searches_completes_and_takes_the_latest(explore: Any) -> None:
@@ -202,6 +203,10 @@ def test_each_tab_is_read_when_it_is_looked_at(explore: Any) -> None:
     columns = {one["path"]: one for one in explorer.tab["columns"]}
     assert columns["order_number"]["mark"] == "✎"
     assert columns["order_number"]["ingested"]
+    hear(explorer, "tab", tab="columns", text="is:undocumented")
+    assert explorer.tab["said"] == f"{len(explorer.tab['columns'])} of 29 columns, 0 documented"
+    hear(explorer, "tab", tab="columns", text="is:nonsense")
+    assert explorer.tab["said"].startswith("is: takes documented, undocumented, edited, ")
     hear(explorer, "tab", tab="columns", text="currency", most=100)
     assert explorer.tab["said"].endswith("documented")
     assert 0 < len(explorer.tab["columns"]) < len(columns)

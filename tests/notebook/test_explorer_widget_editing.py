@@ -17,6 +17,7 @@ from explorer.notebook.widgets.editor import WidgetDraft
 from explorer.notebook.widgets.explorer import Explorer
 from explorer.stewardship.drafts import Drafts
 from explorer.tui.session import Opening
+from tests.conftest import schema_of
 
 WAIT_SECONDS = 30
 WRITES = """
@@ -38,14 +39,7 @@ def table(cat: Catalog, request: pytest.FixtureRequest) -> Any:
         {"fieldPath": path, "nativeDataType": "text", "type": STRING, "description": said}
         for path, said in (("id", "ingested key"), ("zip", ""))
     ]
-    schema = {
-        "schemaName": "s",
-        "platform": "urn:li:dataPlatform:hive",
-        "version": 0,
-        "hash": "",
-        "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
-        "fields": fields,
-    }
+    schema = schema_of(fields)
     cat.ingest(Proposal(urn, "schemaMetadata", schema))
     cat.ingest(Proposal(urn, "datasetProperties", {"description": "as *ingested*"}))
     return str(urn)
@@ -94,6 +88,7 @@ def test_a_description_is_written_previewed_compared_and_saved(
     assert cat.entity(table).edited_description == "one row an **order**\n"
     assert explorer.editor == {}
     assert explorer.said.startswith("Saved the description of ")
+    assert explorer.said.endswith(". undo_save() of the catalog undoes it.")
     assert explorer.entity.edited_description == "one row an **order**\n"
     assert [one["label"] for one in explorer.tab["texts"]] == ["✎ edited", "ingested"]
     assert explorer.page["drafts"] == []
@@ -110,6 +105,21 @@ def test_a_column_is_written_and_the_table_of_columns_says_so(
     assert cat.entity(table).schema["zip"].edited == "the postal code"
     zip_row = next(one for one in explorer.tab["columns"] if one["path"] == "zip")
     assert (zip_row["text"], zip_row["mark"]) == (["the postal code"], "✎")
+
+
+def test_a_text_of_white_space_removes_the_description(
+    cat: Catalog, table: Any, explorer: Any
+) -> None:
+    cat.describe(table, "rows of an old system")
+    hear(explorer, "open", urn=table)
+    write(explorer, " \n\t\n")
+    hear(explorer, "compare")
+    # What is compared is what will be stored: every line goes.
+    assert explorer.editor["diff"][-1] == "-rows of an old system"
+    hear(explorer, "save")
+    assert cat.entity(table).edited_description == ""
+    assert cat.entity(table).description == "as *ingested*"
+    assert explorer.page["drafts"] == []
 
 
 def test_a_text_that_was_not_compared_is_not_saved(cat: Catalog, table: Any, explorer: Any) -> None:
@@ -158,6 +168,14 @@ def test_what_somebody_else_wrote_is_shown_instead_of_overwritten(
     hear(explorer, "compare")
     hear(explorer, "save")
     assert explorer.editor["stage"] == "conflict"
+    # Who leaves the editor sees what is saved now.
+    hear(explorer, "write")
+    hear(explorer, "leave")
+    assert explorer.entity.edited_description == "theirs"
+    hear(explorer, "edit")
+    assert "Somebody else changed the text since you started" in explorer.editor["note"]
+    hear(explorer, "compare")
+    hear(explorer, "save")
     hear(explorer, "mine")
     assert cat.entity(table).edited_description == "mine"
     assert explorer.editor == {}
@@ -215,7 +233,11 @@ def test_a_page_knows_one_end_of_line_and_changes_none() -> None:
 def test_characters_that_cannot_be_seen_are_counted(table: Any, explorer: Any) -> None:
     write(explorer, "safe\u202egnp.exe\x1b")
     hear(explorer, "compare")
-    assert explorer.editor["hidden"] == "2 characters in it are invisible"
+    assert explorer.editor["hidden"] == "2 characters in it cannot be seen"
+    hear(explorer, "write")
+    type_(explorer, "safe\u202egnp.exe")
+    hear(explorer, "compare")
+    assert explorer.editor["hidden"] == "1 character in it cannot be seen"
 
 
 def test_a_draft_on_disk_is_gone_on_with_and_marked(

@@ -3,17 +3,21 @@
 import gc
 import html
 import json
+import socket
 import threading
 import weakref
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from explorer import Catalog
+from explorer.client import Retry
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 from explorer.notebook.widgets import explorer as widget
 from explorer.notebook.widgets.explorer import Explorer
+from tests.conftest import SampleAt, serving_catalog
 
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:snowflake,analytics.marts.fct_orders,PROD)"
 WAIT_SECONDS = 30
@@ -57,6 +61,10 @@ def type_(explorer: Any, text: Any, path: Any = None) -> None:
     typed = {"urn": explorer.selected, "path": path, "text": text, "view": "page"}
     explorer.set_state({"typed": {**typed, "revision": explorer.typed["revision"] + 1}})
     assert explorer.wait(WAIT_SECONDS)
+
+
+def folders(explorer: Any) -> list[str]:
+    return [one["name"] for one in explorer.tree]
 
 
 def threads() -> Any:
@@ -190,6 +198,68 @@ def test_it_needs_no_answer_to_show_itself() -> None:
             assert len(explorer.df) == 0
         finally:
             explorer.close()
+
+
+def test_what_a_server_did_not_answer_is_said_and_asked_again_when_it_is_back(
+    sample_at: SampleAt, tmp_path: Path
+) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with (
+        sample_at(tmp_path / "catalog") as directory,
+        Catalog(f"http://127.0.0.1:{port}", retry=Retry(tries=1)) as catalog,
+    ):
+        explorer = Explorer(catalog, "orders", urn=ORDERS)
+        assert explorer.wait(WAIT_SECONDS)
+        assert explorer.problem
+        assert (explorer.find["unanswered"], explorer.find["text"]) == (True, "orders")
+        assert folders(explorer) == []
+        with serving_catalog(directory, port=port):
+            hear(explorer, "again")
+            assert not explorer.problem
+            assert (explorer.find["unanswered"], explorer.find["hits"][0]["name"]) == (
+                False,
+                "orders",
+            )
+            assert folders(explorer)[0] == "datasets"
+            assert explorer.entity is not None
+            assert explorer.entity.name == "fct_orders"
+        # What was found before stays, but is not taken for an answer to what is asked now.
+        hear(explorer, "search", text="customers", filter="")
+        assert explorer.find["unanswered"]
+        assert explorer.find["hits"][0]["name"] == "orders"
+        with serving_catalog(directory, port=port):
+            hear(explorer, "search", text="dim_customers", filter="")
+            assert not explorer.find["unanswered"]
+            assert explorer.find["hits"][0]["name"] == "dim_customers"
+        explorer.close()
+
+
+def test_folders_that_were_not_read_are_read_with_the_next_search(
+    sample_at: SampleAt, tmp_path: Path
+) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with (
+        sample_at(tmp_path / "catalog") as directory,
+        Catalog(f"http://127.0.0.1:{port}", retry=Retry(tries=1)) as catalog,
+    ):
+        explorer = Explorer(catalog)
+        assert explorer.wait(WAIT_SECONDS)
+        with serving_catalog(directory, port=port):
+            hear(explorer, "search", text="orders", filter="")
+            assert folders(explorer)[0] == "datasets"
+        explorer.close()
+
+
+def test_the_labels_of_columns_have_their_names(cat: Catalog) -> None:
+    explorer = Explorer(cat, urn=ORDERS)
+    assert explorer.wait(WAIT_SECONDS)
+    hear(explorer, "tab", tab="columns", text="net_amount")
+    assert explorer.tab["columns"][0]["labels"] == ["Net revenue"]
+    explorer.close()
 
 
 def test_hostile_texts_are_told_as_text(cat: Catalog) -> None:

@@ -206,6 +206,20 @@ def test_one_point_and_one_value_over_and_over_are_drawn() -> None:
     assert high - low == pytest.approx(5, rel=0.01)
 
 
+@pytest.mark.parametrize(("hours", "said"), [(0, "2026-03-02"), (6, "2026-03-02 06:00")])
+def test_an_axis_of_one_moment_names_it_and_the_day_around_it(hours: int, said: str) -> None:
+    at = FIRST + timedelta(hours=hours)
+    panel = Lines("queries", (Line("queries", ((at, 46.0),)),))
+    axis = chart(panel).figure().layout.xaxis
+    assert axis.ticktext == (said,)
+    start, end = map(datetime.fromisoformat, axis.range)
+    assert end - start == 2 * DAY
+    # Several moments are labelled by plotly.
+    more = Lines("queries", (Line("queries", ((at, 46.0), (at + DAY, 3.0))),))
+    axis = chart(more).figure().layout.xaxis
+    assert (axis.range, axis.ticktext) == (None, None)
+
+
 def test_a_picture_of_many_points_stays_small_and_keeps_the_peaks() -> None:
     values = [float(at % 7) for at in range(20_000)]
     values[12_345] = 5_000.0

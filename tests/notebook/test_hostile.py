@@ -14,7 +14,8 @@ from explorer.notebook import magics
 from explorer.notebook.catalog import Server
 from explorer.notebook.chart import label
 from explorer.notebook.magics import ProfilesTable
-from explorer.notebook.safe_markdown import plain_markdown, safe_markdown
+from explorer.notebook.markup import plain_markdown, safe_markdown
+from tests.conftest import schema_of
 
 PAYLOADS = {
     "script": "<script>window.__xss = 1</script>",
@@ -85,14 +86,7 @@ def entity(cat: Catalog, bad: Any) -> Any:
         (
             urn,
             "schemaMetadata",
-            {
-                "schemaName": bad,
-                "platform": "urn:li:dataPlatform:hive",
-                "version": 0,
-                "hash": "",
-                "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
-                "fields": [{"fieldPath": "column", "description": bad, **field}],
-            },
+            schema_of([{"fieldPath": "column", "description": bad, **field}], name=bad),
         ),
         (urn, "datasetUsageStatistics", {"timestampMillis": 1, "totalSqlQueries": 2, **used(bad)}),
         (urn, "datasetProfile", measured(1, bad, nullProportion=0.5, min=bad, sampleValues=[bad])),

@@ -120,6 +120,12 @@ def test_tables_of_one_name_are_told_apart_in_every_row_of_a_columns_lineage(ord
     assert placed == sorted(placed)
 
 
+def test_paths_lead_to_an_entity_by_its_name_and_to_a_page(cat: Catalog, orders: Any) -> None:
+    by_name = orders.paths_to("mart_customer_360")
+    assert len(by_name) == 1
+    assert repr(orders.paths_to(cat["mart_customer_360"])) == repr(by_name)
+
+
 def test_ways_are_told_in_the_direction_that_data_flows(orders: Any, read: Any) -> None:
     paths = orders.paths_to(STAGED)
     assert repr(paths).splitlines()[-1] == "fct_orders ← stg_orders"

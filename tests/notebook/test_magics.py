@@ -13,6 +13,7 @@ from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 from explorer.notebook.entity import EntityPage
 from explorer.notebook.search import SearchResults
+from tests.conftest import schema_of
 
 NUMBERS = count()
 
@@ -35,14 +36,7 @@ def table(cat: Catalog) -> Any:
         "type": {"type": {"com.linkedin.schema.NumberType": {}}},
         "description": "From the source.",
     }
-    columns = {
-        "schemaName": "t",
-        "platform": "urn:li:dataPlatform:hive",
-        "version": 0,
-        "hash": "",
-        "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
-        "fields": [field],
-    }
+    columns = schema_of([field])
     cat.ingest(Proposal(urn, "schemaMetadata", columns))
     return urn
 

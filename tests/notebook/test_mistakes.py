@@ -16,10 +16,56 @@ from explorer.errors import InvalidInput
         ("cat.dataset('urn:li:tag:x')", "InvalidInput: urn:li:tag:x is a tag"),
         ("cat.search('', sort='nonsense')", "FilterSyntax: "),
         ("cat.search('', filter='nonsense:1')", "FilterSyntax: unknown field “nonsense”"),
+        (
+            "cat.search('orders', entity='table')",
+            "InvalidInput: 'table' is a subtype of entities, not a type; filter by type:table",
+        ),
         ("cat.search(None)", "InvalidInput: search takes a text, not None; '*' or '' finds"),
         ("cat.entity('urn:nonsense')", "InvalidUrn: "),
         ("cat['fct_orders'].schema['nope']", "UnknownName: "),
         ("cat['fct_orders'].usage(days=-1)", "InvalidInput: 'days' must be at least 1"),
+        ("cat['fct_orders'].profile('status')", "InvalidInput: 'days' must be a number, or None"),
+        ("cat['fct_orders'].usage(days=10**12)", "InvalidInput: 'days' must be at most 36,500, or"),
+        ("cat['urn:li:tag:PII'].usage()", "InvalidInput: there are no usage statistics of a tag"),
+        (
+            "cat['urn:li:dashboard:(looker,dashboards.1)'].usage()",
+            "InvalidInput: only datasets have this chart; cat.usage(urn) reads that of a dashboard",
+        ),
+        (
+            "cat['urn:li:tag:PII'].profile()",
+            "InvalidInput: only datasets have profiles; 'PII' is a",
+        ),
+        ("cat.search('orders')[0:2]", "InvalidInput: give an index, a name or a URN, not slice(0"),
+        ("cat.search('orders')[None]", "InvalidInput: give an index, a name or a URN, not None"),
+        (
+            "cat.entity('fct_orders')",
+            "InvalidUrn: 'fct_orders' is not a URN; cat['fct_orders'] finds an entity by its name",
+        ),
+        ("cat.dataset('fct_orders')", "InvalidUrn: 'fct_orders' is not a URN; cat['fct_orders']"),
+        (
+            "cat.describe('fct_orders', 'Orders.')",
+            "InvalidUrn: position 0: expected 'urn:li:<entity>:<id>', found 'fct_orders'; cat[",
+        ),
+        ("cat.explore(urn='no such table')", "NotFound: nothing here is named 'no such table'"),
+        (
+            "cat['fct_orders'].describe('status', 'Where the order stands.')",
+            "InvalidInput: 'status' is a column; the text comes first: describe(TEXT, COLUMN)",
+        ),
+        ("cat[3]", "InvalidInput: give a name or a URN, not 3"),
+        ("cat['fct_orders'].schema[0]", "InvalidInput: give the path of a column, not 0"),
+        ("cat['fct_orders'].lineage('upstream')", "InvalidInput: 'hops' must be a number, not 'up"),
+        (
+            "cat['fct_orders'].diff('editableSchemaMetadata', 1, 0)",
+            "InvalidInput: give a version by its number, not 'editableSchemaMetadata': diff(1, 0, ",
+        ),
+        (
+            "cat.search('orders', filter={'platform': 'snowflake'})",
+            "InvalidInput: a filter is a text such as 'platform:snowflake', or a Filter, not {'pl",
+        ),
+        (
+            "cat.stewardship.worklist('orders')",
+            "InvalidUrn: 'orders' is not a URN; text='orders' searches for datasets",
+        ),
     ],
 )
 def test_a_mistake_in_a_cell_is_told_in_one_line(

@@ -2,6 +2,7 @@
 
 import asyncio
 import inspect
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -179,11 +180,41 @@ def test_facets_are_frames(cat: Any) -> None:
     found = cat.search("orders", entity="dataset", count=1)
     frame = found.facets_to_frame()
     assert set(frame["facet"]) == {facet.name for facet in found.facets if facet.values}
+    labels = {facet.name: facet.label for facet in cat.search("*").facets if facet.values}
+    # «Chart Type» over what a search in charts finds, but not over types of other entities too.
+    assert len(set(labels.values())) == len(labels)
+    assert (labels["typeNames"], labels["type"]) == ("Sub Type", "Type (type)")
+    charts = {facet.name: facet.label for facet in cat.search("*", entity="chart").facets}
+    assert charts["type"] == "Chart Type"
     platforms = found.facets_to_frame("platform")
     assert platforms["count"].sum() == found.total
-    assert "snowflake" in set(platforms["name"])
+    assert "Snowflake" in set(platforms["name"])
     with pytest.raises(UnknownName, match="platform"):
         found.facets_to_frame("platfrom")
+
+
+def test_facets_have_the_names_of_people_groups_domains_and_terms(cat: Any, read: Any) -> None:
+    found = cat.search("orders")
+    for shown in (repr(found), read(found).text):
+        assert "Owned By: Orders and Checkout 12 · Data Platform 11 · " in shown
+        assert "Domain: Sales 22 · " in shown
+        assert re.search(r"Glossary Term: .*Net revenue 3", shown)
+    # Those that are not drawn have names too, and such a name is a filter.
+    owners = found.facets_to_frame("owners").set_index("name")["count"]
+    assert not [name for name in owners.index if name.startswith(("team-", "urn:"))]
+    wanted = found.facets_to_frame("domains")["name"][2]
+    assert wanted == "Product and Supply"
+    assert cat.search("orders", filter=f'domains:"{wanted}"').total == 13
+
+
+def test_the_labels_of_columns_are_shown_by_their_names(cat: Any, read: Any) -> None:
+    schema = cat.dataset(ORDERS).schema
+    page = read(schema).text
+    assert "Net revenue" in page
+    assert "Finance.NetRevenue" not in page
+    assert "terms  Net revenue" in repr(schema["net_amount"])
+    assert schema.df.set_index("path")["terms"]["net_amount"] == "Net revenue"
+    assert read(schema.filter("net_amount")).text.count("Net revenue") == 1
 
 
 def test_a_hit_is_read_by_its_place_or_name(cat: Any) -> None:

@@ -19,6 +19,7 @@ from explorer.metadata.urn import Urn
 from explorer.notebook.chart import COLOURS
 from explorer.notebook.entity import EntityPage, Owners
 from explorer.views.chart import sparkline
+from tests.conftest import schema_of
 
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:snowflake,analytics.marts.fct_orders,PROD)"
 
@@ -60,6 +61,15 @@ def test_a_search_is_a_page_with_what_its_lines_need(cat: Catalog, read: Any) ->
     assert (frame["type"] == "dataset").all()
 
 
+def test_short_names_stay_in_one_piece_and_long_ones_are_wrapped_at_underscores(
+    cat: Any, orders: Any
+) -> None:
+    html = orders.schema._repr_html_()
+    assert "order_number</div>" in html
+    assert "<wbr>" not in html
+    assert "int_<wbr>attribution_<wbr>touches" in cat.names("int_attribution")._repr_html_()
+
+
 def test_a_urn_below_a_name_takes_one_line_and_is_whole_under_the_pointer(
     cat: Any, orders: Any
 ) -> None:
@@ -77,11 +87,18 @@ def test_a_urn_below_a_name_takes_one_line_and_is_whole_under_the_pointer(
             assert "direction:rtl;text-align:left" in style
 
 
-def test_a_picture_is_as_wide_as_its_cell_at_most(orders: Any) -> None:
+def test_a_picture_is_as_wide_as_its_cell_unless_it_could_not_be_read(orders: Any) -> None:
     for shown in (orders.lineage(hops=3), orders.usage(days=None)):
         style = re.search(r'<img [^>]*style="([^"]+)"', shown._repr_html_())
+        width = re.match(r'<svg [^>]*?width="(\d+)"', shown.svg())
         assert style
-        assert style[1] == "max-width:100%;height:auto"
+        assert width
+        least = re.fullmatch(r"max-width:100%;min-width:(\d+)px;height:auto", style[1])
+        assert least
+        # Names are of 12 pixels in a picture of its full width.
+        assert 9 <= int(least[1]) / int(width[1]) * 12 < 9.1
+        # What is wider than its cell is scrolled.
+        assert "overflow-x:auto" in shown._repr_html_()
 
 
 def test_what_an_owner_is_to_it_is_said_in_words() -> None:
@@ -102,7 +119,7 @@ def test_the_next_page_says_where_it_starts_and_the_whole_says_all(cat: Any) -> 
 def test_a_search_without_a_result_says_so(cat: Any, read: Any) -> None:
     nothing = cat.search("zyxwvutsrq")
     assert len(nothing) == 0
-    assert repr(nothing) == "«zyxwvutsrq»  no results"
+    assert repr(nothing).splitlines()[0] == "«zyxwvutsrq»  no results"
     assert "no results" in read(nothing).text
     assert nothing.to_frame().empty
 
@@ -145,9 +162,72 @@ def test_a_column_shows_both_texts_and_is_the_one_in_the_schema(orders: Any, rea
     for text in (repr(column), read(column).text):
         assert "✎ description, edited" in text
         assert "description, from ingestion" in text
-        assert "NetRevenue" in text
+        assert "Net revenue" in text
     assert "key" in repr(orders.schema["order_id"])
     assert "no description" in read(orders.schema["status"]).text
+
+
+def test_a_search_that_finds_nothing_says_what_to_do(cat: Catalog, read: Any) -> None:
+    for found in (cat.search("zzzzqqq"), cat.search("orders", filter="tags:PPI")):
+        for shown in (repr(found), read(found).text):
+            assert "no results" in shown
+            assert "remove a condition, or try fewer words" in shown
+    # After the last page there is nothing to change.
+    assert "remove a condition" not in repr(cat.search("orders", start=50_000))
+
+
+def test_the_properties_of_an_entity_name_others_and_do_not_show_ids(cat: Catalog) -> None:
+    dashboard = repr(cat["Revenue and orders"])
+    assert "Net revenue by day" in dashboard
+    assert "dashboard_elements" not in dashboard
+    assert "Jordan Doe" in repr(cat["Analytics Engineering"])
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("owner:", "a value is missing after owner: (at the end)"),
+        ("orders rows>many", "rowCount holds numbers, and 'many' is none (at character 13)"),
+    ],
+)
+def test_a_condition_that_cannot_be_read_is_told_with_what_is_wrong(
+    cat: Catalog, text: str, why: str
+) -> None:
+    told = f"searched for as words, because it is no condition: {why}"
+    assert repr(cat.search(text)).splitlines()[1] == told
+
+
+def test_what_matched_is_said_in_words(cat: Catalog, read: Any) -> None:
+    page = read(cat.search("orders", entity="dataset", count=50)).text
+    rows = page.partition("why each was found")[0].splitlines()
+    assert "column text" in "\n".join(rows)
+    assert not [row for row in rows if "fieldDescriptions" in row or "FieldDescriptions" in row]
+
+
+def test_numbers_and_days_are_not_cut_in_a_text_table(cat: Catalog) -> None:
+    lines = repr(cat.search("orders", count=60)).splitlines()[1:60]
+    assert max(map(len, lines)) <= 100
+    at = lines[0].index("changed") + len("changed")
+    days = [row[at - 10 : at].strip() for row in lines[1:] if row[at - 10 : at].strip()]
+    assert days
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\d", day) for day in days)
+
+
+def test_kinds_are_said_in_words(cat: Catalog, read: Any) -> None:
+    found = cat.search("order", entity=["corpGroup", "glossaryTerm"])
+    assert {"group", "glossary term"} <= set(read(found).text.splitlines())
+    for shown in (cat["Nina Weber"], cat.names("Nina", entity="corpuser")):
+        assert "person" in repr(shown)
+        assert "corpuser " not in repr(shown)
+    assert set(found.df["type"]) == {"corpGroup", "glossaryTerm"}
+
+
+def test_what_is_empty_and_what_was_built_says_what_it_is(cat: Catalog) -> None:
+    assert repr(cat.journal("no such word in it")) == "Journal  no edits"
+    assert repr(cat.column_history(ORDERS, "order_id")).startswith(
+        "Descriptions of order_id  1 change\n"
+    )
+    assert repr(cat.stewardship).startswith(f"Stewardship({cat!r}): worklist(), ")
 
 
 def test_a_catalog_says_where_it_is_and_what_the_server_is(
@@ -155,8 +235,8 @@ def test_a_catalog_says_where_it_is_and_what_the_server_is(
 ) -> None:
     with Catalog(data_dir=tmp_path) as unasked:
         assert repr(unasked) == "Catalog(embedded, not asked yet)"
-    assert repr(cat) == f"Catalog({cat.address!r})"
     info = cat.info()
+    assert repr(cat) == f"Catalog({cat.address!r})"
     assert info.product == "catalog"
     for text in (repr(info), read(info).text):
         assert cat.address in text
@@ -283,13 +363,8 @@ def test_a_sparkline_runs_from_nothing_to_the_greatest() -> None:
 
 
 def schema(**columns: Any) -> Any:
-    return {
-        "schemaName": "t",
-        "platform": "urn:li:dataPlatform:hive",
-        "version": 0,
-        "hash": "",
-        "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
-        "fields": [
+    return schema_of(
+        [
             {
                 "fieldPath": path,
                 "nativeDataType": "int",
@@ -297,8 +372,8 @@ def schema(**columns: Any) -> Any:
                 **({"description": text} if text else {}),
             }
             for path, text in columns.items()
-        ],
-    }
+        ]
+    )
 
 
 def read_as(value: Any) -> Any:

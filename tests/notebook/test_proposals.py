@@ -9,7 +9,7 @@ from explorer.errors import InvalidInput, Unreachable
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 from explorer.notebook.stewardship import ProposalsTable
-from explorer.notebook.widgets import review as review_module
+from explorer.notebook.widgets import stewardship as widget_module
 from explorer.stewardship import StagedChangeset, StagedEdit
 from tests.conftest import schema_metadata
 
@@ -99,7 +99,7 @@ def test_without_a_network_it_says_what_is_not_sent_yet(
         raise Unreachable("nobody answers")
 
     with monkeypatch.context() as broken:
-        broken.setattr(review_module, "sync_changeset", silent)
+        broken.setattr(widget_module, "sync_changeset", silent)
         hear(review, "decide", number=1, state="accepted")
         hear(review, "decide", number=2, state="refused")
         assert review.review["shared"] == "2 not sent yet"
@@ -118,12 +118,12 @@ def test_what_somebody_decided_meanwhile_is_told(
     from explorer.stewardship.proposals import sync_changeset
 
     async def late(*given: Any) -> Any:
-        monkeypatch.setattr(review_module, "sync_changeset", sync_changeset)
+        monkeypatch.setattr(widget_module, "sync_changeset", sync_changeset)
         shared.decide(1, "refused", "urn:li:corpuser:colleague")
         await sync_changeset(given[0], shared)
         return await sync_changeset(*given)
 
-    monkeypatch.setattr(review_module, "sync_changeset", late)
+    monkeypatch.setattr(widget_module, "sync_changeset", late)
     hear(review, "decide", number=1, state="accepted")
     assert "id: Somebody decided this meanwhile: look at it again." in review.problem
     review.close()
@@ -135,7 +135,7 @@ def test_who_may_only_read_is_told_and_decides_nothing(
     async def reads(_: Any) -> str:
         return "Your token has the role reader."
 
-    monkeypatch.setattr(review_module, "why_undecided", reads)
+    monkeypatch.setattr(widget_module, "why_undecided", reads)
     review = cat.stewardship.review(shared.id)
     assert review.wait(WAIT_SECONDS)
     for kind, more in (("decide", {"number": 1, "state": "accepted"}), ("all", {"count": 3})):

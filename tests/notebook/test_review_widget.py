@@ -12,10 +12,11 @@ from explorer import Catalog
 from explorer.errors import InvalidInput
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
-from explorer.notebook.widgets import review as review_module
-from explorer.notebook.widgets.review import ReviewWidget
+from explorer.notebook.widgets import stewardship as widget_module
+from explorer.notebook.widgets.stewardship import ReviewWidget
 from explorer.stewardship import StagedChangeset, StagedEdit, TextSource
 from explorer.stewardship.drafts import Drafts
+from tests.conftest import schema_of
 
 WAIT_SECONDS = 30
 COLUMNS = ("id", "zip", "city")
@@ -36,14 +37,7 @@ def table(cat: Catalog, request: pytest.FixtureRequest) -> str:
     """A table of three columns without a description, of this test alone."""
     urn = Urn.dataset("hive", f"reviewed.{request.node.name}")
     fields = [{"fieldPath": path, "nativeDataType": "text", "type": STRING} for path in COLUMNS]
-    schema = {
-        "schemaName": "s",
-        "platform": "urn:li:dataPlatform:hive",
-        "version": 0,
-        "hash": "",
-        "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
-        "fields": fields,
-    }
+    schema = schema_of(fields)
     cat.ingest(Proposal(urn, "schemaMetadata", schema))
     return str(urn)
 
@@ -155,6 +149,17 @@ def test_what_was_accepted_is_written_as_one_save_and_undone(
     cat.undo_save()
     assert texts(cat, table) == {}
 
+    # What was undone is undecided again where the changeset is opened the next time.
+    again = ReviewWidget(cat, review.changeset)
+    assert again.wait(WAIT_SECONDS)
+    assert again.said == "2 changes were undone since: they are open again."
+    assert again.item["number"] == 1
+    assert states(again) == ["open", "open", "open"]
+    hear(again, "decide", number=1, state="accepted")
+    hear(again, "apply", count=1)
+    assert texts(cat, table) == {"id": "Proposed id."}
+    again.close()
+
 
 def test_what_somebody_else_wrote_is_shown_and_replaced_only_when_it_was_seen(
     cat: Catalog, table: str, review: Any
@@ -163,7 +168,7 @@ def test_what_somebody_else_wrote_is_shown_and_replaced_only_when_it_was_seen(
     hear(review, "decide", number=3, state="accepted")
     cat.describe(table, "Theirs.", column="id")
     hear(review, "apply", count=2)
-    assert review.said.startswith("Written: 1 change; 1 failed")
+    assert review.said.startswith("Written: 1 change; 1 failed, see the reasons above. ")
     assert review.item["number"] == 1
     assert review.item["state"] == "failed"
     assert " Theirs." in review.item["lines"]
@@ -277,12 +282,12 @@ def test_a_cell_that_runs_again_goes_on_with_what_is_typed(
 def test_a_cell_that_runs_again_closes_the_review_that_it_made(
     cat: Catalog, staged: StagedChangeset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(review_module, "running_cell", lambda: "one")
+    monkeypatch.setattr(widget_module, "running_cell", lambda: "one")
     first = cat.stewardship.review(staged)
     again = cat.stewardship.review(staged.path)
     assert first.comm is None
     assert again.comm is not None
-    monkeypatch.setattr(review_module, "running_cell", lambda: "two")
+    monkeypatch.setattr(widget_module, "running_cell", lambda: "two")
     other = cat.stewardship.review(staged)
     assert again.comm is not None
     for one in (again, other):

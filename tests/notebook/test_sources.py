@@ -12,7 +12,7 @@ import sqlalchemy
 
 from explorer import AsyncCatalog, Catalog
 from explorer.errors import InvalidInput
-from explorer.notebook.sources import AddedTable
+from explorer.notebook.catalog import AddedTable
 from tests.conftest import serving_catalog
 from tests.notebook.conftest import Page
 
@@ -48,6 +48,25 @@ def test_a_data_frame_is_added_under_a_name_and_brought_up_to_date(empty: Catalo
     again = empty.add(frame.assign(score=1.5), "people")
     assert again.plan.counts["changed"] == 1
     assert list(columns(empty, "pandas", "people")) == ["id", "mail", "score"]
+
+
+def test_what_is_added_again_keeps_the_options_that_are_not_given(empty: Catalog) -> None:
+    frame = pd.DataFrame({"id": [1, 2, 3]})
+    first = empty.add(frame, "kept", stats=True, env="DEV", instance="own")
+    assert "keeps" not in Page(first._repr_html_()).text
+    urn = "urn:li:dataset:(urn:li:dataPlatform:pandas,own.kept,DEV)"
+    again = empty.add(frame.assign(more=1), "kept")
+    assert (again.plan.counts["changed"], again.plan.counts["new"]) == (1, 0)
+    assert (
+        "keeps the options that it was added with: env, instance, stats."
+        in Page(again._repr_html_()).text
+    )
+    profiles = empty.dataset(urn).profile().points
+    assert {one.field_path for one in profiles[-1].field_profiles or ()} == {"id", "more"}
+    without = empty.add(frame, "kept", env="DEV", instance="", stats=False, accept_removals=True)
+    assert not without.kept
+    assert {str(one) for one in without.plan.of("new")} == {urn.replace("own.", "")}
+    assert {str(one) for one in without.plan.of("gone")} == {urn}
 
 
 def test_a_relation_a_path_and_an_engine_are_added(empty: Catalog, tmp_path: Path) -> None:

@@ -56,6 +56,19 @@ def test_a_worklist_shows_what_comes_first(cat: Any, read: Any) -> None:
     ).df.empty
 
 
+def test_a_folder_without_datasets_is_not_one_that_is_documented(cat: Any, read: Any) -> None:
+    steward = cat.stewardship
+    for shown in (
+        steward.worklist(folder="/prod/nowhere"),
+        steward.coverage(folder="/prod/nowhere"),
+        cat.docs(folder="/prod/nowhere"),
+    ):
+        for text in (read(shown).text, repr(shown)):
+            assert "no dataset matches" in text
+            assert "documented" not in text.lower()
+        assert shown.df.empty or not shown.df["tables_total"].any()
+
+
 def test_changes_are_shown_by_kind_and_those_that_change_nothing_only_counted(
     cat: Any, read: Any
 ) -> None:

@@ -11,6 +11,7 @@ from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 from explorer.notebook.stewardship import WorklistTable
 from explorer.stewardship.drafts import Drafts
+from tests.conftest import schema_of
 
 WAIT_SECONDS = 30
 STRING: dict[str, Any] = {"type": {"com.linkedin.schema.StringType": {}}}
@@ -24,14 +25,7 @@ def table(cat: Catalog, request: pytest.FixtureRequest) -> str:
         {"fieldPath": path, "nativeDataType": "text", "type": STRING}
         for path in ("id", "zip", "city")
     ]
-    schema = {
-        "schemaName": "s",
-        "platform": "urn:li:dataPlatform:hive",
-        "version": 0,
-        "hash": "",
-        "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
-        "fields": fields,
-    }
+    schema = schema_of(fields)
     cat.ingest(Proposal(urn, "schemaMetadata", schema))
     cat.ingest(Proposal(urn, "datasetProperties", {"description": "Described."}))
     return str(urn)

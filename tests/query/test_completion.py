@@ -106,7 +106,8 @@ def test_values_come_from_the_facets_with_their_counts() -> None:
         ("removed:t|", "true", "removed:true"),
         ("type:|", "chart", "type:chart"),
         ("type:|", "dataset", "type:dataset"),
-        ("entityType:corpu|", "corpuser", "entityType:corpuser"),
+        ("entityType:corpu|", "person", "entityType:corpuser"),
+        ("type:pers|", "person", "type:corpuser"),
     ],
 )
 def test_a_value_is_put_in_the_place_of_what_was_typed(text: str, label: str, result: str) -> None:

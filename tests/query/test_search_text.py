@@ -37,6 +37,11 @@ def split(text: str) -> SearchText:
         ("(tags:PII OR tags:X) orders", "orders", ["(tags:PII OR tags:X)"]),
         ("(orders returns)", "(orders returns)", []),
         ('"order item" name:"a b"', '"order item"', ['name:"a b"']),
+        ("orders urn:li:tag:PII tags:X", "orders urn:li:tag:PII", ["tags:X"]),
+        ("-urn:li:tag:PII NOT urn:li:tag:X", "-urn:li:tag:PII NOT urn:li:tag:X", []),
+        ("(urn:li:tag:PII OR urn:li:tag:X)", "(urn:li:tag:PII OR urn:li:tag:X)", []),
+        ("urn:urn:li:tag:PII x", "x", ["urn:urn:li:tag:PII"]),
+        ("(urn:li:tag:X OR tags:X) x", "x", ["(urn:li:tag:X OR tags:X)"]),
         ("std::x http://a.b 10:30 don't", "std::x http://a.b 10:30 don't", []),
     ],
 )
@@ -81,6 +86,17 @@ def test_a_facet_is_written_into_the_text_and_taken_out_of_it() -> None:
         assert (value in split(text).chosen(REGISTRY).get(field, ())) == (
             value.split(":")[-1] in text
         )
+
+
+def test_a_name_is_taken_out_with_all_that_it_may_stand_for() -> None:
+    group, person = "urn:li:corpGroup:nina", "urn:li:corpuser:nina"
+    text = "orders owner:(nina, omar)"
+    assert {group, person} < set(split(text).chosen(REGISTRY)["owners"])
+    for value in (group, person):
+        assert split(text).toggled("owners", value, REGISTRY) == "orders owners:omar"
+        assert split("orders owner:nina").toggled("owners", value, REGISTRY) == "orders"
+    alone = split(f"owner:({person}, omar)").toggled("owners", person, REGISTRY)
+    assert alone == "owners:omar"
 
 
 def test_a_facet_narrows_every_alternative() -> None:

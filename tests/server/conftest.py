@@ -17,9 +17,10 @@ from explorer.metadata.registry import load_registry
 from explorer.server import catalog as catalog_module
 from explorer.server.app import Service
 from explorer.server.catalog import CatalogEngine
-from explorer.server.coverage_trend import DAY_MILLIS
+from explorer.server.coverage import DAY_MILLIS
 from explorer.server.data_directory import open_catalog
 from explorer.server.process import ConnectionLimits, connection_factory, listen_on_tcp
+from tests.conftest import schema_of
 
 ACTOR = "urn:li:corpuser:jdoe"
 STAMP = {"time": 0, "actor": ACTOR}
@@ -206,13 +207,6 @@ def schema() -> Callable[..., dict[str, Any]]:
                 "type": {"type": {"com.linkedin.schema.StringType": {}}},
             }
             fields.append(field | ({"description": description} if description else {}))
-        return {
-            "schemaName": "test",
-            "platform": "urn:li:dataPlatform:hive",
-            "version": 0,
-            "hash": "",
-            "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
-            "fields": fields,
-        }
+        return schema_of(fields, name="test")
 
     return make

@@ -144,15 +144,20 @@ class _Service:
             *("--data-dir", str(directory), "--log-format", "none"),
         )
         self._environment = {**os.environ, "CATALOG_STORE": store}
+        self._log = directory.parent / f"{port}.log"
         directory.mkdir()
         self.start()
 
     def start(self) -> None:
-        log = (self.directory.parent / f"{self.port}.log").open("ab")
-        with log:
+        with self._log.open("ab") as log:
             self.process = subprocess.Popen(
                 self._command, env=self._environment, stdout=subprocess.DEVNULL, stderr=log
             )
+
+    @property
+    def said(self) -> str:
+        """Return the end of what the service wrote to standard error since its first start."""
+        return self._log.read_text()[-2_000:]
 
     def kill(self) -> None:
         self.process.send_signal(signal.SIGKILL)
@@ -166,12 +171,19 @@ class _Service:
             self.kill()
 
 
-def _free_ports(count: int) -> list[int]:
-    with ExitStack() as held:
-        taken = [held.enter_context(socket.socket()) for _ in range(count)]
-        for one in taken:
-            one.bind(("127.0.0.1", 0))
-        return [int(one.getsockname()[1]) for one in taken]
+def _reserved_ports(count: int, held: ExitStack) -> list[int]:
+    """Return ports that nobody else is given until `held` is left.
+
+    A socket that is bound and does not listen keeps its port from outgoing connections and from
+    other tests; a server that sets SO_REUSEADDR, as this one does, may listen there all the same.
+    """
+    ports = []
+    for _ in range(count):
+        reserved = held.enter_context(socket.socket())
+        reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        reserved.bind(("127.0.0.1", 0))
+        ports.append(int(reserved.getsockname()[1]))
+    return ports
 
 
 @contextmanager
@@ -182,7 +194,11 @@ def _proxy(folder: Path, services: list[_Service], port: int) -> Iterator[str]:
     config.write_text(_PROXY.format(port=port, servers=servers))
     process = subprocess.Popen((program, "-f", str(config), "-db"), stderr=subprocess.DEVNULL)
     try:
-        _wait_until_ready(port)
+        deadline = time.monotonic() + _START_SECONDS
+        while not _is_ready(port):
+            assert process.poll() is None, "the proxy ended at its start"
+            assert time.monotonic() < deadline, "the proxy does not find a service"
+            time.sleep(0.1)
         yield f"http://127.0.0.1:{port}"
     finally:
         process.terminate()
@@ -285,15 +301,21 @@ def _urn(name: str) -> str:
     return f"urn:li:dataset:(urn:li:dataPlatform:hive,{name},PROD)"
 
 
-def _wait_until_ready(*ports: int) -> None:
+def _wait_until_ready(services: list[_Service]) -> None:
     deadline = time.monotonic() + _START_SECONDS
-    for port in ports:
-        while True:
-            with suppress(httpx.HTTPError):
-                if httpx.get(f"http://127.0.0.1:{port}/health/ready").status_code == 200:
-                    break
-            assert time.monotonic() < deadline, f"the service at port {port} does not start"
+    for service in services:
+        while not _is_ready(service.port):
+            ended = service.process.poll()
+            assert ended is None, f"a service ended with {ended} at its start:\n{service.said}"
+            assert time.monotonic() < deadline, f"a service does not start:\n{service.said}"
             time.sleep(0.1)
+
+
+def _is_ready(port: int) -> bool:
+    try:
+        return httpx.get(f"http://127.0.0.1:{port}/health/ready").status_code == 200
+    except httpx.HTTPError:
+        return False
 
 
 def run(
@@ -322,11 +344,11 @@ def run(
         else:
             cluster = cluster or held.enter_context(running_cluster())
             store = cluster.new_schema()
-        ports = _free_ports(replicas + 1)
+        ports = _reserved_ports(replicas + 1, held)
         services = [_Service(folder / f"data{port}", store, port) for port in ports[1:]]
         try:
             begun = time.monotonic()
-            _wait_until_ready(*ports[1:])
+            _wait_until_ready(services)
             outcome.start_seconds = time.monotonic() - begun
             address = held.enter_context(_proxy(folder, services, ports[0]))
             load = _Load(address, outcome, seed)
@@ -350,7 +372,7 @@ def run(
                     one.kill()
                     one.start()
             load.stop()
-            _wait_until_ready(*ports[1:])
+            _wait_until_ready(services)
             with Catalog(f"http://127.0.0.1:{ports[1]}") as catalog:
                 load.check(catalog)
         finally:

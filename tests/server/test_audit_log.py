@@ -29,6 +29,7 @@ from explorer.server.authentication import (
     RateLimit,
     Role,
     create_token,
+    revoke_token,
 )
 from explorer.server.catalog import CatalogEngine
 from explorer.server.data_directory import open_access
@@ -123,7 +124,10 @@ def test_who_changed_what_is_kept(office: Office) -> None:
         "/openapi/v3/entity/tag", json=[{"urn": TAG, "tagProperties": {"value": {"name": "c"}}}]
     )
     assert patched.status_code == 200, patched.text
+    status = f"/openapi/v3/entity/tag/{quote(TAG, safe='')}/status"
+    assert editor.post(status, json={"value": {"removed": False}}).status_code == 200
     admin = office.caller("admin")
+    assert admin.delete(status).status_code == 200
     assert admin.delete(f"/openapi/v3/entity/tag/{quote(TAG, safe='')}").status_code == 200
     assert (
         admin.post("/entities?action=delete", json={"urn": "urn:li:tag:audited2"}).status_code
@@ -139,6 +143,8 @@ def test_who_changed_what_is_kept(office: Office) -> None:
         ("mutation createTag", "done", 200, ("urn:li:tag:audited2",)),
         ("mutation updateDescription", "failed", 404, ("urn:li:tag:none",)),
         ("POST /openapi/v3/entity/<entity>", "done", 200, (TAG,)),
+        ("POST /openapi/v3/entity/<urn>/<aspect>", "done", 200, (TAG,)),
+        ("DELETE /openapi/v3/entity/<urn>/<aspect>", "done", 200, (TAG,)),
         ("DELETE /openapi/v3/entity/<urn>", "done", 200, (TAG,)),
         ("POST /entities?action=delete", "done", 200, ("urn:li:tag:audited2",)),
     ]
@@ -209,6 +215,26 @@ def test_refused_attempts_are_kept(office: Office) -> None:
         ("POST /openapi/v3/entity/<entity>", "urn:li:corpuser:reader", ()),
     ]
     assert sum(one.times for one in kept if one.status == 429) == statuses.count(429)
+
+
+def test_a_token_that_has_ended_is_named(office: Office, tmp_path: Path) -> None:
+    file = tmp_path / "tokens.json"
+    brief, _ = create_token(file, "brief", "urn:li:corpuser:ann", expires_millis=1_700_000_000_000)
+    revoke_token(file, "reader")
+    forged = f"{brief.rpartition('_')[0]}_guessed"
+    reader = office.caller("reader")
+    eventually(lambda: reader.get("/changes?limit=1").status_code == 401)
+    for shown in (brief, forged):
+        caller = office.caller(None, Authorization=f"Bearer {shown}")
+        assert caller.get("/changes?limit=1").status_code == 401
+    kept = [(one.actor, one.credential) for one in office.records() if one.status == 401]
+    assert dict.fromkeys(kept) == dict.fromkeys(
+        [
+            ("urn:li:corpuser:reader", "token:reader"),
+            ("urn:li:corpuser:ann", "token:brief"),
+            (None, None),
+        ]
+    )
 
 
 def test_every_change_by_an_endpoint_or_mutation_is_recorded(

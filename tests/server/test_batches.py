@@ -120,6 +120,118 @@ def test_aspects_of_many_entities_are_written_and_patched(caller: Caller) -> Non
     assert caller.value(first, "globalTags") == {"tags": [{"tag": "urn:li:tag:PII"}]}
 
 
+def test_a_single_aspect_is_written_patched_read_and_removed_by_its_path(caller: Caller) -> None:
+    urn = hive("single/aspect")
+    entity = f"/openapi/v3/entity/dataset/{quote(urn, safe=':,()')}"
+    path = f"{entity}/datasetProperties"
+    sent = {"value": {"description": "One"}, "systemMetadata": {"runId": "single"}}
+    answer = caller.post(path, sent)
+    assert (answer.status_code, answer.json()) == (
+        200,
+        {"urn": urn, "datasetProperties": {"value": {"description": "One"}}},
+    )
+    # By default an aspect is only created.
+    assert "the aspect already exists" in caller.post(path, sent).text
+    # Names are compared without regard to case.
+    lower = f"{entity}/datasetproperties?createIfNotExists=false&systemMetadata=true"
+    answer = caller.post(lower, {"value": {"description": "Two"}}).json()["datasetProperties"]
+    assert answer["value"] == {"description": "Two"}
+    assert answer["systemMetadata"]["version"] == "2"
+    assert caller.post(f"{path}?createIfEntityNotExists=true", sent).status_code == 422
+
+    patch = {"patch": [{"op": "add", "path": "/description", "value": "Three"}]}
+    answer = caller.http.request("PATCH", path, json=patch)
+    assert answer.json()["datasetProperties"] == {"value": {"description": "Three"}}
+    assert caller.get(f"{path}?version=1").json() == {"value": {"description": "One"}}
+    assert caller.get(f"{path}?version=9").status_code == 404
+    assert caller.get(path).json() == {"value": {"description": "Three"}}
+
+    caller.post(f"{entity}/status", {"value": {"removed": False}})
+    assert caller.http.request("DELETE", path).status_code == 200
+    assert caller.get(path).status_code == 404
+    assert caller.value(urn, "status") == {"removed": False}
+
+
+def test_a_timeseries_document_is_added_by_the_path_of_its_aspect(caller: Caller) -> None:
+    urn = hive("single.profile")
+    path = f"/openapi/v3/entity/dataset/{quote(urn, safe='')}/datasetProfile"
+    profile = {"timestampMillis": 1_700_000_000_000, "rowCount": 3}
+    for _ in range(2):
+        answer = caller.post(path, {"value": profile})
+        assert answer.json() == {"urn": urn, "datasetProfile": {"value": profile}}
+        assert "traceparent" in answer.headers
+
+
+def test_the_newest_document_of_a_timeseries_aspect_is_read_with_the_other_aspects(
+    caller: Caller,
+) -> None:
+    """`DataHubGraph.get_entities` asks so for profiles, beside `?aspects=datasetProfile`."""
+    urn, entity = hive("read.profile"), "/openapi/v3/entity/dataset"
+    path = f"{entity}/{quote(urn, safe='')}"
+    for day, rows in ((1, 3), (3, 5), (2, 4)):
+        profile = {"timestampMillis": day * 86_400_000, "rowCount": rows}
+        caller.post(f"{path}/datasetProfile", {"value": profile})
+    newest = caller.get(f"{path}/datasetProfile").json()["value"]
+    assert (newest["timestampMillis"], newest["rowCount"]) == (3 * 86_400_000, 5)
+    names = ("datasetProfile", "datasetKey", "operation")
+    asked = {"urn": urn, **{name: {} for name in names}}
+    (batch,) = caller.post(f"{entity}/batchGet", [asked]).json()
+    one = caller.get(f"{path}?aspects=datasetProfile,datasetKey,operation").json()
+    whole = caller.get(f"{path}?systemMetadata=true").json()
+    scroll = {"entities": ["dataset"], "aspects": ["datasetProfile"]}
+    only = caller.post(f"{entity[:-8]}/scroll?query=read.profile", scroll).json()["entities"]
+    assert batch == one
+    assert [*one] == ["urn", "datasetKey", "datasetProfile"]
+    assert one["datasetProfile"]["value"] == newest == whole["datasetProfile"]["value"]
+    assert whole["datasetProfile"]["systemMetadata"]["lastObserved"] > 0
+    assert only == [{"urn": urn, "datasetProfile": {"value": newest}}]
+    assert caller.get(f"{path}/operation").status_code == 404
+
+
+def test_a_batch_reads_the_versions_that_it_names(caller: Caller) -> None:
+    urn, batch = hive("read.versions"), "/openapi/v3/entity/dataset/batchGet"
+    for text in ("one", "two", "three"):
+        caller.ingest(urn, "datasetProperties", {"description": text})
+
+    def read(version: Any) -> Any:
+        asked = {"headers": {"If-Version-Match": version}}
+        given = [{"urn": urn, "datasetProperties": asked, "datasetKey": {}}]
+        return caller.post(batch, given)
+
+    for version, text in (("0", "three"), ("1", "one"), ("2", "two"), (2, "two")):
+        (entity,) = read(version).json()
+        assert entity["datasetProperties"] == {"value": {"description": text}}
+        assert "datasetKey" in entity
+    assert [*read("9").json()[0]] == ["urn", "datasetKey"]
+    for wrong in ("-1", "x", "", "9" * 30):
+        assert read(wrong).status_code == 400
+
+
+def test_entities_of_several_types_are_written_patched_and_read_together(caller: Caller) -> None:
+    urn, tag, generic = hive("several"), "urn:li:tag:several", "/openapi/v3/entity/generic"
+    sent = {
+        "dataset": [{"urn": urn, "status": {"value": {"removed": False}}}],
+        "tag": [{"urn": tag, "tagProperties": {"value": {"name": "Several"}}}],
+    }
+    answer = caller.post(f"{generic}?async=false", sent)
+    assert (answer.status_code, answer.json()) == (200, sent)
+    added = {"op": "add", "path": f"/tags/{tag}", "value": {"tag": tag}}
+    patch = {"dataset": [{"urn": urn, "globalTags": {"value": {"patch": [added]}}}]}
+    assert caller.http.request("PATCH", generic, json=patch).status_code == 200
+    asked = {"dataset": [{"urn": urn, "globalTags": {}}], "tag": [{"urn": tag, "tagKey": {}}]}
+    assert caller.post(f"{generic}/batchGet", asked).json() == {
+        "dataset": [{"urn": urn, "globalTags": {"value": {"tags": [{"tag": tag}]}}}],
+        "tag": [{"urn": tag, "tagKey": {"value": {"name": "several"}}}],
+    }
+    other: Any = {"urn": hive("several.not"), "status": {"value": {"removed": False}}}
+    wrongs: list[Any] = [[], {"dataset": {}}, {"dataset": [other], "nonsense": [other]}]
+    for wrong in (*wrongs, {"dataset": [other], "chart": [other]}):
+        assert caller.post(generic, wrong).status_code == 400
+        assert caller.post(f"{generic}/batchGet", wrong).status_code == 400
+    assert not caller.exists(other["urn"])
+    assert caller.get(generic).status_code == 400
+
+
 def test_a_write_is_traced_by_the_header_it_was_answered_with(caller: Caller) -> None:
     urn = hive("traced")
     sent = [{"urn": urn, "status": {"value": {"removed": False}}}]
@@ -159,7 +271,15 @@ def test_an_entity_or_some_of_its_aspects_are_removed_for_good(caller: Caller) -
         ("POST", "dataset", ["text"], 400),
         ("PATCH", "dataset", [{"urn": hive("odd")}], 400),
         ("PATCH", "dataset", [{"urn": hive("odd"), "globalTags": {"value": {"x": 1}}}], 400),
+        ("POST", f"dataset/{hive('odd')}/nonsense", {"value": {}}, 404),
+        ("POST", f"dataset/{hive('odd')}", {"value": {}}, 404),
+        ("POST", f"dataset/{hive('odd')}/globalTags", {"tags": []}, 400),
+        ("POST", f"dataset/{hive('odd')}/globalTags", [], 400),
+        ("POST", f"tag/{hive('odd')}/status", {"value": {}}, 400),
+        ("POST", "nothing/urn:li:nothing:x/status", {"value": {}}, 400),
+        ("PATCH", f"dataset/{hive('odd')}/globalTags", {"patch": 5}, 400),
         ("DELETE", "tag/urn:li:domain:x", None, 400),
+        ("DELETE", "tag/urn:li:tag:never-there/status", None, 404),
         ("DELETE", "tag/urn:li:tag:never-there", None, 404),
     ],
 )
@@ -176,3 +296,23 @@ def test_only_what_is_not_there_yet_is_created(caller: Caller) -> None:
         sent = [{"urn": urn, "datasetProperties": {"value": {"description": text}}}]
         caller.post("/openapi/v3/entity/dataset?createIfNotExists=true", sent)
     assert caller.value(urn, "datasetProperties") == {"description": "first"}
+
+
+def test_entity_types_and_their_aspects_are_listed_page_by_page(caller: Caller) -> None:
+    path = "/openapi/v1/registry/models/entity/specifications"
+    found: list[Any] = []
+    while True:
+        page = caller.get(f"{path}?start={len(found)}&count=7").json()
+        assert page["start"] == len(found)
+        assert page["count"] == len(page["elements"])
+        found += page["elements"]
+        if len(found) >= page["total"]:
+            break
+    registry = caller.catalog.registry
+    assert [one["name"] for one in found] == sorted(registry.entities)
+    tag = next(one for one in found if one["name"] == "tag")
+    assert tag["keyAspectName"] == "tagKey"
+    names = [one["aspectAnnotation"]["name"] for one in tag["aspectSpecs"]]
+    assert set(names) == {"tagKey", *registry.aspects_of("tag")}
+    assert len(names) == len(set(names))
+    assert caller.get(f"{path}?start=many").status_code == 400

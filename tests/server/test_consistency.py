@@ -22,7 +22,7 @@ from explorer.server.catalog import CatalogEngine
 from explorer.server.consistency import Finding, check, check_directory
 from explorer.server.data_directory import open_catalog
 from explorer.server.search.document import Document
-from explorer.server.search.index_result import IndexResult, SortedIndexResult
+from explorer.server.search.result import IndexResult, SortedIndexResult
 from explorer.server.store import SurveyedStore, Transaction
 
 ORDERS = Urn.dataset("hive", "shop.orders")
@@ -70,6 +70,17 @@ def test_a_catalog_that_was_written_to_in_every_way_is_consistent(
 def test_the_sample_is_consistent(fresh: Callable[[], CatalogEngine]) -> None:
     catalog = fresh()
     catalog.seed(lambda: sample_proposals(date(2026, 1, 31)))
+    assert found(catalog) == []
+
+
+@pytest.mark.parametrize("second", ["table", "TABLE", "Table"])
+def test_values_that_differ_in_case_only_are_counted_together(
+    fresh: Callable[[], CatalogEngine], second: str
+) -> None:
+    catalog = fresh()
+    write(catalog, ORDERS, "subTypes", {"typeNames": ["Table", "view"]})
+    write(catalog, USERS, "subTypes", {"typeNames": [second, "View", "view"]})
+    catalog.index.flush()
     assert found(catalog) == []
 
 

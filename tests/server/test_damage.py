@@ -38,7 +38,7 @@ from explorer.server.search.document import Document
 from explorer.server.search.engine import EngineFailed, Searcher, find_index_damage
 from explorer.server.search.query import SearchQuery
 from explorer.server.search.terms import FORMAT
-from explorer.server.store import Reader, SurveyedStore, Transaction
+from explorer.server.store import Reader, StoreUnavailable, SurveyedStore, Transaction
 
 TABLES = 60
 PAGE_BYTES = 4096
@@ -581,7 +581,10 @@ def test_an_index_of_an_older_format_is_made_anew_at_the_first_start(
         assert reached.wait(SECONDS)
         answer = search(http, "zebra002")
         assert answer.status_code == 503
-        assert f"20 of {catalog.store.count()} entities so far" in answer.json()["message"]
+        assert (
+            f"being rebuilt: 20 of {catalog.store.count()} entities; try again"
+            in (answer.json()["message"])
+        )
         urn = str(table(1))
         assert http.get("/entitiesV2", params={"ids": f"List({urn})"}).json()["results"][urn]
         may_go_on.set()
@@ -681,6 +684,27 @@ def test_an_older_copy_of_the_database_is_not_searched_with_the_newer_index(
     assert names(catalog) == tables | {f"there{number}" for number in range(more)}
     catalog.close()
     assert "changes that the catalog does not have" in caplog.text
+
+
+def test_an_index_written_while_the_database_is_away_is_kept(
+    copy: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: object) -> None:
+        raise StoreUnavailable("the database cannot be reached", retry_after_seconds=1)
+
+    catalog = open_catalog(copy, load_registry())
+    catalog.index.flush()
+    noted = catalog.index.committed_offset
+    with monkeypatch.context() as patched:
+        patched.setattr(type(catalog.store), "log", fail)
+        write(catalog, Urn.of("tag", "new"), "tagProperties", {"name": "t"})
+        catalog.index.flush()
+    assert catalog.index.committed_offset == noted
+    catalog.close()
+    catalog = open_catalog(copy, load_registry())
+    assert names(catalog) == {table(at).name for at in range(TABLES)} | {"new"}
+    catalog.close()
+    assert "rebuilt" not in caplog.text
 
 
 def test_a_database_found_damaged_is_only_read_and_says_so(

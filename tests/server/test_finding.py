@@ -381,6 +381,11 @@ def test_use_is_counted_anew_when_its_days_are_over(
         time.sleep(0.02)
     assert use() == 0
     assert catalog.recount_use() == 0
+    # The clock was ahead, and is set right.
+    monkeypatch.setattr(time, "time_ns", lambda: later - 2 * 86_400 * 10**9)
+    assert catalog.recount_use() == 1
+    catalog.catch_up()
+    assert use() == 40
 
 
 def test_a_slip_is_corrected_and_said_in_every_answer(caller: Caller) -> None:

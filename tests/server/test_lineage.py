@@ -9,7 +9,7 @@ import pytest
 from explorer.metadata.urn import Urn
 from explorer.server.catalog import CatalogEngine
 from explorer.server.lineage import Candidate, LineageFilter, LineageQuestion, LineageService
-from explorer.server.lineage_walk import LineageLimits
+from explorer.server.lineage_graph import LineageLimits
 from tests.server.conftest import Caller
 
 NOBODY = {"time": 0, "actor": "urn:li:corpuser:x"}

@@ -17,7 +17,7 @@ from openlineage.client.generated import base
 from openlineage.client.transport.async_http import AsyncHttpConfig, AsyncHttpTransport
 from openlineage.client.transport.http import HttpCompression, HttpConfig, HttpTransport
 
-from explorer.metadata import openlineage
+from explorer.server import openlineage
 from explorer.server.app import Service
 from explorer.server.authentication import Gate, Keyring, create_token
 from explorer.server.catalog import CatalogEngine

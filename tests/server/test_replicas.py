@@ -32,7 +32,7 @@ from explorer.metadata.registry import load_registry
 from explorer.query import Filter
 from explorer.server import data_directory
 from explorer.server.app import Service
-from explorer.server.catalog import CatalogEngine
+from explorer.server.catalog import FRESH_SECONDS, CatalogEngine
 from explorer.server.consistency import check, check_directory
 from explorer.server.data_directory import (
     IndexSource,
@@ -40,15 +40,15 @@ from explorer.server.data_directory import (
     bootstrap_proposals,
     compact,
     migrate,
+    open_access,
     open_catalog,
     open_store,
     reindex,
     restore,
 )
-from explorer.server.freshness import FRESH_SECONDS
 from explorer.server.projection import Projection
+from explorer.server.search.index import fetch_index
 from explorer.server.search.query import SearchQuery
-from explorer.server.search.transfer import fetch_index
 from explorer.server.store import StoreUnavailable, SurveyedStore
 from tests.conftest import serving
 from tests.postgres import Cluster
@@ -336,6 +336,10 @@ def test_a_service_whose_database_takes_no_writes_is_not_ready(
         eventually(lambda: here.write(dataset(new_word()), {"description": "x"}).status_code == 503)
         answer = here.http.get("/health/ready")
         assert (answer.status_code, answer.headers["retry-after"]) == (503, "2")
+        for answered in (answer, here.write(dataset(new_word()), {"description": "x"})):
+            assert "the database is a standby, or a failover is in progress" in answered.text
+        with pytest.raises(StorageFault, match="let it take writes, or give another address"):
+            open_access(postgres.address())
     eventually(lambda: here.http.get("/health/ready").status_code == 200)
     eventually(lambda: there.http.get("/health/ready").status_code == 200)
     assert here.write(dataset(new_word()), {"description": "x"}).status_code == 200
@@ -397,7 +401,7 @@ def test_the_log_is_kept_for_services_that_were_there_in_the_last_days(
 ) -> None:
     import psycopg
 
-    monkeypatch.setattr("explorer.server.store.postgresql.store._REPORT_SECONDS", 0.0)
+    monkeypatch.setattr("explorer.server.store.postgresql._REPORT_SECONDS", 0.0)
     monkeypatch.setattr("explorer.server.catalog._CHANGES_KEPT", 0)
     here, there = replicas
     with psycopg.connect(database, autocommit=True) as connection:

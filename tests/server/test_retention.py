@@ -9,12 +9,13 @@ from typing import Any, cast
 
 import httpx
 import orjson
+import pytest
 
 from explorer.metadata import Proposal, Urn
 from explorer.server.app import Service
 from explorer.server.catalog import CatalogEngine
 from explorer.server.consistency import Finding, check
-from explorer.server.coverage_trend import DAY_MILLIS
+from explorer.server.coverage import DAY_MILLIS
 from explorer.server.retention import Retention, complete_since, trim_documents, trim_versions
 from explorer.server.store import SurveyedStore
 
@@ -159,6 +160,21 @@ def test_coverage_over_time_begins_where_no_version_is_missing(
 def trend(address: str) -> Any:
     answer = httpx.post(f"{address}/stewardship?action=trend", json={"days": 60}, timeout=30)
     return answer.json()["value"]
+
+
+def test_a_store_that_is_away_is_told_on_one_line(
+    fresh: Callable[[], CatalogEngine], caplog: pytest.LogCaptureFixture
+) -> None:
+    catalog = fresh()
+    catalog.store.close()
+    catalog.keep(Retention(None, 2, 31))
+    deadline = time.monotonic() + 60
+    while not caplog.records:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    record = caplog.records[0]
+    assert record.getMessage().startswith("expired changes, versions and documents could not be")
+    assert record.exc_info is None
 
 
 def test_a_catalog_that_keeps_little_trims_by_itself(fresh: Callable[[], CatalogEngine]) -> None:

@@ -149,6 +149,7 @@ def test_the_log_tells_each_request_and_no_secret(tmp_path: Path, start: Start) 
         "status": 200,
         "bytes": len(answer.content),
         "actor": "urn:li:corpuser:alice",
+        "client": "127.0.0.1",
         "request_id": "trace-1",
         "user_agent": "probe \x9b31m",
     }
@@ -166,6 +167,7 @@ def test_a_line_of_the_log_stays_one_line_of_text(start: Start) -> None:
     assert served.stop() == 0
     text = served.log.read_text()
     assert "GET /x%0Ay?urn=%1b%5B31m 404 " in text
+    assert " - 127.0.0.1 " in text
     assert " a%C2%9B0mb\n" in text
 
 

@@ -17,11 +17,11 @@ from msgspec.structs import replace
 
 from explorer.errors import Busy
 from explorer.metadata import Proposal, Urn, load_registry
-from explorer.server import ledger as ledgers
+from explorer.server import stewardship
 from explorer.server.app import Service
 from explorer.server.catalog import CatalogEngine
+from explorer.server.coverage import DatasetFacts, Lacking, read_facts
 from explorer.server.data_directory import COUNTS, open_catalog
-from explorer.server.dataset_facts import DatasetFacts, Lacking, read_facts
 from explorer.server.process import listen_on_tcp, run
 from explorer.server.projection import Projection
 from explorer.server.stewardship import EntryDatabase, UndescribedItem
@@ -124,7 +124,7 @@ def noted_reads(monkeypatch: pytest.MonkeyPatch, gate: Callable[[str], object] =
         read.append(urn)
         return read_facts(urn, *more)
 
-    monkeypatch.setattr(ledgers, "read_facts", noted)
+    monkeypatch.setattr(stewardship, "read_facts", noted)
     return read
 
 
@@ -283,7 +283,7 @@ def test_both_questions_are_answered_over_the_wire_and_wrong_ones_refused(
 def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     """An event that the first count waits for after two of the three tables, in parts of one."""
     gate = threading.Event()
-    monkeypatch.setattr(ledgers, "_AT_ONCE", 1)
+    monkeypatch.setattr(stewardship, "_AT_ONCE", 1)
     noted_reads(monkeypatch, lambda urn: gate.wait() if urn == table("report") else None)
     yield gate
     gate.set()
@@ -304,7 +304,7 @@ def test_who_asks_first_is_told_to_wait_and_how_far_the_count_is(
 ) -> None:
     catalog = fresh()
     write(catalog, *chain)
-    monkeypatch.setattr(ledgers, "PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr(stewardship, "PATIENCE_SECONDS", 0.05)
     assert not catalog.ledger.is_counting
     with pytest.raises(Busy, match="being counted for the first time"):
         counted(catalog)
@@ -315,7 +315,7 @@ def test_who_asks_first_is_told_to_wait_and_how_far_the_count_is(
     assert told.value.retry_after_seconds is not None
     assert told.value.retry_after_seconds >= 2
     held.set()
-    monkeypatch.setattr(ledgers, "PATIENCE_SECONDS", 20.0)
+    monkeypatch.setattr(stewardship, "PATIENCE_SECONDS", 20.0)
     assert counted(catalog)["mart"] == (1, 9, 1)
     assert not catalog.ledger.is_counting
 
@@ -347,7 +347,7 @@ def test_an_interrupted_count_goes_on_where_it_stopped(
     write(catalog, *((f"t{at:02}", "schemaMetadata", schema("a", "b")) for at in range(20)))
     write(catalog, ("t03", "upstreamLineage", upstream("t02")))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ledgers, "_AT_ONCE", 3)
+        patch.setattr(stewardship, "_AT_ONCE", 3)
         stopped = threading.Event()
 
         def stop(urn: str) -> None:
@@ -418,8 +418,8 @@ def test_a_place_that_cannot_be_written_is_counted_into_a_temporary_file(
 def test_changed_lineage_of_a_large_catalog_is_followed_in_the_background(
     fresh: Callable[[], CatalogEngine], chain: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ledgers, "_LONG_SECONDS", -1.0)
-    monkeypatch.setattr(ledgers, "_PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr(stewardship, "_LONG_SECONDS", -1.0)
+    monkeypatch.setattr(stewardship, "_PAUSE_SECONDS", 0.01)
     catalog = fresh()
     write(catalog, *chain)
     assert counted(catalog)["raw"] == (3, 0, 2)

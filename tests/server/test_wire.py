@@ -1,6 +1,7 @@
 """The wire itself: one shape of errors, limits, base paths, and the server's own faults."""
 
 import asyncio
+import gzip
 import logging
 import socket
 from collections.abc import Callable
@@ -86,6 +87,32 @@ def test_a_body_over_the_limit_is_refused_and_the_next_call_goes_on(caller: Call
 def test_a_body_just_under_the_limit_is_taken(caller: Caller) -> None:
     body = b'{"x": "' + b"x" * (15 * 1024 * 1024) + b'", "urn": "urn:li:tag:none"}'
     assert caller.http.post("/entities?action=exists", content=body).status_code == 200
+
+
+@pytest.mark.parametrize("size", [1, 7, 5_000])
+def test_a_packed_body_of_several_members_is_read_to_its_end(caller: Caller, size: int) -> None:
+    text = b'{"urn": "urn:li:tag:none", "x": "' + bytes(range(97, 123)) * 1_000 + b'"}'
+    parts = [text[at : at + size] for at in range(0, len(text), size)]
+    packed = b"".join(gzip.compress(part, mtime=0) for part in [b"", *parts, b""])
+
+    def status(body: bytes) -> int:
+        headers = {"content-encoding": "gzip"}
+        return caller.http.post(
+            "/entities?action=exists", content=body, headers=headers
+        ).status_code
+
+    assert status(packed) == 200
+    # The JSON ends with the second to last member; each of these is damaged after it.
+    assert status(packed[:-1]) == 400
+    assert status(packed + b"no member") == 400
+    assert status(packed + gzip.compress(b"no JSON")) == 400
+
+
+def test_packed_members_that_are_too_large_together_are_refused(caller: Caller) -> None:
+    packed = gzip.compress(b" " * (9 << 20)) * 2
+    headers = {"content-encoding": "gzip"}
+    answer = caller.http.post("/entities?action=exists", content=packed, headers=headers)
+    assert answer.status_code == 413
 
 
 def test_pages_of_other_sites_may_not_post(caller: Caller) -> None:

@@ -1,5 +1,6 @@
 """Writing: what is stored, what is refused, and that a refusal stores nothing."""
 
+import gzip
 import json
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -157,6 +158,32 @@ def test_a_key_that_contradicts_its_urn_is_refused(caller: Caller, dataset: str)
     answer = caller.send(dataset, "datasetKey", key)
     assert answer.status_code == 422
     assert "datasetKey.name" in answer.json()["message"]
+
+
+@pytest.mark.parametrize(
+    ("urn", "told"),
+    [
+        ("urn:li:dataJob:(shop,load)", "expected a URN as the flow"),
+        ("urn:li:dataJob:(urn:li:dataFlow:shop,load)", "<orchestrator>,<flowId>,<cluster>"),
+        ("urn:li:dataJob:(urn:li:tag:shop,load)", "expected the URN of a dataFlow as the flow"),
+        ("urn:li:schemaField:(orders,id)", "expected a URN as the parent"),
+        ("urn:li:schemaField:(urn:li:table:orders,id)", "no entity named 'table'"),
+        (
+            "urn:li:schemaField:(urn:li:dataset:(hive,orders,PROD),id)",
+            "expected urn:li:dataPlatform:<platform> as the platform",
+        ),
+    ],
+)
+def test_a_key_whose_part_is_not_the_urn_it_must_be_is_refused(
+    caller: Caller, urn: str, told: str
+) -> None:
+    answer = caller.send(urn, "status", {"removed": False})
+    assert answer.status_code == 400
+    assert told in answer.json()["message"]
+    assert not caller.exists(urn)
+    # Older releases stored such URNs: a deletion looks for the entity.
+    assert caller.post("/entities?action=delete", {"urn": urn}).status_code == 404
+    assert caller.send(urn, "status", {}, "DELETE").status_code == 404
 
 
 def test_create_is_refused_where_the_aspect_exists(caller: Caller, dataset: str) -> None:
@@ -478,12 +505,12 @@ def tag_snapshot(name: str, **info: Any) -> dict[str, Any]:
 
 def test_the_audit_header_of_a_snapshot_names_the_actor(caller: Caller) -> None:
     body = {
-        "entity": tag_snapshot("audited"),
+        "entity": tag_snapshot("snapshot_audited"),
         "auditHeader": {"actor": "urn:li:corpuser:auditor"},
         "systemMetadata": '{"runId": "audited-run"}',
     }
     caller.post("/entities?action=ingest", body).raise_for_status()
-    for wrapper in caller.entity("urn:li:tag:audited")["aspects"].values():
+    for wrapper in caller.entity("urn:li:tag:snapshot_audited")["aspects"].values():
         assert wrapper["created"]["actor"] == "urn:li:corpuser:auditor"
         assert wrapper["systemMetadata"]["runId"] == "audited-run"
 
@@ -862,3 +889,21 @@ class TestPartsThatFollowFromOthers:
         assert "domainAssociations" in answer.json()["message"]
         assert write("domains", value, dialect="plain").status_code == 200
         assert caller.value(dataset, "domains") == value
+
+
+@pytest.mark.parametrize("encoding", ["br", "zstd", "gzip, gzip"])
+def test_a_body_in_an_encoding_that_is_not_read_is_refused_with_those_that_are(
+    caller: Caller, encoding: str
+) -> None:
+    headers = {"content-encoding": encoding, "content-type": "application/json"}
+    answer = caller.http.post("/api/graphql", content=b"\x0b\x02packed", headers=headers)
+    assert answer.status_code == 415
+    assert "send it as it is, or gzip" in answer.json()["message"]
+
+
+@pytest.mark.parametrize("encoding", ["GZIP", "x-gzip", "identity"])
+def test_names_of_encodings_are_read_in_any_case(caller: Caller, encoding: str) -> None:
+    text = b'{"query": "{ __typename }"}'
+    body = text if encoding == "identity" else gzip.compress(text)
+    answer = caller.http.post("/api/graphql", content=body, headers={"content-encoding": encoding})
+    assert answer.json()["data"] == {"__typename": "Query"}

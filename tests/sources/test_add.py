@@ -200,6 +200,8 @@ def test_a_removed_source_takes_with_it_what_it_brought_and_nothing_else(
     assert command("add", str(other)).code == 0
     cat.describe(ORDERS, "What people bought.")
     assert command("sources", "remove", "shop").code == 2
+    missing = command("sources", "remove", "shops")
+    assert (missing.code, "--yes" in missing.err, "shops" in missing.err) == (1, False, True)
     assert "4 entities would be hidden" in command("sources", "remove", "shop", "--dry-run").err
     assert not is_removed(cat, ORDERS)
     ran = command("sources", "remove", "shop", "--yes")

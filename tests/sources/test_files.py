@@ -124,6 +124,21 @@ def test_a_file_that_breaks_is_not_taken_for_one_that_is_gone(
     assert hidden == ["log.jsonl"]
 
 
+def test_files_of_data_that_are_not_read_are_said(lake: Path) -> None:
+    for name in ("a.json", "b.JSON.gz", "c.xlsx", "notes.md"):
+        (lake / name).write_text("[]")
+    (reason,) = [one.reason for one in read(lake).skipped if one.subject == "lake"]
+    assert reason == (
+        "3 files not read (.json, .json.gz, .xlsx): Parquet, CSV and JSON lines (.jsonl) are"
+    )
+    only = lake.parent / "only"
+    only.mkdir()
+    (only / "data.json").write_text("[]")
+    assert [one.reason for one in read(only).skipped] == [
+        "1 file not read (.json): Parquet, CSV and JSON lines (.jsonl) are"
+    ]
+
+
 def test_what_is_told_of_a_file_that_breaks_has_none_of_its_rows(tmp_path: Path) -> None:
     rows = "".join(f"{number},n{number}\n" for number in range(30_000))
     (tmp_path / "people.csv").write_text(f"id,name\n{rows}hidden person,x\n")
@@ -134,6 +149,15 @@ def test_what_is_told_of_a_file_that_breaks_has_none_of_its_rows(tmp_path: Path)
     assert "column \"id\". Could not convert string … to 'BIGINT'" in reason
     assert not [one.reason for one in found.skipped if "hidden" in one.reason]
     assert max(len(one.reason) for one in found.skipped) < 400
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
+def test_a_file_in_another_encoding_is_skipped_with_the_reason(
+    tmp_path: Path, encoding: str
+) -> None:
+    (tmp_path / "towns.csv").write_text("id,größe\n1,Köln\n", encoding=encoding)
+    (skipped,) = read(tmp_path).skipped
+    assert "This file is not utf-8 encoded" in skipped.reason
 
 
 @pytest.mark.parametrize(

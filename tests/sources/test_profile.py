@@ -18,6 +18,7 @@ from explorer.sources import profile
 from explorer.sources.location import open_source
 from explorer.sources.profile import is_personal
 from explorer.sources.source import ColumnDefinition, SourceOptions
+from explorer.views.sources import counts_text
 from explorer.views.timeseries import read_profiles
 from tests.conftest import serving_catalog
 from tests.sources.conftest import Run, aspects_of, dataset, execute, quiet
@@ -196,6 +197,11 @@ def test_what_looks_personal_is_recognised(name: str, values: Sequence[Any]) -> 
 )
 def test_what_is_no_persons_is_not(name: str, values: Sequence[Any]) -> None:
     assert not is_personal(ColumnDefinition(name, "", "String"), values)
+
+
+def test_columns_without_values_are_counted_in_words() -> None:
+    found = {"column without values": 2, "profiled table": 2}
+    assert counts_text(found) == "2 columns without values, 2 profiled tables"
 
 
 def test_profiles_are_shown_and_measured_again_by_a_run(

@@ -231,6 +231,9 @@ def test_what_is_missing_is_said_with_what_to_do(
     (tmp_path / "broken.yml").write_text("a: [\n")
     with pytest.raises(InvalidFile, match=r"broken\.yml cannot be read as YAML"):
         open_source(str(tmp_path / "broken.yml"), SourceOptions())
+    (tmp_path / "manifest.json").write_text('{"metadata": ')
+    with pytest.raises(InvalidFile, match=r"manifest\.json cannot be read as JSON"):
+        open_source(str(tmp_path / "manifest.json"), SourceOptions())
 
 
 def test_recipes_by_their_usual_name_are_found_in_a_folder(

@@ -13,11 +13,11 @@ from explorer.errors import InvalidInput, StorageFault
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 from explorer.sources.configured import read_runs, require_source
-from explorer.sources.datasets import DatasetWriter
 from explorer.sources.profile import Profiler
 from explorer.sources.run import RunPlan, plan_removal, plan_run, remove_source, run_source
 from explorer.sources.source import (
     ColumnDefinition,
+    DatasetWriter,
     Inventory,
     Progress,
     SourceOptions,

@@ -284,6 +284,25 @@ def test_an_unknown_dialect_is_told() -> None:
         read_lineage("select 1", "klingon", _TABLES, ())
 
 
-def test_a_statement_nested_too_deeply_is_told() -> None:
-    sql = f"select {'(' * 5_000}id{')' * 5_000} as id from orders"
-    assert problem(sql)
+@pytest.mark.parametrize("levels", [400, 5_000, 20_000])
+@pytest.mark.parametrize(
+    ("before", "inner", "after"),
+    [
+        ("(", "id", ")"),
+        ("abs(", "id", ")"),
+        ("[", "id", "]"),
+        ("case when id > 1 then ", "id", " end"),
+        ("(select ", "id", " from orders)"),
+    ],
+)
+def test_a_statement_nested_too_deeply_is_told(
+    levels: int, before: str, inner: str, after: str
+) -> None:
+    sql = f"select {before * levels}{inner}{after * levels} as id from orders"
+    assert problem(sql) == "it is nested too deeply"
+
+
+def test_a_statement_nested_as_deeply_as_people_and_programs_nest_is_read() -> None:
+    levels = 100
+    sql = f"select {'coalesce(' * levels}id{', 0)' * levels} as id from orders"
+    assert traced(sql) == {"id": "orders.id"}

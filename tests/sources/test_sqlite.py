@@ -77,6 +77,15 @@ def test_a_broken_view_is_listed_with_the_reason_and_loses_nothing_else(shop: Pa
     assert "schemaMetadata" in aspects_of(found.proposals, "shop.orders")
 
 
+def test_a_column_without_a_name_is_listed_and_loses_no_other(shop: Path) -> None:
+    execute(shop, 'create table notes (a text, "" text, primary key (a, ""))')
+    found = open_source(str(shop), SourceOptions()).read(quiet)
+    assert found.skipped == [SkippedPart("shop.notes", "it has a column without a name")]
+    notes = aspects_of(found.proposals, "shop.notes")
+    assert [one["fieldPath"] for one in notes["schemaMetadata"]["fields"]] == ["a"]
+    assert notes["schemaMetadata"]["primaryKeys"] == ["a"]
+
+
 def test_the_tables_behind_a_full_text_index_are_left_out(shop: Path) -> None:
     execute(shop, "create virtual table notes using fts5(body)")
     found = open_source(str(shop), SourceOptions()).read(quiet)

@@ -1,7 +1,11 @@
 """A file is compared with the catalog line by line: nothing is lost and nothing is overwritten."""
 
+import os
+import signal
 import time
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -24,6 +28,7 @@ from explorer.stewardship import (
     stage_changes,
     write_rows,
 )
+from explorer.stewardship.changeset import reopen_undone
 from explorer.stewardship.files import FORMATS
 
 
@@ -337,9 +342,13 @@ def test_what_is_written_already_counts_as_applied(
     steward: Stewardship, catalog: Catalog, named: Any, tmp_path: Path
 ) -> None:
     raw = named("raw")
-    changeset = staged(tmp_path, text_of(raw, "id", "The same."))
+    tagged = StagedEdit(raw, "raw", "id", "tags", add=("urn:li:tag:PII",))
+    edits = [text_of(raw, "id", "The same."), text_of(raw, "body", "New."), tagged]
+    changeset = staged(tmp_path, *edits)
+    catalog.create("urn:li:tag:PII", "tagProperties", {"name": "PII"})
+    catalog.add_tags(raw, ["urn:li:tag:PII"], column="id")
     catalog.describe(raw, "The same.", column="id")
-    assert steward.apply_staged(changeset) == StagedOutcome(applied=1)
+    assert steward.apply_staged(changeset) == StagedOutcome(applied=3, present=2)
 
 
 def test_edits_are_written_whatever_a_file_says_of_who_decided(
@@ -350,6 +359,30 @@ def test_edits_are_written_whatever_a_file_says_of_who_decided(
     changeset.decide(changeset.items[0].number, "accepted", "urn:li:two\nlines " * 100)
     assert steward.apply_staged(changeset) == StagedOutcome(applied=1)
     assert texts(catalog, raw)["id"] == "New."
+
+
+def test_what_an_interrupted_apply_stored_is_in_the_journal(
+    sample: Catalog, tmp_path: Path
+) -> None:
+    tables = [f"urn:li:dataset:(urn:li:dataPlatform:hive,cut{at},PROD)" for at in range(40)]
+    for urn in tables:
+        sample.create(urn, "datasetProperties", {"description": "Ingested."})
+    changeset = staged(tmp_path, *(text_of(urn, None, "Edited.") for urn in tables))
+    journal = tmp_path / "journal.jsonl"
+
+    def interrupt(done: int, _total: int) -> None:
+        # As ctrl+c does; other edits are under way then.
+        if done % 10 == 5:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    for _ in range(4):
+        with suppress(KeyboardInterrupt), Catalog(sample.address) as client:
+            client.journal_in(journal)
+            Stewardship(client).apply_staged(changeset, progress=interrupt)
+        changeset = StagedChangeset.open(changeset.path)
+    stored = {urn for urn in tables if sample.entity(urn).edited_description}
+    assert stored == {str(entry.edit.urn) for entry in Journal(journal)}
+    assert len(stored) > 5
 
 
 def test_an_apply_that_is_cut_off_goes_on_later_and_is_one_save(
@@ -376,6 +409,87 @@ def test_an_apply_that_is_cut_off_goes_on_later_and_is_one_save(
         assert name in {run.run_id for run in client.runs()}
         client.undo_save()
     assert {text for urn in (raw, side) for text in texts(catalog, urn).values()} == {""}
+
+
+def test_what_is_accepted_after_an_apply_is_a_save_of_its_own_even_if_it_is_cut_off(
+    catalog: Catalog, named: Any, tmp_path: Path
+) -> None:
+    raw, side = named("raw"), named("side")
+    edits = [text_of(urn, column, "New.") for urn in (raw, side) for column in texts(catalog, urn)]
+    changeset = StagedChangeset.create(
+        tmp_path / "texts.changes.jsonl", edits, title="Texts", server="", proposed_by="nina"
+    )
+    first, *others = [item.number for item in changeset.items]
+    transport = Dying(HttpTransport(catalog.address, 10.0), 100)
+    with Catalog(transport=transport) as client:
+        client.journal_in(tmp_path / "journal.jsonl")
+        steward = Stewardship(client)
+        changeset.decide(first, "accepted", "omar")
+        assert steward.apply_staged(changeset) == StagedOutcome(applied=1)
+        for number in others:
+            changeset.decide(number, "accepted", "omar")
+        transport.edits_left = 2
+        assert isinstance(steward.apply_staged(changeset).ended_by, Unreachable)
+        transport.edits_left = 100
+        changeset = StagedChangeset.open(changeset.path)
+        assert steward.apply_staged(changeset).ended_by is None
+        saves = [entry.save for entry in Journal(tmp_path / "journal.jsonl")]
+        assert saves[0] == changeset.id
+        assert len(saves) == len(edits)
+        assert len(set(saves[1:])) == 1
+        # The list of edits shows the beginnings of ids.
+        assert saves[1][:8] != changeset.id[:8]
+        name = f"changeset {changeset.id}, proposed by nina, approved by omar"
+        assert name in {run.run_id for run in client.runs()}
+
+        client.undo_save()
+        stored = [text for urn in (raw, side) for text in texts(catalog, urn).values()]
+        assert Counter(stored) == {"New.": 1, "": len(others)}
+        client.undo_save()
+    assert {text for urn in (raw, side) for text in texts(catalog, urn).values()} == {""}
+
+
+def test_what_was_undone_can_be_decided_and_applied_again(
+    catalog: Catalog, named: Any, tmp_path: Path
+) -> None:
+    raw = named("raw")
+    edits = [text_of(raw, column, "New.") for column in texts(catalog, raw)]
+    changeset = staged(tmp_path, *edits)
+
+    def reopened(steward: Stewardship, changeset: StagedChangeset) -> int:
+        return steward.wait(reopen_undone(steward.core.catalog, changeset))
+
+    with Catalog(catalog.address) as client:
+        client.journal_in(tmp_path / "journal.jsonl")
+        steward = Stewardship(client)
+        assert steward.apply_staged(changeset) == StagedOutcome(applied=2)
+        assert reopened(steward, changeset) == 0
+
+        client.undo_save()
+        client.redo()
+        assert reopened(steward, changeset) == 0, "what was redone is applied"
+        client.undo_save()
+        assert reopened(steward, changeset) == 2
+        assert [item.decided_by for item in changeset.of("open")] == ["", ""]
+        changeset = StagedChangeset.open(changeset.path)
+        assert changeset.counts() == {"open": 2}
+        assert reopened(steward, changeset) == 0
+
+        first, second = (item.number for item in changeset.items)
+        changeset.decide(first, "accepted", "omar", text="Newer.")
+        changeset.decide(second, "refused", "omar")
+        assert steward.apply_staged(changeset) == StagedOutcome(applied=1)
+        assert reopened(steward, changeset) == 0
+        assert changeset.counts() == {"refused": 1, "applied": 1}
+        client.undo_save()
+        assert reopened(steward, changeset) == 1
+        # Somebody writes the same text elsewhere: the edit is in the catalog, and nothing of this
+        # changeset is there to be undone.
+        catalog.describe(raw, "Newer.", column=edits[0].column)
+        changeset.decide(first, "accepted", "omar")
+        assert steward.apply_staged(changeset) == StagedOutcome(applied=1, present=1)
+        assert reopened(steward, changeset) == 0
+        assert changeset.item(first).state == "applied"
 
 
 def test_a_file_becomes_a_staged_changeset(

@@ -127,6 +127,8 @@ def test_a_term_has_the_columns_that_carry_it_whoever_put_it_on(
     concept = steward.term_concept(term)
     assert (concept.name, concept.term) == ("Key", term)
     assert names(concept.columns) == ["coded.code", "raw.id"]
+    assert steward.term_concept("Key of a concept") == concept
+    assert steward.term_concept("key") == concept
     assert [one.text for one in concept.variants] == ["The key."]
     (edit,) = stage_concept(concept, "The key.", [one.key for one in concept.columns])
     assert (edit.name, edit.column) == ("raw", "id")

@@ -15,7 +15,7 @@ from explorer import config
 from explorer.client import AsyncCatalog
 from explorer.errors import InvalidInput, Misconfigured
 from explorer.metadata import Proposal, Urn
-from explorer.metadata.column_lineage import column_urn
+from explorer.metadata.fieldpath import column_urn
 from explorer.stewardship import AsyncStewardship, DraftingCommand
 from explorer.stewardship.drafting import chosen_command
 from tests.stewardship.conftest import columns, upstream

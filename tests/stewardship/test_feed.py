@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from explorer.client import Catalog
 from explorer.errors import InvalidInput
 from explorer.metadata import Proposal, Urn
-from explorer.metadata.column_lineage import column_urn
+from explorer.metadata.fieldpath import column_urn
 from explorer.metadata.registry import load_registry
 from explorer.server.app import Service
 from explorer.server.authentication import Gate, Keyring, create_token

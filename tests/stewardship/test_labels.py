@@ -18,6 +18,7 @@ from explorer.stewardship import (
     Stewardship,
     stage_labels,
 )
+from explorer.stewardship.changeset import reopen_undone
 from explorer.views.stewardship import edit_sentence, review_diff
 from tests.conftest import schema_metadata
 from tests.stewardship.test_changeset import Dying, staged
@@ -160,6 +161,15 @@ def test_every_kind_is_written_and_undone_as_one_save(
         assert held is not None
         assert held["decommissionTime"] == 1_780_000_000_123
         assert state_of(catalog, three[0])[5] == [PII]
+        after = [state_of(catalog, urn) for urn in three]
+        client.undo_save()
+        assert [state_of(catalog, urn) for urn in three] == before
+
+        steward = Stewardship(client)
+        assert steward.wait(reopen_undone(steward.core.catalog, changeset)) == count
+        assert changeset.decide_open("accepted", "omar") == count
+        assert steward.apply_staged(changeset) == StagedOutcome(applied=count)
+        assert [state_of(catalog, urn) for urn in three] == after
         client.undo_save()
     assert [state_of(catalog, urn) for urn in three] == before
 

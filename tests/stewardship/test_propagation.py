@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from explorer.client import Catalog
 from explorer.errors import InvalidInput, NotFound
 from explorer.metadata import Proposal, Urn
-from explorer.metadata.column_lineage import column_urn
+from explorer.metadata.fieldpath import column_urn
 from explorer.metadata.files import Refused, read_file
 from explorer.stewardship import (
     KnownColumn,

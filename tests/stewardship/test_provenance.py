@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from explorer.client import Catalog
 from explorer.metadata import Proposal, Urn
-from explorer.metadata.column_lineage import column_urn
+from explorer.metadata.fieldpath import column_urn
 from explorer.stewardship import StagedChangeset, Stewardship
 from explorer.stewardship.provenance import ACTION
 from tests.conftest import schema_metadata, serving_catalog
@@ -138,6 +138,29 @@ def test_outdated_texts_are_refreshed_but_not_pinned_ones_nor_what_people_wrote(
     assert len(steward.take_back_propagated(texts).done) == 2
     assert [one.edited for one in client.entity(made).schema] == [None, "People's own."]
     found(client, 0, urns=[made])
+
+
+def test_an_undone_text_is_no_text_of_people_and_comes_back_with_redo(
+    client: Catalog, tmp_path: Path
+) -> None:
+    source, made = urn_of("undone.source"), urn_of("undone.made")
+    put_table(client, source, {"id": "The key."})
+    put_table(client, made, {"id": ""}, source)
+    with Catalog(client.address) as own:
+        own.journal_in(tmp_path / "journal.jsonl")
+        steward = Stewardship(own)
+        propagate(own, made, tmp_path / "a.changes.jsonl")
+        assert found(own, 1, urns=[made])[0].state == "current"
+        own.undo_save()
+        assert found(own, 1, urns=[made])[0].state == "undone"
+        own.redo()
+        assert found(own, 1, urns=[made])[0].state == "current"
+        own.undo_save()
+        texts = found(own, 1, urns=[made])
+        assert steward.pin_propagated(texts).done == ()
+        assert len(steward.take_back_propagated(texts).done) == 1
+        assert not any(one.edited for one in own.entity(made).schema)
+        found(own, 0, urns=[made])
 
 
 def test_a_text_that_a_reviewer_changed_is_theirs(

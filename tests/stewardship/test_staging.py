@@ -85,6 +85,8 @@ def test_everything_that_is_open_is_decided_in_one_go(tmp_path: Path) -> None:
     assert changeset.decide_open("accepted", "nina") == 2
     assert changeset.decide_open("accepted", "nina") == 0
     again = StagedChangeset.open(changeset.path)
+    shown = f"<StagedChangeset 'Orders': 2 accepted, 1 refused; {changeset.path}>"
+    assert repr(again) == shown
     assert states(again) == states(changeset) == ["accepted", "refused", "accepted"]
     assert [item.decided_by for item in again.items] == ["nina", "omar", "nina"]
 

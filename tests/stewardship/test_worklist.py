@@ -57,6 +57,8 @@ def test_the_first_are_given_and_all_are_counted(steward: Any) -> None:
 def test_more_days_count_more_use(steward: Any, named: Any) -> None:
     (item,) = steward.worklist([named("orders")], days=60).items
     assert (item.use, item.weight) == (907, 908 * 3)
+    # One dataset needs no list.
+    assert steward.worklist(named("orders"), days=60).items == (item,)
 
 
 def test_what_is_documented_leaves_the_list(steward: Any, catalog: Any, named: Any) -> None:

@@ -21,7 +21,7 @@ from explorer import config
 from explorer.client import AsyncCatalog
 from explorer.client.journal import JOURNAL
 from explorer.tui.app import CatalogApp
-from explorer.tui.screens.search.box import SearchBox
+from explorer.tui.screens.search import SearchBox
 from explorer.tui.widgets.rows import Rows
 from tests.conftest import SampleAt
 

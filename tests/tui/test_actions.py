@@ -75,6 +75,7 @@ def test_every_action_is_in_the_help_and_every_key_is_in_the_register() -> None:
     assert {one.rpartition("-")[0] for one in untold} <= {
         "concept.variant",
         "results.facet",
+        "facets.facet",
         "editor.take",
         "tree.tab",
     }, untold

@@ -10,11 +10,12 @@ from urllib.parse import unquote
 import orjson
 import pytest
 
-from explorer.client import Catalog
+from explorer.client import AsyncCatalog, Catalog
 from explorer.errors import Unreachable
 from explorer.metadata import Proposal, Urn
+from explorer.tui.app import CatalogApp
 from explorer.tui.screens.browse import PAGE, BrowseTree, FolderRows
-from explorer.tui.screens.search.results import ResultRows
+from explorer.tui.screens.search_results import ResultRows
 from explorer.tui.state import TerminalState
 from tests.conftest import SampleAt
 from tests.tui.conftest import OpenTerminal, Reader
@@ -272,6 +273,42 @@ async def test_a_late_answer_is_kept_and_moves_nothing(at: OpenTerminal) -> None
         await reader.press("k")
         assert wire.asked == asked
         assert len({start for _, start in wire.asked}) < 5
+
+
+class Refusing(Wire):
+    """A server that lets nobody read a folder."""
+
+    async def browse(self, body: Any) -> Any:
+        await super().browse(body)
+        return 403, orjson.dumps({"status": 403, "message": "not for you"})
+
+
+@pytest.mark.parametrize("server", [Wire, Refusing])
+async def test_a_folder_that_is_answered_while_the_program_ends_is_no_error(
+    server: type[Wire], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
+    wire = server()
+    wire.held = {0: asyncio.Event()}
+    app = CatalogApp(lambda: AsyncCatalog(transport=wire))
+
+    async def answer_once_the_rows_are_gone() -> None:
+        # Textual tells nobody that it has removed a widget from its tree.
+        while tree.query(FolderRows):  # noqa: ASYNC110
+            await asyncio.sleep(0)
+        # The rows go before the tree, whose worker waits for the answer.
+        assert tree.is_attached
+        wire.held[0].set()
+
+    # It raises what a worker raised until the program has ended.
+    async with app.run_test(size=(120, 36)) as pilot:
+        while not wire.asked:
+            await pilot.pause()
+        tree = app.query_one(BrowseTree)
+        answering = asyncio.create_task(answer_once_the_rows_are_gone())
+    await answering
+    # What nobody foresaw in a worker is kept in a log file.
+    assert not (tmp_path / "catalog-tui.log").exists()
 
 
 async def test_types_without_folders_are_listed_as_far_as_servers_count(at: OpenTerminal) -> None:

@@ -1,6 +1,7 @@
 """Columns: which are shown and how, what narrows and orders them, what is known of each."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,7 @@ from explorer.views.columns import (
     ForeignKey,
     column_row,
 )
+from tests.conftest import schema_of
 from tests.tui.conftest import OpenTerminal
 from tests.views.test_columns import COLUMNS, EDITED, FIELDS, a_dataset, a_field
 
@@ -70,6 +72,40 @@ def test_a_row_fits_its_width_with_all_its_marks(width: int) -> None:
 
 
 @pytest.mark.anyio
+async def test_figures_are_of_the_latest_profile_that_has_columns_with_its_day(
+    desk: Path, at: OpenTerminal
+) -> None:
+    urn = Urn.dataset("hive", "counted.later")
+    day_millis = 86_400_000
+    noon = 20_000 * day_millis + day_millis // 2  # 2024-10-04
+
+    def profile(days: int, **more: Any) -> Proposal:
+        return Proposal(urn, "datasetProfile", {"timestampMillis": noon + days * day_millis} | more)
+
+    with Catalog(data_dir=desk) as catalog:
+        schema = {
+            "schemaName": "s",
+            "platform": "urn:li:dataPlatform:hive",
+            "version": 0,
+            "hash": "",
+            "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
+            "fields": [a_field("id")],
+        }
+        catalog.ingest(Proposal(urn, "schemaMetadata", schema))
+        found = {"fieldPath": "id", "uniqueCount": 77, "nullCount": 1}
+        catalog.ingest(profile(0, rowCount=50, fieldProfiles=[found]))
+        async with at(desk, urn=urn) as reader:
+            shown = await reader.sees("77 distinct", "2 % null")
+            assert "profiled" not in shown
+        # As a run without columns leaves it: the rows alone, and more of them.
+        catalog.ingest(profile(3, rowCount=100))
+        async with at(desk, urn=urn) as reader:
+            await reader.sees("profiled 2024-10-04 · 2 % null · 77 distinct")
+            await reader.press("e")
+            await reader.sees("profiled 2024-10-04 · 2 % null · 77 distinct", "^s save")
+
+
+@pytest.mark.anyio
 async def test_a_reader_narrows_orders_and_folds_the_columns(
     sample: Path, at: OpenTerminal
 ) -> None:
@@ -121,14 +157,7 @@ async def test_who_edited_a_column_and_when_is_told(desk: Path, at: OpenTerminal
             Proposal(
                 urn,
                 "schemaMetadata",
-                {
-                    "schemaName": "t",
-                    "platform": "urn:li:dataPlatform:snowflake",
-                    "version": 0,
-                    "hash": "",
-                    "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
-                    "fields": FIELDS,
-                },
+                schema_of(FIELDS, platform="snowflake"),
             )
         )
         catalog.describe(urn, "Said by a person.", column="ship.zip")
@@ -152,14 +181,7 @@ async def test_ten_thousand_columns_open_and_narrow(desk: Path, at: OpenTerminal
             Proposal(
                 urn,
                 "schemaMetadata",
-                {
-                    "schemaName": "t",
-                    "platform": "urn:li:dataPlatform:hive",
-                    "version": 0,
-                    "hash": "",
-                    "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
-                    "fields": fields,
-                },
+                schema_of(fields),
             )
         )
     async with at(desk, urn=urn) as reader:

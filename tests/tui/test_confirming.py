@@ -10,7 +10,7 @@ from textual import events
 
 from explorer.client import AsyncCatalog, Catalog
 from explorer.metadata import Urn
-from explorer.tui.screens.labels.lifecycle import HideScreen
+from explorer.tui.screens.lifecycle import HideScreen
 from tests.tui.conftest import OpenTerminal
 
 pytestmark = pytest.mark.anyio

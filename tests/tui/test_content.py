@@ -138,6 +138,45 @@ def test_a_preview_in_a_list_leaves_tags_out() -> None:
     assert preview("of <date> and 5 < 6").plain == "of <date> and 5 < 6"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "-1 if unknown",
+        "+1 for each visit",
+        "open|closed|void",
+        "price * quantity * rate",
+        "count(*) and sum(*)",
+        "fct_* and dim_*",
+        ">= 10 is good",
+        "> 0 if active",
+        "# of orders",
+        "before --- after",
+    ],
+)
+def test_a_preview_keeps_what_only_looks_like_markup(text: str) -> None:
+    assert preview(text).plain == text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("**One row** per *order*, never `select *`.", "One row per order, never select *."),
+        ("***both*** and **a `x*` b**", "both and a x* b"),
+        ("- one\n* two\n+ three", "one two three"),
+        ("# Orders\n\n## Keys\nof the shop", "Orders Keys of the shop"),
+        ("> Shares are fine.", "Shares are fine."),
+        ("| a | b |\n|---|:-:|\n| 1 | 2 |", "a b 1 2"),
+        ("a | b\n--- | ---\n1 | 2", "a b 1 2"),
+        ("See [the handbook](https://wiki.example) [draft]", "See the handbook [draft]"),
+        ("```sql\nselect * from t\n```", "sql select * from t"),
+        ("…in **EUR** after **dis…", "…in EUR after dis…"),
+        ("above\n***\nbelow", "above below"),
+    ],
+)
+def test_a_preview_in_a_list_leaves_markup_out(text: str, shown: str) -> None:
+    assert preview(text).plain == shown
+
+
 TAGS = st.sampled_from(
     [
         *re.findall(

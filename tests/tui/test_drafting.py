@@ -57,6 +57,25 @@ async def test_a_draft_is_shown_below_and_taken_by_its_key(
     assert column.edited == "About taken_one."
 
 
+async def test_a_command_that_is_configured_meanwhile_is_used(
+    desk: Path, at: OpenTerminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    urn = table(desk, "meanwhile")
+    monkeypatch.delenv("CATALOG_DRAFTING_COMMAND", raising=False)
+    monkeypatch.setenv("CATALOG_CONFIG_DIR", str(tmp_path))
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("2 Columns·")
+        await reader.press("2", "e")
+        await reader.sees("column 1 of 2")
+        await reader.press("f10")
+        await reader.sees(
+            "No drafting command is configured; set one with catalog profile draft-with"
+        )
+        (tmp_path / "profiles.toml").write_text('drafting_command = "echo Set meanwhile."\n')
+        await reader.press("f10")
+        await reader.sees("f6 drafted by the command", "Set meanwhile.")
+
+
 async def test_a_draft_that_comes_late_is_offered_where_it_was_asked_for(
     desk: Path, at: OpenTerminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,10 +19,12 @@ from explorer.client import AsyncCatalog, Catalog
 from explorer.errors import NotSignedIn
 from explorer.metadata import Urn
 from explorer.stewardship.drafts import Drafts
-from explorer.tui.screens.editor import editor, text_area
-from explorer.tui.screens.editor.descriptions import Descriptions
-from explorer.tui.screens.editor.editor import EditorScreen
-from explorer.tui.widgets.differences import DifferenceRows
+from explorer.tui.screens import editor
+from explorer.tui.screens.descriptions import Descriptions, DescriptionTarget
+from explorer.tui.screens.editor import EditorScreen
+from explorer.tui.widgets import text_area
+from explorer.tui.widgets.rows import DifferenceRows
+from tests.conftest import schema_of
 from tests.tui.conftest import OpenTerminal, Reader
 
 pytestmark = pytest.mark.anyio
@@ -45,14 +47,7 @@ def dataset(desk: Path, name: Any, *columns: Any, ingested: Any = None) -> Any:
         }
         for column in columns
     ]
-    schema = {
-        "schemaName": name,
-        "platform": "urn:li:dataPlatform:hive",
-        "version": 0,
-        "hash": "",
-        "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
-        "fields": fields,
-    }
+    schema = schema_of(fields, name=name)
     with Catalog(data_dir=desk) as catalog:
         catalog.put(urn, "datasetProperties", {"name": name, "description": "came in"})
         catalog.put(urn, "schemaMetadata", schema)
@@ -151,6 +146,29 @@ async def test_the_editor_shows_what_is_known_of_the_column(sample: Path, at: Op
         await reader.press("f3")
         shown = await reader.sees("column 2 of 29")
         assert "VARCHAR" in shown.splitlines()[1]
+
+
+async def test_a_long_table_name_leaves_the_column_and_the_draft_in_the_heading(
+    desk: Path, at: OpenTerminal
+) -> None:
+    urn = dataset(desk, "a_long_name_" * 12, "net_amount", "b")
+    async with at(desk, size=(80, 24), urn=urn) as reader:
+        await reader.sees("0 of 2 documented")
+        await reader.press("e")
+        await reader.sees("a_long_name_", "… · net_amount · column 1 of 2")
+        await reader.type("words")
+        await reader.sees("… · net_amount · column 1 of 2", "draft saved")
+
+
+def test_in_a_worklist_a_heading_loses_its_place_before_the_draft() -> None:
+    target = DescriptionTarget(
+        Urn.parse(str(ORDERS)), "mart_daily_revenue", "country_code", "country_code", "", ""
+    )
+    place = "1,209 left, 2 written · column 2 of 12"
+    heading = editor.editor_heading(target, place, "draft saved", read_only=False, width=78)
+    assert heading.cell_len <= 78
+    assert heading.plain.startswith("mart_daily_reve… · country_code · 1,209 left, 2 written")
+    assert heading.plain.endswith("… · draft saved")
 
 
 async def test_what_is_known_of_the_columns_of_the_next_table_is_read(
@@ -281,6 +299,32 @@ async def test_a_draft_of_a_text_that_has_changed_since_overwrites_nothing(
         await reader.sees("│ theirs")
         await reader.press("escape")
     assert edited(desk, urn, "a") == "theirs"
+
+
+async def test_the_remark_on_a_draft_is_seen_whole_until_the_draft_is_given_up(
+    desk: Path, at: OpenTerminal
+) -> None:
+    urn = dataset(desk, "remark", "a")
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("documented")
+        await reader.press("2", "e")
+        await reader.type("half")
+        await reader.press("escape")
+        await reader.sees("what you typed for a is kept")
+    with Catalog(data_dir=desk) as catalog:
+        catalog.describe(urn, "theirs", column="a")
+    async with at(desk, size=(80, 24), urn=urn) as reader:
+        await reader.sees("documented")
+        await reader.press("2", "e")
+        shown = await reader.sees("│ half", "This is your unsaved draft; ^r reverts")
+        assert "The saved text has changed since." in " ".join(shown.split())
+        await reader.press("ctrl+s")
+        await reader.sees("somebody else changed a")
+        await reader.press("ctrl+r")
+        shown = await reader.sees("│ theirs", "Their text is kept. ^z brings yours back.")
+        assert not re.search("unsaved draft|Not saved|has changed since", shown)
+        await reader.press("ctrl+z")
+        await reader.sees("│ half")
 
 
 async def test_every_draft_is_in_a_list(

@@ -26,6 +26,7 @@ pytestmark = [
 ]
 
 SECONDS = 30
+SIZE = (120, 36)
 BLINKING = re.compile(r"\x1b\[(\d+;)*5m")
 TABLE = Urn.dataset("snowflake", "analytics.marts.dim_stores")
 
@@ -36,7 +37,9 @@ class Terminal:
         given = {"TERM": "xterm-256color", "CATALOG_STATE_DIR": state, **environment}
         said = " ".join(f"{name}='{value}'" for name, value in given.items())
         program = f"{sys.executable} -m explorer.tui --data-dir {desk} '{TABLE}'"
-        self.command = f"env {said} {by} {program}"
+        # Readline, which pytest loads, puts a size of 80x24 into the environment, which a program
+        # believes rather than its terminal.
+        self.command = f"env -u COLUMNS -u LINES {said} {by} {program}"
 
     def tmux(self, *arguments: Any) -> Any:
         command = ["tmux", "-L", self.server, "-f", "/dev/null", *arguments]
@@ -45,7 +48,8 @@ class Terminal:
     def __enter__(self) -> Any:
         # The shell stays, so that what the program leaves behind can be read.
         self.tmux(
-            "new-session", "-d", "-x", "120", "-y", "36", f"{self.command}; echo left $?; cat"
+            *("new-session", "-d", "-x", str(SIZE[0]), "-y", str(SIZE[1])),
+            f"{self.command}; echo left $?; cat",
         )
         self.tmux("set", "-g", "status", "off")
         return self
@@ -70,7 +74,8 @@ class Terminal:
         self.tmux("send-keys", "2")
         self.sees("documented", "edit column")
         self.tmux("send-keys", "e")
-        self.sees("column 1 of", "^s save")
+        shown = self.sees("column 1 of", "^s save").splitlines()
+        assert (max(map(len, shown)), len(shown)) == SIZE
 
     def program(self) -> Any:
         shell = self.tmux("list-panes", "-F", "#{pane_pid}").strip()

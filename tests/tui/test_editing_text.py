@@ -16,9 +16,10 @@ from textual.widgets.text_area import Selection, WrappedDocument
 import explorer
 from explorer.client import Catalog
 from explorer.metadata import Urn
-from explorer.tui.screens.editor.descriptions import Descriptions, is_describable
-from explorer.tui.screens.editor.links import problem_with
-from explorer.tui.screens.editor.text_area import (
+from explorer.tui.screens.descriptions import Descriptions
+from explorer.tui.screens.entity import is_describable
+from explorer.tui.screens.links import problem_with
+from explorer.tui.widgets.text_area import (
     ExactDocument,
     FastWrappedDocument,
     fenced_rows,
@@ -155,7 +156,7 @@ def test_what_can_be_described_is_more_than_datasets() -> None:
 async def _area(text: Any, work: Any) -> None:
     from textual.app import App
 
-    from explorer.tui.screens.editor.text_area import DescriptionArea
+    from explorer.tui.widgets.text_area import DescriptionArea
 
     class Bare(App[None]):
         def compose(self) -> Iterator[Any]:

@@ -9,6 +9,7 @@ import pytest
 
 from explorer.client import AsyncCatalog, Catalog
 from explorer.metadata import Proposal, Urn
+from tests.conftest import schema_of
 from tests.tui.conftest import OpenTerminal
 
 pytestmark = pytest.mark.anyio
@@ -33,14 +34,7 @@ async def test_nested_columns_of_both_ways_of_writing_are_a_tree(
         a_field("bill", RECORD),
         a_field("bill.zip", NUMBER, isPartOfKey=True),
     ]
-    schema = {
-        "schemaName": "nested",
-        "platform": "urn:li:dataPlatform:kafka",
-        "version": 0,
-        "hash": "",
-        "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
-        "fields": fields,
-    }
+    schema = schema_of(fields, platform="kafka", name="nested")
     with Catalog(data_dir=desk) as catalog:
         catalog.ingest(Proposal(NESTED, "schemaMetadata", schema))
     async with at(desk, urn=NESTED) as reader:

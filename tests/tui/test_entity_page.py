@@ -12,10 +12,10 @@ from explorer.client.records import ServerInfo
 from explorer.metadata import Proposal, Urn
 from explorer.tui import content
 from explorer.tui.desktop import is_web, page_of
-from explorer.tui.screens.entity import overview
-from explorer.tui.screens.entity.overview import OverviewTab
-from explorer.tui.screens.entity.page import EntityView
-from explorer.tui.screens.entity.relations import RelationsView
+from explorer.tui.screens import overview
+from explorer.tui.screens.entity import EntityView
+from explorer.tui.screens.overview import OverviewTab
+from explorer.tui.screens.relations import RelationsView
 from tests.tui.conftest import OpenTerminal, Reader
 
 pytestmark = pytest.mark.anyio
@@ -164,7 +164,7 @@ async def test_relationships_are_narrowed_folded_and_followed(
 async def test_more_relationships_than_a_page_are_read_on_demand(
     sample: Path, at: OpenTerminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("explorer.tui.screens.entity.relations._PAGE", 3)
+    monkeypatch.setattr("explorer.tui.screens.relations._PAGE", 3)
     async with at(sample, urn=TAG) as reader:
         await reader.press("4")
         first = await reader.sees("⏎ reads more:", ", of the 3 read")
@@ -281,7 +281,11 @@ async def test_a_failing_assertion_and_an_incident_stand_on_the_page_of_their_ta
         await reader.sees("41 unexpected, 48,310 rows", "failing since", "active since", "high")
         await reader.press("n", "enter")
         # The way to the assertion itself.
-        await reader.sees("assertion", "BETWEEN", "stock_cover_weeks", "104")
+        shown = await reader.sees("assertion", "BETWEEN", "stock_cover_weeks", "104")
+        assert "… min value: value" in shown
+        assert "… max value: value" in shown
+        await reader.press("4")
+        await reader.sees("checks → Asserts", "checks columns → Asserts")
         await reader.press("left_square_bracket", "1")
         await reader.sees("failing since", "active since")
         await reader.press("n", "n", "enter")

@@ -134,7 +134,7 @@ async def name_it(reader: Reader, path: Any) -> None:
 
 
 async def test_results_columns_aspects_and_any_list_are_written_from_the_screen(
-    sample: Path, at: OpenTerminal, tmp_path: Path
+    sample: Path, at: OpenTerminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
@@ -151,7 +151,14 @@ async def test_results_columns_aspects_and_any_list_are_written_from_the_screen(
         raw = tmp_path / "raw.json"
         await name_it(reader, raw)
         await reader.sees("Wrote", "raw.json")
-        assert "schemaMetadata" in json.loads(raw.read_text())
+        aspects = json.loads(raw.read_text())
+        assert "schemaMetadata" in aspects
+        await reader.press("X")
+        await reader.sees("Write to a file")
+        await name_it(reader, tmp_path / "raw.csv")
+        await reader.sees("Wrote", "raw.csv")
+        listed = csv.DictReader(io.StringIO((tmp_path / "raw.csv").read_text("utf-8-sig")))
+        assert {row["aspect"]: json.loads(row["value"]) for row in listed} == aspects
 
         await reader.press("slash")
         await reader.press("escape")
@@ -159,8 +166,9 @@ async def test_results_columns_aspects_and_any_list_are_written_from_the_screen(
         await reader.sees("results", "in all", "Writes all")
         found = tmp_path / "found.csv"
         found.write_text("mine")
-        await name_it(reader, found)
-        await reader.sees("already exists")
+        monkeypatch.chdir(tmp_path)
+        await name_it(reader, Path("found.csv"))
+        await reader.sees("found.csv already exists")
         assert found.read_text() == "mine"
         await reader.press("enter")
         await reader.sees("Wrote", "found.csv")

@@ -11,7 +11,7 @@ from explorer.client import Catalog
 from explorer.metadata import Proposal, Urn
 from explorer.stewardship import Stewardship
 from explorer.stewardship.feed import VisitFile
-from explorer.tui.screens.feed import FeedScreen
+from explorer.tui.screens.changes import FeedScreen
 from tests.conftest import schema_metadata
 from tests.tui.conftest import OpenTerminal, Reader
 from tests.tui.test_worklist import make_table

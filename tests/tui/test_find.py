@@ -1,6 +1,8 @@
 """Finding by keys: words and conditions, completions, facets, order, pages, saved searches."""
 
 import asyncio
+from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,9 +12,10 @@ from textual import events
 from textual.keys import _character_to_key
 
 from explorer.client import AsyncCatalog
-from explorer.errors import Unreachable
+from explorer.errors import Busy, Unreachable
 from explorer.metadata import Urn
-from explorer.tui.screens.search.results import ResultRows
+from explorer.tui.screens import search as search_view
+from explorer.tui.screens.search_results import ResultRows
 from tests.tui.conftest import OpenTerminal, Reader
 
 pytestmark = pytest.mark.anyio
@@ -414,3 +417,27 @@ async def test_a_draft_leaves_the_type_of_a_result_as_it_is_at_120_columns(
         results.refresh()
         marked = await reader.sees(" draft ")
         assert row in marked
+
+
+@pytest.mark.parametrize("is_slow", [False, True])
+async def test_what_is_found_while_the_database_is_away_is_shown_by_its_urns(
+    sample: Path, at: OpenTerminal, monkeypatch: pytest.MonkeyPatch, is_slow: bool
+) -> None:
+    search = AsyncCatalog.search
+
+    async def search_earlier(self: AsyncCatalog, *arguments: Any, **further: Any) -> Any:
+        return replace(await search(self, *arguments, **further), as_of=datetime.now(UTC))
+
+    async def fail(*_: Any) -> Any:
+        if is_slow:
+            await asyncio.Event().wait()
+        raise Busy("the database is away")
+
+    monkeypatch.setattr(AsyncCatalog, "search", search_earlier)
+    monkeypatch.setattr(AsyncCatalog, "summaries", fail)
+    monkeypatch.setattr(search_view, "_OLD_PAGE_SECONDS", 0.05)
+    async with at(sample) as reader:
+        await reader.press("slash")
+        await reader.type("fct_orders")
+        await reader.sees("analytics.marts.fct_purchase_orders")
+        await reader.sees("Names and descriptions cannot be read now")

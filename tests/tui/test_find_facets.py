@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from explorer.client import AsyncCatalog, Catalog
-from explorer.tui.screens.search import view
-from explorer.tui.screens.search.results import Facets, ResultRows
+from explorer.metadata import Urn
+from explorer.tui.screens import search
+from explorer.tui.screens.search_results import Facets, ResultRows
 from tests.tui.conftest import OpenTerminal, Reader
 
 pytestmark = pytest.mark.anyio
@@ -115,7 +116,7 @@ async def test_results_can_be_put_in_the_order_of_their_use(sample: Path, at: Op
 async def test_our_own_server_gives_pages_beyond_what_others_stop_at(
     sample: Path, at: OpenTerminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(view, "PAGING_LIMIT", 60)
+    monkeypatch.setattr(search, "PAGING_LIMIT", 60)
     async with at(sample) as reader:
         await reader.sees("results")
         results = reader.app.query_one(ResultRows)
@@ -136,9 +137,42 @@ class Cut(AsyncCatalog):
         return replace(page, facets=tuple(replace(one, has_more=True) for one in page.facets))
 
 
+async def test_the_keys_of_conditions_work_at_the_facets_too(
+    sample: Path, at: OpenTerminal
+) -> None:
+    async with at(sample) as reader:
+        await reader.ask("orders tags:PII")
+        await reader.press("enter", "f")
+        await reader.sees("⏎ add, remove", "c condition", "esc results")
+        first = next(row for row in rows(reader) if row[0] == "_entityType")
+        await reader.press("1")
+        assert reader.box.value == f"orders tags:PII AND type:{first[1]}"
+        await reader.press("x")
+        assert reader.box.value == "orders"
+        # One still stands at the facets.
+        await reader.sees("⏎ add, remove")
+        await reader.press("c")
+        await reader.sees("Condition: choose a field")
+        await reader.press("escape")
+        await reader.sees("⏎ add, remove")
+
+
+async def test_a_urn_among_the_words_finds_what_refers_to_it_as_in_python(
+    sample: Path, at: OpenTerminal
+) -> None:
+    async with at(sample) as reader:
+        with Catalog(data_dir=sample) as catalog:
+            for text in ("orders urn:li:tag:PII", "type:tag urn:li:tag:PII", "-urn:li:tag:PII"):
+                found = catalog.search(text).total
+                assert found
+                await reader.ask(text)
+                assert await total(reader) == found, text
+            assert catalog.search("urn:li:tag:PII").hits[0].urn == Urn.parse("urn:li:tag:PII")
+
+
 async def test_a_facet_with_more_values_than_are_given_says_so(
     sample: Path, at: OpenTerminal
 ) -> None:
     async with at(sample, client=lambda: Cut(data_dir=sample)) as reader:
-        shown = await reader.sees("results", "▸ owners")
-        assert re.search(r"▸ owners \d+\+", shown)
+        shown = await reader.sees("results", "▸ Owned By")
+        assert re.search(r"▸ Owned By \d+\+", shown)

@@ -7,7 +7,7 @@ from explorer.metadata.registry import load_registry
 from explorer.query.fields import guide_to
 from explorer.query.filters import CONDITIONS
 from explorer.query.search_text import SearchText
-from explorer.tui.screens.search.dialogs import EXAMPLES, How, condition_of
+from explorer.tui.screens.search_dialogs import EXAMPLES, How, condition_of
 from explorer.tui.widgets.inputs import LONGEST, pasted_line, pasted_urn
 
 REGISTRY = load_registry()

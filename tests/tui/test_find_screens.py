@@ -25,9 +25,9 @@ async def test_facets_and_results_take_turns_where_there_is_little_room(
 ) -> None:
     async with at(sample, size=(80, 24)) as reader:
         shown = await reader.sees("329 results", "f facets")
-        assert "entity type" not in shown
+        assert "Tagged With" not in shown
         await reader.press("f")
-        shown = await reader.sees("entity type")
+        shown = await reader.sees("Tagged With")
         assert "fct_orders" not in shown
         # Rows that are not shown are not said to be in view.
         said = shown.splitlines()[4]
@@ -35,15 +35,15 @@ async def test_facets_and_results_take_turns_where_there_is_little_room(
         await reader.press("slash")
         await reader.type("dim_dates")
         await reader.press("enter")
-        assert "entity type" not in await reader.sees("Table · snow")
+        assert "Tagged With" not in await reader.sees("Table · snow")
         await reader.press("f")
-        await reader.sees("entity type")
+        await reader.sees("Tagged With")
         await reader.pilot.resize_terminal(120, 24)
-        await reader.sees("entity type", "Table · snow")
+        await reader.sees("Tagged With", "Table · snow")
         await reader.pilot.resize_terminal(80, 24)
-        assert "Table · snow" not in await reader.sees("entity type")
+        assert "Table · snow" not in await reader.sees("Tagged With")
         await reader.press("escape")
-        assert "entity type" not in await reader.sees("Table · snow")
+        assert "Tagged With" not in await reader.sees("Table · snow")
 
 
 async def test_only_a_facet_that_is_longer_than_shown_has_the_sign_of_it(
@@ -51,10 +51,10 @@ async def test_only_a_facet_that_is_longer_than_shown_has_the_sign_of_it(
 ) -> None:
     async with at(sample) as reader:
         await reader.ask("fct_orders")
-        shown = await reader.sees("8 results", "▸ tags 7", "  platform")
-        assert "▾ platform" not in shown
+        shown = await reader.sees("8 results", "▸ Tagged With 7", "  Platform")
+        assert "▾ Platform" not in shown
         await reader.press("enter", "f", "g", "j", "j", "j", "j", "j", "enter")
-        await reader.sees("▾ tags 7")
+        await reader.sees("▾ Tagged With 7")
 
 
 SCREENS = {

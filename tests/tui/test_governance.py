@@ -82,6 +82,16 @@ async def test_a_tag_and_a_data_product_are_made_where_they_belong(
             await choose(reader, "new tag")
             await name(reader, "Nautical")
             await reader.sees("already exists")
+            await choose(reader, "new tag")
+            await name(reader, "NAUTICAL")
+            await reader.sees("A tag is named NAUTICAL already: urn:li:tag:Nautical")
+            await reader.press("escape")
+            await reader.until(lambda: not catalog.entity("urn:li:tag:NAUTICAL").exists)
+            await choose(reader, "new tag")
+            await name(reader, "NAUTICAL")
+            await reader.sees("Create another one of this name?")
+            await reader.press("ctrl+s")
+            await reader.sees("NAUTICAL is created")
         product = catalog.entity("urn:li:dataProduct:Ship-list")
         assert (product.raw("domains") or {})["domains"] == [str(domain)]
         assert catalog.entity("urn:li:tag:Nautical").exists

@@ -1,13 +1,16 @@
 """A reader sees what was changed, when and by whom, and puts an old description back."""
 
 import asyncio
+import json
 import re
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 from rich.cells import cell_len
+from textual.widgets import Input
 
 from explorer.client import AsyncCatalog, Catalog
 from explorer.errors import Unreachable
@@ -196,9 +199,32 @@ async def test_an_old_description_of_a_column_is_put_back(desk: Path, at: OpenTe
         assert re.search(r"as of 20[-\d]+ [:\d]+ UTC \S", reader.screen())
         await reader.press("escape")
         assert edited(desk, urn, path) == "A worse one"
-        await reader.press("R", "ctrl+s")
+        # Beside the list, where its text is read, too.
+        await reader.press("enter", "R")
+        await reader.sees("Restore the old description?")
+        await reader.press("ctrl+s")
         await reader.sees("Restored the old description", "4 changes")
     assert edited(desk, urn, path) == "The good\nold text"
+
+
+async def test_all_versions_are_written_to_a_file_also_those_that_were_not_read(
+    desk: Path, at: OpenTerminal, tmp_path: Path
+) -> None:
+    urn = dataset("fct_returns")
+    described(desk, urn, *(f"Text {number}." for number in range(30)))
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("documented")
+        await reader.press("7", "X")
+        await reader.sees("versions", "in all", "Writes all")
+        reader.app.screen.query_one(Input).value = str(tmp_path / "versions.json")
+        await reader.press("enter")
+        await reader.sees("Wrote", "versions.json")
+    with Catalog(data_dir=desk) as catalog:
+        names = [name for name in catalog.entity(urn).aspects if not name.endswith("Key")]
+        totals = {name: len(list(catalog.versions(urn, name, count=100))) for name in names}
+    written = json.loads((tmp_path / "versions.json").read_text())
+    assert Counter(row["aspect"] for row in written) == totals
+    assert totals["editableDatasetProperties"] >= 30
 
 
 async def test_an_old_description_of_a_dataset_is_put_back(desk: Path, at: OpenTerminal) -> None:

@@ -32,6 +32,7 @@ from explorer.tui.actions import ACTIONS
 from explorer.tui.app import ControlFilter
 from explorer.tui.state import SavedSearch, SearchStore
 from explorer.tui.widgets.bars import PRESSED
+from tests.conftest import schema_of
 from tests.tui.conftest import OpenTerminal, Reader
 
 ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
@@ -287,14 +288,7 @@ async def test_what_a_colleague_writes_meanwhile_is_shown_and_never_obeyed(
     at: OpenTerminal, desk: Path, noted: Any
 ) -> None:
     plain = Urn.dataset("hive", "hostile.conflict")
-    schema = {
-        "schemaName": "conflict",
-        "platform": "urn:li:dataPlatform:hive",
-        "version": 0,
-        "hash": "",
-        "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
-        "fields": [{"fieldPath": "a", **COLUMN}],
-    }
+    schema = schema_of([{"fieldPath": "a", **COLUMN}], name="conflict")
     with Catalog(data_dir=desk) as colleague:
         colleague.put(plain, "schemaMetadata", schema)
         urn = Urn.parse(evil_urn(str(plain)))

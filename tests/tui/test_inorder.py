@@ -21,8 +21,8 @@ from explorer.metadata import Urn
 from explorer.stewardship.drafts import Drafts
 from explorer.tui import key_queue
 from explorer.tui.key_queue import KeyQueue
-from explorer.tui.screens.entity import tabs
-from explorer.tui.screens.search.box import SearchBox
+from explorer.tui.screens import tabs
+from explorer.tui.screens.search import SearchBox
 from tests.tui.conftest import OpenTerminal
 
 pytestmark = pytest.mark.anyio

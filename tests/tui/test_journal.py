@@ -8,7 +8,7 @@ import pytest
 from explorer import config
 from explorer.client import AsyncCatalog, Catalog
 from explorer.client.journal import JOURNAL, one_save
-from explorer.tui.screens.journal import JournalScreen
+from explorer.tui.screens.changes import JournalScreen
 from tests.tui.conftest import OpenTerminal, Reader
 from tests.tui.test_worklist import make_table, texts_of
 

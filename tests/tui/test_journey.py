@@ -9,7 +9,7 @@ import pytest
 
 from explorer.client import Catalog
 from explorer.metadata import Urn
-from explorer.tui.screens.search.view import SearchView
+from explorer.tui.screens.search import SearchView
 from tests.tui.conftest import OpenTerminal
 
 pytestmark = pytest.mark.anyio

@@ -12,8 +12,9 @@ import pytest
 
 from explorer.client import AsyncCatalog, Catalog
 from explorer.metadata import Urn
-from explorer.tui.screens.labels.choice import LabelChoice, LabelTarget
-from explorer.tui.screens.labels.picker import LabelSource, write_labels
+from explorer.tui.screens.label_choice import LabelChoice, LabelTarget
+from explorer.tui.screens.labels import LabelSource, write_labels
+from tests.conftest import schema_of
 from tests.tui.conftest import OpenTerminal
 
 pytestmark = pytest.mark.anyio
@@ -211,14 +212,7 @@ async def test_what_came_in_with_the_schema_cannot_be_taken_off_a_column(
         "globalTags": {"tags": [{"tag": "urn:li:tag:PII"}]},
     }
     with somebody_else(desk) as catalog:
-        schema = {
-            "schemaName": "t",
-            "platform": "urn:li:dataPlatform:hive",
-            "version": 0,
-            "hash": "",
-            "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
-            "fields": [field],
-        }
+        schema = schema_of([field])
         catalog.put(urn, "schemaMetadata", schema)
     async with at(desk, urn=urn) as reader:
         await reader.sees("documented")

@@ -1,6 +1,6 @@
 """What is chosen stays chosen, whatever the server has meanwhile."""
 
-from explorer.tui.screens.labels.choice import LabelChoice, describe_change, owner_and_type
+from explorer.tui.screens.label_choice import LabelChoice, describe_change, owner_and_type
 
 PII, LEGACY, CDC = (f"urn:li:tag:{name}" for name in ("PII", "Legacy", "CDC"))
 SALES, FINANCE = ("urn:li:domain:sales", "urn:li:domain:finance")

@@ -15,11 +15,11 @@ from explorer.client import AsyncCatalog
 from explorer.metadata import Urn
 from explorer.tui import key_queue
 from explorer.tui.key_queue import start_worker
+from explorer.tui.screens import overview, tabs
 from explorer.tui.screens.browse import BrowseTree
-from explorer.tui.screens.entity import overview, tabs
-from explorer.tui.screens.entity.tabs import LazyHistoryTab
-from explorer.tui.screens.lineage.map import LineageMap
-from explorer.tui.screens.lineage.tab import ImpactRows, make_picture
+from explorer.tui.screens.lineage import ImpactRows, make_picture
+from explorer.tui.screens.lineage_map import LineageMap
+from explorer.tui.screens.tabs import LazyHistoryTab
 from tests.tui.conftest import OpenTerminal, Reader, SlowCatalog
 
 pytestmark = pytest.mark.anyio
@@ -233,7 +233,7 @@ async def test_what_depends_on_it_is_listed_also_where_it_was_asked_before_the_d
         await drawn.wait()
         return await read(*given)
 
-    monkeypatch.setattr("explorer.tui.screens.lineage.tab.make_picture", draw)
+    monkeypatch.setattr("explorer.tui.screens.lineage.make_picture", draw)
     monkeypatch.setattr(ImpactRows, "read", read_after_the_drawing)
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")

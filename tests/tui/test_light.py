@@ -46,8 +46,8 @@ def test_the_terminal_itself_loads_no_network_and_no_frames_before_its_first_fra
     [
         (
             "explorer.client.catalog",
-            "explorer.tui.screens.editor.editor",
-            "explorer.tui.screens.entity.page",
+            "explorer.tui.screens.editor",
+            "explorer.tui.screens.entity",
             "explorer.tui.screens.palette",
         )
     ],
@@ -72,19 +72,19 @@ async def test_the_first_screen_wears_the_colours_of_its_theme(
 
 
 LATER = (
-    "explorer.tui.screens.lineage.tab",
+    "explorer.tui.screens.lineage",
     "explorer.tui.screens.timeseries",
     "explorer.tui.screens.history",
     "explorer.tui.screens.raw",
-    "explorer.tui.screens.labels.launcher",
-    "explorer.tui.screens.editor.editor",
+    "explorer.tui.screens.labels",
+    "explorer.tui.screens.editor",
     "textual.widgets._text_area",
 )
 
 
 def test_the_page_of_an_entity_imports_what_it_shows_and_not_what_may_be_asked_for() -> None:
     code = (
-        "import sys, explorer.tui.app, explorer.tui.screens.entity.page\n"
+        "import sys, explorer.tui.app, explorer.tui.screens.entity\n"
         f"print('LOADED', *[name for name in {LATER!r} if name in sys.modules])"
     )
     assert loaded(code) == []

@@ -9,8 +9,8 @@ from textual.widgets import Input
 
 from explorer.client import AsyncCatalog, Catalog
 from explorer.metadata import Proposal, Urn
-from explorer.tui.screens.entity.page import EntityView
-from explorer.tui.screens.lineage.map import LineageMap
+from explorer.tui.screens.entity import EntityView
+from explorer.tui.screens.lineage_map import LineageMap
 from tests.tui.conftest import OpenTerminal
 
 pytestmark = pytest.mark.anyio

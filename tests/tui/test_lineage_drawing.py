@@ -5,8 +5,15 @@ from typing import Any
 
 import networkx as nx
 
-from explorer.tui.screens.lineage.drawing import choose_nodes, draw, edges_between
-from explorer.tui.screens.lineage.map import Minimap, free_place, is_wanted, nearest
+from explorer.tui.screens.lineage_map import (
+    Minimap,
+    choose_nodes,
+    draw,
+    edges_between,
+    free_place,
+    is_wanted,
+    nearest,
+)
 
 
 def graph_of(*edges: Any, **said: Any) -> Any:

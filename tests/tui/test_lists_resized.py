@@ -7,7 +7,7 @@ import pytest
 from explorer.client import AsyncCatalog
 from explorer.client.folders import TypesSource
 from explorer.tui.screens.browse import FolderRows
-from explorer.tui.screens.search.results import ResultRows
+from explorer.tui.screens.search_results import ResultRows
 from explorer.tui.widgets.rows import Rows
 from tests.tui.conftest import OpenTerminal
 

@@ -12,7 +12,7 @@ from textual.color import Color as Mixed
 
 from explorer.metadata import Urn
 from explorer.tui.screens.columns import ColumnDetail
-from explorer.tui.screens.search.results import SEEN, Welcome
+from explorer.tui.screens.search_results import SEEN, Welcome
 from explorer.tui.settings import Appearance, Settings, SettingsRead
 from explorer.tui.state import TerminalState
 from explorer.tui.widgets.bars import KeyLine

@@ -8,7 +8,7 @@ from explorer import config
 from explorer.client import Catalog
 from explorer.client.journal import JOURNAL
 from explorer.metadata import Urn
-from explorer.tui.screens.propagated import PropagatedScreen
+from explorer.tui.screens.stewardship import PropagatedScreen
 from tests.stewardship.test_provenance import found, propagate, put_table
 from tests.tui.conftest import OpenTerminal, Reader
 from tests.tui.test_worklist import texts_of
@@ -38,7 +38,7 @@ async def test_a_source_that_changed_is_taken_over_one_text_pinned_and_all_taken
             await reader.press("f")
             await reader.type("carried roams")
             await reader.press("enter")
-            await reader.sees("1 of", "1 current", "from carried.source.town", "1 step upstream")
+            await reader.sees("1 of", "1 current", "from carried.source.town", "1 hop upstream")
             await reader.press("p")
             await reader.sees("1 pinned", "pinned: it is not refreshed")
             await reader.press("escape")

@@ -1,6 +1,7 @@
 """Staged edits are reviewed with a key each, and what was accepted is written."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from explorer.client import Catalog
 from explorer.metadata.urn import Urn
 from explorer.stewardship import StagedChangeset, StagedEdit, Stewardship, write_rows
 from explorer.stewardship.drafts import Drafts
-from explorer.stewardship.staging import TextSource, changeset_files
+from explorer.stewardship.staging import TextSource, changeset_files, new_path
 from explorer.tui.screens.review import ReviewRows, ReviewScreen, ReviewTextScreen
 from tests.tui.conftest import OpenTerminal, Reader
 from tests.tui.test_worklist import Failing, make_table, texts_of
@@ -44,12 +45,16 @@ async def review(reader: Reader, path: Path) -> ReviewScreen:
     return screen
 
 
+@pytest.mark.parametrize("is_passed_on", [False, True])
 async def test_each_edit_is_decided_with_one_key_and_what_was_accepted_is_written(
-    at: OpenTerminal, desk: Path, tmp_path: Path
+    at: OpenTerminal, desk: Path, tmp_path: Path, is_passed_on: bool
 ) -> None:
+    """Undone, it can be decided again: the program knows its own changesets, and finds out about
+    others when they are opened."""
     with Catalog(data_dir=desk) as catalog:
-        urn = make_table(catalog, "reviewed", ["a", "b", "c", "d"])
-        path = staged(tmp_path / "one.changes.jsonl", urn, "abcd")
+        urn = make_table(catalog, f"reviewed_{is_passed_on}", ["a", "b", "c", "d"])
+        own = new_path("Texts from upstream", datetime.now(UTC))
+        path = staged(tmp_path / "one.changes.jsonl" if is_passed_on else own, urn, "abcd")
         async with at(desk) as reader:
             await review(reader, path)
             await reader.sees("Texts from upstream", "4 open", "proposed by nina")
@@ -71,6 +76,16 @@ async def test_each_edit_is_decided_with_one_key_and_what_was_accepted_is_writte
             await reader.sees("Undo the last save, 3 edits?", "description of a of reviewed")
             await reader.press("ctrl+s")
             await reader.until(lambda: set(texts_of(catalog, urn).values()) == {""})
+            if not is_passed_on:
+                await reader.sees("3 changes of the changeset can be decided again.")
+            await review(reader, path)
+            told = "3 changes were undone since: they are open again."
+            await reader.sees("3 open", *[told] * is_passed_on)
+            await reader.press("x", "x", "a", "ctrl+s")
+            await reader.sees("Write 1 change")
+            await reader.press("ctrl+s")
+            await reader.sees("Written: 1 change.", "1 applied")
+            assert texts_of(catalog, urn) == {"a": "", "b": "", "c": "", "d": written["d"]}
 
 
 async def test_what_ends_while_the_screen_is_taken_down_is_told_to_nobody(
@@ -124,6 +139,26 @@ async def test_what_was_decided_is_there_when_the_review_is_opened_again(
         await reader.sees("1 accepted", "2 open", "Text of b. Typed")
         # The cursor is on the first that is open.
         assert screen.query_one(ReviewRows).cursor == 1
+
+
+async def test_a_changeset_of_this_machine_is_discarded_when_that_is_confirmed(
+    at: OpenTerminal, desk: Path
+) -> None:
+    with Catalog(data_dir=desk) as catalog:
+        urn = make_table(catalog, "discarded", ["a", "b"])
+        for title in ("Kept one", "Unwanted one"):
+            edits = [StagedEdit(str(urn), urn.name, column, text="Text.") for column in "ab"]
+            Stewardship(catalog).stage(edits, title)
+    async with at(desk) as reader:
+        await reader.press("V")
+        await reader.sees("2 changesets", "Unwanted one", "del discard")
+        await reader.press("delete")
+        await reader.sees("Discard Unwanted one?", "Not written: 2 changes.")
+        await reader.press("escape")
+        assert len(changeset_files()) == 2
+        await reader.press("delete", "ctrl+s")
+        await reader.sees("1 changeset", "Kept one", "Discarded.")
+    assert [StagedChangeset.open(path).title for path in changeset_files()] == ["Kept one"]
 
 
 async def test_all_that_is_open_is_accepted_at_once_when_that_is_confirmed(
@@ -228,8 +263,6 @@ async def test_what_ended_the_writing_is_told_and_the_rest_stays_accepted(
 async def test_an_empty_list_of_changesets_offers_nothing_to_open(
     at: OpenTerminal, desk: Path
 ) -> None:
-    for path in changeset_files():
-        path.unlink()
     async with at(desk) as reader:
         await reader.press("V")
         assert "⏎" not in await reader.sees("No changesets", "a file")

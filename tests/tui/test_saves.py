@@ -21,7 +21,8 @@ from explorer.errors import Unreachable
 from explorer.metadata import Urn
 from explorer.stewardship.drafts import Drafts
 from explorer.tui.app import CatalogApp
-from explorer.tui.screens.editor.editor import EditorScreen
+from explorer.tui.screens.editor import EditorScreen
+from tests.conftest import schema_of
 from tests.tui.conftest import OpenTerminal
 
 pytestmark = pytest.mark.anyio
@@ -41,14 +42,7 @@ def describe_table(catalog: Any, name: Any, columns: Any) -> Any:
         }
         for column in columns
     ]
-    schema = {
-        "schemaName": name,
-        "platform": "urn:li:dataPlatform:hive",
-        "version": 0,
-        "hash": "",
-        "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
-        "fields": fields,
-    }
+    schema = schema_of(fields, name=name)
     catalog.put(urn, "datasetProperties", {"name": name, "description": "came in"})
     catalog.put(urn, "schemaMetadata", schema)
     return urn
@@ -207,7 +201,7 @@ async def write_a_table(
         await typist.write(columns, longest_pause)
         await until(lambda: screen._is_done or app.screen is not screen)
         saves = app._editing._saves
-        await until(lambda: not saves.titles)
+        await until(lambda: not saves.titles_on(None))
         await pilot.pause()
         if app.screen is not screen or not app.is_running:
             found.faults.append(f"after the last column the screen is {app.screen}")
@@ -298,7 +292,7 @@ async def test_a_pause_while_the_draft_of_a_saved_text_is_removed_brings_no_draf
         await asyncio.sleep(0)
         may_remove.set()
         assert await pause
-        await until(lambda: not app._editing._saves.titles)
+        await until(lambda: not app._editing._saves.titles_on(None))
         assert not (await Drafts.at(app._session)).all()
     assert network.answered == [("one", "text")]
 
@@ -317,7 +311,7 @@ async def test_texts_typed_ahead_of_a_slow_server_go_each_to_its_own_column(
                 press(app, letter)
                 await asyncio.sleep(0.01)
             press(app, "ctrl+n")
-        await until(lambda: screen._is_done and not app._editing._saves.titles)
+        await until(lambda: screen._is_done and not app._editing._saves.titles_on(None))
     assert network.answered == [(column, f"{column} text") for column in columns]
 
 
@@ -335,7 +329,7 @@ async def test_a_text_from_below_is_taken_for_every_column_however_fast(
     async with opened(network, urn) as (app, _, screen):
         for _ in columns:
             press(app, "f6", "ctrl+n")
-        await until(lambda: screen._is_done and not app._editing._saves.titles)
+        await until(lambda: screen._is_done and not app._editing._saves.titles_on(None))
     assert network.answered == [(column, f"what {column} means") for column in columns]
 
 
@@ -412,6 +406,7 @@ async def test_a_conflict_that_was_moved_past_is_told_and_can_be_gone_back_to(
         with Catalog(data_dir=desk) as catalog:
             catalog.describe(urn, "theirs", column="one")
         await reader.press("ctrl+n")
+        await reader.sees("Not saved: one. Somebody else changed it meanwhile.")
         await reader.type("of two")
         # It stays there, whatever is typed.
         await reader.sees(
@@ -470,7 +465,7 @@ async def test_saves_that_are_not_answered_in_time_are_drafts_when_one_quits(
         kept = {one.draft.path: one.draft.text for one in drafts.all()}
         told = [str(one) for one in app._exit_renderables]
     assert kept == {"one": "first", "two": "second"}
-    assert told == ["Not saved, kept as drafts: one, two"]
+    assert told == ["Not saved, kept as drafts: one of unanswered, two of unanswered"]
 
 
 async def test_a_save_whose_answer_was_lost_is_no_conflict_when_the_text_is_changed(
@@ -490,6 +485,6 @@ async def test_a_save_whose_answer_was_lost_is_no_conflict_when_the_text_is_chan
         press(app, "f2")
         await until(lambda: screen._target.path == "one" and screen._opened.is_set())
         press(app, *" and more", "ctrl+n")
-        await until(lambda: not saves.failed and not saves.titles)
+        await until(lambda: not saves.failed and not saves.titles_on(None))
     assert network.written == [("one", "text"), ("one", "text and more")]
     assert network.answered == [("one", "text and more")]

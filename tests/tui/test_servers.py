@@ -8,7 +8,7 @@ import pytest
 from explorer import config
 from explorer.client import AsyncCatalog
 from explorer.metadata import Urn
-from explorer.tui.screens.servers import list_servers
+from explorer.tui.screens.connection import list_servers
 from explorer.tui.session import Opening
 from tests.tui.conftest import OpenTerminal
 

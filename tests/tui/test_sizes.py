@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from explorer.tui.screens.search.results import ResultRows
+from explorer.tui.screens.search_results import ResultRows
 from explorer.tui.widgets.bars import KeyLine
 from tests.tui.conftest import Matches, OpenTerminal, Steady
 

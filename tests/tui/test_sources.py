@@ -8,6 +8,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from textual.widgets import Input
 
 from explorer.client import Catalog
 from explorer.errors import InvalidInput
@@ -51,7 +52,8 @@ def test_sources_on_this_machine_are_found(folder: Path, monkeypatch: pytest.Mon
     # A local catalog is not a source.
     (folder / "kept" / "search").mkdir(parents=True)
     (folder / "kept" / "search" / "index.json").write_text("{}")
-    shutil.copy(folder / "people.db", folder / "kept" / "catalog.db")
+    for name in ("catalog.db", "stewardship.sqlite"):
+        shutil.copy(folder / "people.db", folder / "kept" / name)
     found = list(find_local_sources(folder))
     assert [(one.location, one.known_from) for one in found] == [
         ("postgresql://ana@db:5433/shop?sslmode=require", "DATABASE_URL"),
@@ -237,6 +239,43 @@ async def test_a_source_that_is_run_again_keeps_what_the_form_does_not_show(
             await reader.press("enter")
             await reader.until(lambda: len(read_runs(catalog, find(catalog))) == 2)
         assert find(catalog).options == options
+        remove_source(
+            catalog,
+            plan_removal(catalog, find(catalog), is_hard=True),
+            lambda *_: None,
+            is_hard=True,
+        )
+
+
+async def test_a_source_whose_address_is_typed_again_keeps_its_options(
+    desk: Path, at: OpenTerminal, folder: Path
+) -> None:
+    options = SourceOptions(env="DEV", instance="own", profile=True)
+    address = str(folder / "wares.duckdb")
+    with Catalog(data_dir=desk) as catalog:
+        source = open_source(address, options)
+        run_source(catalog, plan_run(catalog, "wares", source, options, quiet), quiet)
+        async with at(desk) as reader:
+            await reader.press("A")
+            await reader.sees("● wares")
+            await reader.press("a")
+            await reader.type(address)
+            await reader.press("enter")
+            await reader.sees("keeps the options that it was added with: env, instance, stats.")
+            await reader.press("enter")
+            await reader.until(lambda: len(read_runs(catalog, find(catalog))) == 2)
+            assert find(catalog).options == options
+            await reader.press("A")
+            await reader.sees("● wares")
+            await reader.press("a")
+            await reader.type(address)
+            await reader.press("enter")
+            await reader.sees("⏎ adds it")
+            # One that is filled in counts, the others are kept.
+            reader.app.screen.query_one("#env", Input).value = "QA"
+            await reader.press("enter")
+            await reader.sees("keeps the options that it was added with: instance, stats.")
+            await reader.press("escape")
         remove_source(
             catalog,
             plan_removal(catalog, find(catalog), is_hard=True),

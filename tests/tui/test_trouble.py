@@ -6,8 +6,9 @@ from typing import Any
 import orjson
 import pytest
 
-from explorer.errors import Unreachable
+from explorer.errors import InvalidInput, Unreachable
 from explorer.metadata import Urn
+from explorer.tui.session import sentence_of
 from tests.tui.conftest import OpenTerminal
 
 pytestmark = pytest.mark.anyio
@@ -228,3 +229,17 @@ async def test_where_nothing_is_written_it_is_said_before_anything_is_typed(
         await reader.press("e")
         shown = await reader.sees("open read-only")
         assert "save" not in shown
+
+
+@pytest.mark.parametrize(
+    ("said", "sentence"),
+    [
+        ("the disk is full", "The disk is full."),
+        ("status: nothing is known", "Status: nothing is known."),
+        ("urn:li:tag:PII already exists", "urn:li:tag:PII already exists."),
+        ("o.csv contains no changes", "o.csv contains no changes."),
+        ("/tmp/o.csv cannot be read", "/tmp/o.csv cannot be read."),
+    ],
+)
+def test_a_name_that_begins_a_message_stays_as_it_is(said: str, sentence: str) -> None:
+    assert sentence_of(InvalidInput(said)) == sentence

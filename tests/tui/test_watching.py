@@ -11,7 +11,7 @@ import pytest
 from explorer.client import AsyncCatalog
 from explorer.errors import Gone
 from explorer.metadata.urn import Urn
-from explorer.tui.screens.entity.page import EntityView
+from explorer.tui.screens.entity import EntityView
 from explorer.tui.widgets.rows import Rows
 from tests.conftest import serving_catalog
 from tests.loopback import listening

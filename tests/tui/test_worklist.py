@@ -15,8 +15,10 @@ from explorer.client.transport import Answer
 from explorer.errors import Unreachable
 from explorer.metadata.urn import Urn
 from explorer.stewardship import Stewardship
+from explorer.tui.screens.palette import HelpScreen
 from explorer.tui.screens.stewardship import WorklistScreen
 from explorer.views.stewardship import percent_of
+from tests.conftest import schema_of
 from tests.tui.conftest import OpenTerminal
 
 pytestmark = pytest.mark.anyio
@@ -28,14 +30,9 @@ def make_table(catalog: Catalog, name: str, columns: list[str]) -> Urn:
     """A described dataset with columns that nobody has described."""
     urn = Urn.dataset("trino", name)
     catalog.put(urn, "datasetProperties", {"name": name, "description": "came in"})
-    schema = {
-        "schemaName": name,
-        "platform": "urn:li:dataPlatform:trino",
-        "version": 0,
-        "hash": "",
-        "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
-        "fields": [{"fieldPath": column, **TYPE} for column in columns],
-    }
+    schema = schema_of(
+        [{"fieldPath": column, **TYPE} for column in columns], platform="trino", name=name
+    )
     catalog.put(urn, "schemaMetadata", schema)
     return urn
 
@@ -313,3 +310,65 @@ async def test_how_the_coverage_of_a_group_changed_is_drawn_above_the_keys(
         await reader.sees("by tag", "· tables ·")
         await reader.press("t")
         await reader.until(lambda: "· tables ·" not in reader.screen())
+
+
+async def test_a_refresh_counts_a_documented_column_once(at: OpenTerminal, desk: Path) -> None:
+    with Catalog(data_dir=desk) as catalog:
+        urn = make_table(catalog, "counted_once", ["a", "b", "c", "d"])
+    async with at(desk) as reader:
+        await reader.press("W", "f")
+        await reader.type("name:counted_once")
+        await reader.press("enter")
+        await reader.sees("4 undocumented")
+        await reader.press("enter")
+        await reader.sees("column 1 of 4")
+        await reader.type("text")
+        await reader.press("ctrl+s")
+        await reader.sees("3 undocumented", "1 documented here")
+        await reader.press("j")
+        await reader.sees(" c · counted_once")
+        with Catalog(data_dir=desk) as catalog:
+            await asyncio.to_thread(catalog.describe, urn, "theirs", column="d")
+        await reader.press("r")
+        await reader.sees("2 undocumented", " c · counted_once")
+
+
+async def test_a_save_is_undone_and_redone_on_the_worklist(at: OpenTerminal, desk: Path) -> None:
+    with Catalog(data_dir=desk) as catalog:
+        urn = make_table(catalog, "undone_here", ["a", "b", "c"])
+    async with at(desk) as reader:
+        await reader.press("W", "f")
+        await reader.type("name:undone_here")
+        await reader.press("enter")
+        await reader.sees("3 undocumented")
+        await reader.press("enter")
+        await reader.sees("column 1 of 3")
+        await reader.type("wrong")
+        await reader.press("ctrl+s")
+        await reader.sees("2 undocumented", "1 documented here")
+        await reader.press("U")
+        await reader.sees("Undo the last save?", "“wrong”")
+        await reader.press("ctrl+s")
+        await reader.sees("Worklist", "3 undocumented", "Undone: description of a")
+        await reader.press("ctrl+y")
+        await reader.sees("Redo the save")
+        await reader.press("ctrl+s")
+        await reader.sees("2 undocumented", "Redone: description of a")
+    with Catalog(data_dir=desk) as catalog:
+        assert texts_of(catalog, urn) == {"a": "wrong", "b": "", "c": ""}
+
+
+async def test_the_help_over_the_page_lists_only_keys_that_work_there_as_here(
+    at: OpenTerminal, sample: Path
+) -> None:
+    async with at(sample) as reader:
+        await reader.press("W")
+        await reader.sees("undocumented")
+        await reader.press("question_mark")
+        await reader.sees("Keys")
+        assert isinstance(reader.app.screen, HelpScreen)
+        parts = {entry.text: entry.part for entry in reader.app.screen.entries()}
+        assert parts["Undo the last save of any page, after confirmation"] == "Everywhere  here"
+        assert parts["Show the keys that work here"] == "Everywhere  here"
+        assert parts["Keys and settings"] == "Everywhere"
+        assert parts["Journal: saves made on this machine, to look up and undo"] == "Everywhere"

@@ -102,8 +102,7 @@ from explorer.metadata.aspects import (
     Status,
 )
 from explorer.notebook import entity as shown_entity
-from explorer.notebook.catalog import NotebookCatalog
-from explorer.notebook.sources import AddedTable
+from explorer.notebook.catalog import AddedTable, NotebookCatalog
 from explorer.query import (
     Completion,
     Condition,

@@ -106,7 +106,7 @@ def test_words_narrow_by_kind_place_reason_and_text() -> None:
     assert [one.kind for one in items_with(items, "KEY a.yml")] == ["new"]
     assert [one.kind for one in items_with(items, "else")] == ["conflict"]
     assert items_with(items, "key else") == []
-    assert items_with(items, "") == items
+    assert items_with(items, "") == list(items)
 
 
 def test_a_difference_says_where_why_and_what() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from explorer.client.difference import ValueChange, difference
+from explorer.client.records import ValueChange, difference
 from explorer.views.diff import DiffLine, summary_of, text_diff, value_diff
 
 

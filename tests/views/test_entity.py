@@ -7,9 +7,9 @@ import pytest
 from explorer.client.entity import AspectRead, Entity
 from explorer.metadata import Urn
 from explorer.tui.content import Times
-from explorer.tui.screens.entity.overview import RENDERED, PageLayout, lay_out
-from explorer.tui.screens.entity.page import head_mentions as in_the_head
-from explorer.tui.screens.entity.page import head_text
+from explorer.tui.screens.entity import head_mentions as in_the_head
+from explorer.tui.screens.entity import head_text
+from explorer.tui.screens.overview import RENDERED, PageLayout, lay_out
 from explorer.views.entity import entity_parts
 from explorer.views.parts import mentioned
 
@@ -345,3 +345,10 @@ def test_every_way_on_is_named() -> None:
     urns = list(dict.fromkeys(mentioned(entity_parts(a_group()))))
     assert [urn.name for urn in urns] == ["jdoe", "mia"]
     assert "Jordan Doe" in page_of(a_group(), names={JDOE: "Jordan Doe"})
+
+
+def test_ml_is_no_word_of_two_letters() -> None:
+    table = Urn.parse("urn:li:mlFeatureTable:(urn:li:dataPlatform:feast,visits)")
+    page = page_of(an_entity(table, mlFeatureTableProperties={"mlFeatures": ["first"]}))
+    assert "ML feature table\n" in page
+    assert "ML features  first" in page

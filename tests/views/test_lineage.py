@@ -12,8 +12,8 @@ from explorer import Catalog
 from explorer.graph.export import to_svg
 from explorer.graph.nodes import distinctions, named_apart
 from explorer.metadata.urn import Urn
-from explorer.tui.screens.lineage.drawing import choose_nodes
-from explorer.tui.screens.lineage.tab import ImpactRows
+from explorer.tui.screens.lineage import ImpactRows
+from explorer.tui.screens.lineage_map import choose_nodes
 from explorer.views.lineage import ImpactView, lineage_entities, lineage_entity, lineage_tree
 
 RAW = Urn.dataset("hive", "shop.raw")

@@ -17,24 +17,20 @@ from explorer.notebook.widgets.search import Search, Tree, measured, read_answer
 from explorer.tui.content import Times
 from explorer.tui.screens.browse import Branch, OutlineRow, folder_row
 from explorer.tui.screens.columns import ColumnDrawing, column_lines
-from explorer.tui.screens.entity.overview import PageLayout, lay_out
-from explorer.tui.screens.search.results import draw_result, draw_value
+from explorer.tui.screens.overview import PageLayout, lay_out
+from explorer.tui.screens.search_results import draw_result, draw_value
 from explorer.views.columns import column_row
 from explorer.views.entity import detail_parts, entity_parts
 from explorer.views.parts import Fact, Part, Title
 from explorer.views.search import facet_groups, result_rows
+from tests.conftest import schema_of
 
 URN = Urn.dataset("hive", "shop.parity")
 TABLE = Urn.dataset("hive", "shop.columns")
 FOLDERS = {"S1", "s2", "s10"}
 SCHEMA: dict[str, dict[str, Any]] = {
-    "schemaMetadata": {
-        "schemaName": "parity",
-        "platform": "urn:li:dataPlatform:hive",
-        "version": 0,
-        "hash": "",
-        "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
-        "fields": [
+    "schemaMetadata": schema_of(
+        [
             {
                 "fieldPath": "order_id",
                 "type": {"type": {"com.linkedin.schema.NumberType": {}}},
@@ -45,7 +41,8 @@ SCHEMA: dict[str, dict[str, Any]] = {
                 "globalTags": {"tags": [{"tag": "urn:li:tag:PII"}]},
             }
         ],
-    },
+        name="parity",
+    ),
     "editableSchemaMetadata": {
         "editableSchemaFieldInfo": [{"fieldPath": "order_id", "description": "as written"}]
     },
@@ -150,8 +147,10 @@ def test_every_front_end_counts_the_same_of_a_facet(catalog: Catalog, data_dir: 
     assert (platform.label, platform.count) == ("dataset", 1)
     assert draw_value(platform, 0, 30).plain.split() == ["dataset", "1"]
     told = read_answer(catalog, Search("parity", "platform:hive")).page_state(())["facets"]
-    assert [one["field"] for one in told] == [one.field for one in groups]
-    assert repr(page).count("entity type: dataset 1") == 1
+    assert [(one["field"], one["label"]) for one in told] == [
+        (one.field, one.label) for one in groups
+    ]
+    assert repr(page).count("\n  Type: dataset 1\n") == 1
     found = json.loads(run(data_dir, "search", "parity", "--filter", "platform:hive", "--json"))
     assert found["facets"]["_entityType"] == {"dataset": 1}
 

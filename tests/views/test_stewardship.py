@@ -27,6 +27,7 @@ from explorer.stewardship import (
 )
 from explorer.views import stewardship as views
 from explorer.views.table import Table, to_objects
+from tests.conftest import schema_of
 
 ORDERS = Urn.dataset("hive", "shop.orders")
 STOCK = Urn.dataset("snowflake", "stock")
@@ -45,14 +46,7 @@ def catalog(data_dir: Path) -> Iterator[Catalog]:
         "nativeDataType": "int",
         "type": {"type": {"com.linkedin.schema.NumberType": {}}},
     }
-    schema = {
-        "schemaName": "s",
-        "platform": "urn:li:dataPlatform:snowflake",
-        "version": 0,
-        "hash": "",
-        "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
-        "fields": [field],
-    }
+    schema = schema_of([field], platform="snowflake")
     with Catalog(data_dir=data_dir) as found:
         found.put(ORDERS, "datasetProperties", {"name": "orders", "description": "All orders."})
         found.put(STOCK, "schemaMetadata", schema)

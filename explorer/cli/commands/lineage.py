@@ -17,7 +17,7 @@ from explorer.cli.options import (
 
 if TYPE_CHECKING:
     from explorer.cli.rendering.lineage import LineageReport, RelationshipSide, Sides
-    from explorer.graph.impact import Grouping
+    from explorer.graph.analysis import Grouping
 
 __all__ = ["impact", "lineage", "path", "relationships"]
 
@@ -152,10 +152,10 @@ def impact(
         raise click.UsageError("give a URN, or the commits of a pull request with --diff")
     if markdown or dialect:
         raise click.UsageError("--markdown and --dialect need --diff")
-    entity, path = column_target(urn, column)
     if shown_as is None and top is None:
         top = _IMPACT_SHOWN
     with target.open() as catalog:
+        entity, path = column_target(options.read_urn(catalog, urn), column)
         filter = read_choice(filters, catalog.registry)
         found = lineage.read_impact(catalog, entity, path, filter=filter, with_usage=not no_usage)
     lineage.print_impact(found, grouping, top, shown_as)
@@ -281,6 +281,7 @@ def relationships(
     from explorer.cli.rendering import lineage
 
     with target.open() as catalog:
+        urn = options.read_urn(catalog, urn)
         found = lineage.read_edges(
             catalog, urn, side, names, limit=limit, read_all=shown_as is not None
         )
@@ -408,8 +409,8 @@ def lineage(
         raise click.UsageError("give a URN, or a file with --sql and --dialect")
     form: Format = shown_as or written_as or "tree"
     for_people = form in ("tree", "table")
-    entity, path = column_target(urn, column)
     with target.open() as catalog:
+        entity, path = column_target(options.read_urn(catalog, urn), column)
         filter = read_choice(filters, catalog.registry)
         found = read_lineage(
             catalog,

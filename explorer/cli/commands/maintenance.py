@@ -4,6 +4,7 @@ commands for the content of a catalog as a whole.
 
 import asyncio
 import os
+import shlex
 import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -90,17 +91,16 @@ async def _write(
     last = None
     # Files and pipes get every byte as it is stored; only on a terminal, characters are escaped.
     shown = escaped_json if sys.stdout.isatty() and to_stdout else bytes
-    write(b"[")
     try:
         async for proposal in _proposals(connection, query):
-            write((b",\n" if changes else b"\n") + shown(orjson.dumps(proposal)))
+            write((b",\n" if changes else b"[\n") + shown(orjson.dumps(proposal)))
             changes += 1
             if proposal["entityUrn"] != last:
                 last = proposal["entityUrn"]
                 urns += 1
     finally:
         await connection.close()
-    write(b"\n]\n")
+    write(b"\n]\n" if changes else b"[\n]\n")
     return changes, urns
 
 
@@ -237,14 +237,15 @@ def check(data_dir: Path | None, registry_file: Path | None) -> None:
     if not findings:
         click.echo(f"{directory} is consistent")
         return
-    from explorer.client.display import line
+    from explorer.client.display import counted, line
 
     for finding in findings[:_SHOWN]:
         click.echo(line(f"{finding.part}\t{finding.subject}\t{finding.problem}"))
     counts = Counter(finding.part for finding in findings)
-    most = " or more" if len(findings) == MOST else ""
+    number = len(findings)
+    total = f"{number} or more findings" if number == MOST else counted(number, "finding")
     by_part = ", ".join(f"{count} in {part}" for part, count in counts.most_common())
-    click.echo(f"{len(findings)}{most} findings: {by_part}", err=True)
+    click.echo(f"{total}: {by_part}", err=True)
     click.echo(_advice(directory, set(counts)), err=True)
     click.get_current_context().exit(1)
 
@@ -344,6 +345,7 @@ def migrate(source: str, target: str) -> None:
     """
     from explorer.cli.ingestion import progress
     from explorer.cli.output import note
+    from explorer.server.data_directory import has_audit_records
     from explorer.server.data_directory import migrate as copy
 
     for option, place in (("--from", source), ("--to", target)):
@@ -360,6 +362,13 @@ def migrate(source: str, target: str) -> None:
         tables = copy(source, target, lambda total: begin("copying", total), switch)
     counted = ", ".join(f"{one.rows:,} {one.name}" for one in tables)
     note(f"everything is copied, and the same in both: {counted}")
+    if has_audit_records(source):
+        is_database = "://" in source
+        place = "--store, with the address given to --from" if is_database else "--data-dir "
+        note(
+            "the audit log is not copied; who changed what until now, and who was refused, is "
+            f"listed by: catalog audit {place}{'' if is_database else shlex.quote(source)}"
+        )
 
 
 _SAMPLE_EPILOG = """

@@ -275,7 +275,9 @@ With --propose, --json prints the same object as catalog docs propose.
 
 @click.command(epilog=_CONCEPT)
 @click.argument("name", type=WORDS)
-@click.option("--term", "is_term", is_flag=True, help="NAME is the ID or URN of a glossary term.")
+@click.option(
+    "--term", "is_term", is_flag=True, help="NAME is a glossary term: its name, ID or URN."
+)
 @click.option("--filter", type=WORDS, help="Only datasets that match this filter.")
 @click.option(
     "--variant", type=click.IntRange(1), metavar="N", help="Propose description number N."
@@ -527,6 +529,8 @@ Exit codes
   edits     number, state, urn, table, column, what, before, text, add,
             remove, theirs, why, decided_by, source, source_urn, source_column
   applied, failed, untried   with --apply, numbers of edits
+  present                    with --apply, how many of the applied were in the
+                             catalog already; undo leaves them
 """
 
 
@@ -570,6 +574,7 @@ def review(
         steward = Stewardship(catalog)
         changeset = _changeset(steward, file)
         shared = SharedReview(steward, changeset)
+        _reopen_undone(catalog, steward, changeset)
         shared.sync()
         if dry_run:
             planned = changeset.of("open", "accepted") if accept_all else changeset.of("accepted")
@@ -609,6 +614,22 @@ def _changeset(steward: "Stewardship", given: str) -> "StagedChangeset":
         why = "is a directory" if path.is_dir() else "does not exist"
         raise click.BadParameter(f"File {given!r} {why}.", param_hint="FILE") from None
     return steward.fetch_changeset(urn)
+
+
+def _reopen_undone(
+    catalog: "Catalog", steward: "Stewardship", changeset: "StagedChangeset"
+) -> None:
+    """Make the applied edits undecided again that `catalog undo` undid, and say so."""
+    from explorer.cli import edits
+    from explorer.cli.output import note
+    from explorer.stewardship.changeset import reopen_undone
+    from explorer.views.stewardship import undone_sentence
+
+    if changeset.of("applied"):
+        edits.keep_journal(catalog)
+        reopened = steward.wait(reopen_undone(steward.core.catalog, changeset))
+        if reopened:
+            note(undone_sentence(reopened))
 
 
 def _user(catalog: "Catalog") -> str:
@@ -669,10 +690,13 @@ failed (also why). Each has:
     default="list",
     required=False,
 )
-@click.argument("urns", nargs=-1, type=WORDS, metavar="[URN]...")
+@click.argument("urns", nargs=-1, type=WORDS, metavar="[URN|NAME]...")
 @click.option("--column", type=WORDS, metavar="PATH", help="Only this column of the datasets.")
 @click.option(
-    "--source", type=WORDS, metavar="URN", help="Only descriptions propagated from this dataset."
+    "--source",
+    type=WORDS,
+    metavar="URN|NAME",
+    help="Only descriptions propagated from this dataset.",
 )
 @click.option(
     "--source-column", type=WORDS, metavar="PATH", help="With --source, only from this column."
@@ -695,8 +719,8 @@ def propagated(
 ) -> None:
     """List, refresh, remove or pin propagated descriptions.
 
-    These are descriptions that were copied to a column from another one. Select them by the URNs of
-    datasets, or by --source. If URN is -, URNs are read from standard input, one per line.
+    These are descriptions that were copied to a column from another one. Select them by the URNs or
+    names of datasets, or by --source. If URN is -, URNs are read from standard input, one per line.
     """
     is_listing = action == "list"
     if source_column and not source:
@@ -716,11 +740,13 @@ def propagated(
     named = options.read_urns(urns)
     with target.open() as catalog:
         steward = Stewardship(catalog)
+        datasets = [str(catalog.urn_of(one, "dataset")) for one in named]
+        made_from = str(catalog.urn_of(source, "dataset")) if source else None
         with progress_bar("reading") as progress:
             texts = steward.propagated(
-                source=source,
+                source=made_from,
                 source_column=source_column,
-                urns=named,
+                urns=datasets,
                 column=column,
                 progress=progress,
             )

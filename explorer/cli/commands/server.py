@@ -1,6 +1,7 @@
 """`catalog serve`, and `catalog token` and `catalog audit` for who may use what is served and who
 did."""
 
+import shlex
 import sys
 from contextlib import ExitStack, closing, contextmanager
 from datetime import UTC, datetime, timedelta
@@ -322,14 +323,16 @@ def audit(
     The newest is at the end.
     """
     from explorer import config
+    from explorer.cli.output import line_text, note
     from explorer.server.audit_log import AuditFile, read_records
 
     user = None if actor is None else _user(actor)
     since_millis = 0 if since is None else int(since.timestamp() * 1_000)
     found: list[AuditRecord] = []
+    directory = data_dir or config.data_dir()
     with ExitStack() as held:
         if store is None:
-            sink: AuditSink = AuditFile(data_dir or config.data_dir())
+            sink: AuditSink = AuditFile(directory)
         else:
             from explorer.server.data_directory import open_access
 
@@ -342,10 +345,29 @@ def audit(
             if is_meant and (not refused or record.outcome == "refused"):
                 found.append(record)
     _print_audit(found[::-1], as_json=as_json)
+    if not found:
+        note(line_text(_nothing_audited(directory, store, is_given=data_dir is not None)))
+
+
+def _nothing_audited(directory: Path, store: str | None, *, is_given: bool) -> str:
+    """Return that an audit log has no such record; and if it is that of the local catalog, because
+    none was given, while a server is used, where the server's is."""
+    from explorer import config
+
+    if store is not None:
+        return "nothing was changed or refused"
+    text = f"nothing was changed or refused in {directory}"
+    url = None if is_given else config.server().url
+    if url is None:
+        return text
+    return (
+        f"{text}; the audit log of {url} is where that server runs: run this there with its "
+        "--data-dir, or with --store"
+    )
 
 
 def _print_audit(records: "Sequence[AuditRecord]", *, as_json: bool) -> None:
-    from explorer.cli.output import line_text, note, print_json, results
+    from explorer.cli.output import line_text, print_json, results
 
     if as_json:
         print_json(
@@ -366,9 +388,6 @@ def _print_audit(records: "Sequence[AuditRecord]", *, as_json: bool) -> None:
                 for one in records
             ]
         )
-        return
-    if not records:
-        note(line_text("nothing was changed or refused"))
         return
     for one in records:
         who = one.actor or "nobody"
@@ -426,7 +445,12 @@ def _time(millis: int) -> str:
 
 def _systemd_unit(context: click.Context) -> str:
     """Return a unit that serves as this call of the command would, from a directory of its own
-    where none was named. Every option is written out, also those of the environment."""
+    where none was named. Every option is written out, also those of the environment; files and
+    directories by their whole path.
+
+    systemd makes a data directory below /var/lib, and a user for it. A directory elsewhere is
+    served by its owner. Raises `click.BadParameter` if there is no such directory.
+    """
     words = [sys.executable, "-m", "explorer.cli", "serve"]
     environment = []
     for option in context.command.params:
@@ -445,13 +469,39 @@ def _systemd_unit(context: click.Context) -> str:
             words += (
                 word
                 for one in values
-                for word in (option.opts[0], "all" if one is None else str(one))
+                for word in (option.opts[0], "all" if one is None else _absolute(one))
             )
-    if context.params.get("data_dir") is None:
-        words += ["--data-dir", "/var/lib/catalog"]
+    data_dir: Path | None = context.params.get("data_dir")
+    if data_dir is None:
+        data_dir = _STATE / "catalog"
+        words += ["--data-dir", str(data_dir)]
+    lines = [*environment, *_unit_rights(data_dir.absolute())]
+    if 0 < int(context.params["port"]) < _FIRST_OPEN_PORT:
+        lines.append("AmbientCapabilities=CAP_NET_BIND_SERVICE")
     # Only there a dollar begins the name of a variable.
     command = " ".join(_quoted(one).replace("$", "$$") for one in words)
-    return _UNIT.format(command=command, environment="".join(f"{one}\n" for one in environment))
+    return _UNIT.format(command=command, lines="\n".join(lines))
+
+
+def _unit_rights(data_dir: Path) -> list[str]:
+    """Return the lines of a unit by which the service may write its data directory."""
+    if data_dir.is_relative_to(_STATE) and data_dir != _STATE:
+        directory = _quoted(str(data_dir.relative_to(_STATE)))
+        return ["DynamicUser=yes", f"StateDirectory={directory}"]
+    try:
+        owner = data_dir.owner()
+    except (KeyError, OSError) as error:
+        raise click.BadParameter(
+            f"the unit runs as the owner of {data_dir}, which has none yet; make it with: install "
+            f"-d -m 700 -o USER {shlex.quote(str(data_dir))}; or name a directory in {_STATE}, "
+            "which systemd makes",
+            param_hint="--data-dir",
+        ) from error
+    return [f"User={owner}", f"ReadWritePaths={_quoted(str(data_dir))}"]
+
+
+def _absolute(value: object) -> str:
+    return str(value.absolute() if isinstance(value, Path) else value)
 
 
 def _quoted(word: str) -> str:
@@ -460,6 +510,9 @@ def _quoted(word: str) -> str:
     return f'"{escaped}"' if not word or any(one in word for one in " '\"\\\t;") else escaped
 
 
+_STATE = Path("/var/lib")
+# Those below are for root, or with a capability.
+_FIRST_OPEN_PORT = 1024
 _UNIT = """\
 [Unit]
 Description=Metadata catalog
@@ -468,8 +521,7 @@ Wants=network-online.target
 
 [Service]
 ExecStart={command}
-{environment}DynamicUser=yes
-StateDirectory=catalog
+{lines}
 Restart=on-failure
 RestartSec=2
 # What was answered is on disk; requests that are under way are answered before it ends.

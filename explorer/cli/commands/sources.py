@@ -135,15 +135,6 @@ _MOST_SKIPPED: Final = 20
 _BAR: Final = 50
 
 # The options of a source, by the parameters of the command.
-_OPTIONS: Final = {
-    "env": "env",
-    "instance": "instance",
-    "schemas": "schemas",
-    "dialect": "dialect",
-    "stats": "profile",
-    "values": "values",
-    "keyring": "keyring",
-}
 _accept = click.option(
     "--accept-removals",
     is_flag=True,
@@ -223,7 +214,7 @@ def add(
     """
     from explorer.cli import edits
     from explorer.cli.output import line_text, note, print_json
-    from explorer.sources.configured import kept_options, name_from
+    from explorer.sources.configured import OPTIONS, kept_names, kept_options, name_from
     from explorer.sources.location import open_source
     from explorer.sources.source import SourceOptions
 
@@ -233,7 +224,7 @@ def add(
         raise click.UsageError("--values says what --stats may show; give both")
     given = {
         kept
-        for option, kept in _OPTIONS.items()
+        for option, kept in OPTIONS.items()
         if context.get_parameter_source(option) is ParameterSource.COMMANDLINE
     }
     options = SourceOptions(env, instance, schemas, dialect, stats, values, keyring)
@@ -245,9 +236,8 @@ def add(
         kept = kept_options(catalog, name, source, options, given)
         if kept != options:
             words = ", ".join(
-                f"--{option.removesuffix('s') if option == 'schemas' else option}"
-                for option, of in _OPTIONS.items()
-                if getattr(kept, of) != getattr(options, of)
+                "--schema" if option == "schemas" else f"--{option}"
+                for option in kept_names(kept, options)
             )
             note(line_text(f"{name} keeps the options that it was added with: {words}"))
             options, source = kept, open_source(location, kept)
@@ -398,8 +388,7 @@ def drift(target: Target, name: str, shown_as: OutputFormat | None, *, take: boo
     """
     from explorer.cli import edits
     from explorer.cli.output import line_text, note, print_csv, print_rows_as_json, print_table
-    from explorer.sources.configured import read_runs, require_source
-    from explorer.sources.drift import find_texts, take_texts
+    from explorer.sources.configured import find_texts, read_runs, require_source, take_texts
     from explorer.views.sources import drift_table
 
     if take:
@@ -451,10 +440,11 @@ def remove(target: Target, name: str, *, hard: bool, dry_run: bool, yes: bool) -
 
     if not dry_run:
         edits.refuse_read_only(target)
-    if not (yes or dry_run or _is_interactive()):
-        raise click.UsageError("nobody is there to be asked; give --yes to remove the source")
     with target.open() as catalog:
-        removal = plan_removal(catalog, require_source(catalog, name), is_hard=hard)
+        source = require_source(catalog, name)
+        if not (yes or dry_run or _is_interactive()):
+            raise click.UsageError("nobody is there to be asked; give --yes to remove the source")
+        removal = plan_removal(catalog, source, is_hard=hard)
         how = "deleted for good" if hard else "hidden"
         number = counted(len(removal.entities), "entity", "entities")
         if removal.source.is_supplement:
@@ -576,20 +566,14 @@ def _write(
 def _bars() -> "Iterator[Progress]":
     """A bar for each step on standard error, where that is a terminal, gone when it is done; what
     is given is told what is done, how many of it, and of how many."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from explorer.cli.output import progress_bars
 
-    from explorer.cli.output import notes
-
-    console = notes()
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
-    with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as bars:
+    with progress_bars() as bars:
         tasks: dict[str, TaskID] = {}
 
         def advance(what: str, done: int, total: int | None) -> None:
             # What has no number has one line, in which the next takes the place of the last.
-            key, shown = ("", what[: console.width - _BAR]) if total is None else (what, what)
+            key, shown = ("", what[: bars.console.width - _BAR]) if total is None else (what, what)
             if key not in tasks:
                 tasks[key] = bars.add_task(shown, total=total)
             bars.update(tasks[key], description=shown, completed=done, total=total)

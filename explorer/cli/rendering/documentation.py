@@ -1,5 +1,5 @@
-"""Render coverage, the worklist and the change feed; read, write and compare the files of `catalog
-docs`.
+"""Render coverage, the worklist and the change feed; read, write and compare the files that
+documentation is exchanged in: those of `catalog docs`, dbt projects and glossaries.
 """
 
 import sys
@@ -23,13 +23,17 @@ from explorer.cli.output import (
     print_diff,
     print_exactly,
     print_json,
+    print_rows_as_json,
     print_table,
     print_urns,
     results,
 )
 from explorer.client.display import counted, line
-from explorer.errors import InvalidInput, StorageFault
+from explorer.client.transport import REFUSALS
+from explorer.errors import Forbidden, InvalidInput, NotFound, StorageFault
 from explorer.files import replace_file
+from explorer.metadata.fieldpath import FieldPath
+from explorer.metadata.urn import Urn
 from explorer.stewardship import (
     Applied,
     Change,
@@ -46,31 +50,50 @@ from explorer.stewardship import (
     write_rows,
 )
 from explorer.stewardship.coverage import CoverageTrend, Part
+from explorer.views import dbt as dbt_views
 from explorer.views import stewardship as views
 from explorer.views.feed import entries_with, feed_counts, feed_page, feed_remarks, feed_table
+from explorer.views.stewardship import glossary_page, glossary_sentences, glossary_table
 
 if TYPE_CHECKING:
+    from explorer.client import Catalog
     from explorer.stewardship import Format
+    from explorer.stewardship.dbt import ProjectChanges, ProjectLabel, ProjectPlan, Unmatched
+    from explorer.stewardship.glossary import GlossaryChange, GlossaryEntry, GlossaryOutcome
 
 __all__ = [
     "CoverageGate",
+    "DbtLabelOutcome",
     "FileOutcome",
+    "add_dbt_labels",
+    "check_glossary_target",
     "check_report",
     "check_target",
+    "dbt_rest_as_json",
     "format_for",
     "print_changes",
     "print_counts",
     "print_coverage",
+    "print_dbt_label_outcome",
+    "print_dbt_plan",
+    "print_dbt_plan_as_json",
+    "print_dbt_plan_totals",
     "print_feed",
+    "print_glossary_changes",
+    "print_glossary_outcome",
     "print_outcome",
     "print_outcome_as_json",
     "print_outcome_totals",
     "print_trend",
+    "print_unmatched_resources",
     "print_worklist",
     "print_worklist_totals",
     "read",
+    "read_glossary",
+    "require_dbt_matches",
     "write",
     "write_file",
+    "write_glossary_file",
     "write_report_to",
 ]
 
@@ -492,3 +515,244 @@ def _as_json(file: str, changeset: Changeset) -> dict[str, Any]:
         "counts": changeset.counts(),
         "changes": as_objects(_table(changeset)),
     }
+
+
+def require_dbt_matches(
+    resources: int, unmatched: "Sequence[Unmatched]", *, has_manifest: bool
+) -> None:
+    """Raise `NotFound` if no resource of the project matches a dataset."""
+    if why := dbt_views.no_match_sentence(resources, unmatched, has_manifest=has_manifest):
+        raise NotFound(why)
+
+
+def print_dbt_plan(plan: "ProjectPlan", *, dry_run: bool) -> None:
+    """Print the changes of the project, as diffs for a dry run, and then those that were not
+    written, with the reasons."""
+    items = [one for one in dbt_views.plan_items(plan) if one.update is not None]
+    written = [one for one in items if one.is_written]
+    _print_plan_items(written, "dim", "and {:,} more; --json lists all", diffs=dry_run)
+    left = [one for one in items if not one.is_written]
+    _print_plan_items(left, "bold", "and {:,} more not written; --json lists all", diffs=True)
+
+
+def _print_plan_items(
+    items: Sequence[dbt_views.PlanItem], style: str, more: str, *, diffs: bool
+) -> None:
+    console = results()
+    for item in islice(items, _MAX_SHOWN):
+        place = line_text(item.file, "dim").append("  ")
+        place.append_text(line_text(dbt_views.item_place(item), "bold"))
+        console.print(place, Text(f"  {item.kind}", style), sep="", soft_wrap=True)
+        if diffs and item.update is not None:
+            lines = dbt_views.update_diff(item.update)
+            print_diff(lines[:_MAX_LINES], console, indent=2)
+            if len(lines) > _MAX_LINES:
+                console.print(Text(f"    … {len(lines) - _MAX_LINES:,} more lines", "dim"))
+    if len(items) > _MAX_SHOWN:
+        note(Text(more.format(len(items) - _MAX_SHOWN)))
+
+
+def print_dbt_plan_totals(plan: "ProjectPlan", *, dry_run: bool) -> None:
+    """Print the number of changes and the new files to standard error."""
+    print_unmatched_resources(plan.unmatched, plan.problems)
+    nothing = dbt_views.nothing_sentence(plan)
+    note(Text(", ".join(dbt_views.plan_counts(plan)) or nothing))
+    for file in plan.files:
+        if file.before is None:
+            note(Text(f"{'would be created' if dry_run else 'created'}: {line(file.name)}"))
+    what = dbt_views.plan_sentence(plan)
+    if nothing:
+        note(Text("there is nothing to write"))
+    else:
+        note(Text(f"dry run of {what}: nothing was written" if dry_run else f"{what} written"))
+
+
+def print_unmatched_resources(
+    unmatched: "Sequence[Unmatched]", problems: Sequence[tuple[str, str]]
+) -> None:
+    """Print to standard error the files that cannot be read and the resources that do not match
+    exactly one dataset; of those that match none, print only the number."""
+    absent = 0
+    for item in dbt_views.rest_items(unmatched, problems):
+        if item.kind == "no dataset":
+            absent += 1
+            continue
+        what = f"not read: {line(item.file)}" if item.kind == "not read" else line(item.resource)
+        note(Text(f"{what}: {line(item.why)}"))
+        for urn in item.candidates:
+            note(Text(f"  {line(urn)}"))
+    if absent:
+        note(
+            Text(
+                f"{counted(absent, 'resource')} of the project without a dataset; --json lists all"
+            )
+        )
+
+
+def print_dbt_plan_as_json(plan: "ProjectPlan", project: Path, *, dry_run: bool) -> None:
+    """Print the plan as one JSON object."""
+    items = [one for one in dbt_views.plan_items(plan) if one.update is not None]
+    print_json(
+        {
+            "project": str(project),
+            "dry_run": dry_run,
+            "counts": plan.counts(),
+            "updates": as_objects(dbt_views.plan_table(items)),
+            "files": [{"file": one.name, "made": one.before is None} for one in plan.files],
+            **_unmatched_as_json(plan.unmatched, plan.problems),
+        }
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class DbtLabelOutcome:
+    """The outcome of adding labels: the indexes of those added, and of those that failed, with the
+    reasons."""
+
+    labels: "tuple[ProjectLabel, ...]"
+    added: frozenset[int] = frozenset()
+    failed: tuple[tuple[int, str], ...] = ()
+
+
+def add_dbt_labels(catalog: "Catalog", labels: "tuple[ProjectLabel, ...]") -> DbtLabelOutcome:
+    """Add the labels, with two requests each. If one is rejected, the others are still added; any
+    other error is raised."""
+    added: set[int] = set()
+    failed: list[tuple[int, str]] = []
+    for at, one in enumerate(labels):
+        try:
+            if one.property == "tags":
+                catalog.add_tags(one.urn, [one.label], column=one.column)
+            else:
+                catalog.add_owners(one.urn, [one.label])
+            added.add(at)
+        except (Forbidden, *REFUSALS) as error:
+            failed.append((at, str(error)))
+    return DbtLabelOutcome(labels, frozenset(added), tuple(failed))
+
+
+def print_dbt_label_outcome(outcome: DbtLabelOutcome, *, dry_run: bool, as_json: bool) -> None:
+    """Print each tag and owner that was added, or would be, and failures to standard error."""
+    failed = dict(outcome.failed)
+    for at, one in enumerate(outcome.labels):
+        place = line_text(one.resource, "bold")
+        if one.column is not None:
+            place.append(f" · {line(FieldPath(one.column).simple)}", "bold")
+        if at in failed:
+            note(Text("not written: "), place, Text(f"  {one.property}: {line(failed[at])}"))
+        elif not as_json and (dry_run or at in outcome.added):
+            name = line(Urn.label(one.label))
+            results().print(
+                place,
+                Text(f"  {one.property}  "),
+                Text(f"+{name}", "green"),
+                sep="",
+                soft_wrap=True,
+            )
+
+
+def dbt_rest_as_json(changes: "ProjectChanges", labels: DbtLabelOutcome) -> dict[str, Any]:
+    """Return the entries of an import's JSON object other than those of `print_outcome_as_json`."""
+    failed = dict(labels.failed)
+    return {
+        "labels": [
+            {
+                "urn": one.urn,
+                "column": one.column,
+                "property": one.property,
+                "label": one.label,
+                "added": at in labels.added,
+                "error": failed.get(at),
+            }
+            for at, one in enumerate(labels.labels)
+        ],
+        **_unmatched_as_json(changes.unmatched, changes.problems),
+    }
+
+
+def _unmatched_as_json(
+    unmatched: "Sequence[Unmatched]", problems: Sequence[tuple[str, str]]
+) -> dict[str, Any]:
+    return {
+        "unmatched": as_objects(dbt_views.unmatched_table(unmatched)),
+        "problems": as_objects(dbt_views.unread_table(problems)),
+    }
+
+
+def check_glossary_target(file: Path | None, *, overwrite: bool) -> None:
+    """Raise `InvalidInput` if the file exists and `overwrite` is not set."""
+    if file is not None and file != _STDIO and file.exists() and not overwrite:
+        raise InvalidInput(f"{line(str(file))} already exists; give another name, or --overwrite")
+
+
+def read_glossary(file: Path) -> "tuple[GlossaryEntry, ...]":
+    """Return the entries of a file, or of standard input for `-`.
+
+    Raises `StorageFault` if the file cannot be read, and `InvalidInput` if it is invalid.
+    """
+    from explorer.stewardship.glossary import parse_glossary
+
+    try:
+        data = sys.stdin.buffer.read() if file == _STDIO else file.read_bytes()
+        return parse_glossary(data.decode())
+    except OSError as error:
+        raise StorageFault(f"cannot read {line(str(file))}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{line(str(file))} is not UTF-8 text: {error}") from None
+    except InvalidInput as error:
+        raise InvalidInput(f"{line(str(file))}: {error}") from error
+
+
+def write_glossary_file(entries: "Sequence[GlossaryEntry]", file: Path | None) -> None:
+    """Write the file, and print the numbers of terms and groups to standard error."""
+    from explorer.stewardship.glossary import write_glossary
+
+    text = write_glossary(entries)
+    terms = sum(1 for one in entries if one.is_term)
+    if file is None or file == _STDIO:
+        print_exactly(text)
+    else:
+        write_file(file, text.encode())
+    where = f" in {line(str(file))}" if file not in (None, _STDIO) else ""
+    note(Text(f"{counted(terms, 'term')}, {counted(len(entries) - terms, 'group')}{where}"))
+
+
+def print_glossary_changes(
+    changes: "Sequence[GlossaryChange]", shown_as: OutputFormat | None
+) -> None:
+    """Print the changes in the given format, and totals to standard error."""
+    match shown_as:
+        case "json":
+            print_rows_as_json(glossary_table(changes))
+        case "csv":
+            print_csv(glossary_table(changes))
+        case _:
+            if changes:
+                print_table(glossary_page(changes))
+            for sentence in glossary_sentences(changes):
+                note(Text(sentence))
+
+
+def print_glossary_outcome(
+    changes: "Sequence[GlossaryChange]",
+    outcome: "GlossaryOutcome",
+    shown_as: OutputFormat | None,
+    *,
+    dry_run: bool,
+) -> None:
+    """Print the changes that were made, or with `dry_run` would be made, and failures."""
+    if shown_as == "json":
+        failed = [
+            {"urn": str(one.entry.urn), "what": one.what, "error": why}
+            for one, why in outcome.failed
+        ]
+        listed = as_objects(glossary_table(changes))
+        print_json({"dry_run": dry_run, "changes": listed, "failed": failed})
+    else:
+        print_glossary_changes(changes, None)
+    for change, why in outcome.failed:
+        note(Text(f"error: {change.what} of {line(str(change.entry.urn))}: {line(why)}"))
+    if dry_run:
+        note(Text("dry run: nothing was written"))
+    elif outcome.edits:
+        note(Text(f"{counted(len(outcome.edits), 'edit')} made; catalog undo reverts the import"))

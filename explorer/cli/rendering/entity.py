@@ -1,5 +1,5 @@
-"""Read and render one entity: its page, its aspects as stored, its columns, and their versions with
-the differences between them.
+"""Read and render one entity: its page, its aspects as stored, its columns, their versions with the
+differences between them, its daily usage and its profiles.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,18 +9,14 @@ from typing import Any, Final
 
 import msgspec
 import orjson
+from rich.cells import cell_len
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from explorer.cli import output
-from explorer.cli.options import (
-    OutputFormat,
-    column_at,
-    read_actor_names,
-    read_existing,
-)
+from explorer.cli.options import OutputFormat, Period, column_at, read_actor_names, read_existing
 from explorer.cli.output import (
     EDITED,
     block_text,
@@ -32,15 +28,23 @@ from explorer.cli.output import (
     words,
 )
 from explorer.client import Catalog
-from explorer.client.difference import ValueChange
 from explorer.client.display import LINE_LIMIT, counted, line, moment
 from explorer.client.entity import AspectRead, Column, Entity
-from explorer.client.records import AspectDiff, ColumnChange, Health, Version
+from explorer.client.records import (
+    AspectDiff,
+    ColumnChange,
+    Health,
+    Timeseries,
+    ValueChange,
+    Version,
+)
 from explorer.errors import InvalidInput, UnknownName
 from explorer.metadata.aspects import AuditStamp, moment_of
-from explorer.metadata.names import ownership
+from explorer.metadata.fieldpath import FieldPath
+from explorer.metadata.names import ownership, singular
 from explorer.metadata.urn import Urn
-from explorer.views.columns import ColumnRow, column_row, columns_table
+from explorer.views.chart import Bars, Panel, panel_rows, written
+from explorer.views.columns import ColumnKnowledge, ColumnRow, column_row, columns_table
 from explorer.views.diff import text_diff, value_diff
 from explorer.views.entity import detail_parts, problems
 from explorer.views.history import (
@@ -68,32 +72,50 @@ from explorer.views.parts import (
     Value,
     Web,
 )
+from explorer.views.timeseries import (
+    ColumnMeasures,
+    TableMeasures,
+    Usage,
+    column_panels,
+    lacks_columns,
+    newest_with_columns,
+    usage_panels,
+)
 
 __all__ = [
     "Wanted",
     "checked",
     "print_aspects",
     "print_blame",
-    "print_column",
+    "print_column_changes",
+    "print_column_profiles",
     "print_description",
     "print_difference",
     "print_entity",
+    "print_newest_profile",
+    "print_profiles",
     "print_schema",
     "print_steps",
+    "print_usage",
     "read_column",
     "read_difference",
+    "read_profiles",
     "read_steps",
     "read_version",
 ]
 
-_ASPECT: Final = "schemaMetadata"
+_Names = Mapping[Urn, str]
+_SCHEMA_ASPECT: Final = "schemaMetadata"
 # `catalog get` shows the rest of a long description.
 _MAX_DESCRIPTION: Final = 240
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A filter for columns; a column is shown if it meets all conditions."""
+    """A filter for columns; a column is shown if it meets all conditions.
+
+    `tags` are names or URNs of tags and glossary terms.
+    """
 
     tags: Sequence[str] = ()
     match: str = ""
@@ -104,10 +126,14 @@ class Wanted:
         """Whether the filter has no conditions."""
         return not (self.tags or self.match or self.undocumented)
 
-    def meets(self, column: Column) -> bool:
-        """Return whether a column meets all conditions."""
+    def meets(self, column: Column, names: _Names) -> bool:
+        """Return whether a column meets all conditions; `names` has the names of labels."""
         labels = [*column.tags, *column.terms]
-        named = {text.casefold() for urn in labels for text in (str(urn), urn.name)}
+        named = {
+            text.casefold()
+            for urn in labels
+            for text in (str(urn), urn.name, names.get(urn) or urn.name)
+        }
         text = "\n".join((column.path.simple, column.path.raw, column.description)).casefold()
         return (
             all(tag.casefold() in named for tag in self.tags)
@@ -127,15 +153,18 @@ def checked(entity: Entity) -> Entity:
 
 def read_version(catalog: Catalog, urn: str, version: int) -> Entity:
     """Return a dataset with only the given version of its schema aspect. Makes one request."""
-    read = catalog.aspect(urn, _ASPECT, version)
-    return checked(Entity(Urn.parse(urn), {_ASPECT: read}, read.as_of))
+    read = catalog.aspect(urn, _SCHEMA_ASPECT, version)
+    return checked(Entity(Urn.parse(urn), {_SCHEMA_ASPECT: read}, read.as_of))
 
 
 def print_schema(
-    entity: Entity, wanted: Wanted, shown_as: OutputFormat | None, *, version: int
+    entity: Entity, wanted: Wanted, names: _Names, shown_as: OutputFormat | None, *, version: int
 ) -> None:
-    """Print the columns that `wanted` selects in the given format, and totals to standard error."""
-    found = [column for column in entity.schema if wanted.meets(column)]
+    """Print the columns that `wanted` selects in the given format, and totals to standard error.
+
+    `names` has the names of tags and glossary terms.
+    """
+    found = [column for column in entity.schema if wanted.meets(column, names)]
     if shown_as == "json":
         print_json(
             {
@@ -150,12 +179,13 @@ def print_schema(
     elif shown_as == "csv":
         output.print_csv(columns_table(entity, found))
     elif found:
-        output.print_table(_table(found, flat=not wanted.everything))
-    _print_totals(entity, found, version)
+        output.print_table(_table(found, names, flat=not wanted.everything))
+    _print_column_totals(entity, found, version)
 
 
-def _table(found: Sequence[Column], *, flat: bool) -> output.StyledTable:
-    shown = [column_row(column, flat=flat) for column in found]
+def _table(found: Sequence[Column], names: _Names, *, flat: bool) -> output.StyledTable:
+    known = ColumnKnowledge(names=names)
+    shown = [column_row(column, known, flat=flat) for column in found]
     labelled = any(row.tags or row.terms for row in shown)
     rows: list[list[output.Cell]] = [
         [
@@ -202,7 +232,7 @@ def _columns_as_json(entity: Entity, found: Sequence[Column]) -> list[dict[str, 
     return [row | place for row, place in zip(rows, places, strict=True)]
 
 
-def _print_totals(entity: Entity, found: Sequence[Column], version: int) -> None:
+def _print_column_totals(entity: Entity, found: Sequence[Column], version: int) -> None:
     schema = entity.schema
     if not schema.columns:
         note("the catalog has no columns for this dataset")
@@ -223,7 +253,7 @@ def _print_totals(entity: Entity, found: Sequence[Column], version: int) -> None
         note(f"has edits, but is no longer a column: {line(orphan.field_path)}")
 
 
-_WIDE: Final = 110
+_WIDE_HISTORY: Final = 110
 
 
 @dataclass(slots=True)
@@ -303,7 +333,7 @@ def print_steps(found: Steps, shown_as: OutputFormat | None) -> None:
         note(f"{len(found.steps):,} of {total} versions shown; --count shows more")
 
 
-def print_column(
+def print_column_changes(
     urn: str,
     path: str,
     changes: Sequence[ColumnChange],
@@ -326,7 +356,7 @@ def print_column(
             console.print(
                 words(
                     [
-                        Text(_when(change.created), "bold"),
+                        Text(_day_and_time(change.created), "bold"),
                         line_text(actor_of(change.created, names)),
                         Text(origin),
                         line_text(run_of(change.run_id), "dim"),
@@ -394,13 +424,13 @@ def print_difference(found: AspectDiff, names: ActorNames, shown_as: OutputForma
 def _print_steps(steps: Sequence[VersionStep], names: ActorNames) -> None:
     """Print one line per version, or two on a narrow terminal, with the summary on the second."""
     console = results()
-    if console.width >= _WIDE and steps:
+    if console.width >= _WIDE_HISTORY and steps:
         table = history_table("", steps, names)
         output.print_table(table)
         return
     for step in steps:
         created = step.version.created
-        head = [Text(_when(created), "bold"), line_text(actor_of(created, names))]
+        head = [Text(_day_and_time(created), "bold"), line_text(actor_of(created, names))]
         console.print(
             words([*head, line_text(step.aspect, "bold"), Text(step.label)]),
             no_wrap=True,
@@ -415,7 +445,7 @@ def _version_header(aspect: str, version: Version, names: ActorNames) -> Text:
         [
             line_text(f"{aspect}, {version_label(version.number)}"),
             line_text(actor_of(stamp, names)),
-            Text(_when(stamp)),
+            Text(_day_and_time(stamp)),
         ]
     )
 
@@ -449,12 +479,10 @@ def _time(stamp: AuditStamp | None) -> str | None:
     return at.isoformat() if at else None
 
 
-def _when(stamp: AuditStamp | None) -> str:
+def _day_and_time(stamp: AuditStamp | None) -> str:
     millis = _millis(stamp)
     return moment(millis) if millis else "at an unknown time"
 
-
-_Names = Mapping[Urn, str]
 
 # These aspects are shown in the table of columns.
 _SHOWN_AS_COLUMNS = frozenset(("schemaMetadata", "editableSchemaMetadata"))
@@ -471,7 +499,7 @@ def print_aspects(
             {
                 "urn": str(urn),
                 "entityName": Urn.parse(urn).entity_type,
-                "aspects": {aspect.name: _as_json(aspect) for aspect in aspects},
+                "aspects": {aspect.name: _aspect_as_json(aspect) for aspect in aspects},
             }
         )
         return
@@ -571,7 +599,7 @@ def _print_header(console: Console, entity: Entity, names: _Names) -> None:
     console.print(line_text(entity.name, "bold underline"))
     kind = entity.entity_type
     platform_word = entity.kind if entity.kind != kind else ""
-    facts = [kind, platform_word, entity.platform, entity.urn.origin]
+    facts = [singular(kind), platform_word, entity.platform, entity.urn.origin]
     console.print(words(line_text(fact) for fact in facts))
     # Never wrapped, so that it can be copied.
     console.print(line_text(str(entity.urn), "dim"), soft_wrap=True)
@@ -671,10 +699,359 @@ def _stamp(aspect: AspectRead | None, names: ActorNames) -> Text:
     return words([line_text(actor_of(aspect.created, names)), Text(moment(aspect.created.time))])
 
 
-def _as_json(aspect: AspectRead) -> dict[str, object]:
+def _aspect_as_json(aspect: AspectRead) -> dict[str, object]:
     return {
         "name": aspect.name,
         "version": aspect.version,
         "value": aspect.value,
         "created": msgspec.to_builtins(aspect.created),
     }
+
+
+_PROFILE_ASPECT: Final = "datasetProfile"
+_WIDE_PROFILE: Final = 130
+
+# Column names in the output, with the attributes of the records that they show.
+_COLUMN_MEASURES: Final = {
+    "nulls": "null_count",
+    "null_proportion": "null_proportion",
+    "distinct": "unique_count",
+    "distinct_proportion": "unique_proportion",
+    "min": "min",
+    "max": "max",
+    "mean": "mean",
+    "median": "median",
+    "stdev": "stdev",
+    "samples": "sample_values",
+}
+_TABLE_MEASURES: Final = {
+    "rows": "row_count",
+    "columns": "column_count",
+    "size_bytes": "size_in_bytes",
+}
+
+
+def read_profiles(catalog: Catalog, urn: str, period: Period, *, newest: bool) -> Timeseries:
+    """Return the profiles of a period, oldest first, or only the latest profile; if that has no
+    columns, all profiles. Makes one request, or two.
+
+    Raises `InvalidInput` if the entity is not a dataset.
+    """
+    kind = Urn.parse(urn).entity_type
+    if kind != "dataset":
+        raise InvalidInput(f"only datasets have profiles; {urn} has the type {kind}")
+    if newest:
+        latest = catalog.timeseries(urn, _PROFILE_ASPECT, latest=True)
+        return catalog.profiles(urn) if lacks_columns(latest) else latest
+    return catalog.profiles(urn, start=period.start, end=period.end)
+
+
+def print_newest_profile(urn: str, series: Timeseries, shown_as: OutputFormat | None) -> None:
+    """Print the latest profile: the statistics of the table, then those of its columns, from the
+    latest profile that has columns."""
+    points = series.records(TableMeasures)
+    point = points[-1] if points else None
+    of_columns = newest_with_columns(points)
+    fields = (of_columns.field_profiles or ()) if of_columns else ()
+    columns = [_column_profile_as_dict(field) for field in fields]
+    if shown_as == "json":
+        measured = of_columns.at if of_columns else None
+        at = {"columns_measured_at": measured.isoformat() if measured else None}
+        value = {"urn": urn, **_profile_as_dict(point), **at, "columns": columns} if point else None
+        print_json(value)
+    elif shown_as == "csv":
+        _print_profiles_as_csv(("path", *_COLUMN_MEASURES), columns)
+    elif point:
+        _print_profile_summary(point)
+        _print_profiled_columns(columns)
+    if not point:
+        note("this dataset has no profile")
+    else:
+        is_older = of_columns is not None and of_columns is not point
+        when = f", last on {_measured_on(of_columns)}" if of_columns and is_older else ""
+        note(f"\n{counted(len(columns), 'column')} profiled{when}")
+
+
+def print_profiles(
+    urn: str, series: Timeseries, period: Period, shown_as: OutputFormat | None
+) -> None:
+    """Print the rows, columns and size of each profile, newest first."""
+    points = series.records(TableMeasures)[::-1]
+    found = [_profile_as_dict(point) for point in points]
+    if shown_as == "json":
+        print_json({"urn": urn, "truncated": series.truncated, "profiles": found})
+    elif shown_as == "csv":
+        _print_profiles_as_csv(("measured_at", *_TABLE_MEASURES), found)
+    elif found:
+        rows = [
+            (_measured_on(point), point.row_count, point.column_count, _size(point.size_in_bytes))
+            for point in points
+        ]
+        output.print_table(output.StyledTable.of(("measured", "rows", "columns", "size"), rows))
+    _print_profile_totals(series, len(found), period)
+
+
+def print_column_profiles(
+    urn: str, series: Timeseries, path: str, period: Period, shown_as: OutputFormat | None
+) -> None:
+    """Print the statistics of one column in each profile, newest first, then what the newest says
+    of its values.
+
+    Raises `UnknownName` if no profile has the column.
+    """
+    found = []
+    known: dict[str, None] = {}
+    for point in series.records(TableMeasures)[::-1]:
+        known |= dict.fromkeys(point.columns)
+        exact = path if path in point.columns else _find_by_simple_path(path, point.columns)
+        if exact is not None:
+            found.append((point, point.columns[exact]))
+    if known and not found:
+        raise UnknownName("column in these profiles", path, known)
+    rows = [
+        {**_profile_as_dict(point), **_column_profile_as_dict(column)} for point, column in found
+    ]
+    if shown_as == "json":
+        kept = ("measured_at", "timestamp_millis", "rows", "path", *_COLUMN_MEASURES)
+        profiles = [{name: row[name] for name in kept} for row in rows]
+        print_json({"urn": urn, "truncated": series.truncated, "profiles": profiles})
+    elif shown_as == "csv":
+        _print_profiles_as_csv(("measured_at", "rows", *_COLUMN_MEASURES), rows)
+    elif found:
+        shown = [
+            (_measured_on(point), point.row_count, *(row[name] for name in _TRACKED_MEASURES))
+            for (point, _), row in zip(found, rows, strict=True)
+        ]
+        columns = [output.TableColumn("measured"), output.TableColumn("rows")]
+        columns += [output.TableColumn(name, max_width=14) for name in _TRACKED_MEASURES]
+        output.print_table(output.StyledTable(columns, shown))
+        for panel in column_panels(found[0][1]):
+            _print_panel(panel, _MOST_VALUES)
+    _print_profile_totals(series, len(found), period)
+
+
+def _print_panel(panel: Panel, top: int | None = None) -> None:
+    """Print the rows of a panel below its title, the first `top` of them."""
+    if top is not None and isinstance(panel, Bars):
+        panel = panel.first(top)
+    rows = list(panel_rows(panel))
+    if not rows:
+        return
+    console = results()
+    console.print()
+    console.print(Text(panel.title, "bold") + Text(f"  {panel.note}".rstrip(), "dim"))
+    first = min(max(cell_len(line(row.name)) for row in rows), _MAX_NAME)
+    digits = max(len(row.number) for row in rows)
+    room = max(_MIN_BAR, min(_MAX_BAR, console.width - first - digits - 8))
+    for row in rows:
+        name = line_text(row.name)
+        name.truncate(first, overflow="ellipsis", pad=True)
+        text = Text("  ") + name + Text(f"  {row.number:>{digits}}  ")
+        drawn = row.trend if row.share is None else _bar(row.share, room)
+        console.print(text.append(drawn, "cyan"), no_wrap=True, overflow="crop")
+
+
+def _print_profiles_as_csv(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
+    cells = [[row[name] for name in names] for row in rows]
+    output.print_csv(output.StyledTable.of(names, cells))
+
+
+_TRACKED_MEASURES: Final = ("nulls", "distinct", "min", "max", "mean", "median")
+
+
+def _print_profile_summary(point: TableMeasures) -> None:
+    rows, columns, partition = point.row_count, point.column_count, point.partition
+    results().print(
+        words(
+            [
+                Text(f"measured {_measured_on(point)}"),
+                Text("" if rows is None else f"{rows:,} rows"),
+                Text("" if columns is None else f"{columns:,} columns"),
+                Text(_size(point.size_in_bytes)),
+                line_text(f"partition {partition}" if partition else ""),
+            ]
+        )
+    )
+
+
+def _print_profiled_columns(columns: Sequence[Mapping[str, Any]]) -> None:
+    """Print one line per column, or two on a narrow terminal."""
+    if not columns:
+        return
+    console = results()
+    console.print()
+    wide = console.width >= _WIDE_PROFILE
+    shown: list[list[output.Cell]] = []
+    for column in columns:
+        row: list[output.Cell] = [
+            FieldPath(column["path"]).simple,
+            _count_and_share(column["nulls"], column["null_proportion"]),
+            _count_and_share(column["distinct"], column["distinct_proportion"]),
+        ]
+        shown.append([*row, *(column[name] for name in _VALUE_MEASURES), _samples(column)])
+    heads = [
+        output.TableColumn("column", max_width=36, folds=True, style="bold"),
+        output.TableColumn("nulls"),
+        output.TableColumn("distinct"),
+    ]
+    if wide:
+        heads += [output.TableColumn(name, max_width=14) for name in _VALUE_MEASURES]
+        heads.append(output.TableColumn("samples", style="dim"))
+        output.print_table(output.StyledTable(heads, shown))
+        return
+    first = max(len(row[0]) if isinstance(row[0], str) else 0 for row in shown)
+    first = max(len("column"), min(first, 36))
+    console.print(Text(f"{'column':<{first}}  {'nulls':<16}  distinct", "bold"))
+    for row, column in zip(shown, columns, strict=True):
+        name = line_text(str(row[0]), "bold")
+        name.truncate(first, overflow="ellipsis", pad=True)
+        console.print(name + Text(f"  {row[1]:<16}  {row[2]}"), no_wrap=True, overflow="ellipsis")
+        facts = [
+            f"{label} {column[label]}" for label in _VALUE_MEASURES if column[label] is not None
+        ]
+        samples = f"e.g. {_samples(column)}" if _samples(column) else ""
+        below = words([line_text(fact, "dim") for fact in facts] + [line_text(samples, "dim")])
+        if below:
+            console.print(Text("  ") + below, no_wrap=True, overflow="ellipsis")
+
+
+_VALUE_MEASURES: Final = ("min", "max", "mean", "median")
+
+
+def _samples(column: Mapping[str, Any]) -> str:
+    return ", ".join(column["samples"] or ())
+
+
+def _count_and_share(count: int | None, proportion: float | None) -> str:
+    number = "" if count is None else f"{count:,}"
+    share = "" if proportion is None else written(proportion, "share")
+    if number and share and count:
+        return f"{number} ({share})"
+    return number or share or "?"
+
+
+def _column_profile_as_dict(one: ColumnMeasures) -> dict[str, Any]:
+    measures = {name: getattr(one, attribute) for name, attribute in _COLUMN_MEASURES.items()}
+    return {"path": one.field_path, **measures}
+
+
+def _profile_as_dict(point: TableMeasures) -> dict[str, Any]:
+    return {
+        "measured_at": point.at.isoformat() if point.at else None,
+        "timestamp_millis": point.timestamp_millis,
+        **{name: getattr(point, attribute) for name, attribute in _TABLE_MEASURES.items()},
+    }
+
+
+def _find_by_simple_path(path: str, fields: Mapping[str, Any]) -> str | None:
+    same = [exact for exact in fields if FieldPath(exact).simple == path]
+    return same[0] if len(same) == 1 else None
+
+
+def _measured_on(point: TableMeasures) -> str:
+    return moment(point.timestamp_millis, utc=True).removesuffix(" UTC")
+
+
+def _size(count: int | None) -> str:
+    return "" if count is None else written(count, "bytes")
+
+
+def _print_profile_totals(series: Timeseries, shown: int, period: Period) -> None:
+    if not shown:
+        note(f"no profiles{period.phrase}")
+    else:
+        note(f"{counted(shown, 'profile')}{period.phrase}, newest first; times are UTC")
+    if series.truncated:
+        note("the server returned only some of the profiles; choose a shorter period to see all")
+
+
+_EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
+_MIN_BAR: Final = 10
+_MAX_BAR: Final = 60
+_MAX_NAME: Final = 36
+_MOST_VALUES: Final = 30
+
+
+def print_usage(
+    urn: str,
+    found: Usage,
+    names: Mapping[Urn, str],
+    period: Period,
+    top: int,
+    shown_as: OutputFormat | None,
+) -> None:
+    """Print usage in the given format, and totals to standard error."""
+    if shown_as == "json":
+        print_json(_usage_as_json(urn, found))
+    elif shown_as == "csv":
+        rows = [(f"{day.day}", day.count, day.users) for day in found.days]
+        output.print_csv(output.StyledTable.of(("date", found.measure, "users"), rows))
+    elif found.days:
+        _print_days(found)
+        for panel in usage_panels(found, names):
+            _print_panel(panel, top)
+        _print_top("Queries, by number of days on which they were frequent", found.queries, top)
+    _print_usage_totals(found, period)
+
+
+def _print_days(found: Usage) -> None:
+    console = results()
+    most = max(day.count for day in found.days)
+    digits = max(len(f"{most:,}"), len(found.measure))
+    room = max(_MIN_BAR, min(_MAX_BAR, console.width - 10 - digits - 5 - 6))
+    console.print(Text(f"{'day':<10}  {found.measure:>{digits}}  users", "bold"))
+    for day in found.days:
+        users = "" if day.users is None else f"{day.users:,}"
+        text = Text(f"{day.day}  {day.count:>{digits},}  {users:>5}  ")
+        text.append(_bar(day.count / most if most else 0, room), "cyan")
+        console.print(text, no_wrap=True, overflow="crop")
+
+
+def _print_top(title: str, ranked: Sequence[tuple[str, int]], top: int) -> None:
+    shown = ranked[:top]
+    if not shown:
+        return
+    console = results()
+    console.print()
+    more = f"  {len(shown):,} of {len(ranked):,}" if len(shown) < len(ranked) else ""
+    console.print(Text(title, "bold") + Text(more, "dim"))
+    columns = (output.TableColumn("name", max_width=50), output.TableColumn("count"))
+    rows = [(Text("  ") + line_text(name), count) for name, count in shown]
+    output.print_table(output.StyledTable(columns, rows), headings=False)
+
+
+def _bar(share: float, room: int) -> str:
+    eighths = round(share * room * 8)
+    if share and not eighths:
+        eighths = 1
+    return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
+
+
+def _usage_as_json(urn: str, found: Usage) -> dict[str, Any]:
+    return {
+        "urn": urn,
+        "measure": found.measure,
+        "total": found.total,
+        "truncated": found.limit is not None,
+        "days": [
+            {"date": f"{day.day}", "count": day.count, "users": day.users} for day in found.days
+        ],
+        "users": [{"user": user, "count": count} for user, count in found.users],
+        "columns": [{"path": path, "count": count} for path, count in found.columns],
+        "queries": [{"query": query, "days": count} for query, count in found.queries],
+    }
+
+
+_SINGULAR: Final = {"queries": "query", "views": "view"}
+
+
+def _print_usage_totals(found: Usage, period: Period) -> None:
+    if not found.days:
+        note(f"no usage data{period.phrase}")
+        return
+    days = counted(len(found.days), "measured day")
+    per_day = found.total / len(found.days)
+    total = counted(found.total, _SINGULAR[found.measure], found.measure)
+    note(f"\n{total} on {days}{period.phrase}, {per_day:,.1f} per day")
+    if found.limit is not None:
+        note("the server returned only some of the data; choose a shorter period to see all")

@@ -29,7 +29,7 @@ from explorer.client.display import line
 from explorer.client.records import Direction, Flow
 from explorer.errors import InvalidInput, NotFound, UnknownName
 from explorer.graph import Affected, Graphs, contracted, matches, merged, split_column
-from explorer.graph.impact import Grouping
+from explorer.graph.analysis import Grouping
 from explorer.graph.nodes import DETAIL_ASPECTS, FIELDS, attributes_of
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.registry import Registry
@@ -37,8 +37,15 @@ from explorer.metadata.urn import Urn
 from explorer.query import read_filter
 from explorer.query.filters import Filter
 from explorer.views import lineage as views
-from explorer.views.lineage import CERTAINTY, ImpactView, LineageEntity, PathsView, hop_count
-from explorer.views.schema_changes import ChangeImpact, SchemaChangesView
+from explorer.views.lineage import (
+    CERTAINTY,
+    ChangeImpact,
+    ImpactView,
+    LineageEntity,
+    PathsView,
+    SchemaChangesView,
+    hop_count,
+)
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -729,6 +736,8 @@ def print_path_totals(found: PathsView, relationships: Sequence[str], most_hops:
         if paths.within:
             along += f" within {hop_count(paths.within)}"
         note(Text("there is no path from "), source, Text(" to "), target, Text(f" {along}"))
+    elif paths.source == paths.target:
+        note(source, Text(" is both ends"))
     elif paths.direction == "any":
         note(Text(found.counts))
     else:

@@ -204,6 +204,7 @@ def print_outcome(
             if outcome is not None:
                 counts |= {
                     "applied": outcome.applied,
+                    "present": outcome.present,
                     "failed": outcome.failed,
                     "untried": outcome.untried,
                 }
@@ -218,11 +219,19 @@ def print_outcome(
         return
     for item in changeset.of("failed"):
         _print_item(item, "not written")
-    note(Text(f"{outcome.applied:,} written"))
+    note(Text(f"{outcome.applied - outcome.present:,} written"))
+    if outcome.present:
+        note(
+            Text(
+                f"{outcome.present:,} already in the catalog: catalog undo leaves them as they are"
+            )
+        )
     if outcome.failed:
         note(Text(f"{outcome.failed:,} rejected; review the file again to decide them"))
     if outcome.untried:
         note(Text(f"{outcome.untried:,} not tried; run --apply again to continue"))
+    if left := len(changeset.of("open")):
+        note(Text(f"{left:,} still open; review the file again to decide them"))
     _print_unsent(unsent)
 
 

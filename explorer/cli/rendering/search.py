@@ -445,7 +445,7 @@ def _row(row: ResultRow) -> _ResultCells:
     if row.states:
         name.append(f"  {', '.join(row.states)}", "dim italic")
     matched = line_text(", ".join(row.matched_fields), "dim")
-    shown = line_text(row.first_line, missing="no description")
+    shown = line_text(row.first_line, missing=row.description_placeholder)
     description = Text(f"{EDITED} ") + shown if row.is_edited else shown
     return _ResultCells(
         (name, line_text(row.kind_label), line_text(row.platform), matched), description

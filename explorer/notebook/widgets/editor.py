@@ -7,16 +7,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from explorer.client import TextConflict
-from explorer.client.display import block, hidden_count, line
-from explorer.client.editable import COLUMNS, column_text, place_of
+from explorer.client.display import block, line
+from explorer.client.editable import COLUMNS, column_text, place_of, stored_description
 from explorer.errors import InvalidInput
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
+from explorer.notebook.markup import difference_lines, marked
 from explorer.notebook.widgets.base import ExplorerRequests
-from explorer.notebook.widgets.markup import difference_lines, marked
 from explorer.stewardship.drafts import Draft as StoredDraft
 from explorer.stewardship.drafts import Drafts
 from explorer.views.diff import text_diff
+from explorer.views.stewardship import hidden_sentence
 
 if TYPE_CHECKING:
     from explorer.client.entity import Entity
@@ -109,7 +110,6 @@ class WidgetDraft:
         """Return what the page draws, except the text and its preview."""
         before = self.theirs if self.stage == "conflict" else self.original_text
         compares = self.stage in ("comparing", "conflict", "saving")
-        hidden = hidden_count(self.text)
         return {
             "urn": self.urn,
             "path": self.path,
@@ -118,8 +118,8 @@ class WidgetDraft:
             "note": self.note,
             "ingested": marked(self.ingested) if self.ingested.strip() else [],
             "changed": self.changed,
-            "diff": _difference(before, self.text) if compares else [],
-            "hidden": f"{hidden:,} characters in it are invisible" if hidden else "",
+            "diff": _difference(before, stored_description(self.text)) if compares else [],
+            "hidden": hidden_sentence(self.text),
         }
 
 
@@ -445,15 +445,17 @@ class Writing(DraftEditor):
 
     def _store(self, draft: WidgetDraft) -> None:
         place = (draft.urn, draft.path)
+        stored = stored_description(draft.text)
         self._keep(draft)
         self._draw()
 
         def then(_: object) -> None:
-            self._show("said", f"Saved the description of {draft.title}.")
+            undo = "undo_save() of the catalog undoes it."
+            self._show("said", f"Saved the description of {draft.title}. {undo}")
             now = self.drafts.get(place)
             if now is not None and now.text != draft.text:
                 # Typed on another page while it was on its way: a draft of what is saved now.
-                self._keep(replace(now, base=draft.text, stage="writing"))
+                self._keep(replace(now, base=stored, stage="writing"))
                 self._put_away(place)
                 if self._open == place:
                     self._draw()
@@ -476,7 +478,7 @@ class Writing(DraftEditor):
             "save",
             "saving …",
             lambda catalog: catalog.describe(
-                draft.urn, draft.text, column=draft.path, instead_of=draft.base
+                draft.urn, stored, column=draft.path, instead_of=draft.base
             ),
             then,
             failed=failed,

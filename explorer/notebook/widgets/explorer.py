@@ -18,6 +18,7 @@ from explorer.errors import CatalogError, NotFound
 from explorer.metadata.names import singular
 from explorer.metadata.urn import Urn
 from explorer.notebook.entity import role_of
+from explorer.notebook.markup import marked, marked_line, parts_of
 from explorer.notebook.search import EDITED
 from explorer.notebook.widgets.base import (
     EXPLORER_MODULE,
@@ -27,7 +28,6 @@ from explorer.notebook.widgets.base import (
     running_cell,
 )
 from explorer.notebook.widgets.editor import Writing
-from explorer.notebook.widgets.markup import marked, marked_line, parts_of
 from explorer.notebook.widgets.search import (
     Search,
     SearchAnswer,
@@ -38,7 +38,7 @@ from explorer.notebook.widgets.search import (
     types_of,
 )
 from explorer.query import FilterSyntax
-from explorer.views.columns import ColumnRow, column_row, parse_column_filter
+from explorer.views.columns import ColumnKnowledge, ColumnRow, column_row, parse_column_filter
 from explorer.views.parts import Fold, Part, Say, Title
 from explorer.views.search import SORT_ORDERS
 
@@ -163,15 +163,17 @@ def columns(entity: "EntityPage", detail: Mapping[str, Any]) -> PageState:
     most = asked if isinstance(asked, int) else COLUMNS_AT_ONCE
     schema = entity.schema
     found = [one for one in schema.columns if wanted.passes(one, entity.names)]
+    known = ColumnKnowledge(names=entity.names)
     of = f"{len(found):,} of " if wanted else ""
-    said = f"{of}{len(schema):,} columns, {schema.documented:,} documented"
+    documented = sum(one.documented for one in found)
+    said = wanted.trouble or f"{of}{len(schema):,} columns, {documented:,} documented"
     orphans = [
         Say(f"edited, but no longer in the schema: {orphan.field_path}")
         for orphan in schema.orphans
     ]
     return {
         "said": said if schema.columns else "no columns",
-        "columns": [_column(column_row(one, flat=bool(wanted))) for one in found[:most]],
+        "columns": [_column(column_row(one, known, flat=bool(wanted))) for one in found[:most]],
         "more": max(len(found) - most, 0),
         "most": most,
         "text": text,
@@ -255,7 +257,7 @@ def _history(
     catalog: "NotebookCatalog", entity: "EntityPage", detail: Mapping[str, Any]
 ) -> PageState:
     """Yield the versions of an aspect, and the changes of each."""
-    from explorer.notebook.history import read_history
+    from explorer.notebook.entity import read_history
 
     declared = catalog.registry.aspects
     held = [
@@ -306,6 +308,7 @@ class ExplorerSession:
         self.drawing: EmbeddedLineage | None = None
         self._drawn = ""
         self.measures: dict[Urn, Measures] = {}
+        self._unanswered = self._treeless = False
         self._tree = Tree()
         self._details: dict[str, Mapping[str, Any]] = {}
         self._put = 0
@@ -321,6 +324,8 @@ class ExplorerSession:
 
         def failed(error: Exception) -> bool:
             if not isinstance(error, FilterSyntax):
+                self._unanswered = True
+                self._show("find", self._search_state())
                 return False
             begun = error.position >= len(error.text.rstrip())
             fault = line(f"{'…' if begun else '✗'} {error}", 300)
@@ -338,6 +343,14 @@ class ExplorerSession:
         if offering:
             self._offer(search.words.strip())
 
+    def again(self) -> None:
+        """Read again what could not be read: the results, the folders, the open entity."""
+        if self._treeless:
+            self.plant()
+        if self.urn and self.entity is None:
+            self._read_entity(Urn.parse(self.urn))
+        self.find(self.search, put=False)
+
     def tick(self, urn: str, *, on: bool) -> None:
         """Tick or untick a result."""
         with self.lock:
@@ -350,8 +363,11 @@ class ExplorerSession:
             self._show("find", self._search_state())
 
     def _found(self, answer: SearchAnswer) -> None:
-        self.answer = answer
+        self.answer, self._unanswered = answer, False
         self._show("find", self._search_state())
+        if self._treeless:
+            # The server answers again.
+            self.plant()
 
         def take_measures(more: SearchAnswer) -> None:
             self.measures.update(more.page.measures)
@@ -380,6 +396,7 @@ class ExplorerSession:
             "put": self._put,
             "ticked": len(self.ticked),
             "fault": "",
+            "unanswered": self._unanswered,
         }
 
     def _offer(self, words: str) -> None:
@@ -400,13 +417,19 @@ class ExplorerSession:
 
     def plant(self) -> None:
         """Read the topmost folders."""
+        self._treeless = False
+
+        def failed(error: Exception) -> bool:
+            del error
+            self._treeless = True
+            return False
 
         def then(entries: "tuple[FolderEntry, ...]") -> None:
             self._tree.plant(entries)
             self._show("tree", self._tree.rows())
             self.unfold(self._tree.first)
 
-        self.asking.ask("tree", "reading the catalog …", types_of, then)
+        self.asking.ask("tree", "reading the catalog …", types_of, then, failed=failed)
 
     def unfold(self, key: str) -> None:
         """Expand a folder."""
@@ -577,11 +600,13 @@ class ExplorerSession:
                 self.writing.begin(self.entity, path)
 
     def _written(self, *, saved: bool) -> None:
-        """Update the page after a draft was saved, closed or discarded."""
+        """Update the page after a draft was saved, closed or discarded, with what others wrote if
+        that is known to differ."""
         with self.lock:
             if self.entity is None:
                 return
-            if saved:
+            held = self.writing.drafts.values()
+            if saved or any(one.theirs and one.urn == self.urn for one in held):
                 self._read_entity(self.entity.urn)
             else:
                 self._show("entity", self._head())
@@ -783,6 +808,8 @@ class Explorer(EditorWidget):
                 session.more(key)
             case {"kind": "open", "urn": str(urn)}:
                 session.open(urn.strip())
+            case {"kind": "again"}:
+                session.again()
             case {"kind": "back"}:
                 session.close_entity()
             case {"kind": "tab", "tab": str(tab), **rest} if tab in TABS:

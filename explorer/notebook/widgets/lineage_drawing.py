@@ -13,14 +13,13 @@ import networkx as nx
 from explorer.client.display import line
 from explorer.client.records import Flow
 from explorer.errors import InvalidInput
-from explorer.graph.columns import COLUMN_ASPECTS, column_graph, read_columns
 from explorer.graph.layout import Box, Layout, Point, Spacing, lay_out_pairs
-from explorer.graph.lineage import merged
+from explorer.graph.lineage import COLUMN_ASPECTS, column_graph, merged, read_columns
 from explorer.graph.nodes import contracted, identity, named_apart
 from explorer.graph.pictures import COLOURS, State, box_size, label, state, text_width
 from explorer.metadata.names import singular
 from explorer.metadata.urn import Urn
-from explorer.notebook.safe_markdown import plain_markdown
+from explorer.notebook.markup import plain_markdown
 from explorer.views.lineage import (
     MAX_DRAWN,
     MAX_NEIGHBOURS_DRAWN,

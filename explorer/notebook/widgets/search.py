@@ -9,8 +9,8 @@ from explorer.client.display import counted, in_quotes, line
 from explorer.client.folders import EntryPage, EntrySource, FolderEntry, TypesSource
 from explorer.client.records import Facet, Suggestion
 from explorer.metadata.names import singular
+from explorer.notebook.markup import marked_line
 from explorer.notebook.search import EDITED
-from explorer.notebook.widgets.markup import marked_line
 from explorer.query.fields import guide_to
 from explorer.query.filters import Criterion, Filter, all_of
 from explorer.query.search_text import SearchText
@@ -180,7 +180,6 @@ def types_of(catalog: "NotebookCatalog") -> tuple[FolderEntry, ...]:
 
 PAGE = 20
 _MOST_VALUES = 40
-_NAMED_VALUES = 12
 _LONGEST_MATCH = 140
 _SHORT = 200
 
@@ -317,7 +316,8 @@ def _shown_label(label: str) -> str:
 
 def read_answer(catalog: "NotebookCatalog", search: Search) -> SearchAnswer:
     """Search. One request, one for each hundred hits, one for each facet with chosen values, and
-    one for the names of URNs among the facets. Rows and use are read later, by `measured`.
+    one for the names of each hundred URNs among the facets. Rows and use are read later, by
+    `measured`.
 
     Raises `FilterSyntax` for a condition among the words that cannot be read, and for such a
     filter."""
@@ -339,7 +339,7 @@ def read_answer(catalog: "NotebookCatalog", search: Search) -> SearchAnswer:
         )
     }
     counted = (*page.facets, *adding.values())
-    named = catalog.summaries(facet_urns(counted, _NAMED_VALUES))
+    named = catalog.summaries(facet_urns(counted, _MOST_VALUES))
     names = {str(urn): entity.name for urn, entity in named.items()}
     is_endless = page.total > PAGING_LIMIT and catalog.abilities().deep_pages
     return SearchAnswer(search, page, names, adding, None if is_endless else PAGING_LIMIT)

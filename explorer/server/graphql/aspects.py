@@ -11,7 +11,6 @@ from explorer.server.browse import with_folders
 from explorer.server.cache import cached_short
 from explorer.server.graphql.object_types import GENERIC, SHAPES
 from explorer.server.graphql.schema import (
-    Resolver,
     Resolvers,
     Value,
     entities,
@@ -24,7 +23,7 @@ from explorer.server.graphql.schema import (
     stored,
     symbol,
 )
-from explorer.server.graphql.session import Info, Node
+from explorer.server.graphql.session import Info, Node, Resolver
 from explorer.server.projection import noted_delimiter
 from explorer.server.search.document import BROWSE_PATHS
 from explorer.server.store import StoredAspect

@@ -11,7 +11,6 @@ from explorer.query.filters import Criterion, Filter
 from explorer.server.graphql.aspects import column_type, parents, property_value, record_of
 from explorer.server.graphql.object_types import GENERIC, SHAPES, symbols
 from explorer.server.graphql.schema import (
-    Resolver,
     Resolvers,
     Value,
     entities,
@@ -27,8 +26,8 @@ from explorer.server.graphql.schema import (
     stored,
 )
 from explorer.server.graphql.search import Given, found, page_bounds, read_query, read_types
-from explorer.server.graphql.session import Info, Node
-from explorer.server.ingestion_rules import UNKNOWN_ACTOR
+from explorer.server.graphql.session import Info, Node, Resolver
+from explorer.server.ingestion import UNKNOWN_ACTOR
 from explorer.server.search.query import SearchQuery, SortBy
 
 __all__ = ["DOCUMENT_RESOLVERS", "LIST_RESOLVERS", "RESOLVERS", "type_of"]
@@ -136,6 +135,8 @@ _MAY_NOT = (
 )
 _ROOT_ONLY = "parentNode"
 _GLOBAL_SETTINGS = "urn:li:globalSettings:0"
+# As many runs of a job as DataHub gives by default.
+_RUNS = 20
 _QUERIES_BY = {"source": "source", "datasetUrn": "entities"}
 _NEWEST_FIRST = (SortBy("lastModifiedAt", descending=True),)
 
@@ -232,6 +233,14 @@ async def _queries(_root: Any, info: Info, **given: Any) -> Value:
     ]
     query = _listed(info, "query", arguments, criteria)
     return await _page(info, query if query.sort else replace(query, sort=_NEWEST_FIRST))
+
+
+async def _runs_of_job(node: Node, info: Info, **given: Any) -> Value:
+    start, count = page_bounds(given, _RUNS)
+    of_job = Filter(((Criterion("parentTemplate", (str(node.urn),)),),))
+    sort = (SortBy("created", descending=True),)
+    types = ("dataProcessInstance",)
+    return await _page(info, SearchQuery("*", types, of_job, start, count, facets=False, sort=sort))
 
 
 async def _ownership_types(_root: Any, info: Info, **given: Any) -> Value:
@@ -512,7 +521,9 @@ RESOLVERS: Resolvers = {
         "editableProperties": stored("editableDataJobProperties"),
         "inputOutput": stored("dataJobInputOutput"),
         "versionInfo": stored("versionInfo"),
+        "runs": _runs_of_job,
     },
+    "DataProcessInstanceResult": {"runs": entities("urns", "dataProcessInstance")},
     "DataJobProperties": _CUSTOM,
     "DataJobInputOutput": {
         "inputDatasets": _edges("inputDatasetEdges", "inputDatasets", "dataset"),

@@ -60,10 +60,9 @@ from msgspec import Struct
 from explorer.errors import CatalogError
 from explorer.server.authentication import Access
 from explorer.server.cache import ByteCache
-from explorer.server.catalog import CatalogEngine
+from explorer.server.catalog import Behind, CatalogEngine
 from explorer.server.dialect import Dialect
 from explorer.server.failures import kind_of, status_of
-from explorer.server.freshness import Behind
 from explorer.server.graphql import (
     aspects,
     entities,

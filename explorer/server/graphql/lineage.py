@@ -8,13 +8,13 @@ from typing import Any
 import orjson
 from msgspec import Struct
 
-from explorer.errors import InvalidInput, InvalidUrn
+from explorer.errors import InvalidInput, InvalidUrn, NotFound
 from explorer.metadata.registry import Registry
 from explorer.metadata.urn import Urn
 from explorer.server.graphql.object_types import GENERIC, SHAPES, entity_type_symbol, symbols
-from explorer.server.graphql.schema import Resolver, entity_or_null
+from explorer.server.graphql.schema import entity_or_null
 from explorer.server.graphql.search import Given, input_filter, page_bounds, read_types
-from explorer.server.graphql.session import Info, Node
+from explorer.server.graphql.session import EditTransaction, Info, Node, Resolver
 from explorer.server.lineage import (
     DEGREE,
     Candidate,
@@ -26,12 +26,12 @@ from explorer.server.lineage import (
     ReachedEntity,
     platform_of,
 )
-from explorer.server.lineage_walk import LineageLimits
+from explorer.server.lineage_graph import LineageLimits
 from explorer.server.search.fields import REMOVED
 from explorer.server.search.parser import names_field
 from explorer.server.store import Store
 
-__all__ = ["RESOLVERS"]
+__all__ = ["RESOLVERS", "update_lineage"]
 
 
 class Stamps(Struct, frozen=True):
@@ -345,6 +345,76 @@ def _scrolled_to(scroll_id: str | None) -> int:
             "start from the first page"
         )
     return int(scroll_id)
+
+
+# By the types of the downstream and the upstream: the aspect that declares their edges, its field
+# of edges, and that of plain URNs, which older clients write.
+_EDGES = {
+    ("dataset", "dataset"): ("upstreamLineage", "upstreams", None),
+    ("dataset", "dataJob"): ("dataJobInputOutput", "outputDatasetEdges", "outputDatasets"),
+    ("dataJob", "dataset"): ("dataJobInputOutput", "inputDatasetEdges", "inputDatasets"),
+    ("dataJob", "dataJob"): ("dataJobInputOutput", "inputDatajobEdges", "inputDatajobs"),
+    ("chart", "dataset"): ("chartInfo", "inputEdges", "inputs"),
+    ("chart", "chart"): ("chartInfo", "inputEdges", "inputs"),
+    ("dashboard", "dataset"): ("dashboardInfo", "datasetEdges", "datasets"),
+    ("dashboard", "chart"): ("dashboardInfo", "chartEdges", "charts"),
+}
+_UPSTREAMS = (
+    "datasets and jobs can be upstream of datasets and jobs, and datasets and charts of charts and "
+    "dashboards"
+)
+# What an aspect that an edge creates must have.
+_EMPTY_LISTS: Mapping[str, Given] = {
+    "upstreamLineage": {"upstreams": []},
+    "dataJobInputOutput": {"inputDatasets": [], "outputDatasets": []},
+}
+
+
+def update_lineage(tx: EditTransaction, given: Given) -> None:
+    """Add edges, then remove edges. An edge that is there is not added again, and one that is not
+    there is ignored. Lineage of columns stays as it is.
+
+    Raises `NotFound` if an end of a new edge does not exist, and `InvalidInput` if DataHub's model
+    has no lineage between the types of the two ends.
+    """
+    for edge in given["edgesToAdd"]:
+        tx.stored_entity(edge["upstreamUrn"])
+        _change_edge(tx, edge, add=True)
+    for edge in given["edgesToRemove"]:
+        _change_edge(tx, edge, add=False)
+
+
+def _change_edge(tx: EditTransaction, edge: Given, *, add: bool) -> None:
+    upstream, downstream = Urn.parse(edge["upstreamUrn"]), tx.stored_entity(edge["downstreamUrn"])
+    kinds = (downstream.entity_type, upstream.entity_type)
+    if kinds not in _EDGES:
+        raise InvalidInput(f"{upstream} cannot be upstream of {downstream}: {_UPSTREAMS}")
+    aspect, field, plain = _EDGES[kinds]
+    # A job declares the datasets that it writes.
+    by_upstream = kinds == ("dataset", "dataJob")
+    holder, end = (upstream, str(downstream)) if by_upstream else (downstream, str(upstream))
+    stored = tx.read(holder, aspect)
+    if not stored and aspect not in _EMPTY_LISTS:
+        raise NotFound(f"{holder} has no {aspect}, which declares its lineage; write it first")
+    name = "destinationUrn" if plain else "dataset"
+    part = {**_EMPTY_LISTS.get(aspect, {}), **stored}
+    edges, urns = part.get(field) or [], part.get(plain) or [] if plain else []
+    kept = [one for one in edges if one.get(name) != end]
+    others = [one for one in urns if one not in (end, {"string": end})]
+    if add and (kept, others) == (edges, urns):
+        properties = {"source": "UI"}
+        if plain:
+            stamps = {"created": tx.stamp, "lastModified": tx.stamp}
+            new = {"sourceUrn": str(holder), name: end, **stamps, "properties": properties}
+        else:
+            stamps = {"auditStamp": tx.stamp, "created": tx.stamp}
+            new = {**stamps, name: end, "type": "TRANSFORMED", "properties": properties}
+        part[field] = [*edges, new]
+    elif not add and (kept, others) != (edges, urns):
+        part |= {field: kept} | ({plain: others} if plain in part else {})
+    else:
+        return
+    tx.write(holder, aspect, part)
 
 
 _FLOWING: dict[str, Resolver] = {"relationships": _relationships, "lineage": _lineage}

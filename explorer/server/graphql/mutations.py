@@ -1,5 +1,5 @@
-"""The mutations of labels, owners, links, descriptions, domains and new entities, and the role that
-each mutation needs."""
+"""The mutations of labels, owners, links, descriptions, domains, forms and data products, those
+that create and delete entities, and the role that each mutation needs."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -11,12 +11,13 @@ from explorer.errors import InvalidInput, NotFound
 from explorer.metadata.urn import Urn
 from explorer.server.authentication import Role
 from explorer.server.failures import RequestRefusal, with_article
-from explorer.server.graphql.edits import EditTransaction, Given, edit, edit_giving_entity, edit_of
+from explorer.server.graphql.lineage import update_lineage
 from explorer.server.graphql.object_types import (
     BUILT_IN_OWNERSHIP,
     DESCRIBED,
     PARENT_FIELDS,
     ownership_type,
+    symbols,
 )
 from explorer.server.graphql.properties import (
     create_property,
@@ -34,8 +35,18 @@ from explorer.server.graphql.quality import (
     upsert_custom_assertion,
 )
 from explorer.server.graphql.schema import Resolvers
-from explorer.server.graphql.session import Info
+from explorer.server.graphql.search import input_filter
+from explorer.server.graphql.session import (
+    EditTransaction,
+    Given,
+    Info,
+    Resolver,
+    edit,
+    edit_giving_entity,
+    edit_of,
+)
 from explorer.server.restli import NotedChange, urns_in
+from explorer.server.search.query import SearchQuery
 
 __all__ = ["RESOLVERS", "guard"]
 
@@ -44,6 +55,12 @@ _Change = Callable[[_List], list[dict[str, Any]]]
 # The aspects of tags and terms, and their field that holds the list.
 _TAGS = ("globalTags", "tags")
 _TERMS = ("glossaryTerms", "terms")
+# Entities of these types have others in them.
+_WITHIN = ("domain", "glossaryNode")
+_PRODUCT = "dataProductProperties"
+# Of entities that get a form in one transaction.
+_PORTION = 500
+_ASSETS = (_PRODUCT, "assets")
 
 
 def add_tags(tx: EditTransaction, given: Given) -> None:
@@ -319,6 +336,74 @@ def _put(tx: EditTransaction, urn: Urn, domain: str | None) -> None:
         tx.write(urn, "domains", {"domains": domains, "domainAssociations": None})
 
 
+def assign_form(tx: EditTransaction, given: Given) -> None:
+    """Ask the entities that the input names to answer a form, with all its prompts unanswered. One
+    that has the form already is not changed."""
+    form = Urn.parse(tx.stored_reference(given["formUrn"], "form", "form"))
+    prompts = tx.read(form, "formInfo").get("prompts") or ()
+    asked = [{"id": prompt["id"], "lastModified": tx.stamp} for prompt in prompts]
+    new = {"urn": str(form), "incompletePrompts": asked, "completedPrompts": []}
+    for urn in map(tx.stored_entity, given["entityUrns"]):
+        open_forms, answered = _forms(tx, urn)
+        if all(one["urn"] != str(form) for one in (*open_forms, *answered)):
+            both = {"incompleteForms": [*open_forms, new], "completedForms": answered}
+            tx.write(urn, "forms", both)
+
+
+def _note_assignment(tx: EditTransaction, given: Given) -> None:
+    form = Urn.parse(tx.stored_reference(given["formUrn"], "form", "form"))
+    groups = [
+        {"and": [_criterion(one) for one in group.get("and") or ()]} for group in given["orFilters"]
+    ]
+    tx.write(form, "dynamicFormAssignment", {"filter": {"or": groups}})
+
+
+def _criterion(given: Given) -> dict[str, Any]:
+    values = given.get("values") or ([given["value"]] if given.get("value") else [])
+    return {
+        "field": given["field"],
+        "values": values,
+        "condition": given.get("condition") or "EQUAL",
+        "negated": given.get("negated") is True,
+    }
+
+
+async def assign_form_by_filter(_root: Any, info: Info, **given: Any) -> bool:
+    """Store the filter of a form, and ask the entities that match it now to answer the form. They
+    are written in portions, each in one step."""
+    asked: Given = given["input"]
+    catalog = info.context.catalog
+    registry = catalog.registry
+    types = tuple(name for name in registry.entities if "forms" in registry.aspects_of(name))
+    matches = input_filter(asked, symbols(registry), types, info.context)
+    if not matches.any_of or not all(matches.any_of):
+        raise InvalidInput("each of orFilters must have criteria: none would match every entity")
+    await edit(_note_assignment)(None, info, input=asked)
+    query = SearchQuery("*", types, matches, 0, 0, facets=False)
+    urns = sorted(await catalog.offload(catalog.index.found_urns, query))
+    for at in range(0, len(urns), _PORTION):
+        portion = {"formUrn": asked["formUrn"], "entityUrns": urns[at : at + _PORTION]}
+        await edit(assign_form)(None, info, input=portion)
+    return True
+
+
+def remove_form(tx: EditTransaction, given: Given) -> None:
+    """Take a form from the entities that the input names, with what they answered. Those that do
+    not have it are ignored."""
+    form = tx.stored_reference(given["formUrn"], "form", "form")
+    for urn in map(tx.stored_entity, given["entityUrns"]):
+        stored = _forms(tx, urn)
+        kept = [[one for one in forms if one["urn"] != form] for forms in stored]
+        if kept != list(stored):
+            tx.write(urn, "forms", {"incompleteForms": kept[0], "completedForms": kept[1]})
+
+
+def _forms(tx: EditTransaction, urn: Urn) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the forms that an entity has to answer, and those it has answered."""
+    stored = tx.read(urn, "forms")
+    return stored.get("incompleteForms") or [], stored.get("completedForms") or []
+
+
 def deprecate(tx: EditTransaction, given: Given) -> None:
     """Set the deprecation of one entity (`urn`) or of several (`resources`)."""
     for resource in given.get("resources", ({"resourceUrn": given.get("urn")},)):
@@ -543,6 +628,38 @@ def create_domain(tx: EditTransaction, given: Given) -> str:
     return str(urn)
 
 
+def create_product(tx: EditTransaction, given: Given) -> str:
+    """Create a data product in a domain and return its URN."""
+    domain = tx.stored_reference(given["domainUrn"], "domain", "domain")
+    urn = _new(tx, "dataProduct", given.get("id") or str(uuid4()))
+    properties = given["properties"]
+    values = {"name": properties["name"], "description": properties.get("description")}
+    tx.write(urn, _PRODUCT, values)
+    _put(tx, urn, domain)
+    return str(urn)
+
+
+def update_product(tx: EditTransaction, urn: Urn, given: Given) -> None:
+    """Change the name and description of a data product; what the input leaves out stays."""
+    tx.stored_reference(str(urn), "data product", "dataProduct")
+    values = {key: given[key] for key in ("name", "description") if given.get(key) is not None}
+    tx.write(urn, _PRODUCT, values)
+
+
+def set_product(tx: EditTransaction, given: Given) -> None:
+    """Add entities to a data product. If the input names none, remove them from those that they are
+    in."""
+    urns = [str(tx.stored_entity(text)) for text in given["resourceUrns"]]
+    named = given.get("dataProductUrn")
+    if named:
+        product = Urn.parse(tx.stored_reference(named, "data product", "dataProduct"))
+        tx.change_list(product, _ASSETS, lambda stored: _with(stored, "destinationUrn", urns))
+        return
+    gone = set(urns)
+    for product in {one for urn in urns for one in tx.sources(urn, "DataProductContains")}:
+        tx.change_list(product, _ASSETS, lambda stored: _without(stored, "destinationUrn", gone))
+
+
 def create_term(tx: EditTransaction, given: Given) -> str:
     """Create a glossary term, in a group if the input names one, and return its URN."""
     urn = _new(tx, "glossaryTerm", given.get("id") or str(uuid4()))
@@ -590,6 +707,35 @@ def _new(tx: EditTransaction, entity_type: str, key: str) -> Urn:
     return urn
 
 
+def delete(*types: str) -> Resolver:
+    """Return the resolver of a mutation that deletes an entity of these types for good, with the
+    references to it.
+
+    Whoever does not have the role admin may delete what they alone wrote, so that a new entity can
+    be taken back. A domain or glossary group with others in it is not deleted.
+    """
+
+    async def resolve(_root: Any, info: Info, *, urn: str) -> bool:
+        session = info.context
+        access = session.access
+
+        def remove(tx: EditTransaction, given: Given) -> None:
+            target = tx.stored_entity(given["urn"])
+            if target.entity_type not in types:
+                raise InvalidInput(f"{target} is not {with_article(' or '.join(types))}")
+            if target.entity_type in _WITHIN and tx.sources(str(target), "IsPartOf"):
+                raise InvalidInput(f"{target} has others in it; delete or move them first")
+            if not tx.is_own(target):
+                access.require("admin", f"deleting {target}, which others have written,")
+            tx.remove(target)
+
+        await edit(remove, None)(_root, info, urn=urn)
+        await session.catalog.delete_references(Urn.parse(urn), session.actor, dry_run=False)
+        return True
+
+    return resolve
+
+
 def refuse_tokens(_root: Any, _info: Info, **_given: Any) -> None:
     """Raise `InvalidInput`: access tokens are created and revoked only with the server's command
     line."""
@@ -634,9 +780,13 @@ RESOLVERS: Resolvers = {
         "setDomain": edit_of(set_domain, "entityUrn"),
         "unsetDomain": edit_of(unset_domain, "entityUrn"),
         "batchSetDomain": edit(batch_set_domain),
+        "batchAssignForm": edit(assign_form),
+        "batchRemoveForm": edit(remove_form),
+        "createDynamicFormAssignment": assign_form_by_filter,
         "updateDeprecation": edit(deprecate),
         "batchUpdateDeprecation": edit(deprecate),
         "batchUpdateSoftDeleted": edit(set_removed),
+        "updateLineage": edit(update_lineage),
         "raiseIncident": edit(raise_incident),
         "updateIncidentStatus": edit_of(update_incident_status, gives=lambda _node: True),
         "updateIncident": edit_of(update_incident, gives=lambda _node: True),
@@ -647,9 +797,16 @@ RESOLVERS: Resolvers = {
         "revokeAccessToken": refuse_tokens,
         "createTag": edit(create_tag),
         "createDomain": edit(create_domain),
+        "createDataProduct": edit_giving_entity(create_product),
+        "updateDataProduct": edit_of(update_product),
+        "batchSetDataProduct": edit(set_product),
         "createGlossaryTerm": edit(create_term),
         "createGlossaryNode": edit(create_node),
         "createGroup": edit(create_group),
+        "deleteTag": delete("tag"),
+        "deleteDomain": delete("domain"),
+        "deleteGlossaryEntity": delete("glossaryTerm", "glossaryNode"),
+        "deleteDataProduct": delete("dataProduct"),
         "upsertStructuredProperties": edit(upsert_properties),
         "removeStructuredProperties": edit(remove_properties),
         "createStructuredProperty": edit_giving_entity(create_property),
@@ -658,9 +815,9 @@ RESOLVERS: Resolvers = {
     },
 }
 
-# The first two concern access to the whole catalog, and the last deletes for good. What any other
-# mutation removes is kept in an earlier version of the aspect, and batchUpdateSoftDeleted only
-# hides.
+# The first two concern access to the whole catalog, and the last deletes for good what others may
+# have written. What any other mutation removes is kept in an earlier version of the aspect,
+# batchUpdateSoftDeleted only hides, and those that `delete` makes ask for a role themselves.
 _ADMIN_ONLY = frozenset({"createAccessToken", "revokeAccessToken", "deleteStructuredProperty"})
 ROLES: Mapping[str, Role] = {
     name: "admin" if name in _ADMIN_ONLY else "editor" for name in RESOLVERS["Mutation"]

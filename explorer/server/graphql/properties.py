@@ -9,10 +9,9 @@ from explorer.errors import InvalidInput
 from explorer.metadata.structured_properties import ASSIGNMENTS, DEFINITION
 from explorer.metadata.urn import Urn
 from explorer.server.failures import RequestRefusal
-from explorer.server.graphql.edits import EditTransaction, Given
 from explorer.server.graphql.object_types import entity_type_symbol
 from explorer.server.graphql.schema import Resolvers, entities
-from explorer.server.graphql.session import Info, Node
+from explorer.server.graphql.session import EditTransaction, Given, Info, Node
 
 __all__ = [
     "RESOLVERS",

@@ -1,4 +1,4 @@
-"""Resolvers and mutations for usage, operations, assertions, incidents and health."""
+"""Resolvers and mutations for usage, operations, runs, assertions, incidents and health."""
 
 import time
 from collections import Counter
@@ -11,10 +11,8 @@ from explorer.metadata.aspects import asserted_entity
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Filter
 from explorer.server.graphql.aspects import column_type, record_of
-from explorer.server.graphql.edits import EditTransaction, Given
 from explorer.server.graphql.object_types import GENERIC, SHAPES
 from explorer.server.graphql.schema import (
-    Resolver,
     Resolvers,
     Value,
     entities,
@@ -25,7 +23,7 @@ from explorer.server.graphql.schema import (
     renamed,
 )
 from explorer.server.graphql.search import page_bounds
-from explorer.server.graphql.session import Info, Node
+from explorer.server.graphql.session import EditTransaction, Given, Info, Node, Resolver
 from explorer.server.search_request import read_filter
 from explorer.server.timeseries import read_documents
 
@@ -305,7 +303,7 @@ def raise_incident(tx: EditTransaction, given: Given) -> str:
     return its URN.
 
     Raises `InvalidInput` if the input names no entity, or the type is CUSTOM without a
-    `customType`; `NotFound` if an entity or an assignee is not stored.
+    `customType`, or an assignee is no user or group; `NotFound` if an entity is not stored.
     """
     if given["type"] == "CUSTOM" and not given.get("customType"):
         raise InvalidInput("an incident of the type CUSTOM must have a customType")
@@ -317,7 +315,7 @@ def raise_incident(tx: EditTransaction, given: Given) -> str:
         "description": given.get("description"),
         "entities": _entities(tx, [text for text in named if text is not None]),
         "priority": _priority(given),
-        "assignees": _stored_assignees(tx, given.get("assigneeUrns") or ()) or None,
+        "assignees": _assignees_named(tx, given.get("assigneeUrns") or ()) or None,
         "status": _new_status(tx, given.get("status") or {"state": "ACTIVE"}),
         "source": {"type": (given.get("source") or {"type": "MANUAL"})["type"]},
         "startedAt": given.get("startedAt"),
@@ -347,7 +345,7 @@ def update_incident(tx: EditTransaction, urn: Urn, given: Given) -> None:
     if given.get("resourceUrns") is not None:
         values["entities"] = _entities(tx, given["resourceUrns"])
     if given.get("assigneeUrns") is not None:
-        values["assignees"] = _stored_assignees(tx, given["assigneeUrns"])
+        values["assignees"] = _assignees_named(tx, given["assigneeUrns"])
     if values:
         tx.write(urn, _INFO, values)
     if given.get("status") is not None:
@@ -507,11 +505,13 @@ def _entities(tx: EditTransaction, named: Iterable[str]) -> list[str]:
     return urns
 
 
-def _stored_assignees(tx: EditTransaction, named: Iterable[str]) -> list[dict[str, Any]]:
-    return [
-        {"actor": tx.stored_reference(text, "assignee", *_OWNERS), "assignedAt": tx.stamp}
-        for text in dict.fromkeys(named)
-    ]
+def _assignees_named(tx: EditTransaction, named: Iterable[str]) -> list[dict[str, Any]]:
+    # As in DataHub, they need not be stored: pipelines assign people who have never signed in.
+    urns = [Urn.parse(text) for text in dict.fromkeys(named)]
+    for urn in urns:
+        if urn.entity_type not in _OWNERS:
+            raise InvalidInput(f"{urn} is not an assignee: name a user or a group")
+    return [{"actor": str(urn), "assignedAt": tx.stamp} for urn in urns]
 
 
 _DAY_MILLIS = 86_400_000
@@ -630,6 +630,10 @@ async def _profiles(node: Node, info: Info, **given: Any) -> list[Value]:
     return await _filtered_points(node, info, "datasetProfile", given)
 
 
+async def _states(node: Node, info: Info, **given: Any) -> list[Value]:
+    return await _filtered_points(node, info, "dataProcessInstanceRunEvent", given)
+
+
 async def _operations(node: Node, info: Info, **given: Any) -> list[Value]:
     return await _filtered_points(node, info, "operation", given)
 
@@ -690,6 +694,8 @@ MEASURE_RESOLVERS: Resolvers = {
         "operations": _operations,
         "statsSummary": _summary,
     },
+    "DataProcessInstance": {"state": _states},
+    "DataProcessInstanceRunResult": {"resultType": renamed("type")},
     "ValueFrequency": {"value": or_else("value", ""), "frequency": or_else("frequency", 0)},
     "UserUsageCounts": {"user": entity_or_null("user")},
     "DatasetStatsSummary": {

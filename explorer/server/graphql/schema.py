@@ -26,10 +26,9 @@ from explorer.metadata.names import display_name
 from explorer.metadata.registry import Registry
 from explorer.metadata.urn import Urn
 from explorer.server.graphql.object_types import SHAPES, entity_type_symbol, shape_fields, symbols
-from explorer.server.graphql.session import Info, Node
+from explorer.server.graphql.session import Info, Node, Resolver
 
 __all__ = [
-    "Resolver",
     "Resolvers",
     "Value",
     "assemble",
@@ -49,7 +48,6 @@ __all__ = [
 ]
 
 Value = Mapping[str, Any]
-Resolver = Callable[..., Any]
 
 
 def stored(aspect: str) -> Resolver:

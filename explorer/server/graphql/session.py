@@ -1,31 +1,36 @@
-"""One GraphQL request: the entities it has read, its limits, and the condition of its edit.
+"""One GraphQL request: the entities it has read, its limits, its edits, and their condition.
+
+Each edit reads and writes in one transaction, so concurrent edits never overwrite each other.
 
 Beside its document a request may carry `extensions: {"ifCurrent": {…}}`: the value, as its sender
 last read it, of the one thing that the document edits. It is compared with the stored value in the
-same transaction as the edit, so no other write can come in between. The condition covers that thing
-alone, such as the description of one column: other parts of the same aspect may change meanwhile.
-It is part of `extensions`, which GraphQL over HTTP leaves to servers, because a DataHub server
-would refuse a document with an additional field in an input.
+same transaction as the edit, so no other write can come in between. An edit whose condition fails
+is rolled back, unless it had nothing to change: then it was made before, most likely by the same
+request, whose answer was lost. The condition covers that thing alone, such as the description of
+one column: other parts of the same aspect may change meanwhile. It is part of `extensions`, which
+GraphQL over HTTP leaves to servers, because a DataHub server would refuse a document with an
+additional field in an input.
 """
 
 import asyncio
 import time
-from collections.abc import Awaitable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import orjson
 from graphql.language import FieldNode, FragmentSpreadNode, InlineFragmentNode, SelectionSetNode
 from msgspec import Struct, ValidationError, convert
 
-from explorer.errors import InvalidInput
+from explorer.errors import InvalidInput, NotFound
+from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 from explorer.server.authentication import Access
 from explorer.server.catalog import CatalogEngine
 from explorer.server.dialect import Dialect
 from explorer.server.failures import RequestRefusal, with_article
 from explorer.server.graphql.object_types import DESCRIBED, PARENT_FIELDS, kind_of_owner
-from explorer.server.store import StoredAspect, Transaction
-from explorer.server.store.interface import version_of
+from explorer.server.store import StoredAspect, Transaction, version_of
 
 if TYPE_CHECKING:
     from graphql import GraphQLResolveInfo
@@ -34,11 +39,17 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EditConflict",
+    "EditTransaction",
+    "Given",
     "GraphQLContext",
     "Info",
     "Node",
     "OverBudget",
     "RequestBudget",
+    "Resolver",
+    "edit",
+    "edit_giving_entity",
+    "edit_of",
     "read_if_current",
     "read_run",
 ]
@@ -218,6 +229,7 @@ def _comparable(value: _Value) -> Any:
 
 
 Info: TypeAlias = "GraphQLResolveInfo[GraphQLContext]"
+Resolver: TypeAlias = Callable[..., Any]
 
 # The fields of any entity that follow from its URN, without its aspects.
 _IN_THE_URN = frozenset({"urn", "type", "__typename", "username", "jobId", "chartId", "flowId"})
@@ -470,3 +482,221 @@ def _only_urn(selection_set: SelectionSetNode | None, info: Info) -> bool:
             case _:
                 return False
     return True
+
+
+Given = Mapping[str, Any]
+
+
+class EditTransaction:
+    """The transaction of one edit by one actor. Any exception rolls back the whole edit."""
+
+    def __init__(
+        self,
+        transaction: Transaction,
+        catalog: CatalogEngine,
+        actor: str,
+        dialect: Dialect = "plain",
+        run: str | None = None,
+    ) -> None:
+        self._transaction = transaction
+        self._system = {"runId": run} if run else None
+        self._catalog = catalog
+        self.actor = actor
+        self.dialect = dialect
+        self.has_written = False
+        self._now_millis = time.time_ns() // 1_000_000
+
+    @property
+    def stamp(self) -> dict[str, Any]:
+        """The audit stamp of the edit: its time in milliseconds since 1970, and its actor."""
+        return {"time": self._now_millis, "actor": self.actor}
+
+    def stored_entity(self, text: str) -> Urn:
+        """Return the URN of an entity to edit. Raises `InvalidUrn`, and `NotFound` if the entity is
+        not stored."""
+        urn = Urn.parse(text)
+        if not self.exists(urn):
+            raise NotFound(f"{urn} does not exist.")
+        return urn
+
+    def stored_reference(self, text: str, what: str, *types: str) -> str:
+        """Return the URN of an entity that an edit refers to. `what` names it in error messages.
+
+        Raises `InvalidUrn`, `InvalidInput` if it is of none of the entity types, and `NotFound` if
+        it is not stored.
+        """
+        urn = Urn.parse(text)
+        if urn.entity_type not in types:
+            raise InvalidInput(f"{urn} is not {with_article(what)}")
+        if not self.exists(urn):
+            raise NotFound(f"{what.capitalize()} {urn} does not exist.")
+        return str(urn)
+
+    def exists(self, urn: Urn) -> bool:
+        """Return whether an entity is stored."""
+        return bool(self._transaction.existing([str(urn)]))
+
+    def sources(self, urn: str, relationship: str) -> list[Urn]:
+        """Return the entities that point at an entity with a relationship, 1,000 at most."""
+        _, edges = self._transaction.edges([urn], "INCOMING", [relationship], 0, 1_000)
+        return [Urn.parse(edge.urn) for edge in edges]
+
+    def read(self, urn: Urn, aspect: str) -> dict[str, Any]:
+        """Return the latest value of an aspect, {} if it is not stored."""
+        stored = self._transaction.aspect(str(urn), aspect)
+        value: dict[str, Any] = orjson.loads(stored.value) if stored else {}
+        return value
+
+    def write(self, urn: Urn, aspect: str, part: Given) -> None:
+        """Set some keys of an aspect; a key whose value is None is removed. Writes nothing if
+        nothing changes. Sets `created` and `lastModified` if the aspect's record has them.
+
+        Raises the same errors as `Intake.check` if the entity type does not have the aspect.
+        """
+        stored = self.read(urn, aspect)
+        if stored and all(stored.get(key) == value for key, value in part.items()):
+            return
+        value = {key: new for key, new in (stored | dict(part)).items() if new is not None}
+        fields = self._catalog.registry.records[self._catalog.registry.aspect(aspect).record].fields
+        if "lastModified" in fields and fields["lastModified"].base.endswith(".AuditStamp"):
+            value["lastModified"] = self.stamp
+            if "created" in fields:
+                value = {"created": self.stamp, **value}
+        self._put(Proposal(urn, aspect, value, actor=self.actor, system=self._system))
+
+    def append(self, urn: Urn, aspect: str, point: Given) -> None:
+        """Add a document to a timeseries aspect. Its time is now unless the document has one.
+
+        Raises the same errors as `Intake.check` if the entity type does not have the aspect.
+        """
+        value = {"timestampMillis": self._now_millis}
+        value |= {key: one for key, one in point.items() if one is not None}
+        self._put(Proposal(urn, aspect, value, actor=self.actor, system=self._system))
+
+    def _put(self, proposal: Proposal) -> None:
+        intake = self._catalog.intake
+        # GraphQL mutations are DataHub's, so they are checked like DataHub's in both dialects.
+        change = intake.check(proposal, self.actor, "datahub")
+        intake.apply(self._transaction, change, self._now_millis)
+        self.has_written = True
+
+    def remove(self, urn: Urn) -> None:
+        """Delete an entity for good."""
+        intake = self._catalog.intake
+        key = self._catalog.registry.entity(urn.entity_type).key
+        bounds = (None, None)
+        intake.remove(self._transaction, urn, key, bounds, self._now_millis, self.actor)
+        self.has_written = True
+
+    def is_own(self, urn: Urn) -> bool:
+        """Return whether every version of every aspect of an entity is of the actor of the edit."""
+        text = str(urn)
+        names = [one.name for one in self._transaction.aspects([text])[text]]
+        versions = self._transaction.histories([text], names)[text]
+        return all(one.actor == self.actor for one in versions)
+
+    def columns(self, urn: Urn) -> list[str]:
+        """Return the field paths of a dataset's columns, as ingested."""
+        fields = self.read(urn, "schemaMetadata").get("fields") or ()
+        return [field["fieldPath"] for field in fields if "fieldPath" in field]
+
+    def change_column(
+        self, urn: Urn, path: str, change: Callable[[dict[str, Any]], dict[str, Any]]
+    ) -> None:
+        """Change the edited information of a column. Raises `NotFound`, with the nearest paths, if
+        the schema has no column with that path."""
+        paths = self.columns(urn)
+        if path not in paths:
+            near = get_close_matches(path, paths, n=3)
+            hint = f" Nearest: {', '.join(near)}" if near else ""
+            raise NotFound(f"Field {path} does not exist in the datasets schema.{hint}")
+        aspect = "editableSchemaMetadata"
+        infos = self.read(urn, aspect).get("editableSchemaFieldInfo") or []
+        if not any(info.get("fieldPath") == path for info in infos):
+            infos = [*infos, {"fieldPath": path}]
+        changed = [change(info) if info.get("fieldPath") == path else info for info in infos]
+        self.write(urn, aspect, {"editableSchemaFieldInfo": changed})
+
+    def change_list(
+        self,
+        urn: Urn,
+        place: tuple[str, str],
+        change: Callable[[Sequence[dict[str, Any]]], list[dict[str, Any]]],
+        **beside: Any,
+    ) -> None:
+        """Change the list in one field of an aspect; `place` is the aspect and the field. The other
+        keys, `beside`, are written only if the list changed."""
+        aspect, field = place
+        stored = self.read(urn, aspect).get(field) or []
+        changed = change(stored)
+        if changed != stored:
+            self.write(urn, aspect, {field: changed, **beside})
+
+
+def edit(
+    change: Callable[[EditTransaction, Given], Any], argument: str | None = "input"
+) -> Resolver:
+    """Return the resolver of a mutation that returns the result of `change`, or true if that is
+    None.
+
+    `change` gets the value of the argument `argument`, or all arguments if that is None.
+    """
+
+    async def resolve(_root: Any, info: Info, **given: Any) -> Any:
+        arguments = given[argument] if argument else given
+        return await _run(info, lambda tx: change(tx, arguments), default=True)
+
+    return resolve
+
+
+def edit_giving_entity(
+    change: Callable[[EditTransaction, Given], str], argument: str | None = "input"
+) -> Resolver:
+    """Return the same as `edit`, for a mutation that returns the entity whose URN is the result of
+    `change`."""
+
+    async def resolve(_root: Any, info: Info, **given: Any) -> Any:
+        arguments = given[argument] if argument else given
+        urn = await _run(info, lambda tx: change(tx, arguments), default=None)
+        return info.context.node(urn)
+
+    return resolve
+
+
+def edit_of(
+    change: Callable[[EditTransaction, Urn, Given], None],
+    argument: str = "urn",
+    gives: Callable[[Node], Any] | None = None,
+) -> Resolver:
+    """Return the resolver of a mutation that edits the entity whose URN is in `argument`.
+
+    The mutation returns the result of `gives` for the entity. Without `gives` it returns the entity
+    if `argument` is `urn`, else true.
+    """
+
+    async def resolve(_root: Any, info: Info, **given: Any) -> Any:
+        text = given[argument]
+        arguments = given.get("input", given)
+        await _run(info, lambda tx: change(tx, tx.stored_entity(text), arguments), default=None)
+        if gives is not None:
+            return gives(info.context.node(text))
+        return info.context.node(text) if argument == "urn" else True
+
+    return resolve
+
+
+async def _run(info: Info, job: Callable[[EditTransaction], Any], *, default: Any) -> Any:
+    session = info.context
+    catalog, actor, expected = session.catalog, session.actor, session.if_current
+
+    def write(transaction: Transaction) -> Any:
+        changed = expected.compare(transaction) if expected is not None else None
+        tx = EditTransaction(transaction, catalog, actor, session.dialect, session.run)
+        made = job(tx)
+        if changed is not None and tx.has_written:
+            raise changed
+        return made
+
+    made = await catalog.write(write)
+    session.forget()
+    return default if made is None else made

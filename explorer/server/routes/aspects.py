@@ -23,7 +23,7 @@ from explorer.server.restli import (
     Routes,
     ValueResponse,
 )
-from explorer.server.routes.parameters import (
+from explorer.server.routes import (
     ALL_OR_NONE,
     ASYNC,
     BATCHED,

@@ -23,8 +23,7 @@ from explorer.server.restli import (
     RestliRequest,
     Routes,
 )
-from explorer.server.store import LogEntry, Store, StoredAspect
-from explorer.server.store.interface import is_removed
+from explorer.server.store import LogEntry, Store, StoredAspect, is_removed
 
 __all__ = ["ChangeRoutes", "ExportRoutes"]
 

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from explorer.errors import InvalidInput, NotFound
 from explorer.metadata.urn import MAX_URN_BYTES, Urn
 from explorer.server.dialect import record_name
-from explorer.server.ingestion_rules import UNKNOWN_ACTOR
+from explorer.server.ingestion import UNKNOWN_ACTOR
 from explorer.server.restli import (
     EXAMPLE_URN,
     Endpoint,
@@ -21,10 +21,9 @@ from explorer.server.restli import (
     Routes,
     ValueResponse,
 )
+from explorer.server.routes import COUNT, ENTITY, PATH_URN, START, URN
 from explorer.server.routes.ingestion import WITH_SNAPSHOT, snapshot_name
-from explorer.server.routes.parameters import COUNT, ENTITY, PATH_URN, START, URN
-from explorer.server.store import StoredAspect
-from explorer.server.store.interface import is_removed
+from explorer.server.store import StoredAspect, is_removed
 
 __all__ = ["CountRoutes", "DeletionRoutes", "EntityRoutes"]
 

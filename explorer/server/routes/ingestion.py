@@ -22,7 +22,7 @@ from explorer.server.restli import (
     Routes,
     ValueResponse,
 )
-from explorer.server.routes.parameters import ALL_OR_NONE, BATCHED, all_or_none
+from explorer.server.routes import ALL_OR_NONE, BATCHED, all_or_none
 from explorer.server.store import RunRow
 
 __all__ = ["WITH_SNAPSHOT", "IngestionRoutes", "RunRoutes", "snapshot_name"]

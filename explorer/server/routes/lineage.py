@@ -10,7 +10,7 @@ from explorer.errors import Busy, InvalidInput, ServerFault
 from explorer.query.filters import Criterion, all_of
 from explorer.server.catalog import CatalogEngine
 from explorer.server.lineage import LineageFilter, LineageQuestion, LineageService, ReachedEntity
-from explorer.server.lineage_walk import EVERY_HOP, MOST, LineageLimits
+from explorer.server.lineage_graph import EVERY_HOP, MOST, LineageLimits
 from explorer.server.restli import (
     EXAMPLE_URN,
     MAX_PAGE,

@@ -1,19 +1,26 @@
-"""Endpoints that read and write many entities with several aspects each, for OpenAPI clients."""
+"""The endpoints of DataHub's OpenAPI: they read and write entities with several aspects each, many
+at once, and single aspects, and scroll through entities, relationships and lineage."""
 
 import secrets
 import time
-from collections.abc import Sequence
-from typing import Any
+import zlib
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeVar, get_args
 
+import msgspec
 import orjson
 from starlette.responses import Response
 
-from explorer.errors import InvalidInput
+from explorer.errors import InvalidInput, InvalidUrn, NotFound
 from explorer.metadata.proposal import ChangeType, Proposal, read_auditor, read_system
 from explorer.metadata.registry import Registry, key_value
 from explorer.metadata.urn import Urn
+from explorer.query.filters import Filter
 from explorer.server.failures import RequestRefusal, with_article
+from explorer.server.lineage import find_removed
 from explorer.server.restli import (
+    DEFAULT_PAGE,
     EXAMPLE_URN,
     MAX_PAGE,
     Endpoint,
@@ -22,28 +29,45 @@ from explorer.server.restli import (
     Parameter,
     RestliRequest,
     Routes,
+    decode,
     urns_in,
 )
-from explorer.server.routes.parameters import ALL_OR_NONE, BATCHED, URN, all_or_none
-from explorer.server.store import StoredAspect
+from explorer.server.routes import ALL_OR_NONE, BATCHED, URN, all_or_none
+from explorer.server.search.query import SearchQuery, SortBy
+from explorer.server.search_request import (
+    begin_scroll,
+    expand_related,
+    ignore_unknown_fields,
+    pack_scroll_id,
+    read_filter,
+    read_sort,
+    scroll_id,
+    unpack_scroll_id,
+)
+from explorer.server.store import Direction, EdgeKey, EntityEdge, Store, StoredAspect
 
-__all__ = ["OpenApiRoutes"]
+__all__ = ["EdgeScrollRoutes", "EntityScrollRoutes", "OpenApiRoutes"]
 
-_PATH = "/openapi/v3/entity"
+_ENTITY_PATH = "/openapi/v3/entity"
+_SPECIFICATIONS = 20
+_VERSION_MATCH = "If-Version-Match"
+# In place of an entity type: the body has the elements of several, by entity type.
+_GENERIC = "generic"
+_FOR_SEVERAL = (("POST", ""), ("PATCH", ""), ("POST", "batchGet"))
 _READ_FORM = '[{"urn": …, "<aspect>": {}}]'
 _WRITE_FORM = '[{"urn": …, "<aspect>": {"value": {…}}}]'
 _ADD_TAG = [{"op": "add", "path": "/tags/urn:li:tag:PII", "value": {"tag": "urn:li:tag:PII"}}]
 
 
 class OpenApiRoutes(Routes):
-    """The endpoints `/openapi/v3/entity/<entity>`, its `batchGet`, and
-    `/openapi/v1/trace/write/<id>`."""
+    """The endpoints `/openapi/v3/entity/<entity>`, its `batchGet`, `/openapi/v1/trace/write/<id>`,
+    and that of the entity types of the registry."""
 
     @Endpoint(
         "POST",
-        _PATH,
+        _ENTITY_PATH,
         "read some aspects of many entities: POST /openapi/v3/entity/<entity>/batchGet; without "
-        "batchGet, write them",
+        "batchGet, write them; with a URN and the name of an aspect, write that aspect",
         role="reader",
         item=True,
         parameters=(
@@ -58,14 +82,23 @@ class OpenApiRoutes(Routes):
                 "systemMetadata", "boolean", "also return each aspect's system metadata", "true"
             ),
             Parameter.query(
-                "createIfNotExists", "boolean", "write only aspects that do not exist yet"
+                "createIfNotExists",
+                "boolean",
+                "write only aspects that do not exist yet; true by default for a single aspect, as "
+                "with DataHub",
+            ),
+            Parameter.query(
+                "createIfEntityNotExists",
+                "boolean",
+                "write a single aspect only if the entity does not exist yet",
             ),
             URN,
             Parameter.optional(
                 "ownership",
                 "object",
-                "to read: an empty object under the name of each aspect to return; without any, "
-                "all aspects are returned. To write: under the name of each aspect its value, "
+                "to read: an empty object under the name of each aspect to return, or the version "
+                "to return as {headers: {If-Version-Match: version}}; without any, all aspects "
+                "are returned. To write: under the name of each aspect its value, "
                 "systemMetadata and headers",
                 {},
             ),
@@ -74,35 +107,45 @@ class OpenApiRoutes(Routes):
         gives="a list of objects with urn and, by aspect name, value, and systemMetadata if "
         "requested; for a write, what was sent",
         notes=(
-            "The body is a list of such objects, or a single one.",
-            "Entities that do not exist are left out, and so are aspects that are not stored. An "
-            "entity without aspects in the request is returned with all its aspects; one that is "
-            "given twice is returned once, with all requested aspects.",
+            "The body is a list of such objects, or a single one. With generic in place of the "
+            "entity type, the body and the answer are objects with such a list by entity type.",
+            "Entities that do not exist are left out, and so are aspects that are not stored. Of a "
+            "timeseries aspect, the newest document is returned. An entity without aspects in the "
+            "request is returned with all its aspects; one that is given twice is returned once, "
+            "with all requested aspects.",
             "Writing needs the role editor. Values are validated as those of ingestProposal are, "
             "and the answer is sent after the commit, whatever async is.",
+            "The body for a single aspect is an object with value, and with systemMetadata and "
+            "headers if there are any; the answer is the entity with that aspect. 422 for an "
+            "aspect that exists, unless createIfNotExists is false.",
             BATCHED,
         ),
     )
     async def _post(self, request: RestliRequest) -> Response:
-        entity, _, verb = request.key.partition("/")
-        if verb == "batchGet":
+        entity, rest = _split_path(request, self._catalog.registry)
+        if rest == "batchGet":
             return await self._read(request, entity)
-        if verb:
-            raise RequestRefusal(
-                404,
-                f"there is nothing at {_PATH}/{request.key[:200]}; "
-                f"read with {_PATH}/<entity>/batchGet",
-            )
-        # Reading and writing share one endpoint, whose role is that for reading.
-        request.context.changes.append(NotedChange(f"POST {_PATH}/<entity>", []))
-        request.access.require("editor", "writing")
         is_new = _is_true(request, "createIfNotExists")
-        return await self._write(request, entity, "CREATE" if is_new else "UPSERT")
+        if not rest:
+            # Reading and writing share one endpoint, whose role is that for reading.
+            request.context.changes.append(NotedChange(f"POST {_ENTITY_PATH}/<entity>", []))
+            request.access.require("editor", "writing")
+            return await self._write(request, entity, "CREATE" if is_new else "UPSERT")
+        urn, aspect = self._aspect(request, "POST", entity, rest)
+        request.access.require("editor", "writing")
+        change: ChangeType = "UPSERT"
+        is_default = request.query.one("createIfNotExists") is None
+        if _is_true(request, "createIfEntityNotExists"):
+            change = "CREATE_ENTITY"
+        elif is_new or (is_default and not self._catalog.registry.aspects[aspect].timeseries):
+            change = "CREATE"
+        return await self._write_aspect(request, urn, aspect, await request.json(), change)
 
     @Endpoint(
         "PATCH",
-        _PATH,
-        "change parts of aspects of many entities: PATCH /openapi/v3/entity/<entity>",
+        _ENTITY_PATH,
+        "change parts of aspects of many entities: PATCH /openapi/v3/entity/<entity>; with a URN "
+        "and the name of an aspect, of that aspect",
         role="editor",
         item=True,
         parameters=(
@@ -117,47 +160,137 @@ class OpenApiRoutes(Routes):
             ),
             ALL_OR_NONE,
         ),
-        gives="what was sent",
-        notes=("A patch has the form that ingestProposal accepts with changeType PATCH.", BATCHED),
+        gives="what was sent; for a single aspect, the entity with the aspect as it is now",
+        notes=(
+            "A patch has the form that ingestProposal accepts with changeType PATCH. The body for "
+            "a single aspect is the patch itself.",
+            BATCHED,
+        ),
     )
     async def _patch(self, request: RestliRequest) -> Response:
-        return await self._write(request, request.key, "PATCH")
+        entity, rest = _split_path(request, self._catalog.registry)
+        if not rest:
+            return await self._write(request, entity, "PATCH")
+        urn, aspect = self._aspect(request, "PATCH", entity, rest)
+        given = {"value": await request.json()}
+        return await self._write_aspect(request, urn, aspect, given, "PATCH")
+
+    def _aspect(
+        self, request: RestliRequest, method: str, entity: str, rest: str
+    ) -> tuple[Urn, str]:
+        """Return the URN and the aspect that are named behind the entity type, and note the change
+        for the audit log. Raises `RequestRefusal` (404) if no aspect is named."""
+        text, aspect = _split_aspect(rest, self._catalog.registry, entity)
+        if aspect is None:
+            raise RequestRefusal(
+                404,
+                f"{entity} has no aspect {text.rpartition('/')[2][:200]!r}; write one with "
+                f"{method} {_ENTITY_PATH}/{entity}/<urn>/<aspect>, and read some with POST "
+                f"{_ENTITY_PATH}/{entity}/batchGet",
+            )
+        urn = self._catalog.intake.read_urn(text)
+        if urn.entity_type != entity:
+            raise InvalidInput(f"{urn} is not {with_article(entity)}")
+        noted = NotedChange(f"{method} {_ENTITY_PATH}/<urn>/<aspect>", [str(urn)])
+        request.context.changes.append(noted)
+        return urn, aspect
+
+    async def _write_aspect(
+        self, request: RestliRequest, urn: Urn, aspect: str, given: Any, change: ChangeType
+    ) -> Response:
+        """Write one aspect, and return the entity with the aspect as it is stored then; of a
+        timeseries aspect the document that was added."""
+        if not isinstance(given, dict):
+            raise InvalidInput("the body must be an object")
+        (proposal,) = _proposals(
+            self._catalog.registry, {"urn": str(urn), aspect: given}, urn.entity_type, change
+        )
+        await self._catalog.ingest(proposal, request.actor, request.dialect)
+        if self._catalog.registry.aspects[aspect].timeseries:
+            found: dict[str, Any] = {aspect: {"value": proposal.value}}
+        else:
+            stored = await self._catalog.offload(self._catalog.store.aspects, [str(urn)], {aspect})
+            found = _aspects_by_name(
+                stored.get(str(urn), ()), frozenset({aspect}), _is_true(request, "systemMetadata")
+            )
+        return JsonResponse({"urn": str(urn), **found}, headers={"traceparent": _trace_parent()})
 
     async def _read(self, request: RestliRequest, entity: str) -> Response:
-        self._catalog.registry.entity(entity)
-        requested = _requested(await _items(request, _READ_FORM), entity)
-        for urn in requested:
-            self._catalog.intake.check_urn(Urn.parse(urn))
+        groups = await self._groups(request, entity, _READ_FORM)
         with_system = _is_true(request, "systemMetadata")
-        stored = await self._catalog.offload(self._catalog.store.aspects, list(requested))
-        return JsonResponse(
-            [
-                {"urn": urn, **_aspects(stored[urn], names, with_system)}
-                for urn, names in requested.items()
-                if urn in stored
-            ]
-        )
+        wanted = {}
+        for name, items in groups.items():
+            requested = _requested(items, _entity_name(self._catalog.registry, name))
+            for urn in requested:
+                self._catalog.intake.check_urn(Urn.parse(urn))
+            wanted[name] = (requested, _requested_versions(items))
+
+        def read() -> bytes:
+            found = {name: self._found(*one, with_system) for name, one in wanted.items()}
+            return orjson.dumps(found if entity == _GENERIC else found[entity])
+
+        return JsonResponse(await self._catalog.offload(read))
+
+    def _found(
+        self,
+        requested: Mapping[str, frozenset[str]],
+        versions: Mapping[tuple[str, str], int],
+        with_system: bool,
+    ) -> list[dict[str, Any]]:
+        store, registry = self._catalog.store, self._catalog.registry
+        stored = store.aspects(list(requested))
+        found = {
+            urn: {
+                "urn": urn,
+                **_aspects_by_name(stored[urn], names, with_system),
+                **_newest_documents(store, registry, urn, names, with_system),
+            }
+            for urn, names in requested.items()
+            if urn in stored
+        }
+        for (urn, name), version in versions.items():
+            if found.get(urn, {}).pop(name, None) and (one := store.aspect(urn, name, version)):
+                found[urn][name] = _enveloped(one.value, one.system, with_system)
+        return list(found.values())
+
+    async def _groups(
+        self, request: RestliRequest, entity: str, form: str
+    ) -> Mapping[str, list[Any]]:
+        """Return the elements of the body by entity type, as it is given. Raises `InvalidInput` if
+        the body is malformed."""
+        if entity != _GENERIC:
+            return {entity: await _items(request, form)}
+        groups = await request.json()
+        if not isinstance(groups, dict) or not all(
+            isinstance(one, list) for one in groups.values()
+        ):
+            raise InvalidInput(f'the body must be {{"<entity>": {form}}}')
+        return groups
 
     async def _write(self, request: RestliRequest, entity: str, change: ChangeType) -> Response:
-        self._catalog.registry.entity(entity)
-        given = await _items(request, _WRITE_FORM)
+        registry = self._catalog.registry
+        groups = await self._groups(request, entity, _WRITE_FORM)
+        given = [
+            (_entity_name(registry, name), one) for name, items in groups.items() for one in items
+        ]
         for noted in request.context.changes:
-            noted.urns = urns_in(given)
+            noted.urns = urns_in([one for _, one in given])
         await self._catalog.ingest_batch(
             "entities",
             given,
-            lambda one: _proposals(self._catalog.registry, one, entity, change),
+            lambda one: _proposals(registry, one[1], one[0], change),
             request.actor,
             request.dialect,
             all_or_none=all_or_none(request),
         )
-        return JsonResponse(given, headers={"traceparent": _trace_parent()})
+        answer = groups if entity == _GENERIC else groups[entity]
+        return JsonResponse(answer, headers={"traceparent": _trace_parent()})
 
     @Endpoint(
         "DELETE",
-        _PATH,
+        _ENTITY_PATH,
         "remove an entity, or some of its aspects, with all their versions: DELETE "
-        "/openapi/v3/entity/<entity>/<urn>",
+        "/openapi/v3/entity/<entity>/<urn>; with the name of an aspect behind it, remove that",
         role="admin",
         item=True,
         parameters=(
@@ -179,12 +312,19 @@ class OpenApiRoutes(Routes):
         notes=("404 for an entity that does not exist; DataHub's clients get 200.",),
     )
     async def _delete(self, request: RestliRequest) -> Response:
-        entity, _, text = request.key.partition("/")
-        urn = self._catalog.intake.read_urn(text)
-        if urn.entity_type != entity:
-            raise InvalidInput(f"{urn} is not {with_article(entity)}")
-        for aspect in request.query.many("aspects") or (None,):
-            await self._catalog.delete(urn, aspect, (None, None), request.actor, request.dialect)
+        entity, rest = _split_path(request, self._catalog.registry)
+        aspects: Sequence[str | None]
+        if _split_aspect(rest, self._catalog.registry, entity)[1] is not None:
+            urn, aspect = self._aspect(request, "DELETE", entity, rest)
+            aspects = (aspect,)
+        else:
+            _check_last(decode(rest), entity)
+            urn = self._catalog.intake.read_urn(decode(rest))
+            if urn.entity_type != entity:
+                raise InvalidInput(f"{urn} is not {with_article(entity)}")
+            aspects = request.query.many("aspects") or (None,)
+        for one in aspects:
+            await self._catalog.delete(urn, one, (None, None), request.actor, request.dialect)
         return JsonResponse()
 
     @Endpoint(
@@ -227,6 +367,86 @@ class OpenApiRoutes(Routes):
             }
         )
 
+    @Endpoint(
+        "GET",
+        "/openapi/v1/registry/models/entity/specifications",
+        "the entity types and their aspects, page by page",
+        role="reader",
+        parameters=(
+            Parameter.query("start", "integer", "how many to skip; 0 by default", 0),
+            Parameter.query("count", "integer", "how many at most; 20 by default", 20),
+        ),
+        gives="elements: for each entity type name, keyAspectName and aspectSpecs, each with its "
+        "name in aspectAnnotation, also that of the key aspect; start, count (of this page), total",
+        notes=("By this DataHub's clients learn what a server can store.",),
+    )
+    async def _specifications(self, request: RestliRequest) -> Response:
+        registry = self._catalog.registry
+        start = request.query.number("start", 0)
+        count = min(request.query.number("count", _SPECIFICATIONS), MAX_PAGE)
+        names = sorted(registry.entities)
+        elements = [
+            {
+                "name": name,
+                "keyAspectName": registry.entity(name).key,
+                "aspectSpecs": [
+                    {"aspectAnnotation": {"name": aspect}} for aspect in registry.aspects_of(name)
+                ],
+            }
+            for name in names[start : start + count]
+        ]
+        return JsonResponse(
+            {"start": start, "count": len(elements), "total": len(names), "elements": elements}
+        )
+
+
+def _split_path(request: RestliRequest, registry: Registry) -> tuple[str, str]:
+    """Return the entity type that a path names first, or `generic`, and the rest of the path, not
+    decoded yet: an encoded slash belongs to a URN. Raises `UnknownName`."""
+    name, _, rest = request.path_params["key"].lstrip("/").partition("/")
+    if name == _GENERIC and (request.method, rest) in _FOR_SEVERAL:
+        return name, rest
+    return _entity_name(registry, decode(name)), rest
+
+
+def _split_aspect(rest: str, registry: Registry, entity: str) -> tuple[str, str | None]:
+    """Return the URN in the rest of a path, decoded, and the name of the aspect behind it, as the
+    registry spells it; `None` if there is none."""
+    head, _, last = rest.rpartition("/")
+    last = decode(last)
+    found = (one for one in registry.aspects_of(entity) if one.lower() == last.lower())
+    aspect = next(found, None) if head else None
+    return decode(rest if aspect is None else head), aspect
+
+
+def _check_last(text: str, entity: str) -> None:
+    """Raise `NotFound` if the text is not a URN, but one with the name of an aspect behind it that
+    the entity type does not have."""
+    head, _, last = text.rpartition("/")
+    if head and not _is_urn(text) and _is_urn(head):
+        raise NotFound(f"{entity} has no aspect {last[:200]!r}")
+
+
+def _is_urn(text: str) -> bool:
+    try:
+        Urn.parse(text)
+    except InvalidUrn:
+        return False
+    return True
+
+
+def _entity_name(registry: Registry, given: str) -> str:
+    """Return the name of an entity type as the registry spells it.
+
+    DataHub's clients send some in lower case. Raises `UnknownName`.
+    """
+    if given not in registry.entities:
+        for name in registry.entities:
+            if name.lower() == given.lower():
+                return name
+        registry.entity(given)
+    return given
+
 
 async def _items(request: RestliRequest, form: str) -> list[Any]:
     """Return the elements of the body, which is a list or a single element.
@@ -241,6 +461,7 @@ async def _items(request: RestliRequest, form: str) -> list[Any]:
 
 
 def _is_true(request: RestliRequest, name: str) -> bool:
+    """Return whether a query parameter is given as true."""
     return (request.query.one(name) or "").lower() == "true"
 
 
@@ -324,12 +545,929 @@ def _requested(given: Sequence[Any], entity: str) -> dict[str, frozenset[str]]:
     return found
 
 
-def _aspects(
+def _requested_versions(given: Sequence[Any]) -> dict[tuple[str, str], int]:
+    """Return the versions to read, by URN and aspect, of the aspects for which a header names one
+    that is not the latest."""
+    found: dict[tuple[str, str], int] = {}
+    for one in given:
+        for name, asked in one.items():
+            headers = asked.get("headers") if isinstance(asked, dict) else None
+            version = headers.get(_VERSION_MATCH) if isinstance(headers, dict) else None
+            if version is None:
+                continue
+            # No aspect has so many versions that their number has ten digits.
+            if not str(version).isdecimal() or len(str(version)) > 9:
+                raise InvalidInput(
+                    f"{_VERSION_MATCH} of {name} is the version to read, 0 for the latest; not "
+                    f"{version!r:.100}"
+                )
+            if int(version):
+                found[one["urn"], name] = int(version)
+    return found
+
+
+def _newest_documents(
+    store: Store, registry: Registry, urn: str, names: frozenset[str], with_system: bool
+) -> dict[str, Any]:
+    """Return the newest document of each timeseries aspect of an entity, as `_aspects_by_name` its
+    other aspects. Takes a query of about 20 µs for each of them."""
+    return {
+        name: _enveloped(document.value, document.system, with_system)
+        for name in registry.aspects_of(Urn.parse(urn).entity_type)
+        if (not names or name in names) and registry.aspects[name].timeseries
+        for document in store.documents(urn, name, limit=1)
+    }
+
+
+def _enveloped(value: bytes, system: bytes, with_system: bool) -> dict[str, Any]:
+    found: dict[str, Any] = {"value": orjson.Fragment(value)}
+    return found | ({"systemMetadata": orjson.Fragment(system)} if with_system else {})
+
+
+def _aspects_by_name(
     stored: Sequence[StoredAspect], names: frozenset[str], with_system: bool
 ) -> dict[str, Any]:
+    """Return aspects as an entity of this API has them; all of them if `names` is empty."""
     return {
-        aspect.name: {"value": orjson.Fragment(aspect.value)}
-        | ({"systemMetadata": orjson.Fragment(aspect.system)} if with_system else {})
+        aspect.name: _enveloped(aspect.value, aspect.system, with_system)
         for aspect in stored
         if not names or aspect.name in names
     }
+
+
+_COUNT = Parameter.query(
+    "count", "integer", f"how many at most; {DEFAULT_PAGE} by default, {MAX_PAGE} at most", 10
+)
+_SCROLL_ID = Parameter.query(
+    "scrollId", "string", "the scrollId of the previous page; left out for the first page"
+)
+_SLICES = (
+    Parameter.query(
+        "sliceId",
+        "integer",
+        "with sliceMax: return only this of so many slices, from 0 up, for callers that scroll "
+        "through all of them at once",
+    ),
+    Parameter.query("sliceMax", "integer", "the number of slices"),
+)
+_PIT = Parameter.query(
+    "pitKeepAlive", "string", "accepted and ignored: a scroll id does not expire", "5m"
+)
+_REMOVED = Parameter.query(
+    "includeSoftDelete", "boolean", "include what is soft-deleted; false by default", "false"
+)
+_SYSTEM = Parameter.query(
+    "systemMetadata", "boolean", "also return each aspect's system metadata", "true"
+)
+_SCROLLED = (
+    _COUNT,
+    _SCROLL_ID,
+    Parameter.query("query", "string", "as in a search; * by default", "*"),
+    Parameter.query("sort", "string", "a searchable field; urn by default", "urn"),
+    Parameter.query(
+        "sortCriteria", "array of strings", "several such fields; takes precedence over sort"
+    ),
+    Parameter.query("sortOrder", "string", "ASCENDING (by default) or DESCENDING, for all fields"),
+    _SYSTEM,
+    _REMOVED,
+    *_SLICES,
+    _PIT,
+    Parameter.query("skipCache", "boolean", "accepted and ignored"),
+)
+_ENDS = (
+    "scrollId is left out after the last page. A page may be shorter than count although others "
+    "follow."
+)
+_ONCE = (
+    "What matches from the first page to the last is returned exactly once, whatever is written "
+    "meanwhile. A scroll id is valid only for the request that returned it."
+)
+
+
+_V2_PATH = "/openapi/v2/entity"
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """How a version of the API names a list of entities, and how it writes one of them."""
+
+    name: str
+    entity: Callable[[str, dict[str, Any]], dict[str, Any]]
+
+
+_V2 = _Form("results", lambda urn, aspects: {"urn": urn, "aspects": aspects})
+_V3 = _Form("entities", lambda urn, aspects: {"urn": urn, **aspects})
+
+
+class EntityScrollRoutes(Routes):
+    """The endpoints `/openapi/v3/entity/scroll`, `/openapi/v3/entity/<entity>` that reads, and what
+    DataHub's clients use of version 2."""
+
+    @Endpoint(
+        "POST",
+        f"{_ENTITY_PATH}/scroll",
+        "go through the entities of some types, or of all, page by page",
+        role="reader",
+        parameters=(
+            *_SCROLLED,
+            Parameter.query(
+                "skipAggregation", "boolean", "if false, also return facets; true by default"
+            ),
+            Parameter.query("scrollIdPerEntity", "boolean", "accepted and ignored"),
+            Parameter.optional(
+                "entities", "array of strings", "names of entity types; all by default", ["dataset"]
+            ),
+            Parameter.optional(
+                "aspects",
+                "array of strings",
+                "names of the aspects to return; all for an empty list, none by default",
+                ["ownership"],
+            ),
+            Parameter.optional(
+                "filter",
+                "filter",
+                "alternatives, each of them criteria: in this form, or in that of a search",
+                {
+                    "and": [
+                        {
+                            "criteria": [
+                                {"field": "origin", "values": ["PROD"], "condition": "EQUAL"}
+                            ]
+                        }
+                    ]
+                },
+            ),
+            Parameter.optional(
+                "sortCriteria",
+                "array of sorts",
+                "{field, order} of each; takes precedence over the query parameters",
+            ),
+        ),
+        gives="entities: objects with urn and, by aspect name, value, and systemMetadata if "
+        "requested; totalCount, scrollId, and facets if requested: field, and aggregations with "
+        "the number of entities of each value",
+        notes=(
+            _ENDS,
+            _ONCE,
+            "Aspects that are not stored are left out. Of a timeseries aspect, the newest document "
+            "is returned. Soft-deleted entities are left out unless includeSoftDelete is true or "
+            "the filter has the field removed.",
+        ),
+    )
+    async def _scroll(self, request: RestliRequest) -> Response:
+        parameters = await request.parameters()
+        registry = self._catalog.registry
+        types = parameters.texts("entities") or []
+        aspects = parameters.texts("aspects")
+        query = SearchQuery(
+            text=request.query.one("query") or "*",
+            entity_types=tuple(_entity_name(registry, one) for one in types) or None,
+            filter=_read_v3_filter(parameters.given.get("filter")),
+            start=0,
+            count=_count(request),
+            facets=(request.query.one("skipAggregation") or "").lower() == "false",
+            sort=read_sort(parameters) or _read_sort(request),
+            include_removed=_is_true(request, "includeSoftDelete"),
+        )
+        wanted = None if aspects is None else frozenset(aspects)
+        return await self._page(request, query, wanted, _V3)
+
+    @Endpoint(
+        "GET",
+        _ENTITY_PATH,
+        "go through the entities of a type, page by page: GET /openapi/v3/entity/<entity>; with "
+        "a URN behind it, read that entity, and with the name of an aspect behind that, the aspect",
+        role="reader",
+        item=True,
+        parameters=(
+            Parameter("entity", "string", "an entity type", "dataset", place="path"),
+            Parameter.query(
+                "aspects",
+                "array of strings",
+                "names of the aspects to return, repeated or separated by commas; all by default. "
+                "aspectNames is another name of the parameter",
+                "ownership",
+            ),
+            Parameter.query(
+                "version", "integer", "which version of a single aspect; 0, the latest, by default"
+            ),
+            *_SCROLLED,
+        ),
+        gives="entities: objects with urn and, by aspect name, value, and systemMetadata if "
+        "requested; totalCount and scrollId. For a URN, one such object; for an aspect, value, "
+        "and systemMetadata if requested",
+        notes=(
+            _ENDS,
+            _ONCE,
+            "Aspects that are not stored are left out. Of a timeseries aspect, the newest document "
+            "is returned. Soft-deleted entities are left out unless includeSoftDelete is true or "
+            "the query has the field removed; one that is read by its URN is returned.",
+            "404 for an entity or aspect that does not exist. HEAD is answered with 204 or 404.",
+        ),
+    )
+    async def _list(self, request: RestliRequest) -> Response:
+        return await self._read(request, _V3)
+
+    # Before the next one, whose path begins like that of this one.
+    @Endpoint(
+        "POST",
+        f"{_V2_PATH}/batch",
+        "read some aspects of many entities: POST /openapi/v2/entity/batch/<entity>",
+        role="reader",
+        item=True,
+        parameters=(
+            Parameter("entity", "string", "an entity type", "dataset", place="path"),
+            Parameter("urns", "array of URNs", "the entities", [EXAMPLE_URN]),
+            Parameter.optional(
+                "aspectNames", "array of strings", "all aspects by default", ["ownership"]
+            ),
+            Parameter.optional(
+                "withSystemMetadata", "boolean", "also return each aspect's system metadata", False
+            ),
+        ),
+        gives="entities: objects with urn and, by aspect name in aspects, value, and "
+        "systemMetadata if requested",
+        notes=("Entities that do not exist are left out, and so are aspects that are not stored.",),
+    )
+    async def _batch_v2(self, request: RestliRequest) -> Response:
+        entity = _entity_name(self._catalog.registry, request.key)
+        parameters = await request.parameters()
+        parameters.items("urns")
+        given = parameters.texts("urns") or []
+        if len(given) > MAX_PAGE:
+            raise InvalidInput(f"'urns' names {len(given)} entities; name at most {MAX_PAGE}")
+        urns = [self._urn(one, entity) for one in dict.fromkeys(given)]
+        wanted = frozenset(parameters.texts("aspectNames") or ())
+        with_system = parameters.flag("withSystemMetadata", default=False)
+
+        def read() -> bytes:
+            store, registry = self._catalog.store, self._catalog.registry
+            found = _entities(store, registry, urns, wanted, with_system, _V2)
+            return orjson.dumps({"entities": found})
+
+        return JsonResponse(await self._catalog.offload(read))
+
+    @Endpoint(
+        "GET",
+        _V2_PATH,
+        "go through the entities of a type, in version 2: GET /openapi/v2/entity/<entity>",
+        role="reader",
+        item=True,
+        parameters=(
+            Parameter("entity", "string", "an entity type", "dataset", place="path"),
+            Parameter.query(
+                "aspectNames", "array of strings", "names of the aspects to return", "ownership"
+            ),
+            *_SCROLLED,
+        ),
+        gives="results: objects with urn and, by aspect name in aspects, value, and systemMetadata "
+        "if requested; totalCount and scrollId. For a URN, one such object",
+        notes=(_ENDS, _ONCE),
+    )
+    async def _list_v2(self, request: RestliRequest) -> Response:
+        return await self._read(request, _V2)
+
+    async def _read(self, request: RestliRequest, form: _Form) -> Response:
+        registry = self._catalog.registry
+        entity, rest = _split_path(request, registry)
+        wanted = frozenset(_names(request, "aspects", "aspectNames"))
+        if rest:
+            return await self._one(request, entity, rest, wanted, form)
+        query = SearchQuery(
+            text=request.query.one("query") or "*",
+            entity_types=(entity,),
+            filter=Filter(),
+            start=0,
+            count=_count(request),
+            facets=False,
+            sort=_read_sort(request),
+            include_removed=_is_true(request, "includeSoftDelete"),
+        )
+        return await self._page(request, query, wanted, form)
+
+    async def _page(
+        self,
+        request: RestliRequest,
+        query: SearchQuery,
+        wanted: frozenset[str] | None,
+        form: _Form,
+    ) -> Response:
+        """Return a page; `wanted` are the aspects, empty for all, and `None` for none."""
+        belongs = _slice(request)
+        with_system = _is_true(request, "systemMetadata")
+        index, store = self._catalog.index, self._catalog.store
+        registry = self._catalog.registry
+        if request.dialect == "datahub":
+            query = ignore_unknown_fields(query, index.vocabulary)
+        query = begin_scroll(query, request.query.one("scrollId") or None)
+
+        def read() -> bytes:
+            page = index.search(replace(query, filter=expand_related(query.filter, store)))
+            urns = [hit.urn for hit in page.hits if belongs(hit.urn)]
+            entities = (
+                [form.entity(urn, {}) for urn in urns]
+                if wanted is None
+                else _entities(store, registry, urns, wanted, with_system, form)
+            )
+            answer: dict[str, Any] = {form.name: entities, "totalCount": page.total}
+            if query.facets:
+                answer["facets"] = [
+                    {"field": facet.name, "aggregations": dict(facet.counts)}
+                    for facet in page.facets
+                ]
+            if (after := scroll_id(query, page)) is not None:
+                answer["scrollId"] = after
+            return orjson.dumps(answer)
+
+        return JsonResponse(await self._catalog.offload(read))
+
+    async def _one(
+        self,
+        request: RestliRequest,
+        entity: str,
+        rest: str,
+        wanted: frozenset[str],
+        form: _Form,
+    ) -> Response:
+        text, aspect = _split_aspect(rest, self._catalog.registry, entity)
+        if aspect is None:
+            _check_last(text, entity)
+        urn = self._urn(text, entity)
+        registry, with_system = self._catalog.registry, _is_true(request, "systemMetadata")
+        store, version = self._catalog.store, request.query.number("version", 0, least=0)
+        if aspect and version:
+            one = await self._catalog.offload(store.aspect, urn, aspect, version)
+            if one is None:
+                raise NotFound(f"{urn} has no version {version} of {aspect}")
+            stored = [one]
+        else:
+            stored = (await self._catalog.offload(store.aspects, [urn])).get(urn, [])
+        names = frozenset({aspect}) if aspect else wanted
+        found = _aspects_by_name(stored, names, with_system)
+        if form is _V3 and not version:
+            found |= await self._catalog.offload(
+                _newest_documents, store, registry, urn, names, with_system
+            )
+        if not stored or (aspect and not found):
+            raise NotFound(f"{urn} has no {aspect}" if aspect and stored else f"no entity {urn}")
+        if request.method == "HEAD":
+            return Response(status_code=204)
+        return JsonResponse(found[aspect] if aspect else form.entity(urn, found))
+
+    def _urn(self, text: str, entity: str) -> str:
+        """Return a URN. Raises `InvalidInput` if it is invalid or not of the entity type."""
+        urn = self._catalog.intake.read_urn(text)
+        if urn.entity_type != entity:
+            raise InvalidInput(f"{urn} is not {with_article(entity)}")
+        self._catalog.intake.check_urn(urn)
+        return str(urn)
+
+
+def _entities(
+    store: Store,
+    registry: Registry,
+    urns: Sequence[str],
+    wanted: frozenset[str],
+    with_system: bool,
+    form: _Form,
+) -> list[dict[str, Any]]:
+    """Return those of the entities that exist, in order, with the aspects wanted; all if none is
+    named."""
+    stored = store.aspects(urns, wanted or None)
+    there = store.existing(urns) if wanted else stored
+    found: list[dict[str, Any]] = []
+    for urn in (one for one in urns if one in there):
+        aspects = _aspects_by_name(stored.get(urn, ()), wanted, with_system)
+        if form is _V3:
+            aspects |= _newest_documents(store, registry, urn, wanted, with_system)
+        found.append(form.entity(urn, aspects))
+    return found
+
+
+_RELATIONSHIP_PATH = "/openapi/v3/relationship"
+_DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
+_Flow = Literal["UPSTREAM", "DOWNSTREAM"]
+_FLOWS: tuple[_Flow, ...] = get_args(_Flow)
+_GIVES_EDGES = (
+    "results: for each edge relationshipType, and source and destination, each with entityType "
+    "and urn; scrollId"
+)
+_EDGE_TYPES = Parameter.query(
+    "relationshipTypes", "array of strings", "names of relationships; all by default", "OwnedBy"
+)
+_EDGE_PAGE = (_COUNT, _SCROLL_ID, _REMOVED, *_SLICES, _PIT)
+_EDGE_NOTES = (
+    _ENDS,
+    _ONCE,
+    "An edge is left out if either end is soft-deleted, unless includeSoftDelete is true. Edges "
+    "to entities that do not exist are included.",
+)
+_END_FIELDS = ("urn", "entityType")
+_EDGE_FIELDS = (
+    "relationshipType",
+    *(f"{end}.{field}" for end in ("source", "destination") for field in _END_FIELDS),
+)
+_END_FILTER = {"and": [{"criteria": [{"field": "urn", "values": [EXAMPLE_URN]}]}]}
+# Of edges, read for one page.
+_MOST_LOOKED_AT = 10_000
+_MOST_AT_ONCE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class _EdgeQuery:
+    """A scroll through edges that `urns` declare (the side OUTGOING) or that point at them
+    (INCOMING), one side after the other; of all URNs if it is `None`.
+
+    `asked` are the parameters that a scroll id belongs to.
+    """
+
+    asked: tuple[Any, ...]
+    types: tuple[str, ...]
+    sides: tuple[Direction, ...]
+    urns: Collection[str] | None
+    matches: Callable[[EntityEdge], bool]
+    lineage: bool
+    with_removed: bool
+
+
+class EdgeScrollRoutes(Routes):
+    """The endpoints `/openapi/v3/relationship` and `/openapi/v3/lineage`."""
+
+    @Endpoint(
+        "POST",
+        f"{_RELATIONSHIP_PATH}/scroll",
+        "go through relationships page by page, of all entities or of those that filters select",
+        role="reader",
+        parameters=(
+            _EDGE_TYPES,
+            Parameter.query("sourceTypes", "array of strings", "entity types of the sources"),
+            Parameter.query(
+                "destinationTypes", "array of strings", "entity types of the destinations"
+            ),
+            Parameter.query(
+                "direction",
+                "string",
+                "OUTGOING by default; for INCOMING what is said of sources is applied to "
+                "destinations, and the other way around",
+                "OUTGOING",
+            ),
+            *_EDGE_PAGE,
+            Parameter.optional(
+                "sourceFilter",
+                "filter",
+                "alternatives, each of them criteria on urn and entityType",
+                _END_FILTER,
+            ),
+            Parameter.optional("destinationFilter", "filter", "the same of the destinations"),
+            Parameter.optional(
+                "edgeFilter",
+                "filter",
+                "criteria on relationshipType, source.urn, source.entityType, destination.urn and "
+                "destination.entityType",
+            ),
+        ),
+        gives=_GIVES_EDGES,
+        notes=(
+            *_EDGE_NOTES,
+            "The criteria of these filters are equalities (EQUAL or IN) that are not negated.",
+            "Without URNs in a filter, all edges are read, and a page is made of at most 10000 of "
+            "them.",
+        ),
+    )
+    async def _scroll(self, request: RestliRequest) -> Response:
+        parameters = await request.parameters()
+        query = self._selected(request, parameters.given, lineage=False)
+        return await self._page(request, query, _edge_to_wire)
+
+    def _selected(
+        self, request: RestliRequest, given: Mapping[str, Any], *, lineage: bool
+    ) -> _EdgeQuery:
+        """Return the scroll through the edges that the filters in a body and the parameters of the
+        query select."""
+        direction = _one_of(_DIRECTIONS, request.query.one("direction") or "OUTGOING")
+        near = _EdgeFilter.read(given, "sourceFilter", _END_FIELDS)
+        far = _EdgeFilter.read(given, "destinationFilter", _END_FIELDS)
+        whole = _EdgeFilter.read(given, "edgeFilter", _EDGE_FIELDS)
+        registry = self._catalog.registry
+        near_types, far_types = (
+            sorted({_entity_name(registry, one) for one in _names(request, name)})
+            for name in ("sourceTypes", "destinationTypes")
+        )
+        if direction == "INCOMING":
+            near, far, near_types, far_types = far, near, far_types, near_types
+
+        def matches(edge: EntityEdge) -> bool:
+            fields = _fields(edge)
+            return (
+                near.matches(fields, "source.")
+                and far.matches(fields, "destination.")
+                and whole.matches(fields)
+                and (not near_types or fields["source.entityType"] in near_types)
+                and (not far_types or fields["destination.entityType"] in far_types)
+            )
+
+        sources = near.values("urn") or whole.values("source.urn")
+        targets = far.values("urn") or whole.values("destination.urn")
+        by_target = bool(targets) and (not sources or len(targets) < len(sources))
+        types = tuple(_names(request, "relationshipTypes"))
+        return _EdgeQuery(
+            (types, near.given, far.given, whole.given, near_types, far_types),
+            types,
+            ("INCOMING",) if by_target else ("OUTGOING",),
+            (targets if by_target else sources) or None,
+            matches,
+            lineage,
+            _is_true(request, "includeSoftDelete"),
+        )
+
+    @Endpoint(
+        "GET",
+        _RELATIONSHIP_PATH,
+        "go through the relationships of one name, page by page: GET "
+        "/openapi/v3/relationship/<name>; or through those of an entity: GET "
+        "/openapi/v3/relationship/<entity>/<urn>",
+        role="reader",
+        item=True,
+        parameters=(
+            Parameter(
+                "name",
+                "string",
+                "the name of a relationship, or an entity type and a URN",
+                "OwnedBy",
+                place="path",
+            ),
+            Parameter.query(
+                "relationshipType[]",
+                "array of strings",
+                "of an entity: names of relationships; all by default",
+            ),
+            Parameter.query(
+                "direction", "string", "of an entity: OUTGOING (by default) or INCOMING"
+            ),
+            *_EDGE_PAGE,
+        ),
+        gives=_GIVES_EDGES,
+        notes=(*_EDGE_NOTES, "An unknown name has no edges."),
+    )
+    async def _list(self, request: RestliRequest) -> Response:
+        name, _, rest = request.path_params["key"].lstrip("/").partition("/")
+        sides: tuple[Direction, ...] = ("OUTGOING",)
+        urns = None
+        types: tuple[str, ...] = (decode(name),)
+        if rest:
+            entity = _entity_name(self._catalog.registry, types[0])
+            urn = self._catalog.intake.read_urn(decode(rest))
+            if urn.entity_type != entity:
+                raise InvalidInput(f"{urn} is not {with_article(entity)}")
+            sides = (_one_of(_DIRECTIONS, request.query.one("direction") or "OUTGOING"),)
+            urns = (str(urn),)
+            named = _names(request, "relationshipType[]", "relationshipTypes")
+            types = tuple(one for one in named if one != "*")
+        return await self._page(
+            request,
+            _EdgeQuery(
+                (types, sides, urns),
+                types,
+                sides,
+                urns,
+                lambda _edge: True,
+                False,
+                _is_true(request, "includeSoftDelete"),
+            ),
+            _edge_to_wire,
+        )
+
+    @Endpoint(
+        "POST",
+        "/openapi/v3/lineage/scroll",
+        "go through the edges of lineage page by page, of all entities or of some",
+        role="reader",
+        parameters=(
+            Parameter.query(
+                "relationshipTypes", "array of strings", "names of relationships; all by default"
+            ),
+            Parameter.query(
+                "direction",
+                "string",
+                "with urns: UPSTREAM for the edges that lead to them, DOWNSTREAM for those that "
+                "lead away; both by default",
+                "UPSTREAM",
+            ),
+            *_EDGE_PAGE,
+            Parameter.optional(
+                "urns",
+                "array of URNs",
+                "the entities at either end; all by default",
+                [EXAMPLE_URN],
+            ),
+        ),
+        gives=f"{_GIVES_EDGES}; each edge also has upstream and downstream, the URNs of its ends",
+        notes=(
+            *_EDGE_NOTES,
+            "Without urns, the parameters and filters of /openapi/v3/relationship/scroll are read "
+            "too.",
+        ),
+    )
+    async def _lineage(self, request: RestliRequest) -> Response:
+        parameters = await request.parameters()
+        direction = (request.query.one("direction") or "").upper()
+        given = parameters.texts("urns") or []
+        if not given and direction not in _FLOWS:
+            query = self._selected(request, parameters.given, lineage=True)
+            return await self._page(request, query, _lineage_to_wire)
+        flow = _one_of(_FLOWS, direction) if direction else None
+        if len(given) > MAX_PAGE:
+            raise InvalidInput(f"'urns' names {len(given)} entities; name at most {MAX_PAGE}")
+        urns = frozenset(str(self._catalog.intake.read_urn(one)) for one in given)
+
+        def matches(edge: EntityEdge) -> bool:
+            if not urns or flow is None:
+                return True
+            upstream, downstream = _ends(edge)
+            return (downstream if flow == "UPSTREAM" else upstream) in urns
+
+        types = tuple(_names(request, "relationshipTypes"))
+        query = _EdgeQuery(
+            (types, sorted(urns), flow),
+            types,
+            ("OUTGOING", "INCOMING") if urns else ("OUTGOING",),
+            urns or None,
+            matches,
+            True,
+            _is_true(request, "includeSoftDelete"),
+        )
+        return await self._page(request, query, _lineage_to_wire)
+
+    async def _page(
+        self,
+        request: RestliRequest,
+        query: _EdgeQuery,
+        to_wire: Callable[[EntityEdge], dict[str, Any]],
+    ) -> Response:
+        count = _count(request)
+        belongs = _slice(request)
+        asked = f"{request.url.path} {query.asked!r} {query.with_removed}"
+        token = request.query.one("scrollId") or None
+        begin = _read_place(unpack_scroll_id(asked, token)) if token else None
+
+        def read() -> bytes:
+            edges, after = _scrolled(self._catalog.store, query, begin, count, belongs)
+            answer: dict[str, Any] = {"results": [to_wire(edge) for edge in edges]}
+            if after is not None:
+                answer["scrollId"] = pack_scroll_id(asked, orjson.dumps(after).decode())
+            return orjson.dumps(answer)
+
+        return JsonResponse(await self._catalog.offload(read))
+
+
+_MOST_HANDLES = 2**63
+_Place = tuple[int, EdgeKey]
+"""Where a scroll is: on which of its sides, and behind which edge."""
+
+
+def _scrolled(
+    store: Store,
+    query: _EdgeQuery,
+    begin: _Place | None,
+    count: int,
+    belongs: Callable[[str], bool],
+) -> tuple[list[EntityEdge], _Place | None]:
+    """Return a page of edges, and where the next one begins; `None` after the last page."""
+    found: list[EntityEdge] = []
+    place = begin
+    looked_at = 0
+    for side, edges in _batches(store, query, begin, count):
+        # An edge between two of the URNs is on both sides, and counts on the first.
+        met = query.urns if side and query.urns else ()
+        matching = [
+            edge
+            for edge in edges
+            if edge.source not in met
+            and query.matches(edge)
+            and belongs(f"{edge.source} {edge.relationship} {edge.target}")
+        ]
+        if not query.with_removed:
+            ends = {urn for edge in matching for urn in (edge.source, edge.target)}
+            removed = find_removed(store, list(ends))
+            matching = [one for one in matching if removed.isdisjoint((one.source, one.target))]
+        room = count - len(found)
+        if len(matching) > room:
+            found += matching[:room]
+            return found, (place if room == 0 else (side, found[-1].key))
+        found += matching
+        if edges:
+            place = (side, edges[-1].key)
+        looked_at += len(edges)
+        if looked_at >= _MOST_LOOKED_AT:
+            return found, place
+    return found, None
+
+
+def _batches(
+    store: Store, query: _EdgeQuery, begin: _Place | None, count: int
+) -> Iterator[tuple[int, list[EntityEdge]]]:
+    """Yield edges behind a place, some at a time, each time with their side."""
+    first, after = begin or (0, None)
+    urns = None if query.urns is None else list(query.urns)
+    for side in range(first, len(query.sides)):
+        size = min(count + 1, _MOST_AT_ONCE)
+        while True:
+            edges = store.scroll_edges(
+                query.sides[side],
+                urns,
+                query.types,
+                lineage=query.lineage,
+                after=after,
+                limit=size,
+            )
+            yield side, edges
+            if len(edges) < size:
+                break
+            after = edges[-1].key
+            size = min(2 * size, _MOST_AT_ONCE)
+        after = None
+
+
+def _read_place(text: str) -> _Place:
+    """Parse a place that `_page` has encoded.
+
+    Raises `InvalidInput` for another one; a digest can be computed by anybody.
+    """
+    try:
+        place: _Place = msgspec.json.decode(text, type=_Place)
+    except msgspec.DecodeError:
+        place = (0, (_MOST_HANDLES, "", 0))
+    if not all(0 <= one < _MOST_HANDLES for one in (place[0], place[1][0], place[1][2])):
+        raise InvalidInput("the scrollId is malformed; leave it out to start from the first page")
+    return place
+
+
+@dataclass(frozen=True, slots=True)
+class _EdgeFilter:
+    """Alternatives of allowed values by field; without any, every edge matches.
+
+    `given` is the filter that they were read from.
+    """
+
+    given: Filter
+    any_of: tuple[Mapping[str, frozenset[str]], ...]
+
+    @classmethod
+    def read(cls, body: Mapping[str, Any], name: str, fields: Sequence[str]) -> "_EdgeFilter":
+        """Parse a filter of a body. Raises `InvalidInput` for anything but equalities of these
+        fields."""
+        given = _read_v3_filter(body.get(name))
+        alternatives = []
+        for group in given.any_of:
+            allowed: dict[str, frozenset[str]] = {}
+            for one in group:
+                if one.field not in fields:
+                    raise InvalidInput(
+                        f"{name!r} has the fields {', '.join(fields)}, not {one.field!r:.60}"
+                    )
+                if one.condition not in ("EQUAL", "IN") or one.negated:
+                    raise InvalidInput(
+                        f"a criterion of {name!r} must have the condition EQUAL or IN and must not "
+                        "be negated"
+                    )
+                values = frozenset(one.values)
+                allowed[one.field] = allowed.get(one.field, values) & values
+            alternatives.append(allowed)
+        return cls(given, tuple(alternatives))
+
+    def matches(self, fields: Mapping[str, str], prefix: str = "") -> bool:
+        """Return whether an edge with these fields matches; `prefix` is put before the names."""
+        return not self.any_of or any(
+            all(fields[prefix + name] in values for name, values in allowed.items())
+            for allowed in self.any_of
+        )
+
+    def values(self, field: str) -> frozenset[str]:
+        """Return all values of a field with which an edge can match; none if it can with any."""
+        if not all(field in allowed for allowed in self.any_of):
+            return frozenset()
+        return frozenset().union(*(allowed[field] for allowed in self.any_of))
+
+
+def _read_v3_filter(given: Any) -> Filter:
+    """Parse a filter in the form of this API, `{"and": [{"criteria": […]}, …]}`, in which `and` are
+    alternatives, or in that of a search.
+
+    Raises `InvalidInput` if it is invalid, or has a criterion without values that needs some.
+    """
+    match given:
+        case {"and": [*groups]}:
+            wire: Any = {"or": [_read_v3_group(group) for group in groups]}
+        case {"and": None}:
+            wire = None
+        case _:
+            wire = given
+    if isinstance(wire, dict):
+        for group in wire.get("or") or ():
+            for one in (group.get("and") if isinstance(group, dict) else None) or ():
+                _require_values(one)
+    return read_filter(wire)
+
+
+def _read_v3_group(group: Any) -> dict[str, Any]:
+    if not isinstance(group, dict) or not isinstance(group.get("criteria"), list):
+        raise InvalidInput(
+            'a filter is {"and": [{"criteria": [{"field", "values", "condition"}]}]}'
+        )
+    return {"and": [_renamed(one) for one in group["criteria"]]}
+
+
+# Conditions that this API spells in its own way.
+_CONDITIONS = {"STARTS_WITH": "START_WITH", "ENDS_WITH": "END_WITH"}
+
+
+def _renamed(criterion: Any) -> Any:
+    if not isinstance(criterion, dict) or not isinstance(criterion.get("condition"), str):
+        return criterion
+    named = criterion["condition"]
+    return criterion | {"condition": _CONDITIONS.get(named, named)}
+
+
+def _require_values(criterion: Any) -> None:
+    if not isinstance(criterion, dict) or criterion.get("condition") in ("IS_NULL", "EXISTS"):
+        return
+    if not criterion.get("values") and criterion.get("value") in (None, ""):
+        # A search drops such a criterion, and a caller without URNs would read everything.
+        raise InvalidInput(f"the criterion on {criterion.get('field')!r:.60} has no values")
+
+
+def _fields(edge: EntityEdge) -> dict[str, str]:
+    return {
+        "relationshipType": edge.relationship,
+        "source.urn": edge.source,
+        "source.entityType": _entity_type(edge.source),
+        "destination.urn": edge.target,
+        "destination.entityType": _entity_type(edge.target),
+    }
+
+
+def _entity_type(urn: str) -> str:
+    # Faster than to parse the URN, of which there are two for each edge.
+    return urn.removeprefix("urn:li:").partition(":")[0]
+
+
+def _ends(edge: EntityEdge) -> tuple[str, str]:
+    """Return the upstream and the downstream end of an edge of lineage."""
+    return (edge.target, edge.source) if edge.flow == 1 else (edge.source, edge.target)
+
+
+def _edge_to_wire(edge: EntityEdge) -> dict[str, Any]:
+    fields = _fields(edge)
+    return {
+        "relationshipType": edge.relationship,
+        **{
+            end: {name: fields[f"{end}.{name}"] for name in ("entityType", "urn")}
+            for end in ("source", "destination")
+        },
+    }
+
+
+def _lineage_to_wire(edge: EntityEdge) -> dict[str, Any]:
+    upstream, downstream = _ends(edge)
+    return _edge_to_wire(edge) | {"upstream": upstream, "downstream": downstream}
+
+
+_T = TypeVar("_T", bound=str)
+
+
+def _one_of(allowed: Sequence[_T], given: str) -> _T:
+    for one in allowed:
+        if given.upper() == one:
+            return one
+    raise InvalidInput(f"'direction' must be {' or '.join(allowed)}, not {given!r:.60}")
+
+
+def _names(request: RestliRequest, *parameters: str) -> list[str]:
+    """Return the names in query parameters, which may be repeated, and separated by commas."""
+    given = [value for one in parameters for value in request.query.many(one) or ()]
+    names = (name.strip() for value in given for name in value.split(","))
+    return list(dict.fromkeys(name for name in names if name))
+
+
+def _count(request: RestliRequest) -> int:
+    return min(request.query.number("count", DEFAULT_PAGE, least=1), MAX_PAGE)
+
+
+def _read_sort(request: RestliRequest) -> tuple[SortBy, ...]:
+    order = request.query.one("sortOrder") or "ASCENDING"
+    if order not in ("ASCENDING", "DESCENDING"):
+        raise InvalidInput(f"'sortOrder' must be ASCENDING or DESCENDING, not {order!r:.60}")
+    fields = _names(request, "sortCriteria") or _names(request, "sort") or ["urn"]
+    return tuple(SortBy(one.removesuffix(".keyword"), order == "DESCENDING") for one in fields)
+
+
+def _slice(request: RestliRequest) -> Callable[[str], bool]:
+    """Return whether a text belongs to the slice that a request asks for."""
+    query = request.query
+    if query.one("sliceId") is None and query.one("sliceMax") is None:
+        return lambda _text: True
+    most = query.number("sliceMax", 0)
+    wanted = query.number("sliceId", most)
+    if wanted >= most:
+        raise InvalidInput("'sliceId' must be a number from 0 up, below 'sliceMax'")
+    return lambda text: zlib.crc32(text.encode()) % most == wanted

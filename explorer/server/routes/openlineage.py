@@ -11,7 +11,12 @@ from msgspec.structs import replace
 from starlette.responses import Response
 
 from explorer.errors import CatalogError, InvalidInput
-from explorer.metadata.openlineage import (
+from explorer.metadata.proposal import Proposal
+from explorer.metadata.urn import Urn
+from explorer.server.catalog import CatalogEngine
+from explorer.server.failures import RequestRefusal, status_of
+from explorer.server.ingestion import CheckedProposal, named_in
+from explorer.server.openlineage import (
     GIVEN,
     PIPELINE,
     TIMESERIES,
@@ -22,14 +27,8 @@ from explorer.metadata.openlineage import (
     read_event,
     without_taken_off,
 )
-from explorer.metadata.proposal import Proposal
-from explorer.metadata.urn import Urn
-from explorer.server.catalog import CatalogEngine
-from explorer.server.failures import RequestRefusal, status_of
-from explorer.server.ingestion import named_in
-from explorer.server.ingestion_rules import CheckedProposal
 from explorer.server.restli import Endpoint, JsonResponse, Parameter, RestliRequest, Routes
-from explorer.server.routes.parameters import ALL_OR_NONE, BATCHED, all_or_none
+from explorer.server.routes import ALL_OR_NONE, BATCHED, all_or_none
 from explorer.server.store import StoredAspect, Transaction
 
 __all__ = ["OpenLineageRoutes"]

@@ -20,7 +20,7 @@ from explorer.server.restli import (
     Routes,
     ValueResponse,
 )
-from explorer.server.routes.parameters import (
+from explorer.server.routes import (
     COUNT,
     ENTITIES,
     ENTITY,
@@ -32,7 +32,7 @@ from explorer.server.routes.parameters import (
     START,
     URN,
 )
-from explorer.server.search import transfer
+from explorer.server.search.index import INDEX_PATH, pack_index
 from explorer.server.search.query import FacetCounts, FoundPage, SearchQuery
 from explorer.server.search_request import (
     begin_scroll,
@@ -141,7 +141,7 @@ class IndexRoutes(Routes):
 
     @Endpoint(
         "GET",
-        transfer.PATH,
+        INDEX_PATH,
         "download this server's search index, for another server on the same database that has "
         "none",
         role="admin",
@@ -154,7 +154,7 @@ class IndexRoutes(Routes):
     )
     async def _files(self, _request: RestliRequest) -> Response:
         copied = await self._catalog.offload(self._catalog.copy_index)
-        return StreamingResponse(transfer.packed(copied), media_type="application/x-tar")
+        return StreamingResponse(pack_index(copied), media_type="application/x-tar")
 
 
 class BrowsingRoutes(Routes):

@@ -12,9 +12,7 @@ from explorer.errors import InvalidInput
 from explorer.metadata.names import NAME_ASPECTS, display_name
 from explorer.metadata.urn import Urn
 from explorer.server.browse import components
-from explorer.server.coverage_trend import ASPECTS, DAY_MILLIS, CoverageSeries, series_of
-from explorer.server.dataset_facts import Lacking
-from explorer.server.ledger import PATIENCE_SECONDS
+from explorer.server.coverage import DAY_MILLIS, HISTORY_ASPECTS, CoverageSeries, Lacking, series_of
 from explorer.server.restli import (
     MAX_PAGE,
     Endpoint,
@@ -25,11 +23,12 @@ from explorer.server.restli import (
     ValueResponse,
 )
 from explorer.server.retention import complete_since
-from explorer.server.routes.parameters import COUNT, FILTER, START
+from explorer.server.routes import COUNT, FILTER, START
 from explorer.server.search.query import SearchQuery
 from explorer.server.search_request import ignore_unknown_fields, read_filter
 from explorer.server.stewardship import (
     GROUPINGS,
+    PATIENCE_SECONDS,
     CoverageCount,
     Grouping,
     UndescribedItem,
@@ -192,7 +191,7 @@ class StewardshipRoutes(Routes):
                 if history := known.get(urn):
                     since = history[0].day if since is None else min(since, history[0].day)
             if since is not None:
-                trimmed = complete_since(self._catalog.store, ASPECTS).values()
+                trimmed = complete_since(self._catalog.store, HISTORY_ASPECTS).values()
                 since = min(today, max([since, *(at // DAY_MILLIS for at in trimmed)]))
             first = max(today - days + 1, today if since is None else since)
             shown = sorted(range(today, first - 1, -step))

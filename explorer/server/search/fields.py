@@ -313,15 +313,18 @@ class Vocabulary:
         return hashlib.blake2b("\n".join(parts).encode(), digest_size=8).hexdigest()
 
     def _facets_of(self, entity_types: tuple[str, ...] | None) -> dict[str, str]:
-        found = {ENTITY_TYPE: "Type"}
+        found: dict[str, set[str]] = {ENTITY_TYPE: {"Type"}}
         for entity_type in self.registry.entities if entity_types is None else entity_types:
             for name, fields in self._declared[entity_type].items():
                 for field in fields:
-                    if field.facet and not found.get(name):
-                        found[name] = field.label
+                    if field.facet:
+                        found.setdefault(name, set()).update({field.label} - {""})
             if self._is_described(entity_type):
-                found[DOCUMENTED] = "Documented"
-        return {name: label or name for name, label in found.items()}
+                found[DOCUMENTED] = {"Documented"}
+        # A label that only some of the entity types have would be wrong for the others' values.
+        return {
+            name: next(iter(labels)) if len(labels) == 1 else name for name, labels in found.items()
+        }
 
     def _known_fields_of(self, entity_types: tuple[str, ...] | None) -> frozenset[str]:
         found = set(_ALWAYS)

@@ -7,19 +7,27 @@ the log from `committed_offset`. Reads never wait for a commit.
 When tantivy fails, the checksums of its files decide what happens. If the files are damaged, the
 index is suspended, and searches raise `Busy` until the owner has rebuilt it (`on_damage`, `renew`,
 `resume`). If the files are intact, only the one search fails.
+
+The index can be copied from one service to another of the same store. It is sent as a tar archive:
+first its state file, then the files of one commit. The receiver verifies it like an index of its
+own, and builds one from the store if that fails.
 """
 
 import logging
 import re
 import shutil
+import tarfile
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from asyncio import to_thread
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from secrets import token_hex
 from typing import TypeAlias
+from urllib.error import HTTPError
+from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 import tantivy
 
@@ -27,6 +35,7 @@ from explorer.errors import Busy, CatalogError, ServerFault
 from explorer.metadata.registry import Registry
 from explorer.query.filters import Filter
 from explorer.server.cache import LARGEST_BYTES, ByteCache
+from explorer.server.search import IS_RENEWED
 from explorer.server.search.analysis import (
     analyse,
     chunks,
@@ -43,16 +52,15 @@ from explorer.server.search.engine import EngineFailed
 from explorer.server.search.entries import make_entry
 from explorer.server.search.evidence import Evidence, has_name, has_word, name_query
 from explorer.server.search.fields import Vocabulary
-from explorer.server.search.index_result import IndexResult, SortedIndexResult
-from explorer.server.search.interface import IS_RENEWED
 from explorer.server.search.layers import (
     STATE,
     IndexPart,
     IndexSnapshot,
     Layers,
     MemoryIndex,
+    is_index_file,
+    note_problem,
 )
-from explorer.server.search.plan import FoundDocument, Plan
 from explorer.server.search.query import (
     And,
     FacetCounts,
@@ -69,11 +77,12 @@ from explorer.server.search.query import (
     size_bytes,
 )
 from explorer.server.search.relevance import ResolvedSearch, read_text, read_typed, reason
+from explorer.server.search.result import FoundDocument, IndexResult, Plan, SortedIndexResult
 from explorer.server.search.sort_keys import SortField, check_key, resolve_sort, urn_of
 from explorer.server.search.terms import Terms, read_document
 from explorer.server.store import Store
 
-__all__ = ["SearchIndex"]
+__all__ = ["INDEX_PATH", "SearchIndex", "fetch_index", "pack_index"]
 
 
 def suggested_name(typed: Node, document: Document, vocabulary: Vocabulary) -> str:
@@ -169,7 +178,7 @@ class Spelling:
     def _near(self, word: str, most: int) -> Iterator[Iterable[str]]:
         """Yield the words of each document that may contain a word similar to this one."""
         query = tantivy.Query.fuzzy_term_query(
-            self._terms.schema, "any.words", word, distance=most, transposition_cost_one=True
+            self._terms.schema, "words", word, distance=most, transposition_cost_one=True
         )
         for part in self._view.parts:
             limit = max(1, min(_MOST_DOCUMENTS, part.searcher.num_docs))
@@ -185,7 +194,7 @@ class Spelling:
 
     def _count(self, word: str) -> int:
         """Return about how many documents contain a word."""
-        return sum(part.searcher.doc_freq("any.words", word) for part in self._view.parts)
+        return sum(part.searcher.doc_freq("words", word) for part in self._view.parts)
 
 
 def typed_parts(run: str) -> tuple[str, ...]:
@@ -237,7 +246,7 @@ _BIG = 5_000
 
 
 class SearchIndex:
-    """The search engine on tantivy; see `interface.SearchEngine`."""
+    """The search engine on tantivy; see `search.SearchEngine`."""
 
     def __init__(
         self, directory: Path | None, registry: Registry, source: Store | None = None
@@ -260,6 +269,7 @@ class SearchIndex:
         self.before_read: Callable[[], object] = lambda: None
         self.is_suspended = False
         self._reason = IS_RENEWED
+        self._retry_after_seconds = _RETRY_AFTER_SECONDS
         self._plans: ByteCache[ResolvedSearch, Plan] = ByteCache(_PLANS_BYTES, _LARGEST_PLAN_BYTES)
         self._planned_for = (-1, -1)
         self._plans_lock = threading.Lock()
@@ -416,9 +426,10 @@ class SearchIndex:
         target.rmdir()
         return None
 
-    def suspend(self, reason: str = IS_RENEWED) -> None:
+    def suspend(self, reason: str = IS_RENEWED, retry_after_seconds: float = 0) -> None:
         self.is_suspended = True
         self._reason = reason
+        self._retry_after_seconds = max(retry_after_seconds, _RETRY_AFTER_SECONDS)
 
     def renew(self) -> None:
         self.is_suspended = True
@@ -474,7 +485,7 @@ class SearchIndex:
         )
 
     def _busy(self) -> Busy:
-        return Busy(self._reason, retry_after_seconds=_RETRY_AFTER_SECONDS)
+        return Busy(self._reason, retry_after_seconds=self._retry_after_seconds)
 
     def _examine(self) -> None:
         """After a failed write, check for damage in a thread, if `on_damage` is set."""
@@ -565,7 +576,8 @@ class SearchIndex:
     ) -> list[NameCompletion]:
         plan = self._plan(resolved, layers.view(), layers)
         found: dict[str, NameCompletion] = {}
-        start, size = 0, min(count + 10, _SUGGESTED_FROM)
+        # Few entities of one page have the same name.
+        start, size = 0, min(count + 3, _SUGGESTED_FROM)
         while len(found) < count and start < _SUGGESTED_FROM:
             page = plan.merged.page(start, size)
             for one in page:
@@ -646,3 +658,102 @@ class SearchIndex:
             FacetCounts(name, labels.get(name, name), found, has_more)
             for name, (found, has_more) in counts.items()
         )
+
+
+INDEX_PATH = "/index/files"
+
+_SENT_BYTES = 1 << 20
+_FETCH_SECONDS = 30.0
+
+
+async def pack_index(directory: Path) -> AsyncGenerator[bytes, None]:
+    """Yield the files of a directory as a tar archive, and remove the directory."""
+    try:
+        for name in await to_thread(_sent_names, directory):
+            with (directory / name).open("rb") as file:
+                info = tarfile.TarInfo(name)
+                info.size = file.seek(0, 2)
+                file.seek(0)
+                yield info.tobuf()
+                while piece := await to_thread(file.read, _SENT_BYTES):
+                    yield piece
+                yield bytes(-info.size % tarfile.BLOCKSIZE)
+        yield bytes(2 * tarfile.BLOCKSIZE)
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def _sent_names(directory: Path) -> list[str]:
+    """Return the names of the files of an index, its state file first."""
+    return sorted((one.name for one in directory.iterdir()), key=lambda name: name != STATE)
+
+
+def fetch_index(
+    address: str, token: str | None, directory: Path, vocabulary: Vocabulary, store: Store
+) -> bool:
+    """Copy the index of the service at an address into a directory that has none.
+
+    Returns whether it was copied; if not, the log has the reason. The state file has to match this
+    release's document format, the registry and the catalog, and a change that the store has. The
+    other files are verified when the index is opened.
+    """
+    draft = directory.with_name(f"{directory.name}.fetched")
+    shutil.rmtree(draft, ignore_errors=True)
+    problem, files = "", 0
+    try:
+        draft.mkdir(mode=0o700, parents=True)
+        with _archive(address, token) as archive:
+            for member in archive:
+                content = archive.extractfile(member)
+                if content is None or not is_index_file(member.name):
+                    problem = (
+                        f"it sent a file that does not belong to an index, {member.name[:80]!r}"
+                    )
+                    break
+                with (draft / member.name).open("wb") as file:
+                    shutil.copyfileobj(content, file, _SENT_BYTES)
+                if files == 0 and (problem := note_problem(draft, vocabulary, store)):
+                    break
+                files += 1
+        if not files and not problem:
+            problem = "it sent nothing"
+        if not problem:
+            directory.mkdir(parents=True, exist_ok=True)
+            directory.rmdir()
+            draft.rename(directory)
+    except (OSError, tarfile.TarError, ValueError) as error:
+        problem = f"{error}" or type(error).__name__
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+    if problem:
+        _log.warning(
+            "the search index of %s is not used; one is built from the database instead: %s",
+            address,
+            problem,
+        )
+    else:
+        _log.warning("the search index was copied from %s, in %d files", address, files)
+    return not problem
+
+
+class _NoRedirect(HTTPRedirectHandler):
+    """Refuses redirects, because the token is only for the server at the given address."""
+
+    def redirect_request(self, *_: object) -> None:
+        return None
+
+
+@contextmanager
+def _archive(address: str, token: str | None) -> Iterator[tarfile.TarFile]:
+    """Open the archive that a service sends. Raises `OSError` and `ValueError` on failure."""
+    if not address.startswith(("http://", "https://")):
+        raise ValueError("its address must begin with http:// or https://")
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    asked = Request(address.rstrip("/") + INDEX_PATH, headers=headers)  # noqa: S310 - see above
+    try:
+        answer = build_opener(_NoRedirect).open(asked, timeout=_FETCH_SECONDS)
+    except HTTPError as error:
+        with error:
+            raise OSError(f"it answered with {error.code} {error.reason}") from None
+    with answer, tarfile.open(mode="r|", fileobj=answer) as archive:
+        yield archive

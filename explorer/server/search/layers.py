@@ -42,7 +42,7 @@ from explorer.server.search.engine import (
 from explorer.server.search.entries import EntryWorker, make_entry
 from explorer.server.search.fields import REMOVED, Vocabulary
 from explorer.server.search.terms import FORMAT, Terms, is_term, read_document
-from explorer.server.store import Store, log_mark
+from explorer.server.store import Store, StoreUnavailable, log_mark
 
 __all__ = [
     "STATE",
@@ -137,8 +137,8 @@ class DiskIndex:
             self.searcher = Searcher(self._index)
             # Written after the commit: a crash in between leaves the offset too low, and replaying
             # changes is harmless.
-            self._note(offset)
-            self.offset = offset
+            if self._note(offset):
+                self.offset = offset
         except (EngineFailed, OSError) as error:
             raise self._lost(error) from error
 
@@ -245,15 +245,23 @@ class DiskIndex:
                 f"another process has the search index in {self._directory} open; stop it first"
             ) from error
 
-    def _note(self, offset: int) -> None:
+    def _note(self, offset: int) -> bool:
+        """Write the state file, and return true; false if the mark cannot be read now.
+
+        The file then keeps its lower offset, and changes are replayed from there.
+        """
         if self._directory is None:
-            return
+            return True
         catalog, mark = "", ""
         if self._source is not None:
-            catalog, mark = self._source.catalog_id(), log_mark(self._source, offset) or ""
+            try:
+                catalog, mark = self._source.catalog_id(), log_mark(self._source, offset) or ""
+            except StoreUnavailable:
+                return False
         state = _State(FORMAT, self._digest, offset, catalog, mark)
         state.check = state.checked()
         replace_file(self._directory / STATE, msgspec.json.encode(state))
+        return True
 
 
 def _read_state(
@@ -397,14 +405,16 @@ class MemoryIndex:
         return self._searcher
 
 
-# Up to `_FEW` changes are committed to disk after `_DRAIN_FEW_SECONDS`, because a search costs more
-# the more documents are in memory. A bulk load commits every `_DRAIN_DOCUMENTS` documents or
-# `_DRAIN_MANY_SECONDS`, and `_DRAIN_FEW_SECONDS` after its last change: each commit costs as much
-# as indexing some hundred documents, and makes a segment that has to be merged later.
+# Up to `_FEW` changes are committed to disk after `_DRAIN_FEW_SECONDS`: a search costs more the
+# more documents are in memory, but a search during a commit waits for a processor. A bulk load
+# commits every `_DRAIN_DOCUMENTS` documents or `_DRAIN_MANY_SECONDS`, and `_PAUSE_SECONDS` after
+# its last change: each commit costs as much as indexing some hundred documents, and makes a segment
+# that has to be merged later.
 _FEW = 50
 _DRAIN_DOCUMENTS = 2_000
-_DRAIN_FEW_SECONDS = 1.0
+_DRAIN_FEW_SECONDS = 5.0
 _DRAIN_MANY_SECONDS = 10.0
+_PAUSE_SECONDS = 1.0
 _RETRY_SECONDS = 5.0
 _AT_ONCE = 50
 _PAGE = 1_000
@@ -494,6 +504,7 @@ class Layers:
         self._waiting_since: float | None = None
         self._changed_at = 0.0
         self._retry_at = 0.0
+        self._is_failing = False
         self._is_closing = False
         # How many changes came without a pause, and whether the drainer is to write those queued.
         self._streak = 0
@@ -598,8 +609,8 @@ class Layers:
         """
         try:
             self.drain()
-        except Unusable:
-            _log.exception("the search index cannot be written; trying again")
+        except Unusable as error:
+            self._note_failure(error)
 
     def document(self, urn: str) -> Document | None:
         """Return the document held for a URN, or `None`; about 0.1 ms."""
@@ -662,6 +673,7 @@ class Layers:
                 self._written.clear()
                 self._disk = self._base.searcher
                 self._draining = None
+                self._is_failing = False
                 self._note_change()
                 self._waiting_since = time.monotonic() if len(self._pending) else None
 
@@ -684,7 +696,7 @@ class Layers:
         which nobody searches."""
         with self._lock:
             now = time.monotonic()
-            if now - self._changed_at > _DRAIN_FEW_SECONDS:
+            if now - self._changed_at > _PAUSE_SECONDS:
                 self._streak = 0
             self._streak += count
             is_searched = now - self._viewed_at < _SEARCHED_SECONDS
@@ -739,10 +751,17 @@ class Layers:
         """Write what is queued; if that fails, later. `_writing` is held."""
         try:
             self._write_queued()
-        except Unusable:
-            _log.exception("the search index cannot be written; trying again")
+        except Unusable as error:
+            self._note_failure(error)
             self._requeue()
             self._on_failure()
+
+    def _note_failure(self, error: Unusable) -> None:
+        """Log that the index cannot be written, once until it can be written again."""
+        with self._lock:
+            is_new, self._is_failing = not self._is_failing, True
+        if is_new:
+            _log.warning("%s; trying again until it can be written", error)
 
     def _is_older(self, urn: str) -> bool:
         """Return whether an index older than the pending changes may have a document of a URN.
@@ -839,6 +858,9 @@ class Layers:
         while (work := self._next_work()) is not None:
             try:
                 work()
+            except Unusable as error:
+                self._note_failure(error)
+                self._on_failure()
             except Exception:  # noqa: BLE001 - the thread goes on; what is pending stays in memory
                 _log.exception("the search index cannot be written; trying again")
                 self._on_failure()
@@ -875,7 +897,7 @@ class Layers:
         if len(self._pending) <= _FEW:
             due_at = self._waiting_since + _DRAIN_FEW_SECONDS
         elif len(self._pending) < _DRAIN_DOCUMENTS:
-            quiet_at = self._changed_at + _DRAIN_FEW_SECONDS
+            quiet_at = self._changed_at + _PAUSE_SECONDS
             due_at = min(quiet_at, self._waiting_since + _DRAIN_MANY_SECONDS)
         else:
             due_at = self._waiting_since

@@ -502,10 +502,12 @@ class _QueryParser:
         if name == STATE:
             return self._state(given)
         guide = guide_to(self._vocabulary.registry)
-        if guide.means_type(name, (given.text,)) and not (given.star_before or given.star_after):
+        is_plain = not (given.star_before or given.star_after)
+        meant = guide.field_meant(name, (given.text,)) if is_plain else name
+        if meant == ENTITY_TYPE != name:
             given = replace(given, text=guide.type_named(given.text) or given.text)
             return self._compared(ENTITY_TYPE, given)
-        fields = _fields_for(name, self._vocabulary, self._known)
+        fields = _fields_for(meant, self._vocabulary, self._known)
         if not given.text:
             return any_of(tuple(present(self._vocabulary.trait(field)) for field in fields))
         return any_of(tuple(self._compared(field, given) for field in fields))

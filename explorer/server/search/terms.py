@@ -8,16 +8,11 @@ shuffle    a number unrelated to the order, as a column: sorting by it gives a r
 document   the document itself, stored
 is         `field<US>form` for each form of each value; long texts truncated, and marked with
            `MORE` at the end
-has        the names of the fields that have a value
-refers     the URNs by which the document is found when a URN is typed
 pieces     `field<GS>piece` with positions, each value between two marks: for parts of texts.
            Of prose, the words, then the distinct runs of other characters: a text without a word
            is part of a value only if it is part of such a run
-called     the names, each as one word; `calling` their prefixes
-name, strong*, any, weak
-           `.words`, and `.starts` with their prefixes. `any` has all words with positions;
-           `strong*` the words of the heavier weights that no heavier weight has; `weak` the
-           words that only fields below the common weight have
+words      all words, with positions
+marks      `kind<US>text` for everything that is looked up as a whole; see `Kind`
 facet      the values of the facet fields, as columns
 numbers    the values of fields compared as numbers, as columns of a JSON field, coded as in
            `sorts`
@@ -25,8 +20,10 @@ used       the usage of the entity, as a column
 sort*      for each field that is often sorted by, a text that sorts as its value does, as a
            column
 sorts      the same for the other fields, as columns of a JSON field
-under      the key of every folder the document is in or below, from the top
-folders    the same as columns, one for the folders of each depth
+folders    the keys of the folders the document is in or below, as columns, one for each depth
+
+Each indexed field takes 0.2 ms of every commit, also of one with a single document in memory, which
+the next search waits for. So what needs no field of its own is in `marks`.
 
 A part of a text is found as consecutive pieces: `the orders_daily` is indexed as
 `<BEGIN>the<SEAM> `, `orders<SEAM>_`, `daily<END>`. Of a part, the first and the last piece may be
@@ -35,7 +32,7 @@ values, so this is many times faster than scanning the values.
 """
 
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
@@ -54,6 +51,7 @@ from explorer.server.search.analysis import (
     forms,
     pieces,
     symbol_runs,
+    usage_step,
     values_of,
 )
 from explorer.server.search.document import Document, Scalar, folder_keys
@@ -78,6 +76,7 @@ __all__ = [
     "like",
     "like_value",
     "literal",
+    "mark",
     "read_document",
     "within",
 ]
@@ -449,17 +448,32 @@ def _places(how: How, text: str) -> list[_Place]:
 
 # Increment this when the schema, the names of entities or their order change: an index of another
 # format is rebuilt.
-FORMAT = 17
+FORMAT = 18
 MAX_START = 3
 _STARTS = range(1, MAX_START + 1)
 _NUMBERS = frozenset({"number", "date"})
+
+Kind = Literal["field", "refers", "name", "prefix", "folder", "usage"]
+"""What a term of `marks` says of a document.
+
+field      it has a value in this field
+refers     it is found when this URN is typed
+name       a name, joined to one word
+prefix     a prefix of such a name, up to `MAX_NAME_START` characters
+folder     it is in or below the folder with this key
+usage      its usage, see `analysis.usage_step`
+
+Other terms of `marks` are words and their prefixes by rank, see `Terms.word` and `Terms.start`.
+"""
+# The whitespace tokeniser, which is tantivy's fastest, splits at these characters.
+_SPACES = str.maketrans(" \t\n\r\f", f"{_BLANK}\x10\x11\x12\x13")
 # The number and the length of the values whose terms are cached.
 _MOST_KEPT = 32_768
 _LONGEST_KEPT = 128
 MAX_NAME_START = 16
 
-# The fields that front ends offer to sort by, and that scrolls are sorted by. An empty column costs
-# about as much time in every commit as a full one.
+# The fields that front ends offer to sort by, and that scrolls are sorted by. They have a column
+# each, by which tantivy can sort; the columns of the others are within a JSON field.
 _SORTED_OFTEN = (URN, DISPLAY, USE, "lastModifiedAt")
 
 _Stored = tuple[
@@ -476,7 +490,10 @@ class Terms:
         self._vocabulary = vocabulary
         self._codes = {name: f"{at:x}" for at, name in enumerate(sorted(vocabulary.traits))}
         self._sorts = {name: f"sort{at}" for at, name in enumerate(_SORTED_OFTEN)}
-        self.strong = tuple(f"strong{at}" for at in range(len(vocabulary.strong)))
+        # The ranks of words: 0 for those of names, then one for each weight above the common one,
+        # the common one, and one for all weights below it.
+        self.common = len(vocabulary.strong) + 1
+        self.weak = self.common + 1
         self.schema = self._schema()
         # An index that is only used to parse range queries.
         self._ranges = self._index(None, keys_are_terms=True)
@@ -598,17 +615,25 @@ class Terms:
             "shuffle": zlib.crc32(document.urn.encode()),
             "document": _write(document, names),
             "is": found,
-            "has": " ".join(names),
-            "refers": [fold(urn) for urn in analysed.references],
             "pieces": " ".join(lines),
-            "called": list(analysed.joined_names),
-            "calling": " ".join(_starts(name, MAX_NAME_START) for name in analysed.joined_names),
+            "words": f" {GAP} ".join(analysed.lines),
             "facet": _facets(analysed),
         }
-        if above := folder_keys([one for one, _ in document.folders]):
-            kept["under"] = above
+        above = folder_keys([one for one, _ in document.folders])
+        if above:
             kept["folders"] = {f"{depth}": key for depth, key in enumerate(above)}
-        self._add_words(kept, analysed.lines)
+        joined = analysed.joined_names
+        kept["marks"] = " ".join(
+            [
+                *(mark("field", name) for name in names),
+                *(mark("refers", fold(urn)) for urn in analysed.references),
+                _marks("name", joined),
+                _marks("prefix", [name[:end] for name in joined for end in _prefixes(name)]),
+                *(mark("folder", key) for key in above),
+                mark("usage", f"{usage_step(document.usage)}"),
+                *self._word_marks(analysed.lines),
+            ]
+        )
         kept |= columns
         kept["used"] = document.usage
         kept["numbers"] = {name: codes for name, codes in numbers.items() if codes}
@@ -656,19 +681,14 @@ class Terms:
 
     def _schema(self) -> tantivy.Schema:
         builder = tantivy.SchemaBuilder()
-        for name in ("urn", "is", "refers", "called", "under"):
+        for name in ("urn", "is"):
             builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
         builder.add_text_field("order", fast=True, tokenizer_name="column", index_option="basic")
         builder.add_unsigned_field("shuffle", fast=True)
         builder.add_bytes_field("document", stored=True)
-        for name in ("has", "calling"):
-            builder.add_text_field(name, tokenizer_name="words", index_option="basic")
+        builder.add_text_field("marks", tokenizer_name="words", index_option="basic")
         builder.add_text_field("pieces", tokenizer_name="words", index_option="position")
-        for name in ("name", *self.strong, "weak"):
-            builder.add_text_field(f"{name}.words", tokenizer_name="words", index_option="basic")
-            builder.add_text_field(f"{name}.starts", tokenizer_name="words", index_option="basic")
-        builder.add_text_field("any.words", tokenizer_name="lines", index_option="position")
-        builder.add_text_field("any.starts", tokenizer_name="words", index_option="basic")
+        builder.add_text_field("words", tokenizer_name="lines", index_option="position")
         for name in ("facet", "folders", "numbers", "sorts"):
             builder.add_json_field(name, fast=True, tokenizer_name="column", index_option="basic")
         for column in self._sorts.values():
@@ -676,21 +696,32 @@ class Terms:
         builder.add_float_field("used", fast=True)
         return builder.build()
 
-    def _add_words(self, kept: dict[str, Any], lines: tuple[str, ...]) -> None:
-        kept["any.words"] = f" {GAP} ".join(lines)
+    def word(self, rank: int, word: str) -> str:
+        """Return the term of `marks` for a word of a rank that no rank before it has.
+
+        There are none for the common rank: all words are in the field `words`.
+        """
+        return f"w{rank}{CUT}{word}"
+
+    def start(self, rank: int, start: str) -> str:
+        """Return the term of `marks` for a prefix, up to `MAX_START` characters, of a word of a
+        rank that no rank before it has; for the common rank, of a word of any."""
+        return f"s{rank}{CUT}{start}"
+
+    def _word_marks(self, lines: tuple[str, ...]) -> Iterator[str]:
+        """Yield the terms of `marks` for the words of lines, one line for each rank; several terms
+        at once, separated by spaces."""
         # `GAP` is not a word.
         seen, begun = {GAP}, set[str]()
-        for name, line in zip(("name", *self.strong, None, "weak"), lines, strict=True):
+        for rank, line in enumerate(lines):
             new = {*line.split()} - seen
-            if not new:
-                continue
             starts = {word[:end] for word in new for end in _STARTS}
-            if name:
-                kept[f"{name}.words"] = " ".join(new)
-                kept[f"{name}.starts"] = " ".join(starts - begun if name == "weak" else starts)
+            if rank != self.common:
+                yield _marks(f"w{rank}", new)
+                yield _marks(f"s{rank}", starts - begun if rank == self.weak else starts)
             seen |= new
             begun |= starts
-        kept["any.starts"] = " ".join(begun)
+        yield _marks(f"s{self.common}", begun)
 
 
 def _number_codes(trait: Trait, values: Iterable[Scalar]) -> list[str]:
@@ -708,6 +739,18 @@ def _column_of(field: str) -> str:
     It is in hexadecimal, because a dot would mean a nested key.
     """
     return field.encode().hex()
+
+
+def mark(kind: Kind, text: str) -> str:
+    """Return the term of `marks` that says something of a document."""
+    return f"{kind}{CUT}{text.translate(_SPACES)}"
+
+
+def _marks(kind: str, texts: Collection[str]) -> str:
+    """Return the terms of `marks` for texts without spaces, separated by spaces."""
+    # Most of the terms of a document are made here.
+    head = f"{kind}{CUT}"
+    return head + f" {head}".join(texts) if texts else ""
 
 
 def is_term(field: str, form: str) -> str:
@@ -753,5 +796,6 @@ def _facets(analysed: AnalysedDocument) -> dict[str, list[str]]:
     return found
 
 
-def _starts(word: str, longest: int) -> str:
-    return " ".join(word[:end] for end in range(1, min(len(word), longest) + 1))
+def _prefixes(name: str) -> range:
+    """Return the lengths of the prefixes of a name that the index has."""
+    return range(1, min(len(name), MAX_NAME_START) + 1)

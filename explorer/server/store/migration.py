@@ -20,11 +20,12 @@ import orjson
 from msgspec import Struct
 
 from explorer.errors import InvalidInput, StorageFault
-from explorer.server.store.interface import Store, StoreFault, Transaction
-from explorer.server.store.sql.dialect import TableLayout
+from explorer.server.store import Store, StoreFault, Transaction
+from explorer.server.store.sql import TableLayout
 
 if TYPE_CHECKING:
-    from explorer.server.store.sql.transaction import SqlSnapshot, SqlTransaction
+    from explorer.server.store.sql.reads import SqlSnapshot
+    from explorer.server.store.sql.transaction import SqlTransaction
 
 __all__ = ["NOTE", "CopiedTable", "copy_catalog"]
 

@@ -1,1 +1,1 @@
-"""The screens, one module or package each."""
+"""The screens, one module each."""

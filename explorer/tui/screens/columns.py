@@ -24,8 +24,8 @@ from explorer.errors import CatalogError
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
 from explorer.tui.content import Times, counted, join, line_text, padded, preview, without_start
-from explorer.tui.screens.entity.tabs import Tab
-from explorer.tui.screens.labels.choice import LabelKind, LabelsRequested
+from explorer.tui.screens.label_choice import LabelKind, LabelsRequested
+from explorer.tui.screens.tabs import Tab
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.charts import bar_text
 from explorer.tui.widgets.inputs import FilterLine
@@ -47,10 +47,12 @@ from explorer.views.columns import (
     schema_of,
 )
 from explorer.views.history import actors_of
+from explorer.views.timeseries import lacks_columns
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
     from explorer.client.entity import Column, Entity, Schema
+    from explorer.client.records import Timeseries
     from explorer.views.table import Table
 
 __all__ = [
@@ -70,17 +72,24 @@ async def read_measurements(
     catalog: "AsyncCatalog", entity: "Entity", schema: "Schema"
 ) -> tuple[ColumnMeasurements, list[BaseException]]:
     """Return the measurements of an entity's columns, and the errors of reading them; both are
-    empty for an entity that is not a dataset. Two requests."""
+    empty for an entity that is not a dataset. Two requests, and one if the latest profile has no
+    columns."""
     if entity.entity_type != "dataset" or not entity.exists:
         return ColumnMeasurements(), []
     answers = await asyncio.gather(
         catalog.usage(entity.urn, days=DAYS),
-        catalog.timeseries(entity.urn, "datasetProfile", latest=True),
+        _column_profiles(catalog, entity.urn),
         return_exceptions=True,
     )
     usage, profile = (None if isinstance(one, BaseException) else one for one in answers)
     measured = await asyncio.to_thread(column_measurements, usage, profile, schema)
     return measured, [one for one in answers if isinstance(one, BaseException)]
+
+
+async def _column_profiles(catalog: "AsyncCatalog", urn: Urn) -> "Timeseries":
+    """Return the latest profile or, if that measured no columns, all of them."""
+    latest = await catalog.timeseries(urn, "datasetProfile", latest=True)
+    return await catalog.profiles(urn) if lacks_columns(latest) else latest
 
 
 TAG, TERM = "#", "≡"
@@ -205,7 +214,7 @@ _SAMPLE_WIDTH = 24
 def column_lines(row: ColumnRow, times: Times, lines: int, width: int) -> Text:
     """Return the facts, the measurements and both descriptions; in a single line only facts and
     measurements."""
-    facts, measured = _facts(row), _measured(row)
+    facts, measured = _facts(row), _measured(row, times)
     if lines <= 1:
         return _cut(join([facts, measured]), width)
     parts = [_cut(facts, width)]
@@ -222,9 +231,9 @@ def column_lines(row: ColumnRow, times: Times, lines: int, width: int) -> Text:
     return Text("\n").join(parts)
 
 
-def column_fact_line(row: ColumnRow) -> Text:
+def column_fact_line(row: ColumnRow, times: Times) -> Text:
     """Return type and key, use, and sample values of a column in one line."""
-    return join([*map(line_text, row.facts), _measured(row)])
+    return join([*map(line_text, row.facts), _measured(row, times)])
 
 
 def _cut(text: Text, width: int) -> Text:
@@ -250,15 +259,17 @@ def _facts(row: ColumnRow) -> Text:
     )
 
 
-def _measured(row: ColumnRow) -> Text:
+def _measured(row: ColumnRow, times: Times) -> Text:
     used = ""
     if row.uses is not None:
         used = f"used {counted(row.uses, 'time')}" if row.uses else "not used"
         used = f"{used} in {DAYS} days"
     samples = [_cut(line_text(one), _SAMPLE_WIDTH) for one in row.samples]
+    profiled = f"profiled {times.day_of(row.profiled_at)}" if row.profiled_at else ""
     return join(
         [
             Text(used),
+            Text(profiled),
             Text("" if row.nulls is None else f"{_share(row.nulls)} null"),
             Text("" if row.distinct is None else f"{row.distinct:,} distinct"),
             join(samples, ", "),

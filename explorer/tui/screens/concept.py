@@ -18,15 +18,14 @@ from explorer.stewardship.concepts import Concept, ConceptColumn, stage_concept
 from explorer.stewardship.drafts import Draft, Drafts
 from explorer.stewardship.worklist import Key
 from explorer.tui.actions import bindings
-from explorer.tui.content import join, line_text
+from explorer.tui.content import counted, join, line_text
 from explorer.tui.key_queue import LEADING
-from explorer.tui.screens.labels.choice import BulkLabelsRequested
+from explorer.tui.screens.label_choice import BulkLabelsRequested
 from explorer.tui.screens.review import ReviewAnswer, ReviewTextScreen
 from explorer.tui.session import Changes, TerminalSession
 from explorer.tui.widgets.bars import KeyLine
 from explorer.tui.widgets.dialogs import TableScreen
-from explorer.tui.widgets.rows import MARK, Rows
-from explorer.tui.widgets.table import TableRows
+from explorer.tui.widgets.rows import MARK, Rows, TableRows
 from explorer.views.stewardship import (
     NO_TEXT,
     ConceptVariant,
@@ -39,7 +38,7 @@ from explorer.views.table import Row, Table, TableColumn
 
 if TYPE_CHECKING:
     from explorer.stewardship.staging import StagedChangeset
-    from explorer.tui.screens.labels.choice import LabelKind
+    from explorer.tui.screens.label_choice import LabelKind
 
 __all__ = ["ConceptQuestion", "ConceptScreen"]
 
@@ -185,7 +184,7 @@ class ConceptScreen(TableScreen[Urn]):
         """Change tags or terms of the marked columns, or of the one under the cursor."""
         column = self._column
         keys = tuple(self._marked) or ((column.key,) if column is not None else ())
-        count = "1 column" if len(keys) == 1 else f"{len(keys):,} columns"
+        count = counted(len(keys), "column")
         self.post_message(BulkLabelsRequested(kind, keys, f"{count} {self._concept.name}"))
 
     def action_turn(self) -> None:
@@ -208,6 +207,10 @@ class ConceptScreen(TableScreen[Urn]):
         """Open the page of the table."""
         if self._column is not None:
             self.dismiss(Urn.parse(self._column.urn))
+
+    def show_written(self) -> None:
+        """Read the columns again."""
+        self._read()
 
     def action_reload(self) -> None:
         """Read the columns again."""

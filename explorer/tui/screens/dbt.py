@@ -22,9 +22,7 @@ from explorer.tui.key_queue import LEADING
 from explorer.tui.screens.review import project_prompt
 from explorer.tui.session import Changes, TerminalSession
 from explorer.tui.widgets.dialogs import FilteredListScreen
-from explorer.tui.widgets.differences import DifferenceRows
-from explorer.tui.widgets.rows import Rows
-from explorer.tui.widgets.table import TableRows
+from explorer.tui.widgets.rows import DifferenceRows, Rows, TableRows
 from explorer.views.dbt import (
     PlanItem,
     files_sentences,

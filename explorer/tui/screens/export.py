@@ -2,6 +2,7 @@
 that write a table or a screenshot to a file."""
 
 import asyncio
+import json
 import os
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -137,9 +138,12 @@ def _of_hit(hit: "Hit", entity: "Entity | None") -> Row:
 
 
 def aspects_table(entity: "Entity") -> Table:
-    """Return the aspects of an entity by name; in JSON each is its own value."""
-    rows: list[Row] = [(name, str(read.value)) for name, read in sorted(entity.aspects.items())]
+    """Return the aspects of an entity by name, each as the text of its JSON; in a JSON file each is
+    its own value."""
     exact = {name: read.value for name, read in sorted(entity.aspects.items())}
+    rows: list[Row] = [
+        (name, json.dumps(value, ensure_ascii=False)) for name, value in exact.items()
+    ]
     return Table.of(f"{entity.name} aspects", ("aspect", "value"), rows, exact=exact)
 
 

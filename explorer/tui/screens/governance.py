@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from rich.text import Text
 from textual import work
 from textual.app import App
 
 from explorer.client.editable import NAMES, PARENTS, edit_target
-from explorer.client.governance import Governed
+from explorer.client.governance import Governed, entity_named
 from explorer.metadata.names import singular
 from explorer.metadata.urn import Urn
 from explorer.tui.content import line
@@ -18,6 +19,7 @@ from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.dialogs import (
     ChooserEntry,
     ChooserScreen,
+    ConfirmScreen,
     PromptScreen,
     entities_like,
     entity_entries,
@@ -184,12 +186,30 @@ class GovernanceLauncher:
     def _begin(self, what: Callable[[], Coroutine[None, None, object]]) -> None:
         start_worker(self.app, what, group="governance")
 
-    async def _make(self, kind: Governed, name: str, parent: Urn | None) -> None:
+    async def _make(
+        self, kind: Governed, name: str, parent: Urn | None, *, is_confirmed: bool = False
+    ) -> None:
         with self.session.reporting(f"creating the {singular(kind)}"):
             catalog = await self.session.catalog()
+            other = None if is_confirmed else await entity_named(catalog, kind, name)
+            if other is not None:
+                self._ask_for_second(kind, name, parent, other)
+                return
             made = await catalog.new(kind, name, parent=parent)
             self.open_page(made.urn)
             self.session.say(f"{line(name)} is created. E describes it, U undoes it.")
+
+    def _ask_for_second(self, kind: Governed, name: str, parent: Urn | None, other: Urn) -> None:
+        def answered(is_confirmed: bool | None) -> None:
+            if is_confirmed:
+                self._begin(partial(self._make, kind, name, parent, is_confirmed=True))
+
+        question = Text.assemble(
+            f"A {singular(kind)} is named ",
+            (line(name, 60), "bold"),
+            f" already: {line(str(other))}\n\nCreate another one of this name?",
+        )
+        self.app.push_screen(ConfirmScreen(question), answered)
 
     async def _rename(self, entity: "Entity", name: str) -> None:
         with self.session.reporting(f"renaming {line(entity.name)}"):

@@ -3,8 +3,9 @@ dialog that restores an old description.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from rich.cells import cell_len
@@ -16,19 +17,18 @@ from textual.containers import Container, Vertical
 from textual.message import Message
 from textual.widgets import Static
 
-from explorer.client.difference import difference
 from explorer.client.history import version_of
+from explorer.client.records import difference
 from explorer.errors import CatalogError, NotFound, ReadOnly
 from explorer.metadata.fieldpath import FieldPath
 from explorer.tui.actions import bindings
 from explorer.tui.content import Times, counted, join, line_text, padded, preview
 from explorer.tui.key_queue import LEADING
-from explorer.tui.screens.entity.tabs import View
+from explorer.tui.screens.tabs import View
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.bars import KeyLine
 from explorer.tui.widgets.dialogs import FramedScreen
-from explorer.tui.widgets.differences import DifferenceRows
-from explorer.tui.widgets.rows import ActionRequested, ActionRows, Rows
+from explorer.tui.widgets.rows import ActionRequested, ActionRows, DifferenceRows, Rows
 from explorer.views.diff import Diff, plain_lines, text_diff, value_diff
 from explorer.views.history import (
     ActorNames,
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from explorer.client.entity import Column, Entity
     from explorer.client.records import ColumnChange, Version
     from explorer.metadata.aspects import AuditStamp
-    from explorer.views.table import Table
+    from explorer.views.table import Row, Table
 
 __all__ = ["HistoryRows", "HistoryTab"]
 
@@ -439,6 +439,8 @@ _FAILED = "This could not be read; r tries again."
 class HistoryTab(Vertical, View):
     """A list of versions, or of columns and who described them; beside it what was changed."""
 
+    # The key works beside the list, too, where the text of a version is read.
+    BINDINGS: ClassVar[list[BindingType]] = bindings("history", "ask('restore')")
     DEFAULT_CSS = """
     HistoryTab #of { height: 1; padding: 0 1; }
     HistoryTab #both { height: 1fr; layout: horizontal; }
@@ -478,6 +480,14 @@ class HistoryTab(Vertical, View):
                 yield Static("", id="head", markup=False)
                 yield DifferenceRows()
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Return whether an action can be done now."""
+        return self._able(str(parameters[0])) if action == "ask" else True
+
+    def action_ask(self, action: str) -> None:
+        """Run an action of the list while its text has the focus."""
+        self.post_message(ActionRequested(action))
+
     def show_entity(self, entity: "Entity", *, keep: bool) -> None:
         """List its aspects, each with who wrote it last. No request."""
         same = keep and self._entity is not None
@@ -494,19 +504,37 @@ class HistoryTab(Vertical, View):
         self._show_change()
 
     def table(self) -> "Table | None":
-        """Return the list as far as it was read, with the versions in collapsed aspects."""
+        """Return the list with the versions in collapsed aspects; those that were not read yet are
+        read when they are wanted."""
         if self._entity is None:
             return None
         name, names = self._entity.name, self._session.names
         match self._shown:
             case VersionsList(tracks=tracks):
                 steps = [step for track in tracks for step in track.available_steps]
-                return history_table(f"{name} versions", steps, names)
+                table = history_table(f"{name} versions", steps, names)
+                if all(track.is_requested and track.history.oldest is None for track in tracks):
+                    return table
+                totals = [track.history.total or len(track.available_steps) for track in tracks]
+                read_all = partial(self._read_all_rows, self._entity, table.title)
+                return replace(table, total=sum(totals), read_all=read_all)
             case BlameList(columns=columns, blamed=blamed):
                 return blame_table(f"{name} who described the columns", columns, blamed, names)
             case ColumnList(path=path, changes=changes):
                 title = f"{name} {FieldPath(path).simple} descriptions"
                 return column_changes_table(title, changes, names)
+
+    async def _read_all_rows(self, entity: "Entity", title: str) -> AsyncIterator["Sequence[Row]"]:
+        """Yield the rows of all versions of an entity, a page of one aspect at a time."""
+        catalog = await self._session.catalog()
+        for track in tracks_of(entity):
+            shown = 0
+            while not track.is_requested or track.history.oldest is not None:
+                await read_more_versions(catalog, entity, track, _PAGE)
+                await self._read_names([track])
+                steps = track.history.steps[shown:]
+                shown += len(steps)
+                yield history_table(title, steps, self._session.names).rows
 
     def focus_content(self) -> None:
         """Focus the list."""

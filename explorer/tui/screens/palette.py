@@ -1,6 +1,5 @@
 """The command palette, the keys that work, the settings and the themes, each as a list to choose
-from.
-"""
+from; and jump labels: a letter over everything that takes the focus or can be pressed."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
@@ -8,17 +7,22 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import work
-from textual.binding import Binding
+from rich.text import Text
+from textual import events, work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.dom import DOMNode
-from textual.screen import Screen
+from textual.geometry import Offset
+from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
+from textual.widgets import Static
 
 from explorer.metadata.urn import Urn
-from explorer.tui.actions import ACTIONS, SCOPES, Action, Scope, actions_of, readable
+from explorer.tui.actions import ACTIONS, SCOPES, Action, Scope, actions_of, bindings, readable
 from explorer.tui.content import line
 from explorer.tui.session import TerminalSession
 from explorer.tui.settings import Appearance, Keymap, Settings, list_settings, settings_file
+from explorer.tui.widgets.bars import PRESSED, KeyLine, action_owner
 from explorer.tui.widgets.dialogs import ChooserEntry, ChooserScreen, entities_like, entity_entries
 
 if TYPE_CHECKING:
@@ -26,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "HelpScreen",
+    "JumpScreen",
     "PaletteScreen",
     "PaletteTargets",
     "SettingsScreen",
@@ -33,6 +38,7 @@ __all__ = [
     "available_actions",
     "config_lines",
     "scopes_here",
+    "targets_in",
 ]
 
 # What everything can do is least worth saying.
@@ -220,16 +226,32 @@ class HelpScreen(ChooserScreen):
         self._doable = doable
 
     def entries(self) -> Iterable[ChooserEntry]:
-        """Return every action with a key, those of the nearest scope first."""
+        """Return every action with a key, those of the nearest scope first. A key that means
+        something nearer is left out further out, and an action that has no other with it."""
+        nearer: set[str] = set()
         for scope in (*self._here, *(scope for scope in SCOPES if scope not in self._here)):
-            here = "  here" if scope in self._here else ""
-            for action in actions_of(scope):
-                if action.help:
-                    keys = " ".join(readable(key) for key in self._keymap.keys_of(action))
-                    known = self._doable.get(action.id)
+            here_keys: set[str] = set()
+            for action in sorted(actions_of(scope), key=self._is_elsewhere):
+                known = self._doable.get(action.id)
+                keys = given = self._keymap.keys_of(action)
+                if not self._is_elsewhere(action):
+                    keys = tuple(key for key in keys if key not in nearer)
+                    here_keys.update(keys if known else ())
+                if action.help and (keys or not given):
+                    here = "" if self._is_elsewhere(action) else "  here"
                     yield ChooserEntry(
-                        action.help, keys, f"{SCOPES[scope]}{here}", do=known.do if known else None
+                        action.help,
+                        " ".join(map(readable, keys)),
+                        f"{SCOPES[scope]}{here}",
+                        do=known.do if known else None,
                     )
+            nearer |= here_keys
+
+    def _is_elsewhere(self, action: Action) -> bool:
+        """Return whether the keys of an action are those of another place. Of the application's
+        keys only some work on a screen over the page."""
+        is_known = action.scope != "app" or action.id in self._doable
+        return action.scope not in self._here or not is_known
 
 
 class SettingsScreen(ChooserScreen):
@@ -317,3 +339,108 @@ class ThemesScreen(ChooserScreen):
         """Restore the previous theme."""
         self.app.theme = self._before
         super().action_close()
+
+
+_LETTERS = "asdfghjklweruiopzxcvbnmtyq"
+# Lines such as the titles of tabs; longer texts are read, not pressed.
+_LINES_SEARCHED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class JumpTarget:
+    """A place on the screen, and the function that goes there."""
+
+    at: Offset
+    go: Callable[[], None]
+
+
+class JumpScreen(ModalScreen[None]):
+    """Letters over the screen below. Any other key closes it."""
+
+    CSS = """
+    JumpScreen > .letter {
+        position: absolute; width: 3; height: 1; background: $accent; color: $background;
+        text-style: bold;
+    }
+    JumpScreen:ansi > .letter { background: ansi_default; color: ansi_default;
+                                text-style: bold reverse; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = bindings("jump")
+
+    def __init__(self, targets: list[JumpTarget]) -> None:
+        super().__init__(classes="-clear")
+        self._targets = dict(zip(_LETTERS, targets, strict=False))
+
+    def compose(self) -> ComposeResult:
+        """Yield the letters at their targets."""
+        for letter, target in self._targets.items():
+            mark = Static(Text(f" {letter} "), classes="letter", markup=False)
+            mark.styles.offset = (target.at.x, target.at.y)
+            yield mark
+        yield KeyLine()
+
+    def take(self, event: events.Key) -> bool:
+        """Go to the target of a letter; return whether it has one."""
+        target = self._targets.get(event.character or "")
+        self.dismiss()
+        if target is not None:
+            target.go()
+        return target is not None
+
+    def on_key(self, event: events.Key) -> None:
+        """Go to the target of the letter, or cancel."""
+        event.stop()
+        event.prevent_default()
+        self.take(event)
+
+    def on_click(self) -> None:
+        """Cancel."""
+        self.dismiss()
+
+    def action_leave(self) -> None:
+        """Cancel."""
+        self.dismiss()
+
+
+def targets_in(screen: Screen[object]) -> list[JumpTarget]:
+    """Return the jump targets from the top left to the bottom right."""
+    found = [
+        target
+        for widget in screen.walk_children(Widget)
+        if widget.is_on_screen and widget.region.area
+        for target in _targets(screen, widget)
+    ]
+    return sorted(found, key=lambda target: (target.at.y, target.at.x))
+
+
+def _targets(screen: Screen[object], widget: Widget) -> Iterator[JumpTarget]:
+    if widget.focusable:
+        yield JumpTarget(widget.region.offset, _focusing(screen, widget))
+    elif not widget.children and widget.region.height <= _LINES_SEARCHED:
+        yield from _pressed(screen, widget)
+
+
+def _pressed(screen: Screen[object], widget: Widget) -> Iterator[JumpTarget]:
+    """Return the places in a text with an action, each action once."""
+    known: set[str] = set()
+    for y in range(widget.region.y, widget.region.bottom):
+        for x in range(widget.region.x, widget.region.right):
+            action = screen.get_style_at(x, y).meta.get(PRESSED)
+            if isinstance(action, str) and action not in known:
+                known.add(action)
+                yield JumpTarget(Offset(x, y), _pressing(widget, action))
+
+
+def _focusing(screen: Screen[object], widget: Widget) -> Callable[[], None]:
+    def go() -> None:
+        screen.set_focus(widget)
+
+    return go
+
+
+def _pressing(widget: Widget, action: str) -> Callable[[], None]:
+    def go() -> None:
+        owner = action_owner(widget, action)
+        widget.app.call_later(widget.app.run_action, action, owner or widget)
+
+    return go

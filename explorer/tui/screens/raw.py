@@ -17,8 +17,8 @@ from textual.widgets import Input, Static
 from explorer.client.display import moment
 from explorer.errors import CatalogError
 from explorer.tui.actions import bindings
-from explorer.tui.content import block, join, line_text, padded
-from explorer.tui.screens.entity.tabs import View
+from explorer.tui.content import block, counted, join, line_text, padded
+from explorer.tui.screens.tabs import View
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.inputs import FilterLine
 from explorer.tui.widgets.rows import ActionRequested, ActionRows, Rows, wrapped_parts
@@ -348,7 +348,7 @@ class RawTab(Vertical, View):
         self._tree = JsonTree(nodes)
         self._tree.unfold_all(opened, self._width)
         self._lay_out(cursor)
-        text = Text(f"{len(names)} {'aspect' if len(names) == 1 else 'aspects'}", "bold")
+        text = Text(counted(len(names), "aspect"), "bold")
         if self._series:
             text.append(f" · {len(self._series)} timeseries on request", "dim")
         self.query_one("#stored", Static).update(text)
@@ -464,7 +464,7 @@ class RawTab(Vertical, View):
                 self._tree = JsonTree(nodes)
                 self._lay_out(0)
                 count = len(nodes)
-                found = f"{count:,} {'key' if count == 1 else 'keys'} with that text"
+                found = f"{counted(count, 'key')} with that text"
                 cut = " · the search stopped here" if count >= FOUND_LIMIT else ""
                 self.query_one("#stored", Static).update(Text(found, "bold").append(cut, "dim"))
 
@@ -530,7 +530,7 @@ def _shown(node: JsonNode) -> Text:
 
 def _sized(value: Any) -> str:
     if isinstance(value, dict):
-        return f"{{{len(value):,} {'key' if len(value) == 1 else 'keys'}}}"
+        return f"{{{counted(len(value), 'key')}}}"
     return f"[{len(value):,}]" if isinstance(value, list) else ""
 
 

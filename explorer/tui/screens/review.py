@@ -18,6 +18,7 @@ from textual.widgets import Static, TextArea
 from explorer.client.display import visible
 from explorer.errors import CatalogError, InvalidInput, StorageFault, Unreachable
 from explorer.metadata.urn import Urn
+from explorer.stewardship.changeset import reopen_undone
 from explorer.stewardship.drafts import Draft, Drafts
 from explorer.stewardship.proposals import (
     OVERTAKEN,
@@ -39,14 +40,12 @@ from explorer.stewardship.staging import (
     shared_copies,
 )
 from explorer.tui.actions import bindings
-from explorer.tui.content import join, line_text, padded
-from explorer.tui.screens.editor.text_area import DescriptionArea
+from explorer.tui.content import counted, join, line_text, padded
 from explorer.tui.session import Changes, TerminalSession
 from explorer.tui.widgets.bars import KeyLine
 from explorer.tui.widgets.dialogs import ListScreen, OverlayScreen, PromptScreen, TableScreen
-from explorer.tui.widgets.differences import DifferenceRows
-from explorer.tui.widgets.rows import Rows
-from explorer.tui.widgets.table import TableRows
+from explorer.tui.widgets.rows import DifferenceRows, Rows, TableRows
+from explorer.tui.widgets.text_area import DescriptionArea
 from explorer.views.stewardship import (
     edit_column,
     proposal_counts,
@@ -55,6 +54,7 @@ from explorer.views.stewardship import (
     review_page,
     review_table,
     source_sentence,
+    undone_sentence,
 )
 from explorer.views.table import Table
 
@@ -222,9 +222,9 @@ class ReviewScreen(TableScreen[Urn]):
         if self._session.refuses_to_write() or self._refuses_to_decide():
             return
         count = len(self._changeset.of("accepted"))
-        changes = "1 change" if count == 1 else f"{count:,} changes"
         question = Text.assemble(
-            f"Write {changes} to the catalog?\n\nA single undo takes all of them back."
+            f"Write {counted(count, 'change')} to the catalog?\n\n",
+            "A single undo takes all of them back.",
         )
 
         def apply() -> None:
@@ -419,6 +419,11 @@ class ReviewScreen(TableScreen[Urn]):
     async def _read_user(self) -> None:
         with self._session.reporting("fetching the current user", lambda _: True):
             catalog = await self._session.catalog()
+            reopened = await reopen_undone(catalog, self._changeset)
+            if reopened:
+                self._items = self._changeset.items
+                self._show(self._next_open(-1) or 0)
+                self.say(undone_sentence(reopened))
             key = server_key(catalog)
             if self._changeset.is_shared_with(key):
                 self._server = key
@@ -455,7 +460,7 @@ class ReviewScreen(TableScreen[Urn]):
         failed = self._changeset.of("failed")
         if failed:
             self._show(self._place_of(failed[0]))
-        written = "1 change" if outcome.applied == 1 else f"{outcome.applied:,} changes"
+        written = counted(outcome.applied, "change")
         refused = f"; {outcome.failed:,} failed, see the reasons below" if outcome.failed else ""
         self.say(f"Written: {written}{refused}.", error=bool(outcome.failed))
 
@@ -662,6 +667,20 @@ class ChangesetsScreen(ListScreen[StagedChangeset | Path]):
         )
         self.confirm(question, partial(self._withdraw, one.shared))
 
+    def action_discard(self) -> None:
+        """Delete the file of the changeset under the cursor, after confirmation."""
+        one = self._current
+        if one is None or one.working_copy is None or one.shared is not None:
+            return
+        unwritten = len(one.working_copy.of("open", "accepted"))
+        lost = f"Not written: {counted(unwritten, 'change')}.\n" if unwritten else ""
+        question = Text.assemble(
+            "Discard ",
+            line_text(one.title, "bold"),
+            f"?\n\n{lost}What was written stays in the catalog.",
+        )
+        self.confirm(question, partial(self._discard, one.working_copy))
+
     def action_reload(self) -> None:
         """Read the changesets again."""
         self._read()
@@ -693,6 +712,8 @@ class ChangesetsScreen(ListScreen[StagedChangeset | Path]):
                 return self._can_share and one is not None and one.shared is None
             case "withdraw":
                 return self._can_share and one is not None and one.shared is not None
+            case "discard":
+                return one is not None and one.working_copy is not None and one.shared is None
             case "open":
                 return bool(self._listed)
         return True
@@ -739,6 +760,14 @@ class ChangesetsScreen(ListScreen[StagedChangeset | Path]):
         with self._session.reporting("sharing the changeset"):
             await share_changeset(await self._session.catalog(), changeset)
             self.say("Shared: everyone with edit rights can review it now.")
+        self._read()
+
+    @work(exclusive=True, group="file")
+    async def _discard(self, changeset: StagedChangeset) -> None:
+        with self._session.reporting("discarding the changeset"):
+            await asyncio.to_thread(changeset.discard)
+            self._show_listed([one for one in self._listed if one.working_copy is not changeset])
+            self.say("Discarded.")
         self._read()
 
     @work(exclusive=True, group="file")
@@ -792,8 +821,7 @@ class ChangesetsScreen(ListScreen[StagedChangeset | Path]):
 
     def _show_count(self) -> None:
         count = len(self._listed)
-        words = "1 changeset" if count == 1 else f"{count:,} changesets"
-        heading = Text(words if count else "No changesets", "bold")
+        heading = Text(counted(count, "changeset") if count else "No changesets", "bold")
         self.query_one("#what", Static).update(heading)
 
     def _draw(self, index: int, width: int) -> tuple[Text, Text]:

@@ -25,6 +25,8 @@ from explorer.sources.configured import (
     ConfiguredSource,
     SourceRun,
     check_name,
+    kept_names,
+    kept_options,
     name_from,
     read_runs,
     read_sources,
@@ -47,7 +49,7 @@ from explorer.tui.widgets.bars import KeyLine
 from explorer.tui.widgets.dialogs import FramedScreen
 from explorer.tui.widgets.inputs import HintedLine
 from explorer.tui.widgets.rows import Rows
-from explorer.views.sources import outcome_text, plan_lines, state_text
+from explorer.views.sources import kept_text, outcome_text, plan_lines, state_text
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
@@ -369,6 +371,12 @@ class AddSourceScreen(FramedScreen[str | None]):
             schemas=tuple(self._value("schemas").replace(",", " ").split()),
         )
 
+    def _given(self) -> tuple[str, ...]:
+        """Return the options of the form that are meant as they stand there: all where the form
+        began with those of the source, else those that are filled in."""
+        fields = ("env", "instance", "schemas")
+        return tuple(one for one in fields if self._choice.is_added or self._value(one))
+
     @work(exclusive=True, group="source")
     async def _read(self) -> None:
         location = self._value("location")
@@ -376,20 +384,25 @@ class AddSourceScreen(FramedScreen[str | None]):
             self._show_problem("Enter an address: a file, a folder, or a database URL.")
             return
         options, name = self._options(), self._value("name")
+        given = self._given()
         # One that was found with an address is for that address.
         found = self._choice.password if location == self._choice.location else None
         password = self.query_one("#password", Input).value or found
 
-        def read(catalog: CatalogOnLoop) -> tuple[Source, RunPlan]:
+        def read(catalog: CatalogOnLoop) -> tuple[Source, RunPlan, SourceOptions]:
             source = open_source(location, options, password)
             named = name or name_from(source.default_name)
             check_name(named)
-            return source, plan_run(catalog, named, source, options, self._note, dry_run=True)
+            kept = kept_options(catalog, named, source, options, given)
+            if kept != options:
+                source = open_source(location, kept, password)
+            plan = plan_run(catalog, named, source, kept, self._note, dry_run=True)
+            return source, plan, kept
 
         done = await self._do("reading", read)
         if done is None:
             return
-        source, self._plan = done
+        source, self._plan, kept = done
         told = Table.grid(padding=(0, 1))
         told.add_column(width=_LABEL)
         skipped = self._plan.inventory.skipped
@@ -399,6 +412,8 @@ class AddSourceScreen(FramedScreen[str | None]):
         if len(skipped) > _MOST_SKIPPED:
             told.add_row("", Text(f"and {len(skipped) - _MOST_SKIPPED:,} more", "dim"))
         ends = [Text("⏎ adds it to the catalog; nothing is written yet.", "bold")]
+        if kept != options:
+            ends.insert(0, Text(kept_text(kept_names(kept, options))))
         if getattr(source, "contains_secret", False) or password:
             ends.insert(0, Text("The password is not saved: the next run asks for it again."))
         self._show_status(Group(told, *ends))

@@ -1,8 +1,12 @@
-"""The worklist of what to document next, and the coverage of documentation."""
+"""The worklist of what to document next; the coverage of documentation; and the texts that were
+propagated to columns: the source of each, and whether it still has that text. These can be
+refreshed, pinned and taken back."""
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from rich.text import Text
@@ -18,24 +22,17 @@ from explorer.query import FilterSyntax
 from explorer.query.fields import guide_to
 from explorer.query.filters import Criterion, Filter, all_of
 from explorer.query.search_text import SearchText, condition_text
-from explorer.stewardship.coverage import (
-    GROUPINGS,
-    Coverage,
-    CoverageTrend,
-    Group,
-    Grouping,
-    Part,
-)
+from explorer.stewardship.api import AsyncStewardship
+from explorer.stewardship.coverage import GROUPINGS, Coverage, CoverageTrend, Group, Grouping, Part
 from explorer.stewardship.worklist import Item, Key, Worklist, WorkQueue, documented_meanwhile
 from explorer.tui.actions import bindings
-from explorer.tui.content import join, line_text
+from explorer.tui.content import counted, join, line_text
 from explorer.tui.session import Changes, TerminalSession
 from explorer.tui.widgets.bars import KeyLine
 from explorer.tui.widgets.charts import ChartWidget, Plot, Point
-from explorer.tui.widgets.dialogs import TableScreen
+from explorer.tui.widgets.dialogs import FilteredListScreen, TableScreen
 from explorer.tui.widgets.inputs import AskLine
-from explorer.tui.widgets.rows import Rows
-from explorer.tui.widgets.table import TableRows
+from explorer.tui.widgets.rows import DifferenceRows, Rows, TableRows
 from explorer.views.chart import written
 from explorer.views.stewardship import (
     PARTS,
@@ -45,6 +42,12 @@ from explorer.views.stewardship import (
     group_name,
     item_sentences,
     percent_of,
+    propagated_counts,
+    propagated_diff,
+    propagated_outcome,
+    propagated_page,
+    propagated_table,
+    propagated_with,
     trend_change,
     trend_table,
     worklist_page,
@@ -53,11 +56,14 @@ from explorer.views.stewardship import (
 from explorer.views.table import Table
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Sequence
+
     from explorer.client import AsyncCatalog
     from explorer.metadata.registry import Registry
+    from explorer.stewardship.provenance import PropagatedOutcome, PropagatedText
     from explorer.stewardship.staging import StagedChangeset
 
-__all__ = ["CoverageScreen", "DatasetQuestion", "WorklistScreen"]
+__all__ = ["CoverageScreen", "DatasetQuestion", "PropagatedScreen", "WorklistScreen"]
 
 _FIRST: Final = 500
 _MOST: Final = 10_000
@@ -131,6 +137,10 @@ class DatasetScreen(TableScreen[Urn]):
     def action_filter(self) -> None:
         """Filter the datasets by a search."""
         self.query_one(AskLine).ask(self._question.text)
+
+    def show_written(self) -> None:
+        """Read the data again."""
+        self.action_reload()
 
     def action_reload(self) -> None:
         """Read the data again."""
@@ -222,6 +232,7 @@ class WorklistScreen(DatasetScreen):
         self._review = review
         self._queue = WorkQueue(Worklist((), 0, _DAYS))
         self._shown: tuple[Item, ...] = ()
+        self._current: Key | None = None
         self._state = _READING
         self._progress = ""
 
@@ -285,6 +296,15 @@ class WorklistScreen(DatasetScreen):
         if item is not None and item.column is not None:
             self._show_concept(item.column.name, item.key)
 
+    def action_reload(self) -> None:
+        """Read the worklist again, and put the cursor on the same item if it is still listed."""
+        current = self._item
+        # Documented items are counted by the server from here on: a queue that had noted them as
+        # documented here would count them twice, and hide those whose save was undone.
+        self.clear()
+        self._current = current.key if current is not None else None
+        self._read()
+
     def action_mine(self) -> None:
         """List only what the user owns, or everything."""
         self._turn_to(replace(self._question, is_mine=not self._question.is_mine))
@@ -308,6 +328,7 @@ class WorklistScreen(DatasetScreen):
     def clear(self) -> None:
         """Show that nothing was read yet."""
         self._queue = WorkQueue(Worklist((), 0, _DAYS))
+        self._current = None
         self.show_state(_READING)
 
     async def read(self, catalog: "AsyncCatalog", text: str, filter: Filter) -> None:
@@ -351,12 +372,12 @@ class WorklistScreen(DatasetScreen):
         """Show the remaining items, with the cursor on the same one if it is listed."""
         if not self.is_attached:
             return
-        current, at = self._item, self._rows.cursor
+        current, at = self._item.key if self._item else self._current, self._rows.cursor
         worklist = self._queue.worklist
         self._shown = worklist.items
         if current is not None:
             keys = [item.key for item in self._shown]
-            at = keys.index(current.key) if current.key in keys else at
+            at = keys.index(current) if current in keys else at
         self.query_one(TableRows).show(worklist_page(worklist), cursor=at, empty=self._state)
         self.query_one("#heading", Static).update(self._heading())
         self._show_item()
@@ -590,3 +611,166 @@ class CoverageScreen(DatasetScreen):
 
 def _write_share(share: float) -> str:
     return written(share, "share")
+
+
+_NOTHING_PROPAGATED: Final = "No propagated texts; p in the worklist proposes some."
+_NOT_LISTED: Final = "No text matches; esc shows all."
+
+
+class PropagatedRows(Rows):
+    """The propagated texts."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("propagatedrows")
+
+
+class PropagatedScreen(FilteredListScreen[Urn]):
+    """Lists propagated texts by table and column, above the difference between the one under the
+    cursor and its source. Returns the dataset to open, if any."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("propagated")
+    TITLE_TEXT = "Propagated texts"
+    HINT = "words of a table, a column, a text, or a state such as outdated"
+    READING = "reading the propagated texts …"
+
+    def __init__(self, session: TerminalSession) -> None:
+        super().__init__(session, PropagatedRows())
+        self._texts: Sequence[PropagatedText] = ()
+        self._shown: Sequence[PropagatedText] = ()
+
+    def table(self) -> "Table | None":
+        """Return the texts that are listed, for a file."""
+        return propagated_table(self._shown) if self._shown else None
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer what there is something for."""
+        del parameters
+        match action:
+            case "open" | "text":
+                return self._text is not None
+            case "pin" | "remove":
+                return self._writing(self._text is not None)
+            case "refresh":
+                return self._writing(bool(self._outdated))
+            case "remove_all":
+                return self._writing(bool(self._shown))
+            case "filter":
+                return bool(self._texts)
+        return True
+
+    def _writing(self, is_offered: bool) -> bool | None:
+        return None if is_offered and self._session.read_only else is_offered
+
+    def action_open(self) -> None:
+        """Open the page of the table."""
+        if self._text is not None:
+            self.dismiss(Urn.parse(self._text.urn))
+
+    def action_pin(self) -> None:
+        """Pin the text, so that it is never refreshed, or unpin it."""
+        text = self._text
+        if text is None:
+            return
+        is_pinned = not text.is_pinned
+
+        async def write(steward: AsyncStewardship) -> "PropagatedOutcome":
+            return await steward.pin_propagated([text], is_pinned=is_pinned)
+
+        self._write("pinning the text", "pinned" if is_pinned else "unpinned", write)
+
+    def action_refresh(self) -> None:
+        """Update all listed outdated texts from their sources."""
+        texts = self._outdated
+        if not texts:
+            return
+
+        async def write(steward: AsyncStewardship) -> "PropagatedOutcome":
+            me = await steward.catalog.me()
+            return await steward.refresh_propagated(texts, by=str(me or ""))
+
+        question = f"Write the current texts of their sources to {counted(len(texts), 'column')}?"
+        self._ask(question, "refreshing the texts", "refreshed", write)
+
+    def action_remove(self) -> None:
+        """Take back the text under the cursor."""
+        if self._text is not None:
+            self._ask_to_take_back([self._text])
+
+    def action_remove_all(self) -> None:
+        """Take back all texts that are listed."""
+        self._ask_to_take_back(self._shown)
+
+    def _ask_to_take_back(self, texts: "Sequence[PropagatedText]") -> None:
+        async def write(steward: AsyncStewardship) -> "PropagatedOutcome":
+            return await steward.take_back_propagated(texts)
+
+        question = f"Take back the propagated text of {counted(len(texts), 'column')}?"
+        if any(one.state == "changed" for one in texts):
+            question += " Texts that people wrote since are kept."
+        self._ask(question, "taking back the texts", "taken back", write)
+
+    def _ask(
+        self,
+        question: str,
+        doing: str,
+        done: str,
+        write: "Callable[[AsyncStewardship], Awaitable[PropagatedOutcome]]",
+    ) -> None:
+        self.confirm(Text(question, "bold"), partial(self._write, doing, done, write))
+
+    @work(group="write")
+    async def _write(
+        self,
+        doing: str,
+        done: str,
+        write: "Callable[[AsyncStewardship], Awaitable[PropagatedOutcome]]",
+    ) -> None:
+        if self._session.refuses_to_write():
+            return
+        with self._session.reporting(doing):
+            outcome = await write(AsyncStewardship(await self._session.catalog()))
+            self._session.say(propagated_outcome(outcome, done), error=bool(outcome.failed))
+            if self.is_attached:
+                self.read()
+
+    @on(Rows.Chosen)
+    def _choose(self, event: Rows.Chosen) -> None:
+        event.stop()
+        self.action_text()
+
+    @property
+    def _text(self) -> "PropagatedText | None":
+        return self._rows.under_cursor(self._shown)
+
+    @property
+    def _outdated(self) -> "list[PropagatedText]":
+        return [one for one in self._shown if one.state == "outdated"]
+
+    @work(exclusive=True, group="list")
+    async def read(self) -> None:
+        """Read the propagated texts, and list them."""
+        with self._session.reporting("reading the propagated texts"):
+            steward = AsyncStewardship(await self._session.catalog())
+            self._texts = await steward.propagated()
+            await self.list_again()
+
+    async def show_list(self) -> None:
+        """List the texts that match the words, with the cursor on the same one if it is listed."""
+        text = self._text
+        self._shown = await asyncio.to_thread(propagated_with, self._texts, self.words)
+        page = await asyncio.to_thread(propagated_page, self._shown)
+        if not self.is_attached:
+            return
+        keys = [one.key for one in self._shown]
+        cursor = keys.index(text.key) if text is not None and text.key in keys else 0
+        empty = _NOT_LISTED if self._texts else _NOTHING_PROPAGATED
+        self.query_one(TableRows).show(page, cursor=cursor, empty=empty)
+        counts = propagated_counts(self._shown, len(self._texts))
+        heading = [Text(self.TITLE_TEXT, "bold"), Text(counts), line_text(self.words, "italic")]
+        self.query_one("#heading", Static).update(join(heading))
+        self.show_row()
+
+    def show_row(self) -> None:
+        """Show the difference between the text under the cursor and its source."""
+        text = self._text
+        self.query_one(DifferenceRows).show_lines(propagated_diff(text) if text else ())
+        self.refresh_bindings()

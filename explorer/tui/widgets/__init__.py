@@ -1,1 +1,1 @@
-"""Widgets that know no screen: lists, lines to type in, charts, differences, dialogs."""
+"""Widgets that know no screen: lists, lines and texts to type in, charts, differences, dialogs."""

@@ -15,7 +15,7 @@ from textual.widget import Widget
 
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import ACTIONS, Action, readable
-from explorer.tui.content import block, line_text
+from explorer.tui.content import block, counted, line_text
 
 if TYPE_CHECKING:
     from explorer.client.records import ServerInfo
@@ -75,8 +75,7 @@ class Header(Widget):
         if read_only:
             parts.append(Text("read-only", "bold reverse"))
         if info.entities is not None:
-            things = "entity" if info.entities == 1 else "entities"
-            parts.append(Text(f"{info.entities:,} {things}", "dim"))
+            parts.append(Text(counted(info.entities, "entity", "entities"), "dim"))
         if info.product == "datahub":
             parts.append(line_text(f"DataHub {info.version}", "dim"))
         self._server = Text("  ").join(parts)
@@ -124,8 +123,8 @@ class Header(Widget):
         count = self._drafts_drawn = len(self._session.drafts)
         if not count:
             return Text()
-        words = "1 draft F4" if count == 1 else f"{count:,} drafts F4"
-        return Text("  ").append(words, Style(bold=True) + action_style("drafts"))
+        style = Style(bold=True) + action_style("drafts")
+        return Text("  ").append(f"{counted(count, 'draft')} F4", style)
 
 
 def format_waiting(session: "TerminalSession") -> Text:

@@ -25,10 +25,8 @@ from explorer.tui.actions import bindings
 from explorer.tui.content import line, marked, padded
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.bars import KeyLine
-from explorer.tui.widgets.differences import DifferenceRows
 from explorer.tui.widgets.inputs import FilterLine, HintedLine, TypedLine, pasted_urn
-from explorer.tui.widgets.rows import Rows
-from explorer.tui.widgets.table import TableRows
+from explorer.tui.widgets.rows import DifferenceRows, Rows, TableRows
 from explorer.views.table import Table
 
 if TYPE_CHECKING:
@@ -51,14 +49,19 @@ __all__ = [
 ]
 
 _Result = TypeVar("_Result")
-_HELP: Final[list[BindingType]] = [
-    one for one in bindings("app") if isinstance(one, Binding) and one.id == "app.help"
-]
+
+
+def _app_bindings(*ids: str) -> list[BindingType]:
+    """Return those bindings of the application that have one of these IDs."""
+    return [one for one in bindings("app") if isinstance(one, Binding) and one.id in ids]
+
+
+_HELP: Final[list[BindingType]] = _app_bindings("app.help")
 
 
 class OverlayScreen(ModalScreen[_Result], Generic[_Result]):
-    """A screen over the page. Of the application's keys only the one for the help works there; the
-    help lists the keys of this screen first."""
+    """A screen over the page. Of the application's keys only the one for the help works there, and
+    on a `TableScreen` undo and redo; the help lists the keys of this screen first."""
 
     BINDINGS: ClassVar[list[BindingType]] = _HELP
 
@@ -126,7 +129,7 @@ class PromptScreen(FramedScreen[str | None]):
         with Vertical() as frame:
             frame.border_title = self._title
             yield TypedLine(self._value, select_on_focus=True)
-            yield Static(Text(f"{self._hint}   ⏎ accept   esc cancel"))
+            yield Static(Text(f"{self._hint}   ⏎ accept"))
         yield KeyLine()
 
     @on(Input.Submitted)
@@ -615,7 +618,9 @@ _LOW: Final = 30
 class TableScreen(OverlayScreen[_Result], Generic[_Result]):
     """The base of screens that fill the terminal: a heading (`#heading`), a table (`TableRows`) of
     which `rows` is the list, and for some the difference of the row under the cursor
-    (`DifferenceRows`)."""
+    (`DifferenceRows`). Undo and redo of the last save work here as on the page."""
+
+    BINDINGS: ClassVar[list[BindingType]] = _app_bindings("app.take-back", "app.do-again")
 
     DEFAULT_CSS = """
     TableScreen { background: $background; }
@@ -634,6 +639,17 @@ class TableScreen(OverlayScreen[_Result], Generic[_Result]):
     def on_resize(self) -> None:
         """Leave more room to the table on a low screen."""
         self.set_class(self.size.height < _LOW, "-low")
+
+    def show_written(self) -> None:
+        """Show what an undo or a redo wrote while this screen was open. The base does nothing."""
+
+    async def action_take_back(self) -> None:
+        """Undo the last save, after confirmation."""
+        await self.run_action("app.take_back")
+
+    async def action_do_again(self) -> None:
+        """Redo the save that was undone last, after confirmation."""
+        await self.run_action("app.do_again")
 
     def action_text(self) -> None:
         """Focus the difference, to scroll it."""
@@ -719,6 +735,10 @@ class FilteredListScreen(TableScreen[_Result], Generic[_Result]):
     def action_filter(self) -> None:
         """Filter the list by words."""
         self.query_one(FilterLine).ask()
+
+    def show_written(self) -> None:
+        """Read the data again."""
+        self.read()
 
     def action_reload(self) -> None:
         """Read the data again."""

@@ -1,12 +1,13 @@
-"""A virtual list: any number of rows, of which only those on screen are drawn.
+"""A virtual list: any number of rows, of which only those on screen are drawn; a table, which is a
+line of headings above a list; and a diff.
 
 All tables and lists of the application use this widget: it has a count, and a function that draws a
 row when it becomes visible, so its cost does not depend on the number of rows.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import ClassVar, Self, TypeVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, Final, Self, TypeVar
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -14,22 +15,32 @@ from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
 from textual import events
+from textual.app import ComposeResult
 from textual.binding import BindingType
+from textual.containers import Vertical
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.screen import Screen
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
+from textual.widgets import Static
 
 from explorer.tui.actions import bindings
+from explorer.tui.content import block, line, padded, without_start
+from explorer.views.table import Cell, Table, TableColumn, number_text
+
+if TYPE_CHECKING:
+    from explorer.views.diff import Diff, DiffLine, LineKind
 
 __all__ = [
     "MARK",
     "ActionRequested",
     "ActionRows",
+    "DifferenceRows",
     "Rows",
     "SizeAware",
+    "TableRows",
     "TextRows",
     "strip_of",
     "wrapped_parts",
@@ -418,3 +429,229 @@ class TextRows(Rows):
 
     def _follow(self) -> None:
         self.cursor = self.scroll_offset.y
+
+
+_MEASURED_ROWS: Final = 500
+_GAP: Final = 2
+_NARROWEST: Final = 18
+"""In cells: what a text that can be cut is given before another column is left out."""
+
+
+class TableRows(Vertical):
+    """Shows a `Table`. Numbers are right-aligned; a column is as wide as its longest value in the
+    first rows. In less room texts are cut first, then dim columns are left out from the right."""
+
+    DEFAULT_CSS = """
+    TableRows > Static { height: 1; color: $text-muted; }
+    TableRows > Rows { height: 1fr; }
+    """
+
+    def __init__(self, rows: Rows | None = None) -> None:
+        super().__init__()
+        self.rows = rows or Rows()
+        """The list below the headings."""
+        self._table = Table((), ())
+        self._widths: dict[int, int] = {}
+        self._measured_width = -1
+
+    def compose(self) -> ComposeResult:
+        """Yield the headings and the list."""
+        yield Static("", markup=False)
+        yield self.rows
+
+    def show(self, table: Table, *, cursor: int = 0, empty: str = "") -> None:
+        """Show a table with the cursor on one of its rows; `empty` is shown when it has none."""
+        self._table = table
+        self._measured_width = -1
+        self.rows.show(len(table.rows), self._draw_row, cursor=cursor, empty=empty)
+        # The scroll bar may appear or disappear with them.
+        self.call_after_refresh(self._show_headings)
+
+    def table(self) -> Table | None:
+        """Return what is shown, for a file; None while nothing is."""
+        return self._table if self._table.rows else None
+
+    def on_resize(self) -> None:
+        """Draw the headings for the new width."""
+        self.call_after_refresh(self._show_headings)
+
+    def _show_headings(self) -> None:
+        # Beside the scroll bar, as the rows.
+        width = self.rows.scrollable_content_region.width
+        if width:
+            columns = self._table.columns
+            cells = [Text(column.title) for column in columns]
+            self.query_one(Static).update(self._joined(cells, width) if self._table.rows else "")
+
+    def _draw_row(self, index: int, width: int) -> tuple[Text]:
+        row = self._table.rows[index]
+        cells = [
+            Text(_shown(cell, column), column.style)
+            for cell, column in zip(row, self._table.columns, strict=True)
+        ]
+        return (self._joined(cells, width),)
+
+    def _joined(self, cells: Sequence[Text], width: int) -> Text:
+        """Return the cells of the columns that there is room for, on one line."""
+        if width != self._measured_width:
+            self._measured_width = width
+            self._widths = _column_widths(self._table, width)
+        text = Text(" ")
+        for at, room in self._widths.items():
+            text.append("" if at == next(iter(self._widths)) else " " * _GAP)
+            cell = cells[at]
+            if _is_number(self._table, at):
+                text.append(" " * max(room - cell.cell_len, 0))
+                text.append_text(cell)
+            else:
+                from_start = self._table.columns[at].cut == "start"
+                text.append_text(padded(without_start(cell, room) if from_start else cell, room))
+        return text
+
+
+def _shown(cell: Cell, column: TableColumn) -> str:
+    match cell:
+        case None:
+            return ""
+        case bool():
+            return "yes" if cell else "no"
+        case int() | float():
+            return number_text(cell, column)
+        case str():
+            return line(cell)
+        case _:
+            return line(str(cell))
+
+
+def _is_number(table: Table, at: int) -> bool:
+    """Return whether a column holds numbers, as far as its first known value tells."""
+    cells = (row[at] for row in table.rows[:_MEASURED_ROWS])
+    first = next((cell for cell in cells if cell is not None), None)
+    return isinstance(first, int | float) and not isinstance(first, bool)
+
+
+def _column_widths(table: Table, width: int) -> dict[int, int]:
+    """Return the width in cells of each column that is shown, by its place in the table."""
+    wanted = {}
+    for at, column in enumerate(table.columns):
+        if column.audience == "programs":
+            continue
+        cells = (cell_len(_shown(row[at], column)) for row in table.rows[:_MEASURED_ROWS])
+        natural = max(cell_len(column.title), max(cells, default=0))
+        wanted[at] = min(natural, column.max_width or natural)
+    while True:
+        room = width - 2 - _GAP * (len(wanted) - 1)
+        texts = [at for at in wanted if table.columns[at].folds]
+        fixed = sum(size for at, size in wanted.items() if at not in texts)
+        least = sum(min(wanted[at], _NARROWEST) for at in texts)
+        lesser = [at for at in wanted if table.columns[at].style == "dim"]
+        if fixed + least <= room or not lesser:
+            return wanted | _shared_room({at: wanted[at] for at in texts}, max(room - fixed, 0))
+        del wanted[lesser[-1]]
+
+
+def _shared_room(wanted: dict[int, int], room: int) -> dict[int, int]:
+    """Return the widths of columns in `room` cells: narrow ones get their full width, the others
+    equal shares."""
+    given: dict[int, int] = {}
+    left = room
+    for count, (at, size) in zip(
+        range(len(wanted), 0, -1), sorted(wanted.items(), key=lambda one: one[1]), strict=True
+    ):
+        given[at] = min(size, left // count)
+        left -= given[at]
+    return given
+
+
+_STYLES: dict["LineKind", str] = {
+    "place": "bold",
+    "minor": "dim",
+    "gap": "dim",
+    "note": "dim italic",
+}
+_CHANGED = "bold underline"
+
+
+class DifferenceRows(TextRows):
+    """A scrollable diff; long lines are wrapped.
+
+    `has_list` means that there is a list to go back to.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("difference")
+    DEFAULT_CSS = """
+    DifferenceRows > .differences--added { color: $text-success; }
+    DifferenceRows > .differences--removed { color: $text-error; }
+    """
+
+    class Left(Message):
+        """Asks to go back to the list beside it."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"differences--added", "differences--removed"}
+
+    def __init__(self, *, has_list: bool = True) -> None:
+        super().__init__()
+        self._has_list = has_list
+        self._lines: Diff = ()
+        self._wrapped: list[DiffLine] = []
+        self._wrapped_at = 0
+
+    def show_lines(self, lines: "Diff", *, empty: str = "") -> None:
+        """Show the lines from the top; `empty` is shown when there are none."""
+        self._lines = lines
+        self.empty = empty
+        self._wrap()
+        self.scroll_to(y=0, animate=False, immediate=True)
+
+    def action_leave(self) -> None:
+        """Go back to the list."""
+        self.post_message(self.Left())
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Disable choosing: the lines are only for reading."""
+        del parameters
+        return action != "choose" and (self._has_list or action != "leave")
+
+    def on_resize(self) -> None:
+        """Wrap the lines again if the width has changed."""
+        if self.scrollable_content_region.width != self._wrapped_at:
+            self._wrap()
+        super().on_resize()
+
+    def _wrap(self) -> None:
+        # Leave room for the scroll bar, which appears once there are lines.
+        width = self._wrapped_at = self.scrollable_content_region.width
+        self._wrapped = list(_wrapped(self._lines, max(width - 2, 8)))
+        self.show(len(self._wrapped), self._draw_line, empty=self.empty)
+
+    def _draw_line(self, index: int, width: int) -> tuple[Text]:
+        del width
+        one = self._wrapped[index]
+        style: Style | str = _STYLES.get(one.kind, "")
+        if one.kind in ("added", "removed"):
+            style = self.get_component_rich_style(f"differences--{one.kind}", partial=True)
+        text = Text(f" {one.mark} " if one.mark else " ", style)
+        for segment, is_changed in one.segments():
+            text.append(Text(segment, _CHANGED if is_changed else ""))
+        return (text,)
+
+
+def _wrapped(lines: "Iterable[DiffLine]", width: int) -> "Iterator[DiffLine]":
+    for one in lines:
+        shown = one.cleaned(block)
+        indent = 2 if shown.mark else 0
+        if cell_len(shown.text) + indent <= width:
+            yield shown
+            continue
+        # The rest of a line is indented like its text, not like its mark.
+        start = 0
+        for part in wrapped_parts(shown.text, width - indent):
+            end = start + len(part)
+            changed = tuple(
+                (max(first, start) - start, min(last, end) - start)
+                for first, last in shown.changed
+                if first < end and last > start
+            )
+            mark = " " if start and shown.mark else shown.mark
+            yield replace(shown, text=part, mark=mark, changed=changed)
+            start = end

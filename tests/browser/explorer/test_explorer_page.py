@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from explorer.notebook.markup import difference_lines, marked, marked_line
 from explorer.notebook.widgets.explorer import Explorer
-from explorer.notebook.widgets.markup import difference_lines, marked, marked_line
 from explorer.views.diff import text_diff
 from explorer.views.search import SORT_ORDERS
 
@@ -128,6 +128,21 @@ def test_what_python_asks_is_put_into_the_boxes(show: Any) -> None:
     box = widget.page.get_by_role("combobox", name="Search the catalog")
     assert box.input_value() == "revenue"
     assert widget.page.locator(".cx-filter").input_value() == "platform:hive"
+
+
+def test_a_search_without_an_answer_says_so_and_is_asked_again(show: Any) -> None:
+    page = show(find={"unanswered": True, "text": "orders", "put": 1}, tree=[])
+    told = page.page.get_by_role("region", name="Search")
+    assert told.locator(".cx-told").inner_text() == "no answer"
+    assert page.page.get_by_role("tree").inner_text() == "not read"
+    page.page.get_by_role("button", name="Try again").click()
+    assert page.sent[-1] == {"kind": "again"}
+    page.set(find=found(unanswered=True))
+    before = "no answer; of the search before: 3 results"
+    assert told.locator(".cx-told").inner_text() == before
+    page.set(find=found(unanswered=False))
+    assert told.locator(".cx-told").inner_text() == "3 results"
+    assert page.page.get_by_role("button", name="Try again").count() == 0
 
 
 def test_completions_are_a_combobox_for_the_keys(show: Any) -> None:
@@ -291,7 +306,10 @@ def test_a_description_is_written_with_the_keys(show: Any) -> None:
     assert page.evaluate("document.activeElement.textContent") == "Save"
     page.keyboard.press("Enter")
     assert asked(widget, "save") == [{"kind": "save"}]
+    widget.set(editor=editor("saving", diff=lines))
     widget.set(editor=editor("conflict", diff=["-theirs", f"+{text}"]))
+    # Enter, pressed again before this was seen, replaces nobody's text.
+    assert page.evaluate("document.activeElement.textContent") == "Back to the text"
     page.get_by_role("button", name="Take theirs").click()
     assert asked(widget, "theirs") == [{"kind": "theirs"}]
     widget.set(editor={})

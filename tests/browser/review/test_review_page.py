@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from explorer.notebook.widgets.review import ReviewWidget
+from explorer.notebook.widgets.stewardship import ReviewWidget
 
 URN = "urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)"
 PAYLOADS = (
@@ -105,6 +105,15 @@ def test_an_edit_is_shown_with_its_source_its_author_and_both_texts(show: Any) -
     assert widget.page.locator(".cx-edit[aria-current]").inner_text().startswith("· open")
     assert widget.foreign_classes() == []
     widget.picture("review-page")
+
+
+def test_keys_are_said_to_work_after_a_click(show: Any) -> None:
+    widget = show()
+    before = "(span) => getComputedStyle(span, '::before').content"
+    keys = widget.page.locator(".cx-keys")
+    assert keys.evaluate(before) == '"click a row, then: "'
+    at_row(widget).focus()
+    assert keys.evaluate(before) == "none"
 
 
 def test_keys_decide_the_edit_that_is_shown(show: Any) -> None:

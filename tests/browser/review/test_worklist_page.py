@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from explorer.notebook.widgets.worklist import WorklistWidget
+from explorer.notebook.widgets.stewardship import WorklistWidget
 
 URN = "urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)"
 BAD = '<img src="https://evil.example/x.png" onerror="window.__xss = 1"><script>x</script>'

@@ -351,3 +351,129 @@ def test_editing_what_is_soft_deleted_works_and_leaves_it_so(
 def test_an_edit_is_found_by_search_at_once(desk: Any, caller: Caller, table: Any) -> None:
     desk.describe(changes=desk.column(table, "b", "hochkoenigwort"))
     assert caller.search("hochkoenigwort")["entities"] == [table]
+
+
+# As `datahub forms upsert` sends it.
+ASSIGN = """
+mutation batchAssignForm {
+    batchAssignForm(
+    input: {
+        formUrn: "%s",
+        entityUrns: ["%s", "%s"]
+    }
+    )
+}
+"""
+FORM = "urn:li:form:checked"
+
+
+def test_a_form_is_assigned_once_with_its_prompts_unanswered_and_taken_off_again(
+    desk: Any, caller: Caller, table: Any
+) -> None:
+    other = "urn:li:chart:(looker,asked)"
+    caller.ingest(other, "status", {"removed": False})
+    prompt = {"id": "p", "title": "who?", "type": "STRUCTURED_PROPERTY"}
+    caller.ingest(FORM, "formInfo", {"name": "Checked", "type": "COMPLETION", "prompts": [prompt]})
+    answered = {"urn": "urn:li:form:old", "incompletePrompts": [], "completedPrompts": []}
+    before = {"incompleteForms": [], "completedForms": [answered], "verifications": []}
+    caller.ingest(table, "forms", before)
+    for _ in range(2):
+        assert caller.graphql(ASSIGN % (FORM, table, other))["data"] == {"batchAssignForm": True}
+    for urn, done in ((table, [answered]), (other, [])):
+        forms = caller.value(urn, "forms")
+        (form,) = forms["incompleteForms"]
+        assert form["urn"] == FORM
+        assert [one["id"] for one in form["incompletePrompts"]] == ["p"]
+        assert (form["completedPrompts"], forms["completedForms"]) == ([], done)
+    take_off = ASSIGN.replace("batchAssignForm", "batchRemoveForm") % (FORM, table, other)
+    assert caller.graphql(take_off)["data"] == {"batchRemoveForm": True}
+    assert caller.value(table, "forms") == before
+    absent = "urn:li:chart:(looker,absent)"
+    for form, urn in (("urn:li:form:absent", table), (FORM, absent)):
+        error = desk.one_error(caller.graphql(ASSIGN % (form, table, urn)))
+        assert "absent" in error["message"]
+    assert caller.value(table, "forms") == before
+
+
+# As `datahub forms upsert` sends it for a file with filters.
+BY_FILTER = """
+mutation createDynamicFormAssignment {
+    createDynamicFormAssignment(
+    input: {
+        formUrn: "%s"
+        orFilters: [{
+            and: [%s]
+        }]
+    }
+    )
+}
+"""
+
+
+def test_a_form_is_assigned_to_what_a_filter_finds(desk: Any, caller: Caller, table: Any) -> None:
+    form, tag = "urn:li:form:filtered", "urn:li:tag:for-the-form"
+    caller.ingest(form, "formInfo", {"name": "Filtered", "type": "COMPLETION", "prompts": []})
+    chart, other = "urn:li:chart:(looker,tagged)", "urn:li:dashboard:(looker,untagged)"
+    for urn in (table, chart):
+        caller.ingest(urn, "globalTags", {"tags": [{"tag": tag}]})
+    caller.ingest(other, "status", {"removed": False})
+    tagged = f'{{ field: "tags", values: ["{tag}"], condition: EQUAL, negated: false }}'
+    for _ in range(2):
+        answer = caller.graphql(BY_FILTER % (form, tagged))
+        assert answer["data"] == {"createDynamicFormAssignment": True}
+    for urn, forms in ((table, [form]), (chart, [form]), (other, [])):
+        stored = caller.value(urn, "forms") or {"incompleteForms": []}
+        assert [one["urn"] for one in stored["incompleteForms"]] == forms
+    kept = caller.value(form, "dynamicFormAssignment")
+    criterion = {"field": "tags", "values": [tag], "condition": "EQUAL", "negated": False}
+    assert kept == {"filter": {"or": [{"and": [criterion]}]}}
+    all_of_them = '{ field: "tags", values: [] }'
+    for wrong in ((form, ""), (form, all_of_them), ("urn:li:form:absent", tagged)):
+        desk.one_error(caller.graphql(BY_FILTER % wrong))
+    assert caller.value(other, "forms") is None
+    assert caller.value(form, "dynamicFormAssignment") == kept
+
+
+def test_data_products_are_created_renamed_and_given_assets(
+    desk: Any, caller: Caller, table: Any
+) -> None:
+    """As the skills of DataHub for agents do, with `datahub graphql`."""
+    domain, chart = "urn:li:domain:revenue", "urn:li:chart:(looker,sold)"
+    caller.ingest(domain, "domainProperties", {"name": "Revenue"})
+    caller.ingest(chart, "status", {"removed": False})
+    made = caller.graphql("""mutation { createDataProduct(input: {
+        domainUrn: "urn:li:domain:revenue", id: "figures",
+        properties: { name: "Figures", description: "Revenue pipeline" }
+      }) { urn properties { name } domain { domain { urn } } } }""")
+    urn = "urn:li:dataProduct:figures"
+    assert made["data"]["createDataProduct"] == {
+        "urn": urn,
+        "properties": {"name": "Figures"},
+        "domain": {"domain": {"urn": domain}},
+    }
+    changed = caller.graphql(
+        f'mutation {{ updateDataProduct(urn: "{urn}", input: {{ name: "Numbers" }}) {{ '
+        "properties { name description } } }"
+    )
+    renamed = {"name": "Numbers", "description": "Revenue pipeline"}
+    assert changed["data"]["updateDataProduct"]["properties"] == renamed
+    fill = "mutation($i: BatchSetDataProductInput!) { batchSetDataProduct(input: $i) }"
+
+    def assets() -> list[str]:
+        stored = caller.value(urn, "dataProductProperties").get("assets", ())
+        return [one["destinationUrn"] for one in stored]
+
+    for _ in range(2):
+        asked = {"dataProductUrn": urn, "resourceUrns": [table, chart]}
+        assert caller.graphql(fill, i=asked)["data"] == {"batchSetDataProduct": True}
+        assert assets() == [table, chart]
+    assert caller.graphql(fill, i={"resourceUrns": [chart]})["data"]
+    assert assets() == [table]
+    for wrong in ({"dataProductUrn": domain}, {"resourceUrns": ["urn:li:chart:(looker,absent)"]}):
+        desk.one_error(caller.graphql(fill, i={**asked, **wrong}))
+    desk.one_error(
+        caller.graphql(
+            f'mutation {{ updateDataProduct(urn: "{domain}", input: {{ name: "x" }}) {{ urn }} }}'
+        )
+    )
+    assert (assets(), caller.value(domain, "domainProperties")["name"]) == ([table], "Revenue")

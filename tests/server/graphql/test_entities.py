@@ -341,3 +341,35 @@ class TestWhatDataHubsDocumentsAskOf:
         assert is_shown_at([outer, inner])
         caller.ingest(dataset, "browsePathsV2", {"path": [{"id": "mine"}]})
         assert path() == [("mine", None)]
+
+
+def test_the_runs_of_a_job_come_newest_first_with_their_results(caller: Caller) -> None:
+    """As the source `datahub-gc` asks for them, and with `state` beside."""
+    job = "urn:li:dataJob:(urn:li:dataFlow:(airflow,nightly,PROD),load)"
+    caller.ingest(job, "dataJobInfo", {"name": "load", "type": {"string": "COMMAND"}})
+    for at in (1, 3, 2):
+        run = f"urn:li:dataProcessInstance:nightly-{at}"
+        made = {"time": at, "actor": "urn:li:corpuser:airflow"}
+        result = {"type": "SUCCESS", "nativeResultType": "airflow"}
+        parents = {"parentTemplate": job, "upstreamInstances": []}
+        caller.ingest(run, "dataProcessInstanceProperties", {"name": "load", "created": made})
+        caller.ingest(run, "dataProcessInstanceRelationships", parents)
+        for state in ({"status": "STARTED"}, {"status": "COMPLETE", "result": result}):
+            event = {"timestampMillis": at + len(state), **state}
+            caller.ingest(run, "dataProcessInstanceRunEvent", event)
+    caller.ingest("urn:li:dataProcessInstance:nightly-2", "status", {"removed": True})
+    query = """query getDataJobRuns($dataJobUrn: String!, $start: Int!, $count: Int!) {
+      dataJob(urn: $dataJobUrn) { runs(start: $start, count: $count) { total runs {
+        created { time actor } urn
+        state(limit: 1) { status timestampMillis result { resultType nativeResultType } } } } }
+    }"""
+    asked = {"dataJobUrn": job, "start": 0, "count": 5}
+    found = caller.graphql(query, **asked)["data"]["dataJob"]["runs"]
+    assert found["total"] == 2
+    assert [one["created"]["time"] for one in found["runs"]] == [3, 1]
+    done = {"resultType": "SUCCESS", "nativeResultType": "airflow"}
+    assert found["runs"][0]["state"] == [
+        {"status": "COMPLETE", "timestampMillis": 5, "result": done}
+    ]
+    second = caller.graphql(query, **{**asked, "start": 1})["data"]["dataJob"]["runs"]
+    assert [one["created"]["time"] for one in second["runs"]] == [1]

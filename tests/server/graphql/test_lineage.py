@@ -641,3 +641,67 @@ def test_a_question_that_cannot_be_understood_is_one_clear_error(
     error = desk.one_error(caller.graphql(SEARCH, input=asked))
     assert error["extensions"]["code"] == 400
     assert said in error["message"]
+
+
+UPDATE = "mutation edges($input: UpdateLineageInput!) { updateLineage(input: $input) }"
+JOB = "urn:li:dataJob:(urn:li:dataFlow:(airflow,daily,PROD),load)"
+CHART, BOARD = "urn:li:chart:(looker,c)", "urn:li:dashboard:(looker,b)"
+LONE, BARE = hive("lone"), "urn:li:chart:(looker,bare)"
+
+
+def _upstream_of(caller: Caller, urn: str) -> set[str]:
+    nearest = [{"and": [{"field": "degree", "values": ["1"]}]}]
+    asked = {"urn": urn, "direction": "UPSTREAM", "orFilters": nearest}
+    found = caller.graphql(SEARCH, input=asked)["data"]["searchAcrossLineage"]["searchResults"]
+    return {one["entity"]["urn"] for one in found}
+
+
+def test_edges_are_added_and_removed_as_the_lineage_tutorial_of_datahub_does(
+    caller: Caller,
+) -> None:
+    a, b = hive("from"), hive("into")
+    stamps = {"created": NOBODY, "lastModified": NOBODY}
+    info = {"title": "t", "description": "", "lastModified": stamps}
+    for urn in (a, b, JOB):
+        caller.ingest(urn, "status", {"removed": False})
+    caller.ingest(CHART, "chartInfo", {**info, "inputs": [{"string": a}]})
+    caller.ingest(BOARD, "dashboardInfo", {**info, "charts": [], "datasets": []})
+    edges = [(a, b), (JOB, b), (a, JOB), (a, CHART), (b, CHART), (CHART, BOARD), (b, BOARD)]
+    listed = [{"upstreamUrn": up, "downstreamUrn": down} for up, down in edges]
+    for _ in range(2):
+        done = caller.graphql(UPDATE, input={"edgesToAdd": listed, "edgesToRemove": []})
+        assert done["data"] == {"updateLineage": True}
+    assert {urn: _upstream_of(caller, urn) for urn in (b, JOB, CHART, BOARD)} == {
+        b: {a, JOB},
+        JOB: {a},
+        CHART: {a, b},
+        BOARD: {CHART, b},
+    }
+    (edge,) = caller.value(CHART, "chartInfo")["inputEdges"]
+    assert (edge["destinationUrn"], edge["properties"]) == (b, {"source": "UI"})
+    assert caller.value(CHART, "chartInfo")["lastModified"] == stamps
+    done = caller.graphql(UPDATE, input={"edgesToAdd": [], "edgesToRemove": [*listed, listed[0]]})
+    assert done["data"] == {"updateLineage": True}
+    assert not any(_upstream_of(caller, urn) for urn in (b, JOB, CHART, BOARD))
+
+
+@pytest.mark.parametrize(
+    ("up", "down", "said"),
+    [
+        (hive("absent"), LONE, "absent,PROD) does not exist"),
+        (LONE, hive("absent"), "absent,PROD) does not exist"),
+        (BARE, LONE, "cannot be upstream"),
+        (LONE, BARE, "has no chartInfo"),
+        ("nonsense", LONE, "expected 'urn:li:"),
+    ],
+)
+def test_an_edge_that_cannot_be_is_refused_with_all_others(
+    caller: Caller, desk: Any, up: str, down: str, said: str
+) -> None:
+    for urn in (LONE, BARE, hive("near")):
+        caller.ingest(urn, "status", {"removed": False})
+    good = {"upstreamUrn": hive("near"), "downstreamUrn": LONE}
+    bad = {"upstreamUrn": up, "downstreamUrn": down}
+    wrong = {"edgesToAdd": [good, bad], "edgesToRemove": []}
+    assert said in desk.one_error(caller.graphql(UPDATE, input=wrong))["message"]
+    assert not _upstream_of(caller, LONE)

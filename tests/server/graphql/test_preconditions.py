@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import schema_of
 from tests.server.conftest import Caller
 
 DESCRIBE = "mutation edit($input: DescriptionUpdateInput!) { updateDescription(input: $input) }"
@@ -19,14 +20,7 @@ A, B = "a", "b"
 @pytest.fixture
 def columns(caller: Caller, dataset: str) -> Any:
     kind: dict[str, Any] = {"type": {"com.linkedin.schema.StringType": {}}}
-    value = {
-        "schemaName": "s",
-        "platform": "urn:li:dataPlatform:hive",
-        "version": 0,
-        "hash": "",
-        "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
-        "fields": [{"fieldPath": path, "nativeDataType": "s", "type": kind} for path in (A, B)],
-    }
+    value = schema_of([{"fieldPath": path, "nativeDataType": "s", "type": kind} for path in (A, B)])
     caller.ingest(dataset, "schemaMetadata", value)
     return dataset
 

@@ -181,7 +181,7 @@ def test_an_incident_is_raised_changed_and_listed_by_its_state(
     caller: Caller, dataset: str
 ) -> None:
     caller.ingest(dataset, "status", {"removed": False})
-    caller.ingest("urn:li:corpuser:fixer", "corpUserInfo", {"active": True})
+    assert not caller.exists("urn:li:corpuser:fixer")
     asked = {
         "type": "OPERATIONAL",
         "title": "Stuck",

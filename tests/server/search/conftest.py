@@ -1,6 +1,6 @@
 """The conformance suite of search. Tests that take `index` or `filled` name no engine and run over
 each of `ENGINES`; an engine that is to be added has to pass them, see
-`explorer.server.search.interface`.
+`explorer.server.search`.
 
 What the engine on tantivy alone has is tested by what opens a `SearchIndex` itself.
 """
@@ -14,9 +14,9 @@ import pytest
 
 from explorer.metadata import Registry, Urn, load_registry
 from explorer.query import Filter
+from explorer.server.search import SearchEngine
 from explorer.server.search.document import Document, build_document
 from explorer.server.search.index import SearchIndex
-from explorer.server.search.interface import SearchEngine
 from explorer.server.search.query import FoundPage, SearchQuery
 
 

@@ -2,8 +2,8 @@ from collections.abc import Callable
 from unicodedata import normalize
 
 from explorer.query import Criterion, Filter, all_of
+from explorer.server.search import SearchEngine
 from explorer.server.search.document import Document
-from explorer.server.search.interface import SearchEngine
 
 Make = Callable[..., Document]
 Fill = Callable[..., SearchEngine]

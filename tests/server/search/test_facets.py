@@ -9,8 +9,8 @@ from explorer.metadata import Registry, Urn
 from explorer.metadata.files import Refused, read_file
 from explorer.query import Criterion, all_of
 from explorer.sample import sample_proposals
+from explorer.server.search import SearchEngine
 from explorer.server.search.document import Document, build_document
-from explorer.server.search.interface import SearchEngine
 from explorer.server.search.query import FoundPage
 
 REAL_FILES = Path(__file__).parents[4] / "shared" / "data" / "datahub"

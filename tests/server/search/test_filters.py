@@ -8,8 +8,8 @@ import pytest
 from explorer.errors import InvalidInput, UnknownName
 from explorer.metadata import Urn
 from explorer.query import Condition, Criterion, Filter, all_of
+from explorer.server.search import SearchEngine
 from explorer.server.search.document import Document
-from explorer.server.search.interface import SearchEngine
 from explorer.server.search.query import FoundPage
 
 Make = Callable[..., Document]

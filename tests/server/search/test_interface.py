@@ -6,8 +6,8 @@ import pytest
 
 from explorer.errors import Busy, InvalidInput, UnknownName
 from explorer.query import Criterion, Filter
+from explorer.server.search import SearchEngine
 from explorer.server.search.document import Document, FolderQuery
-from explorer.server.search.interface import SearchEngine
 from explorer.server.search.query import FoundPage, SearchQuery, SortBy
 
 Make = Callable[..., Document]

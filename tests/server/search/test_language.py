@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
+from explorer.server.search import SearchEngine
 from explorer.server.search.document import Document
-from explorer.server.search.interface import SearchEngine
 from explorer.server.search.query import FoundPage
 
 Make = Callable[..., Document]
@@ -204,7 +204,7 @@ def test_where_too_many_values_are_to_be_read_parts_in_any_order_are_found(
     index = filled(*(dataset(f"t{at}", **one) for at, one in enumerate(described)))
     wanted = "description:daily*orders*refunds*sums"
     assert set(names(index, wanted, types=("dataset",))) == {"t0"}
-    monkeypatch.setattr("explorer.server.search.index_result._MOST_COMPARED", 1)
+    monkeypatch.setattr("explorer.server.search.result._MOST_COMPARED", 1)
     index = filled(*(dataset(f"t{at}", **one) for at, one in enumerate(described)))
     assert set(names(index, wanted, types=("dataset",))) == {"t0", "t1"}
 
@@ -312,12 +312,17 @@ def test_people_are_found_by_their_names_and_tables_by_their_state(
         ("type:chart", {"bars", "pie"}),
         ("type:corp_group", {"g1"}),
         ("type:(chart OR domain) sales", {"1", "bars"}),
-        ("-type:chart -type:domain", {"g1"}),
+        ("-type:chart -type:domain -type:view", {"g1"}),
+        ("type:groups", {"g1"}),
+        ("type:Group", {"g1"}),
         ("type:PIE", {"pie"}),
+        ("type:view", {"recent"}),
+        ("type:View sales", {"recent"}),
+        ("type:table", set()),
     ],
 )
-def test_a_type_in_the_text_is_the_entity_type_unless_it_is_a_value_of_the_field(
-    filled: Fill, entity: Make, names: Names, text: str, found: set[str]
+def test_a_type_in_the_text_is_of_entities_or_a_subtype_unless_it_is_a_value_of_the_field(
+    filled: Fill, dataset: Make, entity: Make, names: Names, text: str, found: set[str]
 ) -> None:
     stamp = {"created": {"time": 0, "actor": "urn:li:corpuser:a"}}
     info = {"description": "", "lastModified": {**stamp, "lastModified": stamp["created"]}}
@@ -326,6 +331,7 @@ def test_a_type_in_the_text_is_the_entity_type_unless_it_is_a_value_of_the_field
         entity("urn:li:chart:(looker,pie)", chartInfo={**info, "title": "Costs", "type": "PIE"}),
         entity("urn:li:domain:1", domainProperties={"name": "Sales"}),
         entity("urn:li:corpGroup:g1", corpGroupInfo={"displayName": "Group"}),
+        dataset("recent", subTypes={"typeNames": ["View"]}, datasetProperties={"name": "sales"}),
     )
     assert set(names(index, text)) == found
 

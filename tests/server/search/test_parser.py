@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from explorer.metadata import load_registry
 from explorer.query import Filter
+from explorer.server.search import SearchEngine
 from explorer.server.search.document import Document
 from explorer.server.search.fields import Vocabulary
-from explorer.server.search.interface import SearchEngine
 from explorer.server.search.parser import parse
 from explorer.server.search.query import (
     EVERYTHING,

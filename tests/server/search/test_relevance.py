@@ -2,8 +2,8 @@ from collections.abc import Callable
 
 from explorer.metadata import Urn
 from explorer.metadata.registry import Registry
+from explorer.server.search import SearchEngine
 from explorer.server.search.document import Document, build_document
-from explorer.server.search.interface import SearchEngine
 from explorer.server.search.query import FoundPage
 
 Make = Callable[..., Document]
@@ -77,6 +77,28 @@ def test_usage_decides_between_equals_and_never_beats_a_better_name(
         "a_orders",
         "e",
     ]
+
+
+def test_the_first_of_many_are_the_same_as_in_a_longer_page(
+    filled: Fill, dataset: Make, names: Names, search: Search
+) -> None:
+    """A short page is looked for among the most used documents first, a long one is not."""
+    index = filled(
+        *(
+            dataset(f"s{n}_{'orders' if n % 3 else 'parcels'}", usage={0: 900, 1: 1}.get(n % 8, 0))
+            for n in range(1_000)
+        ),
+        *(dataset(f"s{n}_unused_{'orders' if n % 2 else 'parcels'}") for n in range(200)),
+    )
+    for text in ("*", "orders", "ord", "parcels", "unused", "unused orders", "orders -unused"):
+        assert names(index, text, count=1) == names(index, text, count=900)[:1], text
+        page = search(index, text, count=1, facets=True)
+        assert page.total == search(index, text, count=900).total, text
+        types = next(facet for facet in page.facets if facet.name == "_entityType")
+        assert types.counts == {"dataset": page.total}, text
+    assert names(index, "orders", count=1) == ["s104_orders"]
+    assert names(index, "unused", count=1) == ["s0_unused_parcels"]
+    assert search(index, "nothing", count=1, facets=True).facets == ()
 
 
 def test_tables_come_before_their_tests_and_their_owners(

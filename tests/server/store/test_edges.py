@@ -8,6 +8,7 @@ from tests.server.store.examples import KEY, STAMP, dataset, do, put, tag, write
 ONE, TWO, THREE = dataset("one"), dataset("two"), dataset("three")
 JOB = "urn:li:dataJob:(urn:li:dataFlow:(airflow,f,PROD),j)"
 OWNER = "urn:li:corpuser:owner"
+OWNED = StoredEdge("OwnedBy", OWNER)
 
 Found = list[tuple[str, str]]
 
@@ -27,13 +28,12 @@ def neighbours(
 @pytest.fixture
 def owned(store: Store) -> Store:
     """Two datasets of one owner, who is no stored entity, and their tags."""
-    owner = StoredEdge("OwnedBy", OWNER)
     tags = [StoredEdge("TaggedWith", tag(name)) for name in ("b", "a")]
     put(
         store,
-        write(ONE, aspect="ownership", edges=[owner]),
+        write(ONE, aspect="ownership", edges=[OWNED]),
         write(ONE, aspect="globalTags", edges=tags),
-        write(TWO, aspect="ownership", edges=[owner]),
+        write(TWO, aspect="ownership", edges=[OWNED]),
     )
     return store
 
@@ -56,6 +56,52 @@ def test_edges_are_narrowed_to_relationships_and_paged(owned: Store) -> None:
     assert neighbours(owned, [ONE], "OUTGOING", start=2) == (3, [("TaggedWith", tag("a"))])
     assert neighbours(owned, [ONE], "OUTGOING", limit=0) == (3, [])
     assert neighbours(owned, [ONE], "OUTGOING", start=9, limit=5) == (3, [])
+
+
+def pages(
+    store: Store, direction: Direction, urns: list[str] | None, *types: str, limit: int = 2
+) -> list[list[tuple[str, str, str]]]:
+    found = []
+    after = None
+    while edges := store.scroll_edges(direction, urns, types, after=after, limit=limit):
+        found.append([(one.source, one.relationship, one.target) for one in edges])
+        after = edges[-1].key
+    return found
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 9])
+def test_scrolling_meets_every_edge_once(owned: Store, limit: int) -> None:
+    def flat(direction: Direction, urns: list[str] | None, *types: str) -> list[tuple[str, ...]]:
+        found = pages(owned, direction, urns, *types, limit=limit)
+        assert all(len(page) == limit for page in found[:-1])
+        return [edge for page in found for edge in page]
+
+    one = [(ONE, "OwnedBy", OWNER), *((ONE, "TaggedWith", tag(name)) for name in ("b", "a"))]
+    two = (TWO, "OwnedBy", OWNER)
+    assert flat("OUTGOING", None) == [*one, two]
+    assert flat("OUTGOING", [ONE]) == one
+    assert flat("OUTGOING", [TWO, ONE, THREE]) == [*one, two]
+    assert flat("OUTGOING", [OWNER]) == []
+    assert flat("OUTGOING", []) == []
+    assert flat("OUTGOING", None, "TaggedWith", "Other") == one[1:]
+    assert flat("INCOMING", [OWNER]) == [one[0], two]
+    assert flat("INCOMING", [tag("a"), OWNER], "OwnedBy", "TaggedWith") == [one[0], two, one[2]]
+    assert sorted(flat("INCOMING", None)) == sorted([*one, two])
+
+
+def test_a_scroll_goes_on_behind_edges_that_are_gone(owned: Store) -> None:
+    (first,) = owned.scroll_edges("INCOMING", [OWNER], limit=1)
+    put(owned, write(ONE, 2, "ownership"), write(THREE, aspect="up", edges=[OWNED]))
+    left = owned.scroll_edges("INCOMING", [OWNER], after=first.key, limit=9)
+    assert [edge.source for edge in left] == [TWO, THREE]
+    do(owned, lambda tx: tx.remove_entity(TWO, "datasetKey", *STAMP))
+    left = owned.scroll_edges("INCOMING", [OWNER], after=first.key, limit=9)
+    assert [edge.source for edge in left] == [THREE]
+
+
+def test_an_edge_that_two_aspects_declare_is_scrolled_once(store: Store) -> None:
+    put(store, *(write(ONE, aspect=name, edges=[OWNED]) for name in ("ownership", "editable")))
+    assert pages(store, "OUTGOING", None, limit=1) == [[(ONE, "OwnedBy", OWNER)]]
 
 
 def test_the_edges_of_many_are_found_at_once(owned: Store) -> None:
@@ -120,6 +166,16 @@ def test_lineage_runs_along_edges_whichever_side_declares_them(flowing: Store) -
     assert hop(flowing, [THREE], upstream=False) == set()
     assert hop(flowing, [], upstream=False) == set()
     assert len(hop(flowing, [TWO, THREE], upstream=True, limit=1)) == 1
+
+
+def test_edges_of_lineage_are_scrolled_with_their_flow(flowing: Store) -> None:
+    def scrolled(direction: Direction, urns: list[str] | None) -> set[tuple[str, str, int]]:
+        found = flowing.scroll_edges(direction, urns, lineage=True, limit=9)
+        return {(one.source, one.target, one.flow) for one in found}
+
+    assert scrolled("OUTGOING", None) == {(JOB, ONE, 1), (JOB, TWO, 2), (THREE, TWO, 1)}
+    assert scrolled("INCOMING", [TWO]) == {(JOB, TWO, 2), (THREE, TWO, 1)}
+    assert scrolled("OUTGOING", [THREE]) == {(THREE, TWO, 1)}
 
 
 @pytest.mark.parametrize("at_once", [1, 2, 50_000])

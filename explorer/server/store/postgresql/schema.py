@@ -18,8 +18,8 @@ from psycopg import pq
 from psycopg.types.string import StrBinaryDumper, StrDumperUnknown
 
 from explorer.errors import CatalogError, InvalidFile, Misconfigured, StorageFault
-from explorer.server.store.interface import StoreAway, StoreFault, StoreUnavailable
-from explorer.server.store.sql.dialect import Given, SqlRows
+from explorer.server.store import StoreAway, StoreFault, StoreFull, StoreUnavailable
+from explorer.server.store.sql import Given, SqlRows
 
 __all__ = [
     "CHANNEL",
@@ -365,7 +365,9 @@ def as_fault(error: BaseException, what: str) -> CatalogError:
         case psycopg.errors.ReadOnlySqlTransaction():
             why = "the database is a standby, or a failover is in progress"
         case psycopg.errors.DiskFull():
-            return StoreFault(f"{what}: the disk of the database is full; make room there")
+            return StoreFull(f"{what}: the disk of the database is full; make room there")
+        case psycopg.OperationalError() if _is_read_only(error):
+            why = "the database is a standby, or a failover is in progress"
         case psycopg.OperationalError():
             why = "the database cannot be reached or stopped responding"
         case _:
@@ -377,6 +379,12 @@ def as_fault(error: BaseException, what: str) -> CatalogError:
     return StoreUnavailable(
         f"{what}: {why}; try again in a moment", retry_after_seconds=_RETRY_SECONDS
     )
+
+
+def _is_read_only(error: BaseException) -> bool:
+    """Return whether a connection for writing failed because the database takes no writes."""
+    # The error of a connection that could not be made has no code, only libpq's message.
+    return "session is read-only" in str(error) or "server is in hot standby" in str(error)
 
 
 def open_database(address: str) -> tuple[Raw, str]:
@@ -400,9 +408,10 @@ def open_database(address: str) -> tuple[Raw, str]:
             raise
     except psycopg.Error as error:
         fault = StoreAway if _is_away(address, error, is_connected) else StorageFault
+        what = "let it take writes" if _is_read_only(error) else "start the database"
         raise fault(
-            f"{place} cannot be used as a catalog: {words_of(error)}; start the "
-            "database, or give another address with --store"
+            f"{place} cannot be used as a catalog: {words_of(error)}; {what}, or give another "
+            "address"
         ) from error
 
 

@@ -1,27 +1,47 @@
-"""The statements that read the tables, shared by stores, snapshots and transactions."""
+"""The statements that read the tables, shared by stores, snapshots and transactions, and a catalog
+read row by row, all tables side by side."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, closing, nullcontext
+from typing import Any, Generic, TypeVar
 
 import orjson
 
-from explorer.server.store.interface import (
+from explorer.metadata.names import natural_key
+from explorer.server.store import (
+    AspectRow,
+    BrowseFolderRow,
     Direction,
     DocumentRange,
+    EdgeKey,
+    EdgeRow,
+    EntityEdge,
+    EntityRows,
+    LeafRow,
     LogBounds,
     LogEntry,
     Neighbour,
+    PlacementRow,
+    PointRow,
     RunRow,
     RunSummary,
     StoredAspect,
     StoredDocument,
     StoredFolderPage,
+    VersionRow,
 )
-from explorer.server.store.sql.browse import browse
-from explorer.server.store.sql.dialect import Dialect, SqlConnection
+from explorer.server.store.sql import (
+    COMPRESSED,
+    Dialect,
+    SqlConnection,
+    SqlRows,
+    TableLayout,
+)
 
-__all__ = ["SqlReads"]
+__all__ = ["SqlReads", "SqlSnapshot", "SqlSurvey"]
+
+_T = TypeVar("_T")
 
 _LATEST = "a.name, 0, expand(a.value), a.time_millis, a.actor, coalesce(a.seen, a.system)"
 _OLDER = "v.name, v.version, expand(v.value), v.time_millis, v.actor, v.system"
@@ -45,10 +65,41 @@ LEFT JOIN versions v ON v.id = l."offset" LEFT JOIN points p ON p.id = l."offset
 LEFT JOIN versions b ON b.id = l.before
 WHERE l."offset" > ? ORDER BY l."offset" LIMIT ?
 """
+_ASPECT_ROWS = """
+SELECT a.entity, a.name, expand(CAST(a.value AS BLOB)), a.superseded,
+       CAST(coalesce(a.seen, a.system) AS BLOB), r.name
+FROM aspects a LEFT JOIN runs r ON r.id = a.run ORDER BY a.entity, a.name
+"""
+_VERSION_ROWS = "SELECT entity, name, version FROM versions ORDER BY entity, name, version"
+_EDGE_ROWS = """
+SELECT e.source, e.type, u.urn, e.aspect, e.flow
+FROM edges e LEFT JOIN urns u ON u.id = e.target ORDER BY e.source
+"""
+_PLACEMENT_ROWS = "SELECT entity, folder, sort, urn, name FROM placements ORDER BY entity"
+_LEAF_ROWS = "SELECT entity, folder, leaf FROM leaves ORDER BY entity"
+_POINT_ROWS = """
+SELECT entity, aspect, at_millis, expand(CAST(value AS BLOB))
+FROM points ORDER BY entity, aspect, at_millis, series
+"""
+_ALL = 1 << 40
+_HERE = "SELECT name, sort, urn FROM placements WHERE folder = :folder"
+_EXACT = """
+SELECT p.name, p.sort, p.urn FROM leaves l
+JOIN placements p ON p.folder = l.folder AND p.entity = l.entity
+WHERE l.folder = :parent AND l.leaf = :leaf
+"""
+_BELOW = """
+WITH RECURSIVE below (id, name) AS (
+    SELECT id, name FROM folders WHERE type = :type AND parent = :folder
+    UNION ALL
+    SELECT f.id, b.name FROM below b JOIN folders f ON f.type = :type AND f.parent = b.id
+)
+SELECT b.name, p.urn FROM below b JOIN placements p ON p.folder = b.id
+"""
 
 
 class SqlReads(ABC):
-    """The read operations in SQL. See `interface.Reader`."""
+    """The read operations in SQL. See `store.Reader`."""
 
     _dialect: Dialect
 
@@ -374,6 +425,52 @@ class SqlReads(ABC):
             for urn, name, aspects in rows
         ]
 
+    def scroll_edges(
+        self,
+        direction: Direction,
+        urns: Sequence[str] | None = None,
+        types: Sequence[str] = (),
+        *,
+        lineage: bool = False,
+        after: EdgeKey | None = None,
+        limit: int,
+    ) -> list[EntityEdge]:
+        here, there = ("source", "target") if direction == "OUTGOING" else ("target", "source")
+        where = ""
+        given: list[Any] = []
+        if urns is not None:
+            found = f"SELECT u.id FROM {self._dialect.texts} JOIN urns u ON u.urn = f.value"
+            where += f" AND e.{here} IN ({found})"
+            given.append(_array(urns))
+        if types:
+            where += f" AND e.type IN ({_marks(types)})"
+            given += types
+        if lineage:
+            # The index of lineage has another order, in which a page would be sorted from all rows.
+            where += f" AND {self._dialect.unindexed.format('e.flow')} > 0"
+        # Each of the two is a range of an index; a comparison of whole keys is not, for one URN.
+        ranges: list[tuple[str, Sequence[Any]]] = [(f"e.{here} > ?", (after[0] if after else -1,))]
+        if after:
+            ranges.insert(0, (f"e.{here} = ? AND (e.type, e.{there}) > (?, ?)", after))
+        edges: list[EntityEdge] = []
+        with self._snapshot() as connection:
+            for within, bounds in ranges:
+                if len(edges) == limit:
+                    break
+                rows = connection.execute(
+                    "SELECT h.urn, e.type, t.urn, e.flow, e.here, e.there FROM "
+                    f"(SELECT e.{here} AS here, e.type, e.{there} AS there, max(e.flow) AS flow "
+                    f"FROM edges e WHERE {within}{where} GROUP BY e.{here}, e.type, e.{there} "
+                    f"ORDER BY e.{here}, e.type, e.{there} LIMIT ?) e "
+                    "JOIN urns h ON h.id = e.here JOIN urns t ON t.id = e.there "
+                    "ORDER BY e.here, e.type, e.there",
+                    (*bounds, *given, limit - len(edges)),
+                )
+                for near, name, far, flow, *ends in rows:
+                    source, target = (near, far) if direction == "OUTGOING" else (far, near)
+                    edges.append(EntityEdge(source, name, target, flow, (ends[0], name, ends[1])))
+        return edges
+
     def handles(self, urns: Sequence[str]) -> dict[str, int]:
         with self._reading() as connection:
             rows = connection.execute(
@@ -425,7 +522,7 @@ class SqlReads(ABC):
         among: Collection[str] | None = None,
     ) -> StoredFolderPage:
         with self._snapshot() as connection:
-            return browse(connection, entity_type, path, start, limit, among)
+            return _browse(connection, entity_type, path, start, limit, among)
 
     def log(self, after: int, limit: int) -> list[LogEntry]:
         with self._reading() as connection:
@@ -458,6 +555,108 @@ class SqlReads(ABC):
         return row[0] if row else None
 
 
+class SqlSnapshot(SqlReads):
+    """A reader of the state that one connection sees."""
+
+    def __init__(self, connection: SqlConnection, dialect: Dialect) -> None:
+        self._dialect = dialect
+        self._connection = nullcontext(connection)
+        self._run = connection.execute
+
+    def _reading(self) -> AbstractContextManager[SqlConnection]:
+        return self._connection
+
+    def _snapshot(self) -> AbstractContextManager[SqlConnection]:
+        return self._connection
+
+    def rows_of(
+        self,
+        table: TableLayout,
+        after: Sequence[Any] | None,
+        limit: int,
+        through: Sequence[Any] | None = None,
+    ) -> list[tuple[Any, ...]]:
+        """Return the rows of a table after one key and up to another, in the order of the keys.
+
+        Values are returned uncompressed.
+        """
+        keys, where, given = table.between(after, through)
+        columns = ", ".join(
+            f'expand("{one}")' if one in COMPRESSED else f'"{one}"' for one in table.columns
+        )
+        statement = f"SELECT {columns} FROM {table.name} WHERE {where} ORDER BY {keys} LIMIT ?"
+        return list(self._run(statement, (*given, self._dialect.limit(limit))).fetchall())
+
+
+class SqlSurvey(SqlSnapshot):
+    """A survey of the state that one connection sees. See `store.Survey`."""
+
+    def damage(self) -> list[str]:
+        return []
+
+    def all_entity_rows(self) -> Iterator[EntityRows]:
+        tables = _Tables(self._run)
+        for entity, urn, entity_type, live in self._run(
+            "SELECT id, urn, type, live FROM urns ORDER BY id"
+        ):
+            while (stray := tables.ahead()) is not None and stray < entity:
+                yield tables.entity_rows(stray, None, "", live=False)
+            yield tables.entity_rows(entity, urn, entity_type, live=bool(live))
+        while (stray := tables.ahead()) is not None:
+            yield tables.entity_rows(stray, None, "", live=False)
+
+    def folders(self) -> Iterator[BrowseFolderRow]:
+        for row in self._run("SELECT id, type, parent, key, entities FROM folders"):
+            yield BrowseFolderRow(*row)
+
+
+class _RowsByEntity(Generic[_T]):
+    """The rows of a table in the order of their entities, read along with the entities."""
+
+    def __init__(self, rows: SqlRows, kind: Callable[..., _T]) -> None:
+        self._rows = rows
+        self._kind = kind
+        self._next = rows.fetchone()
+
+    @property
+    def entity(self) -> int | None:
+        """The entity of the next row, `None` at the end."""
+        return self._next[0] if self._next else None
+
+    def take(self, entity: int) -> list[_T]:
+        """Return the rows of an entity; empty if the next row belongs to another one."""
+        found: list[_T] = []
+        while self._next is not None and self._next[0] == entity:
+            found.append(self._kind(*self._next[1:]))
+            self._next = self._rows.fetchone()
+        return found
+
+
+class _Tables:
+    """All tables with rows by entity, in the order of `EntityRows`'s fields, read side by side."""
+
+    def __init__(self, run: Callable[[str], SqlRows]) -> None:
+        self._tables: list[_RowsByEntity[Any]] = [
+            _RowsByEntity(run(_ASPECT_ROWS), AspectRow),
+            _RowsByEntity(run(_VERSION_ROWS), VersionRow),
+            _RowsByEntity(run(_EDGE_ROWS), EdgeRow),
+            _RowsByEntity(run(_PLACEMENT_ROWS), PlacementRow),
+            _RowsByEntity(run(_LEAF_ROWS), LeafRow),
+            _RowsByEntity(run(_POINT_ROWS), PointRow),
+        ]
+
+    def ahead(self) -> int | None:
+        """Return the entity that comes next in any table, `None` at the end."""
+        found = (table.entity for table in self._tables)
+        return min((entity for entity in found if entity is not None), default=None)
+
+    def entity_rows(
+        self, entity: int, urn: str | None, entity_type: str, *, live: bool
+    ) -> EntityRows:
+        """Return what the tables have of an entity."""
+        return EntityRows(urn, entity_type, live, *(table.take(entity) for table in self._tables))
+
+
 def _chunks(urns: Sequence[str]) -> Iterable[Sequence[str]]:
     return (urns[begin : begin + _AT_ONCE] for begin in range(0, len(urns), _AT_ONCE))
 
@@ -469,3 +668,74 @@ def _array(values: Sequence[str] | Sequence[int]) -> str:
 def _marks(values: Collection[object]) -> str:
     # Not every engine accepts an empty list.
     return ",".join("?" * len(values)) or "NULL"
+
+
+def _browse(
+    connection: SqlConnection,
+    entity_type: str,
+    path: tuple[str, ...],
+    start: int,
+    limit: int,
+    among: Collection[str] | None = None,
+) -> StoredFolderPage:
+    """Return a page of the contents of a folder; call this inside a read transaction."""
+    run = connection.execute
+    parent, folder, below = 0, 0, 0
+    for at, key in enumerate(("", *(name.casefold() for name in path))):
+        parent = folder
+        row = run(
+            "SELECT id, entities FROM folders WHERE type = ? AND parent = ? AND key = ?",
+            (entity_type, parent, key),
+        ).fetchone()
+        if row is None:
+            if at < len(path):
+                return StoredFolderPage((), (), 0, 0, 0)
+            folder, below = -1, 0
+            break
+        folder, below = row
+    found = {"folder": folder, "parent": parent, "leaf": path[-1].casefold() if path else None}
+    exact = [urn for _, _, urn in run(_EXACT, found)]
+    listed = f"({_HERE} UNION {_EXACT}) listed" if exact else f"({_HERE}) listed"
+    groups = _groups(connection, entity_type, folder)
+    end = start + limit if limit >= 0 else _ALL
+    if among is None:
+        total: int = run(f"SELECT COUNT(*) FROM {listed}", found).fetchone()[0]
+        below += sum(1 for urn in exact if not _is_below(connection, urn, folder))
+        room = max(0, end - max(start, len(groups)))
+        cut = f"LIMIT {room} OFFSET {max(0, start - len(groups))}"
+        entities = run(f"SELECT name, urn FROM {listed} ORDER BY sort, urn {cut}", found).fetchall()
+    else:
+        rows = run(f"SELECT name, urn FROM {listed} ORDER BY sort, urn", found)
+        entities = [(name, urn) for name, urn in rows if urn in among]
+        by_group: dict[str, set[str]] = {}
+        for name, urn in run(_BELOW, {"type": entity_type, "folder": folder}):
+            if urn in among:
+                by_group.setdefault(name, set()).add(urn)
+        groups = [(name, len(by_group[name])) for name, _ in groups if name in by_group]
+        total = len(entities)
+        below = len({urn for _, urn in entities}.union(*by_group.values()))
+        entities = entities[max(0, start - len(groups)) : max(0, end - len(groups))]
+    return StoredFolderPage(tuple(groups[start:end]), tuple(entities), len(groups), total, below)
+
+
+def _groups(connection: SqlConnection, entity_type: str, folder: int) -> list[tuple[str, int]]:
+    rows = connection.execute(
+        "SELECT name, entities FROM folders WHERE type = ? AND parent = ?", (entity_type, folder)
+    ).fetchall()
+    return sorted(rows, key=lambda row: (natural_key(row[0]), row[0]))
+
+
+def _is_below(connection: SqlConnection, urn: str, folder: int) -> bool:
+    """Return whether an entity is also in or below the folder, and so already counted."""
+    row = connection.execute(
+        """
+        WITH RECURSIVE up (id) AS (
+            SELECT p.folder FROM urns u JOIN placements p ON p.entity = u.id WHERE u.urn = ?
+            UNION
+            SELECT f.parent FROM up JOIN folders f ON f.id = up.id
+        )
+        SELECT 1 FROM up WHERE id = ?
+        """,
+        (urn, folder),
+    ).fetchone()
+    return row is not None

@@ -1,11 +1,13 @@
-"""The statements that change the tables: aspects, edges, documents, removal, the change log."""
+"""The statements that change the tables: aspects, edges, documents, removal, the browse tree, the
+change log."""
 
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from typing import Any
 
-from explorer.server.store.interface import (
+from explorer.metadata.names import natural_key
+from explorer.server.store import (
     Placement,
     StoredAspect,
     StoredDocument,
@@ -21,11 +23,10 @@ from explorer.server.store.interface import (
     seen_again,
     version_of,
 )
-from explorer.server.store.sql.browse import BrowseFolders, FolderCache
-from explorer.server.store.sql.dialect import Dialect, SqlConnection, TableLayout
-from explorer.server.store.sql.reads import SqlReads
+from explorer.server.store.sql import COMPRESSED, Dialect, SqlConnection, TableLayout
+from explorer.server.store.sql.reads import SqlSnapshot
 
-__all__ = ["SqlSnapshot", "SqlTransaction", "WriterCache"]
+__all__ = ["SqlTransaction", "WriterCache"]
 
 _NO_SYSTEM = b"{}"
 _AT_ONCE = 500
@@ -35,6 +36,7 @@ _MOST_READ = 1_000
 # Sizes of the cache of aspects, and of the largest aspect in it.
 _ASPECTS_BYTES = 32 << 20
 _LARGEST_ASPECT_BYTES = 64 << 10
+_MOST_FOLDERS = 10_000
 
 _URNS = """
 SELECT u.urn, u.id, u.live, NOT u.live AND (
@@ -180,57 +182,6 @@ def _written(write: Write, system: bytes) -> StoredAspect:
     return StoredAspect(write.aspect, 0, write.value, write.time_millis, write.actor, system)
 
 
-class SqlSnapshot(SqlReads):
-    """A reader of the state that one connection sees."""
-
-    def __init__(self, connection: SqlConnection, dialect: Dialect) -> None:
-        self._dialect = dialect
-        self._connection = nullcontext(connection)
-        self._run = connection.execute
-
-    def _reading(self) -> AbstractContextManager[SqlConnection]:
-        return self._connection
-
-    def _snapshot(self) -> AbstractContextManager[SqlConnection]:
-        return self._connection
-
-    def rows_of(
-        self,
-        table: TableLayout,
-        after: Sequence[Any] | None,
-        limit: int,
-        through: Sequence[Any] | None = None,
-    ) -> list[tuple[Any, ...]]:
-        """Return the rows of a table after one key and up to another, in the order of the keys.
-
-        Values are returned uncompressed.
-        """
-        keys, where, given = _between(table, after, through)
-        columns = ", ".join(
-            f'expand("{one}")' if one in _PRESSED else f'"{one}"' for one in table.columns
-        )
-        statement = f"SELECT {columns} FROM {table.name} WHERE {where} ORDER BY {keys} LIMIT ?"
-        return list(self._run(statement, (*given, self._dialect.limit(limit))).fetchall())
-
-
-def _between(
-    table: TableLayout, after: Sequence[Any] | None, through: Sequence[Any] | None
-) -> tuple[str, str, tuple[Any, ...]]:
-    """Return the key columns of a table, and a condition for rows between two keys with its values.
-
-    The key `after` is exclusive, `through` inclusive; `None` leaves the end open.
-    """
-    keys = ", ".join(f'"{one}"' for one in table.columns[: table.keys])
-    marks = ", ".join("?" * table.keys)
-    where = table.where
-    for bound, relation in ((after, ">"), (through, "<=")):
-        if bound is not None:
-            where += f" AND ({keys}) {relation} ({marks})"
-    return keys, where, (*(after or ()), *(through or ()))
-
-
-# The columns whose values are stored compressed.
-_PRESSED = ("value", "previous")
 _SET_SEEN = "UPDATE aspects SET seen = ? WHERE id = ?"
 _UNKNOWN = (-1, False, False)
 # The log no longer has the entry that wrote a row `v`: the id of the row is the entry's offset.
@@ -255,7 +206,7 @@ class NewEntity:
 
 
 class SqlTransaction(SqlSnapshot):
-    """A transaction of the writer's connection. See `interface.Transaction`.
+    """A transaction of the writer's connection. See `store.Transaction`.
 
     New rows of aspects, their edges, documents and the log are buffered and written in batches:
     before the database is read, and when a job ends. Data that is known to be new is not looked up.
@@ -752,7 +703,7 @@ class SqlTransaction(SqlSnapshot):
 
         Rows elsewhere that equal a new row in the table's unique columns are deleted too.
         """
-        _, where, given = _between(table, after, through)
+        _, where, given = table.between(after, through)
         self._run(f"DELETE FROM {table.name} WHERE {where}", given)
         if table.unique:
             places = [table.columns.index(one) for one in table.unique]
@@ -767,7 +718,7 @@ class SqlTransaction(SqlSnapshot):
         """Insert rows as returned by `rows_of`."""
         columns = ", ".join(f'"{one}"' for one in table.columns)
         marks = ", ".join("?" * len(table.columns))
-        pressed = [at for at, one in enumerate(table.columns) if one in _PRESSED]
+        pressed = [at for at, one in enumerate(table.columns) if one in COMPRESSED]
         given = [list(row) for row in rows]
         for row in given:
             for at in pressed:
@@ -987,3 +938,166 @@ class SqlTransaction(SqlSnapshot):
             self._last_offset = self.log_bounds().head
         self._last_offset += 1
         return self._last_offset
+
+
+class FolderCache:
+    """The ids of folders by type and path, and of their parents, kept between transactions."""
+
+    def __init__(self) -> None:
+        self.rows: dict[tuple[str, tuple[str, ...]], int] = {}
+        self.parents: dict[int, int] = {}
+
+    def clear(self) -> None:
+        self.rows.clear()
+        self.parents.clear()
+
+    def trim(self) -> None:
+        """Empty the cache if it has become too large."""
+        if len(self.parents) > _MOST_FOLDERS:
+            self.clear()
+
+
+class BrowseFolders:
+    """Changes to the browse tree within one transaction; call `finish` before the commit.
+
+    Paths are case-insensitive; a folder keeps the case of the name with which it was created.
+    """
+
+    def __init__(self, connection: SqlConnection, cache: FolderCache) -> None:
+        self._run = connection.execute
+        self._run_many = connection.executemany
+        self._cache = cache
+        self._deltas: dict[int, int] = {}
+        self._placement_rows: list[tuple[object, ...]] = []
+        self._leaf_rows: list[tuple[object, ...]] = []
+        # New entities that have been placed; their rows may still be buffered.
+        self._placed: set[int] = set()
+
+    def place(
+        self,
+        entity: int,
+        urn: str,
+        entity_type: str,
+        name: str,
+        placements: Collection[Placement],
+        *,
+        is_new: bool,
+    ) -> None:
+        """Place an entity in these folders and in no others.
+
+        An entity that `is_new` had no places before this transaction.
+        """
+        sort = natural_key(name)
+        leaves_by_folder: dict[int, set[str]] = {}
+        for placement in placements:
+            folder = self._folder(entity_type, placement.folder)
+            leaves = leaves_by_folder.setdefault(folder, set())
+            if placement.leaf is not None:
+                leaves.add(placement.leaf.casefold())
+        new_leaves = {
+            (folder, leaf) for folder, leaves in leaves_by_folder.items() for leaf in leaves
+        }
+        if entity in self._placed:
+            self.write_rows()
+            is_new = False
+        stored: dict[int, str] = {}
+        stored_leaves: set[tuple[int, str]] = set()
+        if is_new:
+            self._placed.add(entity)
+        else:
+            rows = self._run("SELECT folder, name FROM placements WHERE entity = ?", (entity,))
+            stored = dict(rows.fetchall())
+            rows = self._run("SELECT folder, leaf FROM leaves WHERE entity = ?", (entity,))
+            stored_leaves = set(rows.fetchall())
+        if stored != dict.fromkeys(leaves_by_folder, name):
+            if stored:
+                self._run("DELETE FROM placements WHERE entity = ?", (entity,))
+            self._placement_rows += [
+                (folder, sort, urn, entity, name) for folder in leaves_by_folder
+            ]
+            self._count(stored.keys(), leaves_by_folder.keys())
+        if stored_leaves != new_leaves:
+            if stored_leaves:
+                self._run("DELETE FROM leaves WHERE entity = ?", (entity,))
+            self._leaf_rows += [(folder, leaf, entity) for folder, leaf in new_leaves]
+        if not is_new:
+            self.write_rows()
+
+    def write_rows(self) -> None:
+        """Write the buffered rows of placements."""
+        if self._placement_rows:
+            self._run_many(
+                "INSERT INTO placements (folder, sort, urn, entity, name) VALUES (?, ?, ?, ?, ?)",
+                self._placement_rows,
+            )
+            self._placement_rows.clear()
+        if self._leaf_rows:
+            self._run_many(
+                "INSERT INTO leaves (folder, leaf, entity) VALUES (?, ?, ?)", self._leaf_rows
+            )
+            self._leaf_rows.clear()
+
+    def finish(self) -> None:
+        """Write the buffered rows and the changed counts, and delete folders that became empty."""
+        self.write_rows()
+        changed = [(delta, folder) for folder, delta in self._deltas.items() if delta]
+        if changed:
+            self._run_many("UPDATE folders SET entities = entities + ? WHERE id = ?", changed)
+        for folder in [folder for folder, delta in self._deltas.items() if delta <= 0]:
+            gone = self._run("DELETE FROM folders WHERE id = ? AND entities = 0", (folder,))
+            if gone.rowcount:
+                self._cache.clear()
+        self._deltas.clear()
+
+    def forget(self) -> None:
+        """Discard buffers and caches after the changes were rolled back."""
+        self._deltas.clear()
+        self._cache.clear()
+        self._placement_rows.clear()
+        self._leaf_rows.clear()
+        self._placed.clear()
+
+    def _folder(self, entity_type: str, names: tuple[str, ...]) -> int:
+        keys = tuple(name.casefold() for name in names)
+        known = self._cache.rows.get((entity_type, keys))
+        if known is not None:
+            return known
+        if not names:
+            parent, key, name = 0, "", ""
+        else:
+            parent, key, name = self._folder(entity_type, names[:-1]), keys[-1], names[-1]
+        row = self._run(
+            "SELECT id FROM folders WHERE type = ? AND parent = ? AND key = ?",
+            (entity_type, parent, key),
+        ).fetchone()
+        if row is None:
+            row = self._run(
+                "INSERT INTO folders (type, parent, key, name) VALUES (?, ?, ?, ?) RETURNING id",
+                (entity_type, parent, key, name),
+            ).fetchone()
+        found: int = row[0]
+        self._cache.rows[entity_type, keys] = found
+        self._cache.parents[found] = parent
+        # Noted even if nothing is placed in it, so that `finish` deletes the folder if it is empty.
+        self._deltas.setdefault(found, 0)
+        return found
+
+    def _count(self, old: Collection[int], new: Collection[int]) -> None:
+        before, after = self._with_ancestors(old), self._with_ancestors(new)
+        for folder in before - after:
+            self._deltas[folder] = self._deltas.get(folder, 0) - 1
+        for folder in after - before:
+            self._deltas[folder] = self._deltas.get(folder, 0) + 1
+
+    def _with_ancestors(self, folders: Collection[int]) -> set[int]:
+        found: set[int] = set()
+        for folder in folders:
+            at = folder
+            while at and at not in found:
+                found.add(at)
+                parent = self._cache.parents.get(at)
+                if parent is None:
+                    row = self._run("SELECT parent FROM folders WHERE id = ?", (at,)).fetchone()
+                    parent = self._cache.parents[at] = row[0] if row else 0
+                at = parent
+        return found

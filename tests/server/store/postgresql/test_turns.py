@@ -14,6 +14,7 @@ from explorer.server.store import (
     Store,
     StoredEdge,
     StoreFault,
+    StoreFull,
     StoreUnavailable,
     Transaction,
 )
@@ -329,6 +330,15 @@ def test_what_the_database_says_is_for_the_log_and_in_no_answer(
     assert 'relation "edges"' in caplog.text
 
 
+def test_a_full_disk_of_the_database_is_told_and_outlived(pair: tuple[Store, Store]) -> None:
+    def fail(_tx: Transaction) -> None:
+        raise psycopg.errors.DiskFull("could not extend file")
+
+    with pytest.raises(StoreFull, match="disk of the database is full; make room there"):
+        do(pair[0], fail)
+    assert put(pair[0], write(A)) == [True]
+
+
 def test_a_writer_that_stops_in_its_turn_loses_it(pair: tuple[Store, Store], address: str) -> None:
     stopped = psycopg.connect(address)
     stopped.execute("set idle_in_transaction_session_timeout = '300ms'")
@@ -404,6 +414,8 @@ def test_a_database_of_something_else_is_refused(postgres: Cluster) -> None:
     with pytest.raises(Unusable, match="another address") as caught:
         PostgresStore("postgresql://ann:secret@127.0.0.1:1/shop")
     assert "secret" not in str(caught.value)
+    # Not every command that is given an address takes it by this option.
+    assert "--store" not in str(caught.value)
     with pytest.raises(Unusable, match=re.escape("postgresql://user@host")) as caught:
         PostgresStore("postgresql://%%")
     assert caught.value.__cause__ is None

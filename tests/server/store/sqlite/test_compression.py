@@ -4,7 +4,7 @@ from base64 import b64decode
 
 import orjson
 
-from explorer.server.store.sqlite.compression import compress, expand
+from explorer.server.store.sqlite.schema import compress, expand
 
 COLUMN = {"nullable": True, "nativeDataType": "varchar(255)", "recursive": False}
 SCHEMA = orjson.dumps(

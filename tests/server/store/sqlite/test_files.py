@@ -1,5 +1,6 @@
 """The file of a catalog: made, opened again, and never misread."""
 
+import errno
 import os
 import sqlite3
 import stat
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from explorer.errors import Unusable
+from explorer.errors import StorageFault, Unusable
 from explorer.metadata.registry import load_registry
 from explorer.server.data_directory import open_catalog
 from explorer.server.store.sqlite import SqliteStore
@@ -139,3 +140,19 @@ def test_a_format_with_a_step_missing_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Unusable, match="unknown format 5"):
         open_file(path, target=7, migrations={6: fill_table})
     assert not (tmp_path / "catalog.db.format-5").exists()
+
+
+def test_a_file_of_another_user_is_told_without_the_number_of_the_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(path: Path, **_: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "touch", fail)
+    file = tmp_path / "catalog.db"
+    with pytest.raises(StorageFault) as caught:
+        open_file(file)
+    assert str(caught.value) == (
+        f"{file} cannot be used as a catalog: Permission denied; give it to the user that the "
+        "service runs as, or name another data directory"
+    )

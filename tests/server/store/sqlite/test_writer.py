@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from explorer.errors import Unusable
-from explorer.server.store import Store, StoreFault, Transaction
+from explorer.server.store import Store, StoreFault, StoreFull, Transaction
 from explorer.server.store.sqlite import SqliteStore
 from tests.server.store.examples import do, put, tag, write
 
@@ -38,8 +38,11 @@ def test_a_full_disk_does_not_stop_writing_and_a_damaged_file_does(store: Store)
 
         return fail
 
-    for code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE):
-        with pytest.raises(StoreFault, match="no good"):
+    for code, kind, told in (
+        (sqlite3.SQLITE_FULL, StoreFull, "disk of the catalog is full"),
+        (sqlite3.SQLITE_IOERR_WRITE, StoreFault, "no good"),
+    ):
+        with pytest.raises(kind, match=told):
             do(store, fault(code))
         assert store.problem is None
     assert put(store, write(tag("a"))) == [True]

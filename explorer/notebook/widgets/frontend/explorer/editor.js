@@ -139,7 +139,8 @@ function addEditor(shell) {
     drawAway();
     if (!here) return;
     if (fresh || (stage === "writing" && !desk.contains(root().activeElement))) area.focus({ preventScroll: true });
-    else if (stage !== "writing" && !deskFoot.contains(root().activeElement)) deskFoot.querySelector("button")?.focus({ preventScroll: true });
+    // Enter pressed once more than needed does not replace the text that somebody else wrote.
+    else if (stage !== "writing" && !deskFoot.contains(root().activeElement)) deskFoot.querySelector(stage === "conflict" ? "[data-f=write]" : "button")?.focus({ preventScroll: true });
   }
 
   // The preview shows about the part of the text that the editor shows.

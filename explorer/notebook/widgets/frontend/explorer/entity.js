@@ -140,7 +140,7 @@ function addBodies(shell) {
     const why = (model.get("page") || {}).why_not, drafts = (model.get("page") || {}).drafts || [];
     return [
       make("div", { class: "cx-line" },
-        make("input", { type: "search", "data-f": "columns", "aria-label": "Filter the columns", placeholder: "Filter the columns …", value: shown.text || "", on: { input: (event) => narrow(event.target.value) } }),
+        make("input", { type: "search", "data-f": "columns", "aria-label": "Filter the columns", placeholder: "Filter, such as is:undocumented", value: shown.text || "", on: { input: (event) => narrow(event.target.value) } }),
         make("span", { class: "cx-dim", text: shown.said })),
       make("table", { class: "cx-columns" },
         make("thead", {}, make("tr", {}, ["column", "type", "description", ""].map((one) => make("th", { scope: "col", text: one })))),

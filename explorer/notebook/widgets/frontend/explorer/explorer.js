@@ -21,7 +21,7 @@ function render({ model, el }) {
   }
 
   const { drawn, note } = noteOf(model);
-  const found = make("section", { class: "cx-found", "aria-label": "Search" }, make("div", { class: "cx-line cx-over" }, shell.told, make("span", { class: "cx-gap" }), shell.order),
+  const found = make("section", { class: "cx-found", "aria-label": "Search" }, make("div", { class: "cx-line cx-over" }, shell.told, shell.again, make("span", { class: "cx-gap" }), shell.order),
     shell.fault, shell.chips, shell.results, shell.pager);
   const frame = make("div", { class: "cx-frame" },
     make("div", { class: "cx-bar" }, make("div", { class: "cx-searching" }, box, shell.offers), shell.filter),

@@ -102,6 +102,7 @@ function addFound(shell) {
   const facets = make("div", { class: "cx-facets" });
   const chips = make("div", { class: "cx-chips" });
   const told = make("div", { class: "cx-told", "aria-live": "polite" });
+  const again = make("button", { type: "button", text: "Try again", hidden: true, on: { click: () => say("again") } });
   const fault = make("div", { class: "cx-fault", id: `${own}-fault`, role: "status" });
   const results = make("ol", { class: "cx-results", "aria-label": "Results", on: { keydown: resultsKey } });
   const pager = make("div", { class: "cx-pager" });
@@ -120,7 +121,10 @@ function addFound(shell) {
     fault.hidden = !find.fault;
     shell.filter.classList.toggle("cx-wrong", (find.fault || "").startsWith("✗"));
     const picked = find.ticked ? ` · ${find.ticked} chosen` : "";
-    told.textContent = find.said ? find.said + picked : "searching …";
+    // Results of an earlier search stay, and are not taken for those of this one.
+    const before = find.said ? `no answer; of the search before: ${find.said}` : "no answer";
+    told.textContent = find.unanswered ? before + picked : find.said ? find.said + picked : "searching …";
+    again.hidden = !find.unanswered;
     redraw(chips, (find.chosen || []).map((one) => make("button", {
       type: "button", class: "cx-chip", "data-f": `${one.field} ${one.value}`, "aria-label": `remove ${one.label}`,
       on: { click: () => say("toggle", { field: one.field, value: one.value }) },
@@ -134,6 +138,7 @@ function addFound(shell) {
         on: { click: () => page((find.start || 0) + 20) } }));
     pager.hidden = !(find.before || find.after);
     redraw(facets, (find.facets || []).map(drawFacet));
+    if (!(model.get("tree") || []).length) shell.drawTree();
   }
 
   function page(start) {
@@ -184,5 +189,5 @@ function addFound(shell) {
       all && facet.more ? make("div", { class: "cx-dim cx-pad", text: `and ${facet.more} rarer ones` }) : null);
   }
 
-  Object.assign(shell, { chips, drawFind, facets, fault, pager, results, told });
+  Object.assign(shell, { again, chips, drawFind, facets, fault, pager, results, told });
 }

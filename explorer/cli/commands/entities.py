@@ -1,0 +1,597 @@
+"""Commands that find and show entities: `catalog search` and `browse`; `get`, `schema`, `usage`,
+`profile-stats`, `history`, `blame` and `diff`, which show one entity.
+"""
+
+import click
+
+from explorer.cli import options
+from explorer.cli.options import (
+    WORDS,
+    OutputFormat,
+    Period,
+    Target,
+    catalog_options,
+    format_options,
+    period_options,
+    read_filters,
+)
+from explorer.cli.shell_completion import (
+    complete_aspects,
+    complete_columns,
+    complete_filters,
+    complete_paths,
+    complete_types,
+)
+
+__all__ = ["blame", "browse", "diff", "get", "history", "schema", "search", "usage"]
+
+_ENTITIES = click.option(
+    "--entity",
+    "entities",
+    type=WORDS,
+    metavar="TYPE",
+    multiple=True,
+    shell_complete=complete_types,
+    help="Only entities of this type: dataset, chart, dashboard, …; can be repeated.",
+)
+
+_MAX_RESULTS = 10_000
+
+_SEARCH_EPILOG = """
+\b
+Examples
+  catalog search orders
+  catalog search orders --entity dataset --filter platform:snowflake
+  catalog search --filter 'tags:(PII, GDPR) and not owners:*' --sort -rows
+  catalog search --filter 'rows>1000 (name:fct_* or lastModified>=2026-01-01)'
+  catalog search --filter 'type:dataset is:undocumented' --sort -use
+  catalog search --filter 'owner:"Nina Weber" rows:1000..50000'
+  catalog search fieldPaths:order_id --urns --count 1000 > urns.txt
+  catalog search --filter tags:PII --json | jq -r '.hits[].name'
+  catalog search revenue --entity chart --entity dashboard --csv > revenue.csv
+
+\b
+Filters
+  name:orders  tags:(PII, GDPR)       equals the value, or one of the values
+  name:ord*  name:*ers  name:*rde*    starts with, ends with, contains
+  name=~Orders                        equals, ignoring case
+  rows>1000  rows:10..20              also >=, <, <=; dates are 2026-01-31
+  tags:*  tags IS NULL                has a value, has no value
+  owner:nina  owner:"Nina Weber"      ID or name of an owner
+  is:undocumented                     also documented, owned, unowned,
+                                      deprecated, removed
+  AND  OR  NOT  -  ( )                AND can be omitted
+
+If --filter is repeated, all filters must match. Put values with spaces or punctuation in "double
+quotes". The fields are those of the metadata model: platform, origin, tags, owners, glossaryTerms,
+domains, typeNames, name and many more.
+"""
+
+
+@click.command(epilog=_SEARCH_EPILOG)
+@click.argument("text", nargs=-1, type=WORDS)
+@_ENTITIES
+@click.option(
+    "--filter",
+    "filters",
+    type=WORDS,
+    metavar="FILTER",
+    multiple=True,
+    shell_complete=complete_filters,
+    help="Only entities that match, as in platform:hive; if repeated, all must match.",
+)
+@click.option(
+    "--sort",
+    type=WORDS,
+    metavar="FIELDS",
+    default="",
+    help="Sort by these fields instead of by relevance: name, -rows for the most rows first, -use "
+    "for the most used first.",
+)
+@click.option(
+    "--count",
+    type=click.IntRange(1, _MAX_RESULTS),
+    default=20,
+    show_default=True,
+    help="Maximum number of results.",
+)
+@click.option("--start", type=click.IntRange(0), default=0, help="Number of results to skip.")
+@click.option(
+    "--why",
+    "explains",
+    is_flag=True,
+    help="Explain each result: its score, and the matched fields with their weights.",
+)
+@format_options("urns", "json", "csv")
+@catalog_options
+def search(
+    target: Target,
+    text: tuple[str, ...],
+    entities: tuple[str, ...],
+    filters: tuple[str, ...],
+    sort: str,
+    count: int,
+    start: int,
+    shown_as: OutputFormat | None,
+    *,
+    explains: bool,
+) -> None:
+    """Search the catalog for TEXT; the best matches come first.
+
+    TEXT is words and conditions, as in orders platform:hive; conditions are written as in --filter.
+    Without TEXT everything matches. Words are searched in names, descriptions, columns and tags;
+    the last column of the table lists the fields that matched. If a word has no match, its spelling
+    is corrected, with a message. A URN among the words finds the entity and all that refer to it.
+    """
+    from explorer.cli.output import note
+    from explorer.cli.rendering import search
+    from explorer.errors import Busy
+    from explorer.query import read_sort
+    from explorer.query.fields import guide_to
+    from explorer.query.search_text import SearchText
+
+    with target.open() as catalog:
+        query = SearchText.split(" ".join(text), guide_to(catalog.registry))
+        page = catalog.search(
+            query.words or "*",
+            entity=entities,
+            filter=query.filter(catalog.registry).and_(read_filters(filters, catalog)),
+            sort=read_sort(sort, catalog.registry),
+            start=start,
+            count=count,
+        )
+        if shown_as == "urns":
+            search.print_urns(page)
+            return
+        try:
+            summaries = catalog.summaries(hit.urn for hit in page)
+        except Busy:
+            # A server whose database is away still searches, but it cannot read entities.
+            if page.as_of is None:
+                raise
+            note("warning: names and descriptions cannot be read now; names are those of the URNs")
+            summaries = {}
+    if shown_as == "json":
+        search.print_as_json(page, summaries)
+    elif shown_as == "csv":
+        search.print_as_csv(page, summaries)
+    elif explains:
+        search.print_reasons(page, summaries)
+    else:
+        search.print_table(page, summaries)
+
+
+_MAX_DEPTH = 20
+
+_BROWSE_EPILOG = """
+\b
+Examples
+  catalog browse                                  (the folders at the top)
+  catalog browse /prod/snowflake
+  catalog browse /prod --tree 3
+  catalog browse /prod/snowflake/raw/shop --urns --all | head
+  catalog browse --entity chart --entity dashboard
+  catalog browse /prod --tree 9 --csv > folders.csv
+
+The number of a folder counts the entities in it and in all folders below it.
+"""
+
+
+@click.command(epilog=_BROWSE_EPILOG)
+@click.argument("path", default="/", type=WORDS, shell_complete=complete_paths)
+@_ENTITIES
+@click.option(
+    "--tree",
+    "depth",
+    type=click.IntRange(1, _MAX_DEPTH),
+    metavar="DEPTH",
+    help="Show the folders as a tree with this many levels.",
+)
+@click.option(
+    "--count",
+    type=click.IntRange(1),
+    help="Maximum number of entries.  [default: those that fit the terminal, else 1,000]",
+)
+@click.option("--all", "everything", is_flag=True, help="Show all entries.")
+@format_options("urns", "json", "csv")
+@catalog_options
+def browse(
+    target: Target,
+    path: str,
+    entities: tuple[str, ...],
+    depth: int | None,
+    count: int | None,
+    shown_as: OutputFormat | None,
+    *,
+    everything: bool,
+) -> None:
+    """List the folders and entities at PATH.
+
+    Folders come first, then datasets, charts and other entities with their type and description.
+    By default PATH is /, the top.
+    """
+    if count is not None and everything:
+        raise click.UsageError("--count and --all cannot be combined; give only one of them")
+    if depth is not None and (shown_as == "urns" or count is not None or everything):
+        raise click.UsageError(
+            "--tree shows only folders, and all of them; leave out --urns, --count and --all"
+        )
+    from explorer.cli.rendering import search
+
+    wanted = None if everything else count
+    if wanted is None and not everything:
+        wanted = search.fitting(shown_as)
+    with target.open() as catalog:
+        if depth is not None:
+            search.print_tree(search.read_tree(catalog, path, entities, depth), shown_as)
+            return
+        found = search.read_folder(catalog, path, entities, wanted)
+        summaries = {} if shown_as == "urns" else catalog.summaries(found.urns)
+    search.print_folder(found, summaries, shown_as)
+
+
+_GET_EPILOG = """
+\b
+Examples
+  catalog get 'urn:li:dataset:(urn:li:dataPlatform:hive,db.orders,PROD)'
+  catalog get URN --aspect ownership --aspect globalTags
+  catalog get URN --aspect schemaMetadata --version 1
+  catalog get URN --json | jq .aspects.upstreamLineage.value
+  catalog search orders --urns | head -1 | catalog get -
+
+Version 0 is the latest; the others are numbered from 1, the oldest.
+"""
+
+
+@click.command(epilog=_GET_EPILOG)
+@options.entity
+@click.option(
+    "--aspect",
+    "aspects",
+    type=WORDS,
+    metavar="NAME",
+    multiple=True,
+    shell_complete=complete_aspects,
+    help="Show this aspect as it is stored; can be repeated.",
+)
+@click.option(
+    "--version", type=click.IntRange(0), help="Show this version of the aspect given by --aspect."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the raw aspects as one JSON object.")
+@catalog_options
+def get(
+    target: Target, urn: str, aspects: tuple[str, ...], version: int | None, *, as_json: bool
+) -> None:
+    """Show one entity: health, owners, description, columns and links.
+
+    Ingested descriptions and those edited in the catalog are both shown and marked.
+    """
+    if version is not None and len(aspects) != 1:
+        raise click.UsageError("--version needs exactly one --aspect")
+    from explorer.cli.options import (
+        aspects_named,
+        read_actor_names,
+        read_existing,
+        read_names,
+        read_urn,
+    )
+    from explorer.cli.rendering.entity import print_aspects, print_entity
+
+    with target.open() as catalog:
+        urn = read_urn(catalog, urn)
+        if version is not None:
+            read = catalog.aspect(urn, aspects[0], version)
+            names = read_actor_names(catalog, () if as_json else [read.created])
+            print_aspects(urn, [read], names, as_json=as_json)
+            return
+        entity = read_existing(catalog, urn)
+        if aspects or as_json:
+            found = aspects_named(entity, aspects)
+            stamps = () if as_json else [one.created for one in found]
+            names = read_actor_names(catalog, stamps)
+            print_aspects(entity.urn, found, names, as_json=as_json)
+            return
+        names = read_names(catalog, entity)
+        health = catalog.health(entity.urn)
+    print_entity(entity, names, health)
+
+
+_SCHEMA_EPILOG = """
+\b
+Examples
+  catalog schema 'urn:li:dataset:(urn:li:dataPlatform:hive,db.orders,PROD)'
+  catalog schema orders --undocumented   (by name)
+  catalog schema URN --tag PII --match email
+  catalog schema URN --version 1
+  catalog schema URN --csv | cut -d, -f1
+  catalog search orders --urns | head -1 | catalog schema -
+
+In JSON and CSV, `path` is the exact field path of a column and `name` its simple form, a.b.c.
+"""
+
+
+@click.command(epilog=_SCHEMA_EPILOG)
+@options.entity
+@click.option("--undocumented", is_flag=True, help="Only columns without a description.")
+@click.option(
+    "--tag",
+    "tags",
+    type=WORDS,
+    metavar="TAG",
+    multiple=True,
+    help="Only columns with this tag or glossary term, given by name or URN; can be repeated.",
+)
+@click.option(
+    "--match",
+    type=WORDS,
+    metavar="TEXT",
+    help="Only columns with TEXT in their path or description, ignoring case.",
+)
+@click.option(
+    "--version",
+    type=click.IntRange(0),
+    help="Show this version of the schema; 0 is the latest, 1 the oldest.",
+)
+@format_options("json", "csv")
+@catalog_options
+def schema(
+    target: Target,
+    urn: str,
+    tags: tuple[str, ...],
+    match: str | None,
+    version: int | None,
+    shown_as: OutputFormat | None,
+    *,
+    undocumented: bool,
+) -> None:
+    """Show the columns of a dataset as a tree.
+
+    Shows the type, key, tags, glossary terms and description of each column. ✎ marks descriptions
+    that were edited in the catalog and replace the ingested ones.
+    """
+    from explorer.cli.options import read_existing, read_label_names, read_urn
+    from explorer.cli.rendering import entity
+
+    with target.open() as catalog:
+        urn = read_urn(catalog, urn)
+        if version:
+            found = entity.read_version(catalog, urn, version)
+        else:
+            found = entity.checked(read_existing(catalog, urn))
+        # Programs are given URNs.
+        names = read_label_names(catalog, found.schema) if tags or shown_as is None else {}
+    wanted = entity.Wanted(tags, match or "", undocumented=undocumented)
+    entity.print_schema(found, wanted, names, shown_as, version=version or 0)
+
+
+_USAGE_EPILOG = """
+\b
+Examples
+  catalog usage 'urn:li:dataset:(urn:li:dataPlatform:hive,db.orders,PROD)'
+  catalog usage orders --days 7         (by name)
+  catalog usage URN --from 2026-01-01 --to 2026-03-31 --csv > quarter.csv
+  catalog usage URN --json | jq '.users[0]'
+
+Days are in UTC. Days without measurements are left out.
+"""
+
+
+@click.command(epilog=_USAGE_EPILOG)
+@options.entity
+@period_options(30)
+@click.option(
+    "--top",
+    type=click.IntRange(0),
+    default=5,
+    show_default=True,
+    help="Number of users, columns and queries to list; JSON always has all of them.",
+)
+@format_options("json", "csv")
+@catalog_options
+def usage(
+    target: Target, urn: str, period: Period, top: int, shown_as: OutputFormat | None
+) -> None:
+    """Show daily usage of an entity, and who uses it.
+
+    Counts the queries of a dataset, and the views of a chart or dashboard.
+    """
+    from explorer.cli.options import read_urn, try_read_names
+    from explorer.cli.rendering import entity
+    from explorer.metadata.urn import Urn
+    from explorer.views.timeseries import usage_of
+
+    with target.open() as catalog:
+        urn = read_urn(catalog, urn)
+        series = catalog.usage(urn, start=period.start, end=period.end)
+        found = usage_of(series)
+        users = Urn.parse_all(user for user, _ in found.users[:top])
+        names = try_read_names(catalog, users) if shown_as is None else {}
+    entity.print_usage(urn, found, names, period, top, shown_as)
+
+
+_PROFILE_STATS_EPILOG = """
+\b
+Examples
+  catalog profile-stats URN
+  catalog profile-stats URN --column shipping.zip
+  catalog profile-stats URN --days 30               (rows and size over time)
+  catalog profile-stats URN --column amount --from 2026-01-01 --csv
+  catalog profile-stats URN --json | jq '.columns[] | select(.nulls > 0)'
+
+JSON and CSV have the values exactly as they were profiled.
+"""
+
+
+@click.command("profile-stats", epilog=_PROFILE_STATS_EPILOG)
+@options.entity
+@click.option(
+    "--column",
+    type=WORDS,
+    metavar="PATH",
+    shell_complete=complete_columns,
+    help="Show the statistics of this column over time.",
+)
+@period_options(None)
+@format_options("json", "csv")
+@catalog_options
+def profile_stats(
+    target: Target, urn: str, column: str | None, period: Period, shown_as: OutputFormat | None
+) -> None:
+    """Show the profiling statistics of a dataset and its columns.
+
+    By default it shows the latest profile; with --column or a period, all profiles, one per line.
+    """
+    from explorer.cli.options import read_urn
+    from explorer.cli.rendering import entity
+
+    with target.open() as catalog:
+        urn = read_urn(catalog, urn)
+        newest = column is None and period == Period()
+        series = entity.read_profiles(catalog, urn, period, newest=newest)
+    if newest:
+        entity.print_newest_profile(urn, series, shown_as)
+    elif column is None:
+        entity.print_profiles(urn, series, period, shown_as)
+    else:
+        entity.print_column_profiles(urn, series, column, period, shown_as)
+
+
+_HISTORY_EPILOG = """
+\b
+Examples
+  catalog history 'urn:li:dataset:(urn:li:dataPlatform:hive,db.orders,PROD)'
+  catalog history orders --aspect ownership
+  catalog history URN --column shipping.zip    (changes of its description)
+  catalog history URN --aspect status --json | jq '.versions[0].changes'
+
+Version 0 is the latest, 1 the oldest. To compare two versions, use catalog diff.
+"""
+
+
+@click.command(epilog=_HISTORY_EPILOG)
+@options.entity
+@click.option(
+    "--aspect",
+    "aspects",
+    type=WORDS,
+    metavar="NAME",
+    multiple=True,
+    shell_complete=complete_aspects,
+    help="Only changes of this aspect; can be repeated.",
+)
+@click.option(
+    "--column",
+    type=WORDS,
+    metavar="PATH",
+    shell_complete=complete_columns,
+    help="Show the changes of this column's description, and their authors.",
+)
+@click.option(
+    "--count",
+    type=click.IntRange(1, 1_000),
+    default=20,
+    show_default=True,
+    help="Maximum number of changes.",
+)
+@format_options("json", "csv")
+@catalog_options
+def history(
+    target: Target,
+    urn: str,
+    aspects: tuple[str, ...],
+    column: str | None,
+    count: int,
+    shown_as: OutputFormat | None,
+) -> None:
+    """List the changes to an entity, with date and author.
+
+    The newest change comes first. Each line summarizes the differences to the previous version of
+    that aspect. By default all aspects of the entity are included.
+    """
+    if column is not None and aspects:
+        raise click.UsageError("--column and --aspect cannot be combined; give only one of them")
+    from explorer.cli.options import read_urn
+    from explorer.cli.rendering import entity
+
+    with target.open() as catalog:
+        urn = read_urn(catalog, urn)
+        if column is not None:
+            path, changes, names = entity.read_column(catalog, urn, column)
+        else:
+            found = entity.read_steps(catalog, urn, aspects, count)
+    if column is not None:
+        entity.print_column_changes(urn, path, changes, names, count, shown_as)
+    else:
+        entity.print_steps(found, shown_as)
+
+
+_BLAME_EPILOG = """
+\b
+Examples
+  catalog blame 'urn:li:dataset:(urn:li:dataPlatform:hive,db.orders,PROD)'
+  catalog blame URN --json | jq '.columns[] | select(.who == null) | .name'
+
+To see earlier descriptions of a column, use catalog history URN --column PATH.
+"""
+
+
+@click.command(epilog=_BLAME_EPILOG)
+@options.entity
+@format_options("json", "csv")
+@catalog_options
+def blame(target: Target, urn: str, shown_as: OutputFormat | None) -> None:
+    """Show who wrote each column's description, and when.
+
+    Columns are in schema order. If a description was edited in the catalog, the edit counts;
+    otherwise the ingestion that wrote it.
+    """
+    from explorer.cli.options import read_actor_names, read_existing, read_urn
+    from explorer.cli.rendering import entity
+
+    with target.open() as catalog:
+        dataset = entity.checked(read_existing(catalog, read_urn(catalog, urn)))
+        blamed = catalog.blame(dataset.urn)
+        names = read_actor_names(catalog, (one.created for one in blamed.values()))
+    entity.print_blame(dataset, blamed, names, shown_as)
+
+
+_DIFF_EPILOG = """
+\b
+Examples
+  catalog diff URN --aspect schemaMetadata           (the latest change)
+  catalog diff URN --aspect ownership --older 1      (all changes so far)
+  catalog diff URN --aspect ownership --older 3 --newer 4
+  catalog diff URN --aspect schemaMetadata --json | jq -r '.changes[].place'
+
+Version 0 is the latest, 1 the oldest, -1 the one before the latest. The exit code is 0 whether or
+not the versions differ.
+"""
+
+
+@click.command(epilog=_DIFF_EPILOG)
+@options.entity
+@click.option(
+    "--aspect",
+    type=WORDS,
+    metavar="NAME",
+    required=True,
+    shell_complete=complete_aspects,
+    help="The aspect to compare.",
+)
+@click.option("--older", type=int, default=-1, show_default=True, help="The older version.")
+@click.option("--newer", type=int, default=0, show_default=True, help="The newer version.")
+@format_options("json")
+@catalog_options
+def diff(
+    target: Target, urn: str, aspect: str, older: int, newer: int, shown_as: OutputFormat | None
+) -> None:
+    """Show the differences between two versions of an aspect.
+
+    For each place that differs, lines with - are the older value and lines with + the newer one.
+    """
+    from explorer.cli.options import read_urn
+    from explorer.cli.rendering import entity
+
+    with target.open() as catalog:
+        found, names = entity.read_difference(catalog, read_urn(catalog, urn), aspect, older, newer)
+    entity.print_difference(found, names, shown_as)

@@ -1,0 +1,877 @@
+"""The worklist and the review in a notebook.
+
+In the worklist, undocumented descriptions are written and saved one after the other. In the review
+of a staged changeset, edits are accepted, changed or refused, and then written; decisions are
+stored in the file of the changeset at once.
+"""
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Literal
+from weakref import WeakValueDictionary
+
+import traitlets
+
+from explorer.client.display import counted, line
+from explorer.errors import InvalidInput, Unreachable
+from explorer.metadata.urn import Urn
+from explorer.notebook.markup import difference_lines
+from explorer.notebook.view import table_parts, tabulated
+from explorer.notebook.widgets.base import (
+    REVIEW_MODULE,
+    REVIEW_STYLE,
+    WORKLIST_MODULE,
+    WORKLIST_STYLE,
+    EditorWidget,
+    ExplorerRequests,
+    running_cell,
+)
+from explorer.notebook.widgets.editor import READ_ONLY, DraftEditor, WidgetDraft, Writing
+from explorer.stewardship.changeset import apply_staged, reopen_undone
+from explorer.stewardship.drafts import Drafts
+from explorer.stewardship.proposals import OVERTAKEN, server_key, sync_changeset, why_undecided
+from explorer.stewardship.staging import STATES
+from explorer.stewardship.worklist import WorkQueue, documented_meanwhile
+from explorer.views import stewardship as views
+from explorer.views.parts import Difference, Fold, Part, Title
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from explorer.notebook.catalog import NotebookCatalog
+    from explorer.notebook.entity import EntityPage
+    from explorer.stewardship.changeset import StagedOutcome
+    from explorer.stewardship.proposals import SyncOutcome
+    from explorer.stewardship.staging import ReviewItem, ReviewState, StagedChangeset
+    from explorer.stewardship.worklist import Item, Key, Worklist
+
+__all__ = ["ReviewWidget", "WorklistWidget", "review"]
+
+_ROWS = 100
+_CELL = 300
+_NOTHING_LEFT = "Nothing on this list is left to document."
+_EMPTY = "Write a text first."
+
+
+class QueueWriting(Writing):
+    """The editor of a worklist."""
+
+    def save_now(self) -> None:
+        """Save the open text if there was none before; else show the difference first."""
+        draft = self.draft
+        if draft is None or draft.stage == "saving":
+            return
+        if not draft.text.strip():
+            self._show("problem", _EMPTY)
+        elif draft.base.strip():
+            self.compare()
+        else:
+            self._store(draft.at("saving"))
+
+
+class WorklistSession:
+    """The logic of the worklist: saves descriptions and opens the next. Its methods can be called
+    from any thread and do not block."""
+
+    def __init__(
+        self,
+        catalog: "NotebookCatalog",
+        worklist: "Worklist",
+        show: Callable[[str, Any], None],
+    ) -> None:
+        self.lock = threading.RLock()
+        self.catalog, self.show = catalog, show
+        self.asking = ExplorerRequests(catalog, self.lock, show)
+        self.queue = WorkQueue(worklist)
+        self.writing = QueueWriting(catalog, self.asking, show, self.left)
+        self.key: Key | None = worklist.items[0].key if worklist.items else None
+        self._passed: set[Key] = set()
+        self._saving: Key | None = None
+
+    def draw(self) -> None:
+        """Show the remaining items, and the current one."""
+        with self.lock:
+            self.show("worklist", self._page_state())
+
+    def look_at(self, key: "Key") -> None:
+        """Show an item; text typed for another is kept."""
+        with self.lock:
+            self.writing.close()
+            self.key = key
+            self.draw()
+
+    def move(self, by: int) -> None:
+        """Show the item some places down or up."""
+        with self.lock:
+            keys = [item.key for item in self.queue.worklist.items]
+            if keys:
+                at = keys.index(self.key) + by if self.key in keys else 0
+                self.look_at(keys[min(max(at, 0), len(keys) - 1)])
+
+    def write(self) -> None:
+        """Open the editor for the shown item with its current text: the requests of an entity."""
+        with self.lock:
+            key = self.key
+            if key is None:
+                return
+            self.draw()
+        urn = Urn.parse(key[0])
+
+        def then(entity: "EntityPage") -> None:
+            if self.key == key:
+                self.writing.begin(entity, key[1])
+
+        said = f"reading {line(urn.name, 60)} …"
+        self.asking.ask("entity", said, lambda catalog: catalog.entity(urn), then)
+
+    def save(self) -> None:
+        """Save the open text, then open the next one."""
+        self._saving = self.key
+        self.writing.save_now()
+
+    def save_compared(self) -> None:
+        """Save the text that was compared."""
+        self._saving = self.key
+        self.writing.save()
+
+    def save_mine(self) -> None:
+        """Save the text instead of the one that somebody else saved."""
+        self._saving = self.key
+        self.writing.take_mine()
+
+    def skip(self) -> None:
+        """Go to the next item; the draft is kept."""
+        with self.lock:
+            if self.key is not None:
+                self._passed.add(self.key)
+                self.writing.close()
+                self._go_on(self.key)
+
+    def look_again(self) -> None:
+        """Remove what others documented meanwhile: one request per hundred tables."""
+        keys = [item.key for item in self.queue.worklist.items]
+
+        def read(catalog: "NotebookCatalog") -> "list[Key]":
+            return catalog.wait(documented_meanwhile(catalog.core, keys))
+
+        def then(gone: "list[Key]") -> None:
+            count = self.queue.drop(gone)
+            self.show(
+                "said",
+                f"Documented by others, or no longer in the catalog: {count:,}."
+                if count
+                else "No changes.",
+            )
+            self.draw()
+
+        self.asking.ask("tab", "checking for changes by others …", read, then)
+
+    def type(self, typed: Any) -> None:
+        """Store the text of a draft from a page."""
+        self.writing.type(typed)
+
+    def left(self, *, saved: bool) -> None:
+        """Update the page after the editor was closed or its text saved."""
+        key = self._saving
+        if not saved or key is None:
+            self.draw()
+            return
+        self._saving = None
+        self.queue.wrote(key, "saved")
+        self._go_on(key)
+
+    def _go_on(self, key: "Key") -> None:
+        self.key = self.queue.after(key, self._passed)
+        if self.key is None:
+            self.show("said", _NOTHING_LEFT)
+            self.draw()
+        else:
+            self.write()
+
+    def _page_state(self) -> dict[str, Any]:
+        worklist = self.queue.worklist
+        keys = [item.key for item in worklist.items]
+        at = keys.index(self.key) if self.key in keys else 0
+        start = at - at % _ROWS
+        table = views.worklist_page(worklist)
+        shown = [n for n, column in enumerate(table.columns) if column.audience != "programs"]
+        item = worklist.items[at] if keys else None
+        return {
+            "progress": self.queue.progress,
+            "columns": [table.columns[n].title for n in shown],
+            "numbers": [table.columns[n].name in ("weight", "used", "downstream") for n in shown],
+            "start": start,
+            "listed": len(keys),
+            "rows": [
+                {
+                    "at": n,
+                    "draft": keys[n][1] in self.writing.places(keys[n][0]),
+                    "cells": [_cell_text(table.rows[n][column]) for column in shown],
+                }
+                for n in range(start, min(start + _ROWS, len(keys)))
+            ],
+            "now": at,
+            "title": line(_item_title(item), _CELL) if item else "",
+            "facts": [*views.item_sentences(item, worklist.days)] if item else [],
+            "urn": line(item.urn, _CELL) if item else "",
+            "why_not": READ_ONLY if self.catalog.read_only else "",
+        }
+
+
+class WorklistWidget(EditorWidget):
+    """A widget to write undocumented descriptions one after the other, by mouse or keys.
+
+        cat.stewardship.worklist(text="orders", top=200).widget()
+
+    `e` opens the editor, ctrl+s saves its text and opens the next; Skip opens the next
+    without saving. A text that somebody else wrote meanwhile is shown too, and not overwritten.
+    `worklist` has the items that are left. Typed text is shared by all views and stored on disk
+    with the terminal's drafts. Without a kernel, the notebook shows the list as it was.
+    """
+
+    _esm = WORKLIST_MODULE
+    _css = WORKLIST_STYLE
+    _session: WorklistSession
+
+    worklist_shown = traitlets.Dict().tag(sync=True)
+
+    def __init__(self, catalog: "NotebookCatalog", worklist: "Worklist") -> None:
+        """Start with the most important item; no request is sent before something is written."""
+        super().__init__()
+        self._session = WorklistSession(catalog, worklist, self._show)
+        self.listen()
+        self._session.draw()
+
+    @property
+    def worklist(self) -> "Worklist":
+        """Return the remaining items, in order."""
+        return self._session.queue.worklist
+
+    def parts(self, first: str = "") -> Iterator[Part]:
+        """Yield what it shows, for front ends without a kernel."""
+        yield Title("Worklist", "  ".join(filter(None, (first, self._session.queue.progress))))
+        yield from table_parts(views.worklist_page(self.worklist), rest="drawn")
+
+    def _show(self, name: str, value: Any) -> None:
+        setattr(self, "worklist_shown" if name == "worklist" else name, value)
+
+    def answer(self, content: Any) -> None:
+        """Handle a request of a page."""
+        session = self._session
+        items = session.queue.worklist.items
+        match content:
+            case {"kind": "show", "at": int(at)} if 0 <= at < len(items):
+                session.look_at(items[at].key)
+            case {"kind": "move", "by": int(by)}:
+                session.move(by)
+            case {"kind": "edit"}:
+                session.write()
+            case {"kind": "skip"}:
+                session.skip()
+            case {"kind": "again"}:
+                session.look_again()
+            case _:
+                with session.lock:
+                    self._write(session, content)
+
+    def _write(self, session: WorklistSession, content: Any) -> None:
+        """Handle a request to the editor."""
+        match content:
+            case {"kind": "store"}:
+                session.save()
+            case {"kind": "save"}:
+                session.save_compared()
+            case {"kind": "mine"}:
+                session.save_mine()
+            case _:
+                session.writing.answer(content)
+
+
+def _item_title(item: "Item") -> str:
+    return f"{item.table} · {item.column.simple if item.column else views.WHOLE_TABLE}"
+
+
+def _cell_text(value: object) -> str:
+    if isinstance(value, int):
+        return f"{value:,}"
+    return line(str(value), _CELL) if value is not None else ""
+
+
+Decision = Literal["open", "accepted", "refused"]
+
+_NOTE = 600
+_MOST_LINES = 2_000
+_TOLD_SECONDS = 0.1
+_HAND_OVER_SECONDS = 2.0
+_ALL_DECIDED = "Everything is decided; the accepted changes can be written."
+_UNDER_WAY = "The changes are being written; wait until that is done."
+_OWN_TEXT = "Your edited text for this change is not decided yet: it is open below."
+
+
+class ReviewDrafts(DraftEditor):
+    """The typed, undecided texts of staged edits."""
+
+    def __init__(self, session: "ReviewSession", asking: ExplorerRequests) -> None:
+        super().__init__(asking, session.show, session.left)
+        self._session = session
+
+    def look(self) -> None:
+        """Read the texts on disk that no other running program edits, and announce them."""
+
+        def read(_: object) -> "set[tuple[str, str | None]]":
+            return {(one.draft.urn, one.draft.path) for one in self._disk().all() if not one.open}
+
+        def then(found: "set[tuple[str, str | None]]") -> None:
+            self._found = found
+            self._left(saved=False)
+
+        self._asking.ask("draft", "", read, then, in_turn=True)
+
+    def has_draft(self, item: "ReviewItem") -> bool:
+        """Return whether there is a typed text for an undecided edit."""
+        edit = item.edit
+        return edit.what == "description" and edit.column in self.places(edit.urn)
+
+    def begin(self, item: "ReviewItem") -> None:
+        """Open the editor for the text of an edit."""
+        edit = item.edit
+        column = views.edit_column(edit) if edit.column is not None else ""
+        sources = " · ".join(views.source_sentence(one, edit) for one in edit.sources)
+        fresh = WidgetDraft(
+            *(edit.urn, edit.column, edit.name, "", edit.text, edit.text),
+            column=column,
+            note=line(sources, _NOTE),
+        )
+        self._open_at((edit.urn, edit.column), fresh)
+
+    def answer(self, content: Any) -> None:
+        """Handle a request of a page to the editor; ignore anything else."""
+        match content:
+            case {"kind": "accept"}:
+                self.accept()
+            case _:
+                super().answer(content)
+
+    def accept(self) -> None:
+        """Accept the open text."""
+        if self.draft is not None:
+            self._session.decide_text(self.draft, "accepted")
+
+    def leave(self) -> None:
+        """Close the editor; the typed text stays the text of the edit, undecided."""
+        draft = self.draft
+        if draft is not None and draft.changed:
+            self._session.decide_text(draft, "open")
+        else:
+            super().leave()
+
+    def give_up(self) -> None:
+        """Close the editor, and discard the typed text."""
+        if self._open is not None:
+            self._forget(self._open)
+        super().leave()
+
+    def decided(self, draft: WidgetDraft) -> None:
+        """Delete a text that is now in the changeset. One that was changed on another page
+        meanwhile stays open."""
+        place = (draft.urn, draft.path)
+        now = self.drafts.get(place)
+        if now is not None and now.text != draft.text:
+            self._keep(replace(now, base=draft.text))
+            self._put_away(place)
+            return
+        self._forget(place)
+        if self._open == place:
+            self.close()
+
+    def _disk(self) -> Drafts:
+        return Drafts.of_changeset(self._session.changeset.id)
+
+
+class ReviewSession:
+    """The logic of the review: records decisions in the file, and shows them. Its methods can be
+    called from any thread and do not block."""
+
+    def __init__(
+        self,
+        catalog: "NotebookCatalog",
+        changeset: "StagedChangeset",
+        show: Callable[[str, Any], None],
+    ) -> None:
+        self.lock = threading.RLock()
+        self.catalog, self.changeset, self.show = catalog, changeset, show
+        self.asking = ExplorerRequests(catalog, self.lock, show)
+        self.drafts = ReviewDrafts(self, self.asking)
+        self.only: ReviewState | Literal[""] = ""
+        self.number = 0
+        self._user = ""
+        self._progress: dict[str, int] = {}
+        # What tells the server that keeps it from others; empty for one that is in its file alone.
+        self._server = ""
+        self._why_undecided = ""
+        self._is_syncing = self._is_sync_due = False
+        first = changeset.next_open()
+        self._go_to(first.number if first is not None else 0)
+
+    def begin(self) -> None:
+        """Ask who decides here, look for texts that were typed before, and fetch what colleagues
+        decided of a changeset that the server keeps."""
+
+        def read(catalog: "NotebookCatalog") -> tuple[str, str]:
+            user = catalog.me()
+            why = catalog.wait(why_undecided(catalog.core)) if self._server else ""
+            return str(user) if user is not None else "", why
+
+        def then(found: tuple[str, str]) -> None:
+            self._user, self._why_undecided = found
+
+        def reopen(catalog: "NotebookCatalog") -> int:
+            return catalog.wait(reopen_undone(catalog.core, self.changeset))
+
+        def tell(reopened: int) -> None:
+            first = self.changeset.next_open()
+            if reopened and first is not None:
+                self._go_to(first.number)
+                self.show("said", views.undone_sentence(reopened))
+                self._sync()
+
+        if self.changeset.of("applied"):
+            self._ask_file(reopen, tell)
+
+        key = server_key(self.catalog.core)
+        if self.changeset.is_shared_with(key):
+            self._server = key
+            self.draw()
+            self._sync()
+        # A file is decided also where the server is not reached; it says no name then.
+        self.asking.ask("user", "", read, then, failed=lambda _: True)
+        self.drafts.look()
+
+    def items(self) -> "list[ReviewItem]":
+        """Return the edits that are listed."""
+        return [one for one in self.changeset.items if self.only in ("", one.state)]
+
+    def item(self, number: int | None = None) -> "ReviewItem | None":
+        """Return the edit with a number, or the one shown."""
+        wanted = self.number if number is None else number
+        return next((one for one in self.changeset.items if one.number == wanted), None)
+
+    def draw(self) -> None:
+        """Show everything."""
+        with self.lock:
+            self.show("review", self._page_state())
+            self.show("item", self._item_state())
+
+    def look_at(self, number: int) -> None:
+        """Show an edit; text typed for another is kept."""
+        with self.lock:
+            if number != self.number and self.drafts.draft is not None:
+                self.drafts.close()
+            self._go_to(number)
+            self.draw()
+
+    def move(self, by: int) -> None:
+        """Show the edit some places down or up the list."""
+        with self.lock:
+            numbers = [one.number for one in self.items()]
+            if numbers:
+                at = numbers.index(self.number) + by if self.number in numbers else 0
+                self.look_at(numbers[min(max(at, 0), len(numbers) - 1)])
+
+    def narrow(self, only: "ReviewState | Literal['']") -> None:
+        """List only the edits of a state, or all."""
+        with self.lock:
+            self.only = only
+            listed = [one.number for one in self.items()]
+            if self.number not in listed and listed:
+                self.look_at(listed[0])
+            else:
+                self.draw()
+
+    def edit(self, number: int) -> None:
+        """Open the editor for an edit's text."""
+        with self.lock:
+            item = self._to_decide(number)
+            if item is not None and item.edit.what == "description":
+                self.look_at(number)
+                self.drafts.begin(item)
+
+    def decide(self, number: int, state: Decision) -> None:
+        """Record a decision, and go to the next undecided edit."""
+        with self.lock:
+            item = self._to_decide(number)
+            if item is None:
+                return
+            if state == "accepted" and self.drafts.has_draft(item):
+                self.show("said", _OWN_TEXT)
+                self.edit(number)
+                return
+            self.drafts.close()
+            self._note(item, state)
+
+    def decide_text(self, draft: WidgetDraft, state: Decision) -> None:
+        """Record a decision on an edit with its typed text."""
+        places = {(one.edit.urn, one.edit.column): one for one in self.changeset.items}
+        item = places.get((draft.urn, draft.path))
+        if item is not None and self._to_decide(item.number) is not None:
+            self._note(item, state, draft)
+
+    def accept_all(self, count: int) -> None:
+        """Accept all undecided edits if their number is still the one shown to the reader."""
+        with self.lock:
+            if self._progress:
+                raise InvalidInput(_UNDER_WAY)
+            self._check_allowed()
+
+            def note(_: object) -> int:
+                self.changeset.read_again()
+                now = len(self.changeset.of("open"))
+                if now != count:
+                    raise InvalidInput(
+                        f"meanwhile {now:,} are undecided, not {count:,}; check the list again"
+                    )
+                return self.changeset.decide_open("accepted", self._user)
+
+            def then(done: int) -> None:
+                self.show("said", f"Accepted: {done:,}.")
+                self._sync()
+
+            self._ask_file(note, then)
+
+    def apply(self, count: int) -> None:
+        """Write the accepted edits if their number is still the one shown to the reader."""
+        with self.lock:
+            if self._progress:
+                raise InvalidInput(_UNDER_WAY)
+            if self.catalog.read_only:
+                raise InvalidInput(READ_ONLY)
+            self._check_allowed()
+            self._tell_progress(0, count)
+            self.draw()
+            told_at = monotonic()
+
+        def tell(done: int, total: int) -> None:
+            nonlocal told_at
+            if monotonic() - told_at > _TOLD_SECONDS or done == total:
+                told_at = monotonic()
+                self._tell_progress(done, total)
+
+        def write(catalog: "NotebookCatalog") -> "StagedOutcome":
+            self.changeset.read_again()
+            now = len(self.changeset.of("accepted"))
+            if now != count:
+                raise InvalidInput(
+                    f"meanwhile {now:,} are accepted, not {count:,}; check the list again"
+                )
+            return catalog.wait(apply_staged(catalog.core, self.changeset, tell))
+
+        def failed(_: Exception) -> bool:
+            self._progress = {}
+            self.show("progress", {})
+            self.draw()
+            return False
+
+        self.asking.ask("save", "", write, self._applied, failed=failed, in_turn=True)
+
+    def read_again(self) -> None:
+        """Read the decisions of other programs from the file, and of colleagues from the server."""
+        self._ask_file(lambda _: self.changeset.read_again(), lambda _: self._sync())
+
+    def type(self, typed: Any) -> None:
+        """Store the text of a draft from a page."""
+        self.drafts.type(typed)
+
+    def left(self, *, saved: bool) -> None:
+        """Update the page after the editor was closed, or earlier texts were found."""
+        del saved
+        self.draw()
+
+    def _note(self, item: "ReviewItem", state: Decision, draft: WidgetDraft | None = None) -> None:
+        number, text = item.number, None if draft is None else draft.text
+
+        def note(_: object) -> None:
+            self.changeset.read_again()
+            now = self.item(number)
+            # Accepting an edit confirms having seen what somebody else wrote meanwhile.
+            before = now.theirs if now is not None and state == "accepted" else None
+            self.changeset.decide(number, state, self._user, text=text, before=before)
+
+        def then(_: object) -> None:
+            self._sync()
+            if draft is not None:
+                self.drafts.decided(draft)
+            following = self.changeset.next_open(number) if state != "open" else None
+            if following is not None:
+                self._go_to(following.number)
+            elif state != "open":
+                self.show("said", _ALL_DECIDED)
+
+        self._ask_file(note, then)
+
+    def _check_allowed(self) -> None:
+        if self._why_undecided:
+            raise InvalidInput(self._why_undecided)
+
+    def _sync(self) -> None:
+        """Sync the decisions with the server, after the sync that is running."""
+        with self.lock:
+            self._is_sync_due = self._is_syncing and bool(self._server)
+            if self._is_syncing or not self._server:
+                return
+            self._is_syncing = True
+
+        def read(catalog: "NotebookCatalog") -> "SyncOutcome":
+            return catalog.wait(sync_changeset(catalog.core, self.changeset))
+
+        def then(outcome: "SyncOutcome") -> None:
+            if outcome.taken_back:
+                self.show("problem", line(outcome.why, _CELL))
+            for number in outcome.overtaken:
+                edit = self.changeset.item(number).edit
+                place = f"{edit.name} · {views.edit_column(edit)}"
+                self.show("problem", line(f"{place}: {OVERTAKEN}", _CELL))
+            go_on()
+
+        def failed(error: Exception) -> bool:
+            go_on()
+            # Without a connection the heading shows how many decisions are not sent.
+            return isinstance(error, Unreachable)
+
+        def go_on() -> None:
+            self._is_syncing = False
+            self.draw()
+            if self._is_sync_due:
+                self._sync()
+
+        self.asking.ask("sync", "", read, then, failed=failed, in_turn=True)
+
+    def _ask_file(
+        self, note: "Callable[[NotebookCatalog], Any]", then: Callable[[Any], None]
+    ) -> None:
+        """Read or write the file, off the kernel's thread, then do something and show all."""
+
+        def finish(found: Any) -> None:
+            then(found)
+            self.draw()
+
+        self.asking.ask("draft", "", note, finish, in_turn=True)
+
+    def _applied(self, outcome: "StagedOutcome") -> None:
+        self._progress = {}
+        failed = self.changeset.of("failed")
+        if failed:
+            self._go_to(failed[0].number)
+        self.show("progress", {})
+        self.draw()
+        if outcome.ended_by is not None:
+            left = f"{outcome.applied:,} written, {outcome.untried:,} not written yet"
+            self.show("problem", line(f"{left}: {outcome.ended_by}", _CELL))
+            return
+        written = counted(outcome.applied, "change")
+        refused = f"; {outcome.failed:,} failed, see the reasons above" if outcome.failed else ""
+        undo = " undo_save() of the catalog undoes it." if outcome.applied else ""
+        self.show("said", f"Written: {written}{refused}.{undo}")
+
+    def _tell_progress(self, done: int, total: int) -> None:
+        self._progress = {"done": done, "total": total}
+        self.show("progress", self._progress)
+
+    def _to_decide(self, number: int) -> "ReviewItem | None":
+        """Return the edit with a number if it can be decided; else show why not."""
+        item = self.item(number)
+        if item is None or item.state == "applied":
+            return None
+        if self._progress or self._why_undecided:
+            self.show("problem", _UNDER_WAY if self._progress else self._why_undecided)
+            return None
+        return item
+
+    def _go_to(self, number: int) -> None:
+        items = self.changeset.items
+        known = any(one.number == number for one in items)
+        self.number = number if known else items[0].number if items else 0
+
+    def _page_state(self) -> dict[str, Any]:
+        changeset = self.changeset
+        counts = changeset.counts()
+        listed = self.items()
+        at = next((at for at, one in enumerate(listed) if one.number == self.number), 0)
+        start = at - at % _ROWS
+        shown = listed[start : start + _ROWS]
+        table = views.review_page(shown)
+        states = [[state, count] for state, count in counts.items()]
+        return {
+            "title": line(changeset.title, _CELL),
+            "shared": self._describe_sync(),
+            "columns": [column.title for column in table.columns],
+            "counts": states,
+            "total": len(changeset.items),
+            "only": self.only,
+            "start": start,
+            "listed": len(listed),
+            "open": counts.get("open", 0),
+            "accepted": counts.get("accepted", 0),
+            "typed": sum(map(self.drafts.has_draft, changeset.items)),
+            "why_not": READ_ONLY if self.catalog.read_only else "",
+            "writing": bool(self._progress),
+            "rows": [
+                {
+                    "number": item.number,
+                    "state": item.state,
+                    "draft": self.drafts.has_draft(item),
+                    "cells": [line(str(cell or ""), _CELL) for cell in row],
+                }
+                for item, row in zip(shown, table.rows, strict=True)
+            ],
+        }
+
+    def _describe_sync(self) -> str:
+        unsent = len(self.changeset.unsent(self._server)) if self._server else 0
+        return f"{unsent:,} not sent yet" if unsent else "shared" if self._server else ""
+
+    def _item_state(self) -> dict[str, Any]:
+        item = self.item()
+        if item is None:
+            return {}
+        diff = views.review_diff(item)
+        more = len(diff) - _MOST_LINES
+        lines = difference_lines(diff[:_MOST_LINES])
+        edit, is_free = item.edit, item.state != "applied" and not self._progress
+        return {
+            "number": item.number,
+            "state": item.state,
+            "title": line(f"{edit.name} · {views.edit_column(edit)}", _CELL),
+            "urn": line(edit.urn, _CELL),
+            "people": line(views.item_people(item, self.changeset), _CELL),
+            "lines": [*lines, f"@… {more:,} more lines"] if more > 0 else lines,
+            "draft": self.drafts.has_draft(item),
+            "decidable": is_free,
+            "editable": is_free and edit.what == "description",
+            "decided": is_free and item.state != "open",
+        }
+
+
+class ReviewWidget(EditorWidget):
+    """A widget to decide proposed edits and write the accepted ones, by mouse or keys.
+
+        review = cat.stewardship.review(changeset)
+        review
+
+    `a` accepts the edit that is shown, `x` refuses it, `e` changes its text and `u` takes the
+    decision back; each is in the changeset's file at once, and of one that the server keeps it is
+    sent in the background. ctrl+s writes what was accepted, once that is confirmed. `changeset` is
+    what is decided, `df` a row for each edit and what became of it. What is typed is shared by all
+    views and kept on disk. Nothing waits for the catalog on the kernel's thread; `wait()` does.
+    Where no kernel runs, the notebook keeps the list as it was.
+    """
+
+    _esm = REVIEW_MODULE
+    _css = REVIEW_STYLE
+    _session: ReviewSession
+
+    review = traitlets.Dict().tag(sync=True)
+    item = traitlets.Dict().tag(sync=True)
+    progress = traitlets.Dict().tag(sync=True)
+
+    def __init__(
+        self,
+        catalog: "NotebookCatalog",
+        changeset: "StagedChangeset",
+        *,
+        instead_of: "ReviewWidget | None" = None,
+    ) -> None:
+        """Start at the first undecided edit. `instead_of` is closed; its typed texts for the same
+        changeset are taken over."""
+        super().__init__()
+        self._session = ReviewSession(catalog, changeset, self._show)
+        self.listen()
+        if instead_of is not None:
+            before = instead_of.hand_over()
+            # Text typed there is written to disk before it is read here.
+            before.asking.wait(_HAND_OVER_SECONDS)
+            with before.lock:
+                if before.changeset.id == changeset.id:
+                    self._session.drafts.go_on_with(before.drafts.drafts)
+        self._session.draw()
+        self._session.begin()
+
+    @property
+    def changeset(self) -> "StagedChangeset":
+        """Return the changeset, with the states as they are in the file."""
+        return self._session.changeset
+
+    @property
+    def df(self) -> "pd.DataFrame":
+        """Return a row for each edit, all of them text: what it changes, what became of it, and
+        where it comes from; see `explorer.views.stewardship.review_table`. No request."""
+        with self._session.lock:
+            table = views.review_table(self._session.changeset.items)
+        rows = [tuple(None if cell is None else str(cell) for cell in row) for row in table.rows]
+        return tabulated(rows, dict.fromkeys((one.name for one in table.columns), "string"))
+
+    def read_again(self) -> None:
+        """Show what was decided elsewhere: in the next cell, in the terminal, by a colleague."""
+        self._session.read_again()
+
+    def hand_over(self) -> ReviewSession:
+        """Close it, and return its state for its replacement."""
+        self.close()
+        return self._session
+
+    def parts(self, first: str = "") -> Iterator[Part]:
+        """Yield what it shows, for front ends without a kernel."""
+        with self._session.lock:
+            changeset, item = self._session.changeset, self._session.item()
+        words = (first, changeset.title, " · ".join(views.review_counts(changeset)))
+        yield Title("Review", "  ".join(filter(None, words)))
+        yield from table_parts(views.review_page(changeset.items), rest="drawn; .df has them all")
+        if item is not None:
+            place = f"{item.edit.name} · {views.edit_column(item.edit)}"
+            yield Fold(place, [Difference(views.review_diff(item))])
+
+    def _show(self, name: str, value: Any) -> None:
+        setattr(self, name, value)
+
+    def answer(self, content: Any) -> None:
+        """Handle a request of a page."""
+        session = self._session
+        match content:
+            case {"kind": "show", "number": int(number)}:
+                session.look_at(number)
+            case {"kind": "move", "by": int(by)}:
+                session.move(by)
+            case {"kind": "only", "state": str(state)} if state in ("", *STATES):
+                session.narrow(next((one for one in STATES if one == state), ""))
+            case {"kind": "decide", "number": int(number), "state": "open"}:
+                session.decide(number, "open")
+            case {"kind": "decide", "number": int(number), "state": "accepted"}:
+                session.decide(number, "accepted")
+            case {"kind": "decide", "number": int(number), "state": "refused"}:
+                session.decide(number, "refused")
+            case {"kind": "edit", "number": int(number)}:
+                session.edit(number)
+            case {"kind": "all", "count": int(count)}:
+                session.accept_all(count)
+            case {"kind": "apply", "count": int(count)}:
+                session.apply(count)
+            case {"kind": "again"}:
+                session.read_again()
+            case _:
+                with session.lock:
+                    session.drafts.answer(content)
+
+
+_reviews_by_cell: "WeakValueDictionary[str, ReviewWidget]" = WeakValueDictionary()
+
+
+def review(catalog: "NotebookCatalog", changeset: "StagedChangeset") -> ReviewWidget:
+    """Return the review of a changeset. If the front end reports the running cell, the previous
+    review of that cell is closed, and its typed texts are taken over."""
+    cell = running_cell()
+    before = _reviews_by_cell.get(cell) if cell else None
+    made = ReviewWidget(catalog, changeset, instead_of=before)
+    if cell:
+        _reviews_by_cell[cell] = made
+    return made

@@ -1,0 +1,1114 @@
+"""The result of a search: in one index, step by step, in the order of keys; and in the index on
+disk and those in memory together, with exact totals and pages.
+
+A result can have a million documents, of which only a few are read. So a result is never listed in
+full: a step can be counted, read on from a key, or sampled.
+
+tantivy sorts documents by one column. Documents with equal values in it are sorted by the next
+field: in Python if all of them were read, with another query if only some were. So reading on costs
+a few queries for each sort field, wherever a page begins.
+
+The documents of a step are those of all indexes, merged in the order of their keys. The indexes in
+memory are small, so their documents of a step are read in full; the index on disk is read on from a
+key. Counting gives the position of a key. A page is found by approaching its position with the keys
+of random documents, and reading on from there. Positions that were reached are remembered, so
+reading page after page is cheap. tantivy's own offsets take longer the larger they are: with 30,000
+documents, 130 ms of processor time for the page at 2,000 and 720 ms for the page at 25,000,
+compared with 12 and 15 ms here.
+"""
+
+import math
+from bisect import bisect_right, insort
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias, TypeVar
+
+import tantivy
+
+from explorer.metadata.names import natural_key
+from explorer.server.cache import cached_short
+from explorer.server.search.analysis import needle, order_key, urn_in_order, use_of, values_of
+from explorer.server.search.document import MOST_FOLDERS, Document
+from explorer.server.search.engine import Searcher, counted, is_too_wide
+from explorer.server.search.evidence import Evidence, is_literal, meets
+from explorer.server.search.fields import ENTITY_TYPE, REMOVED, URN, Vocabulary
+from explorer.server.search.query import (
+    And,
+    Below,
+    Everything,
+    Node,
+    Not,
+    NumberRange,
+    Or,
+    Phrase,
+    PointedAt,
+    Present,
+    TextRange,
+    Value,
+    ValuePattern,
+    Wildcard,
+    Word,
+    size_bytes,
+)
+from explorer.server.search.relevance import (
+    InFields,
+    InName,
+    NameBegins,
+    NameIs,
+    ResolvedSearch,
+    Step,
+    covers,
+)
+from explorer.server.search.sort_keys import SortField, sort_code, sort_codes, sort_key, urn_of
+from explorer.server.search.terms import (
+    MAX_NAME_START,
+    MAX_START,
+    MORE,
+    Kind,
+    Parts,
+    Terms,
+    all_but,
+    at_least,
+    both,
+    either,
+    is_short,
+    is_term,
+    like,
+    like_value,
+    literal,
+    mark,
+    read_document,
+    within,
+)
+
+__all__ = ["LISTED_VALUES", "FoundDocument", "IndexResult", "Key", "Plan", "SortedIndexResult"]
+
+_Query = tantivy.Query
+
+# The number of documents that one query reads to compare their values with patterns, at about
+# 0.1 ms each.
+_MOST_COMPARED = 3_000
+
+
+class Translator:
+    """Translates query nodes and steps into tantivy queries for one snapshot of an index.
+
+    Long prefixes are expanded to the words of that snapshot. With `careful`, queries that were too
+    wide for tantivy are split; see `explorer.server.search.terms`.
+    """
+
+    def __init__(
+        self,
+        terms: Terms,
+        vocabulary: Vocabulary,
+        searcher: Searcher,
+        *,
+        careful: bool = False,
+    ) -> None:
+        self._terms = terms
+        self._schema = terms.schema
+        self._vocabulary = vocabulary
+        self._searcher = searcher
+        self._careful = careful
+        self._parts = Parts(terms.schema, searcher, careful=careful)
+        self._left_to_compare = _MOST_COMPARED
+        self._known_words: dict[str, list[str]] = {}
+
+    def query(self, node: Node) -> tantivy.Query:
+        """Return the tantivy query for the documents that match a node."""
+        match node:
+            case Word(named=True):
+                return self._ranked(1, node, exact=False)
+            case Word():
+                return self._either_form(node, self._in_any)
+            case Wildcard():
+                return _Query.regex_query(self._schema, "words", like(node.pattern))
+            case And():
+                positive = [self.query(one) for one in node.nodes if not isinstance(one, Not)]
+                negative = [self.query(one.node) for one in node.nodes if isinstance(one, Not)]
+                return all_but(both(positive), negative)
+            case Or():
+                return either([self.query(one) for one in node.nodes])
+            case Not():
+                return all_but(_Query.all_query(), [self.query(node.node)])
+            case Everything():
+                return _Query.all_query()
+            case Phrase():
+                return either([self._phrase(words) for words in {node.words, node.joined_words}])
+            case PointedAt():
+                named = self._value(Value(URN, "prefix", node.urn))
+                return either([named, self._marked("refers", node.urn)])
+            case Present():
+                return self._marked("field", node.field)
+            case Value():
+                return self._value(node)
+            case ValuePattern():
+                return self._pattern(node)
+            case NumberRange():
+                return self._terms.number_between(
+                    node.field, node.low, node.high, strict=node.strict
+                )
+            case TextRange():
+                return self._text_range(node)
+            case Below():
+                return self._marked("folder", node.folder)
+
+    def step(self, step: Step) -> tantivy.Query:
+        """Return the tantivy query for the documents that meet a step.
+
+        The query of the search itself is not part of it.
+        """
+        match step:
+            case NameIs():
+                names = [self._marked("name", step.joined)] if step.joined else []
+                return either([*names, *(self._is(URN, urn) for urn in step.urns)])
+            case NameBegins():
+                return self._name_begins(step.joined)
+            case InName():
+                found = [self._ranked(1, word, exact=step.exact) for word in step.words]
+                return at_least(found, step.least)
+            case InFields():
+                return both([self._in_fields(word, step) for word in step.words])
+
+    def expected(self, step: Step) -> int:
+        """Return about how many documents meet a step, as if words occurred independently; 0 only
+        if no document does. Looks up single terms, in microseconds."""
+        match step:
+            case NameIs():
+                return len(step.urns) + self._count(mark("name", step.joined))
+            case NameBegins():
+                return self._count(mark("prefix", step.joined[:MAX_NAME_START]))
+            case InName():
+                least = step.least
+                counts = [self._expected(word, step, named=True) for word in step.words]
+            case InFields():
+                least = len(step.words)
+                counts = [self._expected(word, step, named=False) for word in step.words]
+        all_docs = max(self._searcher.num_docs, 1)
+        share = math.prod(count / all_docs for count in sorted(counts, reverse=True)[:least])
+        return math.ceil(share * all_docs)
+
+    def _expected(self, word: Word, step: InName | InFields, *, named: bool) -> int:
+        terms = self._terms
+
+        def one(text: str) -> int:
+            if not step.exact:
+                return self._count(terms.start(0 if named else terms.common, text[:MAX_START]))
+            if named:
+                return self._count(terms.word(0, text))
+            return self._searcher.doc_freq("words", text)
+
+        return max(one(word.text), min(map(one, word.parts)))
+
+    def type(self, entity_type: str) -> tantivy.Query:
+        """Return the tantivy query for the documents of an entity type."""
+        return self._is(ENTITY_TYPE, entity_type.casefold().replace("_", ""))
+
+    def _in_fields(self, word: Word, step: InFields) -> tantivy.Query:
+        if step.ranks < self._terms.common:
+            return self._ranked(step.ranks + 1, word, exact=step.exact)
+        return self._either_form(word, lambda text: self._in_common(text, exact=step.exact))
+
+    def _ranked(self, ranks: int, word: Word, *, exact: bool) -> tantivy.Query:
+        """Return the query for a word of the first ranks."""
+        terms = self._terms
+
+        def one(text: str) -> tantivy.Query:
+            if not exact and len(text) <= MAX_START:
+                return either(
+                    [self._term("marks", terms.start(rank, text)) for rank in range(ranks)]
+                )
+            words = [text] if exact else self._words_from(text)
+            return either(
+                [
+                    self._terms_of("marks", [terms.word(rank, word) for word in words])
+                    for rank in range(ranks)
+                ]
+            )
+
+        return self._either_form(word, one)
+
+    def _in_common(self, text: str, *, exact: bool) -> tantivy.Query:
+        """Return the query for a word, except where only fields below the common weight have it."""
+        terms = self._terms
+        if not exact and len(text) <= MAX_START:
+            weak = self._term("marks", terms.start(terms.weak, text))
+            return all_but(self._in_any(text), [weak])
+        return either(
+            [
+                all_but(
+                    self._term("words", word), [self._term("marks", terms.word(terms.weak, word))]
+                )
+                for word in ([text] if exact else self._words_from(text))
+            ]
+        )
+
+    def _in_any(self, text: str) -> tantivy.Query:
+        """Return the query for the words of all ranks that begin with a text."""
+        if len(text) <= MAX_START:
+            return self._term("marks", self._terms.start(self._terms.common, text))
+        return self._terms_of("words", self._words_from(text))
+
+    def _either_form(self, word: Word, one: Callable[[str], tantivy.Query]) -> tantivy.Query:
+        """Return the query for a word as a whole or by its parts; `one` makes that of each."""
+        if len(word.parts) == 1:
+            return one(word.text)
+        return either([one(word.text), both([one(part) for part in word.parts])])
+
+    def _words_from(self, start: str) -> list[str]:
+        """Return the words of the index that begin with a text longer than the indexed prefixes."""
+        if start not in self._known_words:
+            self._known_words[start] = self._with_prefix("words", start)
+        return self._known_words[start]
+
+    def _name_begins(self, start: str) -> tantivy.Query:
+        if len(start) <= MAX_NAME_START:
+            return self._marked("prefix", start)
+        return self._terms_of("marks", self._with_prefix("marks", mark("name", start)))
+
+    def _phrase(self, words: tuple[str, ...]) -> tantivy.Query:
+        if len(words) == 1:
+            return self._term("words", words[0])
+        return _Query.phrase_query(self._schema, "words", [*words])
+
+    def _value(self, node: Value) -> tantivy.Query:
+        trait = self._vocabulary.trait(node.field)
+        match node.how:
+            case "equal" if trait.is_single_term(node.text):
+                return self._is(node.field, node.text)
+            case "prefix" if trait.is_single_term(node.text):
+                return self._matching_terms(node)
+            case _ if trait.nature == "text":
+                return self._parts.query(self._terms.code(node.field), node.how, node.text)
+            case _:
+                return self._matching_terms(node)
+
+    def _matching_terms(self, node: Value) -> tantivy.Query:
+        """Return the query for documents with a form that begins with, ends in or contains a text.
+
+        For fields with few distinct values, and for prefixes shorter than the terms of the field.
+        """
+        prefix = is_term(node.field, "")
+        text = literal(node.text)
+        if is_short(node.text):
+            before = "" if node.how == "prefix" else ".*"
+            after = "" if node.how == "suffix" else ".*"
+            expression = f"{prefix}{before}{text}{after}"
+            return _Query.regex_query(self._schema, "is", expression)
+        begin = prefix + node.text if node.how == "prefix" else prefix
+        found = self._with_prefix("is", begin)
+        if node.how == "suffix":
+            found = [term for term in found if term.endswith(node.text)]
+        elif node.how == "infix":
+            found = [term for term in found if node.text in term]
+        return self._terms_of("is", found)
+
+    def _pattern(self, node: ValuePattern) -> tantivy.Query:
+        """Return the query for documents with a value that matches a pattern.
+
+        The terms of a field have most values as a whole. Of longer values, and for a pattern that
+        tantivy cannot look for, the documents that may match are read.
+        """
+        trait = self._vocabulary.trait(node.field)
+        prefix = literal(is_term(node.field, ""))
+        candidates = [self.query(one) for one in node.conditions()]
+        whole = None
+        if is_short("".join(node.texts)) and not is_literal(node, trait):
+            # `ValueError`: the pattern has more states than tantivy allows.
+            with suppress(ValueError):
+                whole = _Query.regex_query(self._schema, "is", prefix + like_value(node))
+        if whole is None:
+            return self._compared(node, both(candidates))
+        if trait.nature != "text":
+            return whole
+        longer = _Query.regex_query(self._schema, "is", f"{prefix}.*{MORE}")
+        return either([whole, self._compared(node, all_but(both([*candidates, longer]), [whole]))])
+
+    def _compared(self, node: ValuePattern, query: tantivy.Query) -> tantivy.Query:
+        """Return the query for those documents of a query that have a value that matches a pattern.
+
+        Reads the documents. If there are more than may be read, the query is returned unchanged:
+        then documents are found that have the texts of the pattern in another order too.
+        """
+        most = self._left_to_compare
+        limit = max(1, min(most + 1, self._searcher.num_docs))
+        try:
+            hits = self._searcher.search(query, limit, count=False).hits
+        except ValueError as error:
+            if not is_too_wide(error) or self._careful:
+                raise
+            careful = Translator(self._terms, self._vocabulary, self._searcher, careful=True)
+            careful._left_to_compare = most
+            found_carefully = careful.query(node)
+            self._left_to_compare = careful._left_to_compare
+            return found_carefully
+        if len(hits) > most:
+            return query
+        self._left_to_compare -= len(hits)
+        trait = self._vocabulary.trait(node.field)
+        documents = (read_document(self._searcher, address) for _, address in hits)
+        found = [
+            document.urn
+            for document in documents
+            if any(meets(node, value, trait) for value in values_of(document, node.field))
+        ]
+        return self._terms_of("urn", found) if found else _Query.empty_query()
+
+    def _text_range(self, node: TextRange) -> tantivy.Query:
+        longest = self._vocabulary.trait(node.field).order_cut
+        prefix = literal(is_term(node.field, ""))
+        expressions = within(node.low, node.high, longest=longest, strict=node.strict)
+        return either([_Query.regex_query(self._schema, "is", prefix + one) for one in expressions])
+
+    def _count(self, term: str) -> int:
+        return self._searcher.doc_freq("marks", term)
+
+    def _is(self, field: str, form: str) -> tantivy.Query:
+        return self._term("is", is_term(field, form))
+
+    def _marked(self, kind: Kind, text: str) -> tantivy.Query:
+        return self._term("marks", mark(kind, text))
+
+    def _term(self, name: str, text: str) -> tantivy.Query:
+        return _Query.term_query(self._schema, name, text)
+
+    def _terms_of(self, name: str, texts: list[str]) -> tantivy.Query:
+        if len(texts) == 1:
+            return self._term(name, texts[0])
+        return _Query.term_set_query(self._schema, name, texts)
+
+    def _with_prefix(self, name: str, start: str) -> list[str]:
+        return [term for term, _ in self._searcher.terms_with_prefix(name, start)]
+
+
+_ASCENDING = tantivy.Order.Asc
+# More values than a facet shows, because pending changes may move a shown value below others.
+LISTED_VALUES = 200
+
+# The sort key of a document: `analysis.order_key`, or `sort_keys.sort_key` in a sorted search.
+Key: TypeAlias = str
+
+_T = TypeVar("_T")
+_Hit: TypeAlias = tuple[Key, tantivy.DocAddress]
+
+# The documents that are looked at first are at least so many for each one wanted, and at most one
+# in so many of the index.
+_LEAST_SHARE = 20
+_LEAST_GAIN = 4
+# In a smaller index, counting is cheap.
+_FEW = 1_000
+
+
+class IndexResult:
+    """The documents of one index snapshot that a search finds. Thread-safe."""
+
+    def __init__(
+        self,
+        searcher: Searcher,
+        terms: Terms,
+        vocabulary: Vocabulary,
+        resolved: ResolvedSearch,
+        hidden: Sequence[str] = (),
+        among: Sequence[str] | None = None,
+    ) -> None:
+        """Prepare the query. URNs in `hidden` are not found; with `among`, only its URNs are."""
+        self._searcher = searcher
+        self._hidden = hidden
+        self._among = among
+        self._terms = terms
+        self._vocabulary = vocabulary
+        self._translator = Translator(terms, vocabulary, searcher)
+        self._resolved = resolved
+        self._query = self._everything()
+        self._steps: dict[int, tantivy.Query] = {}
+        self._counts: dict[int, int] = {}
+        self._total: int | None = None
+        self._used: list[tuple[int, tantivy.Query]] | None = None
+
+    def total(self) -> int:
+        """Return the number of documents."""
+        if self._total is None:
+            if len(self._counts) > self._resolved.last_step:
+                self._total = sum(self._counts.values())
+            else:
+                self._total = self._count(lambda: self._query)
+        return self._total
+
+    def count(self, step: int) -> int:
+        """Return the number of documents of a step."""
+        if step not in self._counts:
+            has_any = self._expected(step) > 0
+            self._counts[step] = self._count(lambda: self._step(step)) if has_any else 0
+        return self._counts[step]
+
+    def between(self, step: int, after: Key | None, to: Key) -> int:
+        """Return the number of documents of a step after one key, up to and including another."""
+        span = self._span(after, to, to_is_in=True)
+        return self._count(lambda: both([self._step(step), span]))
+
+    def read(self, step: int, after: Key | None, limit: int) -> list[_Hit]:
+        """Return the documents of a step that follow a key, in order, at most `limit`."""
+        expected = self._expected(step)
+        if expected == 0:
+            self._counts[step] = 0
+            return []
+        if after is None:
+            return self._run(lambda: self._read_first(step, limit, expected))
+        span = self._span(after, None)
+        return self._run(lambda: self._first(both([self._step(step), span]), limit).hits)
+
+    def _read_first(self, step: int, limit: int, expected: int) -> list[_Hit]:
+        """Return the first documents of a step that has about `expected`; at most `limit`.
+
+        Usage comes first in the order, so they are among the most used documents if enough of those
+        meet the step. Looking there first is far faster than sorting many documents: tantivy takes
+        20 µs for each of the first `limit` documents of every segment, and some 50 ns for each
+        document of the step. But it does not count the documents of the step.
+        """
+        used: list[tantivy.Query] = []
+        # Twice as many as are needed if used documents meet the step as often as others do.
+        examined, enough = 0, 2 * limit * max(_LEAST_SHARE, self._searcher.num_docs // expected)
+        largest = self._searcher.num_docs // _LEAST_GAIN
+        for count, query in self._by_usage() if enough < largest else ():
+            used.append(query)
+            examined += count
+            if examined > largest:
+                break
+            if examined >= enough:
+                result = self._first(both([self._step(step), either(used)]), limit)
+                if len(result.hits) == limit:
+                    return result.hits
+                enough = 2 * limit * examined // max(counted(result), 1)
+        result = self._first(self._step(step), limit)
+        self._counts[step] = counted(result)
+        return result.hits
+
+    def _first(self, query: tantivy.Query, limit: int) -> tantivy.SearchResult:
+        return self._searcher.search(
+            query, self._at_most(limit), order_by_field="order", order=_ASCENDING
+        )
+
+    def _by_usage(self) -> list[tuple[int, tantivy.Query]]:
+        """Return a query for the documents of each step of usage, highest first, each with their
+        number; none for those that are not used."""
+        if self._used is None:
+            start, schema = mark("usage", ""), self._terms.schema
+            found = {
+                int(term.removeprefix(start)): (count, _Query.term_query(schema, "marks", term))
+                for term, count in self._searcher.terms_with_prefix("marks", start)
+            }
+            self._used = [found[step] for step in sorted(found, reverse=True) if step]
+        return self._used
+
+    def read_all(self, step: int) -> list[_Hit]:
+        """Return all documents of a step, in order; for small indexes, or with `among`."""
+        return self.read(step, None, len(self._among or ()) or self._searcher.num_docs)
+
+    def _at_most(self, limit: int) -> int:
+        """Cap a limit at the size of the index: tantivy allocates space for all hits first."""
+        return max(1, min(limit, self._searcher.num_docs))
+
+    def sample(self, step: int, after: Key | None, before: Key | None, size: int) -> list[Key]:
+        """Return the keys of random documents of a step, between two keys, in order."""
+        span = [] if after is None and before is None else [self._span(after, before)]
+        result = self._run(
+            lambda: self._searcher.search(
+                both([self._step(step), *span]), size, count=False, order_by_field="shuffle"
+            )
+        )
+        return sorted(self._key(address) for _, address in result.hits)
+
+    def document(self, address: tantivy.DocAddress) -> Document:
+        """Return the document at an address; about 0.05 ms."""
+        return read_document(self._searcher, address)
+
+    def usages(self, addresses: Sequence[tantivy.DocAddress]) -> list[float]:
+        """Return how often the documents at these addresses are used, from a column."""
+        return self._searcher.values("used", addresses)
+
+    def facets(
+        self, names: Sequence[str], most: int = LISTED_VALUES, most_a_segment: int = 500
+    ) -> dict[str, dict[str, int]]:
+        """Return the most frequent values of each field, each with its number of documents.
+
+        Exact for up to 500 distinct values in a segment of the index. With more, a count can be too
+        low by the occurrences of the value in segments where 500 other values are more frequent.
+        """
+        if not self._finds_any():
+            # Aggregating every column takes about 4 ms even if there is nothing to count.
+            return {name: {} for name in names}
+        found = self._aggregate({name: _terms(name, most, most_a_segment) for name in names})
+        counts = {name: _buckets(found[name]) for name in names}
+        if ENTITY_TYPE in counts:
+            # Every document has exactly one type, and there are fewer types than values counted.
+            self._total = sum(counts[ENTITY_TYPE].values())
+        return counts
+
+    def _finds_any(self) -> bool:
+        """Return whether any document is found; without counting them if a used one is."""
+
+        def finds_used() -> bool:
+            used = either([query for _, query in self._by_usage()])
+            return bool(self._searcher.search(both([self._query, used]), 1, count=False).hits)
+
+        is_large = self._total is None and self._searcher.num_docs > _FEW
+        return (is_large and self._run(finds_used)) or self.total() > 0
+
+    def counts_of(self, values: Mapping[str, list[str]]) -> dict[str, dict[str, int]]:
+        """Return the number of documents with each of these values of facet fields, by field."""
+        aggregations = {
+            name: _terms(name, len(found), len(found), found)
+            for name, found in values.items()
+            if found
+        }
+        found = self._aggregate(aggregations) if aggregations else {}
+        return {name: _buckets(found[name]) for name in aggregations}
+
+    def folders(self, depth: int) -> dict[str, tuple[int, int]]:
+        """Return the folders at a depth, 0 for the top level, by key.
+
+        Each has the number of documents in or below it, and how many of them are in or below one of
+        its subfolders.
+        """
+        terms = {
+            "field": f"folders.{depth}",
+            "size": MOST_FOLDERS,
+            "segment_size": MOST_FOLDERS,
+        }
+        deeper = {"value_count": {"field": f"folders.{depth + 1}"}}
+        aggregations = {"here": {"terms": terms, "aggs": {"deeper": deeper}}}
+        return {
+            bucket["key"]: (bucket["doc_count"], int(bucket["deeper"]["value"]))
+            for bucket in self._aggregate(aggregations)["here"]["buckets"]
+        }
+
+    def _aggregate(self, aggregations: dict[str, Any]) -> dict[str, Any]:
+        return self._run(lambda: self._searcher.aggregate(self._query, aggregations))
+
+    def _key(self, address: tantivy.DocAddress) -> Key:
+        return order_key(self.document(address))
+
+    def _count(self, query: Callable[[], tantivy.Query]) -> int:
+        return self._run(lambda: self._searcher.count(query()))
+
+    def _run(self, work: Callable[[], _T]) -> _T:
+        """Run a search function; run it again with careful queries if a query was too wide."""
+        try:
+            return work()
+        except ValueError as error:
+            if not is_too_wide(error):
+                raise
+        self._translator = Translator(self._terms, self._vocabulary, self._searcher, careful=True)
+        self._query = self._everything()
+        self._steps.clear()
+        return work()
+
+    def _everything(self) -> tantivy.Query:
+        resolved, translate = self._resolved, self._translator
+        query = translate.query(resolved.node)
+        if resolved.types is not None:
+            query = both([query, either([translate.type(one) for one in resolved.types])])
+        schema = self._terms.schema
+        if self._among is not None:
+            query = both([query, _Query.term_set_query(schema, "urn", self._among)])
+        others: list[tantivy.Query] = []
+        if not resolved.include_removed:
+            others.append(_Query.term_query(schema, "is", is_term(REMOVED, "true")))
+        if self._hidden:
+            others.append(_Query.term_set_query(schema, "urn", self._hidden))
+        return all_but(query, others)
+
+    def _expected(self, step: int) -> int:
+        """Return about how many documents a step has; 0 only if it has none."""
+        if step in self._counts or self._total == 0:
+            return self._counts.get(step, 0)
+        steps = self._resolved.steps
+        if step == len(steps):
+            return self._searcher.num_docs
+        return self._translator.expected(steps[step])
+
+    def _step(self, step: int) -> tantivy.Query:
+        """Return the query for the documents of a step: those that meet it and no earlier step."""
+        if step not in self._steps:
+            before = self._resolved.steps[:step]
+            # A step that is covered by another step need not be excluded as well.
+            outer = [
+                one
+                for at, one in enumerate(before)
+                if not any(covers(other, one) for other in before[at + 1 :])
+            ]
+            query = self._query
+            if step < self._resolved.last_step:
+                query = both([query, self._translator.step(self._resolved.steps[step])])
+            self._steps[step] = all_but(query, [self._translator.step(one) for one in outer])
+        return self._steps[step]
+
+    def _span(self, after: Key | None, to: Key | None, *, to_is_in: bool = False) -> tantivy.Query:
+        return self._terms.span(after, to, to_is_in=to_is_in)
+
+
+def _terms(
+    name: str, size: int, segment_size: int, only: list[str] | None = None
+) -> dict[str, Any]:
+    field = name.replace(".", "\\.")
+    terms: dict[str, Any] = {
+        "field": f"facet.{field}",
+        "size": size,
+        "segment_size": segment_size,
+    }
+    return {"terms": terms if only is None else terms | {"include": only}}
+
+
+def _buckets(found: Mapping[str, Any]) -> dict[str, int]:
+    return {bucket["key"]: bucket["doc_count"] for bucket in found["buckets"]}
+
+
+class SortedIndexResult(IndexResult):
+    """An index result with one step, ordered by the sort fields of its search."""
+
+    def between(self, step: int, after: Key | None, to: Key) -> int:
+        def query() -> tantivy.Query:
+            return all_but(self._after(step, after), [self._beyond(to)])
+
+        return self._count(query)
+
+    def read(self, step: int, after: Key | None, limit: int) -> list[_Hit]:
+        if limit <= 0:
+            return []
+        fields = self._resolved.sort
+        return self._run(lambda: self._ordered(self._after(step, after), fields, "", limit))
+
+    def sample(self, step: int, after: Key | None, before: Key | None, size: int) -> list[Key]:
+        def search() -> tantivy.SearchResult:
+            query = self._after(step, after)
+            if before is not None:
+                query = all_but(query, [self._beyond(before)])
+            return self._searcher.search(query, size, count=False, order_by_field="shuffle")
+
+        keys = {self._key(address) for _, address in self._run(search).hits}
+        return sorted(keys - {before})
+
+    def _key(self, address: tantivy.DocAddress) -> Key:
+        return sort_key(self._resolved.sort, self.document(address), self._vocabulary)
+
+    def _after(self, step: int, after: Key | None) -> tantivy.Query:
+        query = self._step(step)
+        return query if after is None else both([query, self._beyond(after)])
+
+    def _ordered(
+        self, query: tantivy.Query, fields: Sequence[SortField], begun: Key, limit: int
+    ) -> list[_Hit]:
+        """Return the first documents of a query in the order of the fields.
+
+        `begun` is the part of their keys for the fields before these.
+        """
+        field, *rest = fields
+        if not rest:
+            hits = self._by_column(query, field, limit)
+            return [(begun + field.part(code), address) for code, address in hits]
+        if field.is_always_there:
+            return self._valued(query, field, rest, begun, limit)
+        there = self._there(field)
+        found: list[_Hit] = []
+        for is_there in (False, True) if field.missing_first else (True, False):
+            left = limit - len(found)
+            if left and is_there:
+                found += self._valued(both([query, there]), field, rest, begun, left)
+            elif left:
+                without = all_but(query, [there])
+                found += self._ordered(without, rest, begun + field.part(None), left)
+        return found
+
+    def _valued(
+        self,
+        query: tantivy.Query,
+        field: SortField,
+        rest: Sequence[SortField],
+        begun: Key,
+        limit: int,
+    ) -> list[_Hit]:
+        """Do the same as `_ordered` for documents that all have a value of the first field."""
+        hits = self._by_column(query, field, limit)
+        cut = hits[-1][0] if len(hits) == limit else None
+        found: list[_Hit] = []
+        same: list[tantivy.DocAddress] = []
+        for at, (code, address) in enumerate(hits):
+            if code == cut:
+                break
+            same.append(address)
+            if at + 1 == len(hits) or hits[at + 1][0] != code:
+                found += self._by_hand(same, rest, begun + field.part(code))
+                same = []
+        if cut is not None:
+            alike = both([query, self._terms.sorted_as(field.name, cut)])
+            found += self._ordered(alike, rest, begun + field.part(cut), limit - len(found))
+        return found
+
+    def _by_hand(
+        self, addresses: list[tantivy.DocAddress], rest: Sequence[SortField], begun: Key
+    ) -> list[_Hit]:
+        found = [
+            (begun + sort_key(rest, self.document(address), self._vocabulary), address)
+            for address in addresses
+        ]
+        return sorted(found, key=_key_of)
+
+    def _by_column(
+        self, query: tantivy.Query, field: SortField, limit: int
+    ) -> list[tuple[str, tantivy.DocAddress]]:
+        if not self._terms.has_sort_column(field.name):
+            return self._by_values(query, field, limit)
+        return self._searcher.search(
+            query,
+            self._at_most(limit),
+            count=False,
+            order_by_field=self._terms.sort_column(field.name),
+            order=tantivy.Order.Desc if field.descending else tantivy.Order.Asc,
+        ).hits
+
+    def _by_values(
+        self, query: tantivy.Query, field: SortField, limit: int
+    ) -> list[tuple[str, tantivy.DocAddress]]:
+        """Do the same as `_by_column` for a field without a sortable column.
+
+        Counts its first values in order, then reads the documents that have them.
+        """
+        limit = self._at_most(limit)
+        terms = {
+            "field": self._terms.sort_column(field.name),
+            "size": limit,
+            "segment_size": limit,
+            "order": {"_key": "desc" if field.descending else "asc"},
+        }
+        buckets = self._searcher.aggregate(query, {"codes": {"terms": terms}})["codes"]["buckets"]
+        found = 0
+        for bucket in buckets:
+            last, found = bucket["key"], found + bucket["doc_count"]
+            if found >= limit:
+                break
+        else:
+            last = None
+        if last is None:
+            return self._coded(query, field, limit)
+        alike = self._terms.sorted_as(field.name, last)
+        beyond = self._terms.sorted_beyond(field.name, last, descending=field.descending)
+        hits = self._coded(all_but(query, [alike, beyond]), field, limit)
+        same = self._searcher.search(both([query, alike]), limit - len(hits), count=False).hits
+        return [*hits, *((last, address) for _, address in same)]
+
+    def _coded(
+        self, query: tantivy.Query, field: SortField, limit: int
+    ) -> list[tuple[str, tantivy.DocAddress]]:
+        """Return all documents of a query, at most `limit`, ordered by their values of a field."""
+        trait = self._vocabulary.trait(field.name)
+        hits = self._searcher.search(both([query, self._there(field)]), limit, count=False).hits
+        coded = [(sort_code(trait, self.document(address)) or "", address) for _, address in hits]
+        return sorted(coded, key=lambda one: one[0], reverse=field.descending)
+
+    def _beyond(self, key: Key) -> tantivy.Query:
+        """Return the query for the documents that come after a key."""
+        fields = self._resolved.sort
+        return self._past(fields, sort_codes(fields, key))
+
+    def _past(self, fields: Sequence[SortField], codes: Sequence[str | None]) -> tantivy.Query:
+        field, code = fields[0], codes[0]
+        further = self._past(fields[1:], codes[1:]) if len(fields) > 1 else None
+        if code is None:
+            lacking = all_but(_Query.all_query(), [self._there(field)])
+            alike = [] if further is None else [both([lacking, further])]
+            return either([self._there(field), *alike] if field.missing_first else alike)
+        found = [self._terms.sorted_beyond(field.name, code, descending=field.descending)]
+        if further is not None:
+            found.append(both([self._terms.sorted_as(field.name, code), further]))
+        if not field.is_always_there and not field.missing_first:
+            found.append(all_but(_Query.all_query(), [self._there(field)]))
+        return either(found)
+
+    def _there(self, field: SortField) -> tantivy.Query:
+        return _Query.exists_query(self._terms.sort_column(field.name))
+
+
+def _key_of(hit: _Hit) -> Key:
+    return hit[0]
+
+
+# At most this many documents are skipped by reading them.
+_NEAR = 100
+_SAMPLE = 32
+_MOST_ROUNDS = 40
+_MOST_ANCHORS = 2_000
+_FIRST_STEPS = 3
+
+# The number of documents of the index on disk up to and including a key. The empty key is before
+# all documents.
+_Anchor: TypeAlias = tuple[int, Key]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundDocument:
+    """A document of a result: its address in the index of a part; part 0 is the index on disk."""
+
+    step: int
+    key: Key
+    address: tantivy.DocAddress
+    part: int = 0
+
+
+class MergedResult:
+    """The documents of all indexes that a search finds."""
+
+    def __init__(self, results: Sequence[IndexResult], steps: int) -> None:
+        """Merge results, the first of which is that of the index on disk."""
+        self._results = results
+        self._indexed, *self._others = results
+        # For each step, the keys whose positions in the index on disk are known.
+        self._anchors: list[list[_Anchor]] = [[] for _ in range(steps)]
+        self._listed: dict[int, list[FoundDocument]] = {}
+
+    def total(self) -> int:
+        """Return the number of documents."""
+        return sum(result.total() for result in self._results)
+
+    def page(self, start: int, count: int) -> list[FoundDocument]:
+        """Return the documents from position `start` on, in order, at most `count`."""
+        page: list[FoundDocument] = []
+        passed = 0
+        for step in range(len(self._anchors)):
+            if len(page) >= count:
+                break
+            # Most searches either fill the page in the first steps, or have no more documents.
+            if step >= _FIRST_STEPS and passed >= self.total():
+                break
+            if start and start >= self._size(step):
+                start -= self._size(step)
+            else:
+                page += self._window(step, start, count - len(page))
+                start = 0
+            if len(page) < count:
+                passed += self._size(step)
+        return page
+
+    def following(self, after: Key, count: int) -> list[FoundDocument]:
+        """Return the documents that follow a key, in order, at most `count`.
+
+        Only for a search with a single step.
+        """
+        return self._from(0, 0, after, count, remember=False)
+
+    def _size(self, step: int) -> int:
+        return sum(result.count(step) for result in self._results)
+
+    def _new(self, step: int) -> list[FoundDocument]:
+        """Return the documents of a step in the indexes in memory, in order."""
+        if step not in self._listed:
+            found = [
+                FoundDocument(step, key, address, part)
+                for part, result in enumerate(self._others, 1)
+                for key, address in result.read_all(step)
+            ]
+            self._listed[step] = sorted(found, key=_found_key)
+        return self._listed[step]
+
+    def _window(self, step: int, start: int, count: int) -> list[FoundDocument]:
+        position, key = self._come_near(step, start)
+        skipped = start - self._position(step, position, key)
+        return self._from(step, position, key, skipped + count)[skipped:]
+
+    def _from(
+        self, step: int, position: int, key: Key, needed: int, *, remember: bool = True
+    ) -> list[FoundDocument]:
+        """Return the documents of a step that follow a key, at most `needed`.
+
+        `position` is the number of documents of the index on disk up to the key. The positions
+        reached are remembered, unless it is unknown (`remember` is false).
+        """
+        found: list[FoundDocument] = []
+        while len(found) < needed:
+            limit = needed - len(found)
+            hits = self._indexed.read(step, key or None, limit)
+            is_end = len(hits) < limit
+            end = None if is_end else hits[-1][0]
+            found += self._put_together(step, key, end, hits)
+            if end is None:
+                break
+            position, key = position + len(hits), end
+            if remember:
+                self._remember(step, position, key)
+        return found[:needed]
+
+    def _put_together(
+        self, step: int, after: Key, end: Key | None, hits: list[tuple[Key, tantivy.DocAddress]]
+    ) -> list[FoundDocument]:
+        """Merge what was read from the index on disk with the other indexes, up to the same end."""
+        new = self._new(step)
+        found = [FoundDocument(step, key, address) for key, address in hits]
+        begin = bisect_right(new, after, key=_found_key)
+        newer = new[begin:] if end is None else new[begin : bisect_right(new, end, key=_found_key)]
+        return sorted([*found, *newer], key=_found_key) if newer else found
+
+    def _position(self, step: int, position: int, key: Key) -> int:
+        """Return the position of a key in all indexes, from its position in the index on disk."""
+        return position + bisect_right(self._new(step), key, key=_found_key)
+
+    def _remember(self, step: int, position: int, key: Key) -> None:
+        anchors = self._anchors[step]
+        if len(anchors) < _MOST_ANCHORS and (position, key) not in anchors:
+            insort(anchors, (position, key))
+
+    def _come_near(self, step: int, start: int) -> _Anchor:
+        """Return a key before a position, with few documents between them."""
+        lower: _Anchor = (0, "")
+        upper: tuple[int, Key | None] | None = None
+        for position, key in list(self._anchors[step]):
+            if self._position(step, position, key) > start:
+                upper = (position, key)
+                break
+            lower = (position, key)
+        if start - self._position(step, *lower) <= _NEAR:
+            return lower
+        if upper is None:
+            upper = (self._indexed.count(step), None)
+        for _ in range(_MOST_ROUNDS):
+            near = self._position(step, *lower)
+            if start - near <= _NEAR or upper[0] - lower[0] <= _NEAR:
+                break
+            keys = self._indexed.sample(step, lower[1] or None, upper[1], _SAMPLE)
+            if not keys:
+                break
+            far = self._size(step) if upper[1] is None else self._position(step, upper[0], upper[1])
+            share = (start - near) / max(far - near, 1)
+            key = keys[min(max(int(share * len(keys)) - 1, 0), len(keys) - 1)]
+            position = lower[0] + self._indexed.between(step, lower[1] or None, key)
+            self._remember(step, position, key)
+            if self._position(step, position, key) <= start:
+                lower = (position, key)
+            else:
+                upper = (position, key)
+        return lower
+
+
+def _found_key(found: FoundDocument) -> Key:
+    return found.key
+
+
+_FACET_VALUES = 100
+_COUNT_BYTES = 150
+# Values of a facet field that are counted in an index in memory, which has fewer documents.
+_MOST_NEWER = 10_000
+
+
+class Plan:
+    """A search over one snapshot of the indexes, cached while its pages are read."""
+
+    def __init__(
+        self,
+        resolved: ResolvedSearch,
+        results: Sequence[IndexResult],
+        facets: Sequence[str],
+        vocabulary: Vocabulary,
+    ) -> None:
+        """Prepare a search. The first of the `results` is that of the index on disk."""
+        self.resolved = resolved
+        self.merged = MergedResult(results, resolved.last_step + 1)
+        self.evidence = Evidence(resolved.asked, vocabulary)
+        self._results = results
+        self._indexed, *self._others = results
+        self._vocabulary = vocabulary
+        self._facets = facets
+        self._folders: dict[int, dict[str, tuple[int, int]]] = {}
+
+    def size_bytes(self) -> int:
+        """Return roughly how much memory the plan takes, with what was counted for it so far."""
+        counted = sum(map(len, self.__dict__.get("_counted", {}).values()))
+        folders = sum(map(len, self._folders.values()))
+        return size_bytes(self.resolved.node) + _COUNT_BYTES * (counted + folders)
+
+    def document(self, found: FoundDocument) -> Document:
+        """Return a document that was found; about 0.05 ms."""
+        return self._results[found.part].document(found.address)
+
+    def urns(self, found: Sequence[FoundDocument]) -> list[str]:
+        """Return the URNs of the documents found, which their keys contain."""
+        fields = self.resolved.sort
+        return [urn_of(fields, one.key) if fields else urn_in_order(one.key) for one in found]
+
+    def uses(self, found: Sequence[FoundDocument]) -> list[float]:
+        """Return for each document found the part of its score that comes from usage."""
+        uses = [0.0] * len(found)
+        for part, result in enumerate(self._results):
+            at = [place for place, one in enumerate(found) if one.part == part]
+            usages = result.usages([found[place].address for place in at]) if at else []
+            for place, usage in zip(at, usages, strict=True):
+                uses[place] = use_of(usage)
+        return uses
+
+    def count_facets(self) -> None:
+        """Count the facets in advance, so that `facets` does not have to."""
+        _ = self._counted
+
+    @cached_property
+    def _counted(self) -> dict[str, dict[str, int]]:
+        counts = self._indexed.facets(self._facets)
+        for result in self._others:
+            newer = result.facets(self._facets, _MOST_NEWER, _MOST_NEWER)
+            for name, found in newer.items():
+                if found:
+                    counts[name] = self._added(name, counts[name], found)
+        return counts
+
+    def facets(self) -> dict[str, tuple[dict[str, int], bool]]:
+        """Return the counts of every facet field that has any, most frequent values first.
+
+        Each comes with whether there are more values than these.
+        """
+        found: dict[str, tuple[dict[str, int], bool]] = {}
+        for name, counts in self._counted.items():
+            best = sorted(self._together(name, counts).items(), key=_by_count_and_name)
+            if best:
+                found[name] = dict(best[:_FACET_VALUES]), len(best) > _FACET_VALUES
+        return found
+
+    def _together(self, name: str, counts: dict[str, int]) -> dict[str, int]:
+        """Merge counts of values that a filter does not distinguish, under the most frequent."""
+        trait = self._vocabulary.trait(name)
+        found: dict[str, tuple[str, int]] = {}
+        for value, count in sorted(counts.items(), key=lambda one: (-one[1], one[0])):
+            key = needle(trait, value)
+            shown, before = found.get(key, (value, 0))
+            found[key] = (shown, before + count)
+        return dict(found.values())
+
+    def folders(self, depth: int) -> dict[str, tuple[int, int]]:
+        """Return the folders at a depth with their counts, as `IndexResult.folders` does."""
+        if depth not in self._folders:
+            found: dict[str, tuple[int, int]] = {}
+            for result in self._results:
+                for key, (count, deeper) in result.folders(depth).items():
+                    before = found.get(key, (0, 0))
+                    found[key] = (before[0] + count, before[1] + deeper)
+            self._folders[depth] = found
+        return self._folders[depth]
+
+    def _added(self, name: str, indexed: dict[str, int], newer: dict[str, int]) -> dict[str, int]:
+        counts = dict(indexed)
+        missing = [value for value in newer if value not in counts]
+        if missing and len(counts) >= LISTED_VALUES:
+            # The index on disk may have these values, but not among its most frequent.
+            counts |= self._indexed.counts_of({name: missing})[name]
+        for value, count in newer.items():
+            counts[value] = counts.get(value, 0) + count
+        return counts
+
+
+def _by_count_and_name(counted: tuple[str, int]) -> tuple[int, str, str]:
+    """Return a key that sorts by count, highest first, then by name, s2 before s10."""
+    value, count = counted
+    return -count, _name_key(value), value
+
+
+# The same values occur on every page, and in every search while somebody types.
+@cached_short(4 << 20)
+def _name_key(value: str) -> str:
+    return natural_key(value)

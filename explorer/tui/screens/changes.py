@@ -1,0 +1,513 @@
+"""What was changed, each change with its difference: by others and by ingestion since the last
+visit, and by every save on this machine; and undo and redo of saves, after showing what would
+change."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from rich.text import Text
+from textual import on, work
+from textual.app import App
+from textual.binding import BindingType
+from textual.widgets import Static
+
+from explorer.client import journal
+from explorer.client.editable import TextConflict
+from explorer.metadata.fieldpath import FieldPath
+from explorer.metadata.names import singular
+from explorer.metadata.urn import Urn
+from explorer.stewardship.api import AsyncStewardship
+from explorer.stewardship.changeset import reopen_changeset_of
+from explorer.stewardship.feed import ChangeFeed, FeedEntry
+from explorer.tui.actions import bindings
+from explorer.tui.content import counted, join, line, line_text
+from explorer.tui.key_queue import LEADING
+from explorer.tui.screens.columns import ColumnsView
+from explorer.tui.screens.label_choice import describe_undo
+from explorer.tui.screens.overview import OverviewTab
+from explorer.tui.session import Changes, TerminalSession
+from explorer.tui.widgets.dialogs import ConfirmScreen, FilteredListScreen
+from explorer.tui.widgets.rows import DifferenceRows, Rows, TableRows
+from explorer.views.feed import (
+    entries_with,
+    entry_diff,
+    feed_counts,
+    feed_page,
+    feed_remarks,
+    feed_table,
+)
+from explorer.views.journal import SaveRecord, journal_page, journal_table, save_diff, save_records
+from explorer.views.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from explorer.client import Edit
+    from explorer.client.journal import JournalEntry, JournalSave
+    from explorer.views.diff import Diff
+
+__all__ = ["FeedPlace", "FeedScreen", "JournalScreen", "UndoActions"]
+
+_NARROW: Final = 100
+_NO_CHANGES: Final = "No changes since your last visit; b shows changes since an earlier visit."
+_NO_CHANGES_EARLIER: Final = "No changes since the earlier visit either."
+
+
+@dataclass(frozen=True, slots=True)
+class FeedPlace:
+    """The page of an entry: the tab of an entity, and a column; with the entry, to return to it."""
+
+    entry: FeedEntry
+
+    @property
+    def urn(self) -> Urn:
+        """Return the entity."""
+        return self.entry.urn
+
+    @property
+    def tab(self) -> str:
+        """Return the name of the tab."""
+        return OverviewTab.NAME if self.entry.path is None else ColumnsView.NAME
+
+    @property
+    def column(self) -> str | None:
+        """Return the path of the column, None where there is none to go to."""
+        return self.entry.place
+
+
+class FeedRows(Rows):
+    """The changes."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("feedrows")
+
+
+class FeedScreen(FilteredListScreen[FeedPlace]):
+    """Lists changes by entity, the latest first, above the difference of the one under the cursor.
+    Closing it marks all as read; opening an entry, which it returns, does not.
+
+    `at` is the entry opened last, where the cursor starts.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("feed")
+    TITLE_TEXT = "Changes"
+    HINT = "words of a name, a text, a type, or the author"
+    READING = "reading the changes …"
+
+    def __init__(self, session: TerminalSession, at: FeedPlace | None = None) -> None:
+        super().__init__(session, FeedRows())
+        self._at = at.entry if at is not None else None
+        self._feed: ChangeFeed | None = None
+        self._shown: Sequence[FeedEntry] = ()
+        self._is_care = False
+        self._is_earlier = False
+        self._is_read = False
+        self._is_brief = False
+        self._more = 0
+
+    def on_resize(self) -> None:
+        """Leave more room to the list on a low screen, and to the change on a narrow one."""
+        super().on_resize()
+        if self._is_brief != (self.size.width < _NARROW):
+            self._is_brief = self.size.width < _NARROW
+            self.narrow()
+
+    def apply_changes(self, changes: Changes) -> None:
+        """Show that there are new changes; the list stays, because it is being read."""
+        self._more += len(changes)
+        self._draw_heading()
+
+    def table(self) -> Table | None:
+        """Return the changes that are listed, for a file."""
+        if self._feed is None or not self._shown:
+            return None
+        return feed_table(self._feed, self._shown)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer what there is something for."""
+        del parameters
+        has_entries = self._feed is not None and bool(self._feed.entries)
+        match action:
+            case "open" | "text":
+                return self._entry is not None
+            case "filter" | "care":
+                return has_entries
+            case "mark":
+                return self._feed is not None and not self._is_read
+        return True
+
+    def action_open(self) -> None:
+        """Open the page of the changed entity, at the column."""
+        if self._entry is not None:
+            self.dismiss(FeedPlace(self._entry))
+
+    def action_care(self) -> None:
+        """List only changes that may make descriptions wrong, or all."""
+        self._is_care = not self._is_care
+        self.narrow()
+
+    def action_earlier(self) -> None:
+        """Read the changes since the visit before the last one, or since the last."""
+        self._is_earlier = not self._is_earlier
+        self.read()
+
+    @work(exclusive=True, group="mark")
+    async def action_mark(self) -> None:
+        """Mark all listed changes as read; the list stays."""
+        if await self._mark():
+            self._draw_heading()
+            self.refresh_bindings()
+            self._session.say("Marked as read; the next visit shows later changes only.")
+
+    async def _mark(self) -> bool:
+        feed = self._feed
+        with self._session.reporting("marking the changes as read"):
+            if feed is not None and not self._is_read:
+                await AsyncStewardship(await self._session.catalog()).mark_read(feed)
+                self._is_read = True
+            return True
+        return False
+
+    def clear(self) -> bool:
+        """Clear the filters; return whether there were any."""
+        narrowed, self._is_care = self._is_care, False
+        return super().clear() or narrowed
+
+    @work(exclusive=True, group="close")
+    async def action_close(self) -> None:
+        """Mark all as read, and close."""
+        await self._mark()
+        if self.is_attached:
+            self.dismiss(None)
+
+    @on(Rows.Chosen)
+    def _choose(self, event: Rows.Chosen) -> None:
+        event.stop()
+        self.action_open()
+
+    @property
+    def _entry(self) -> FeedEntry | None:
+        return self._rows.under_cursor(self._shown)
+
+    def _show_failure(self, sentence: str) -> bool:
+        """Show in place of the list why it could not be read."""
+        if not self.is_attached:
+            return False
+        self._feed, self._shown = None, ()
+        self.query_one(TableRows).show(Table((), ()), empty=sentence)
+        self._draw_heading()
+        self.show_row()
+        return True
+
+    @work(exclusive=True, group="list")
+    async def read(self) -> None:
+        """Read the changes, and list them."""
+        doing = "reading the changes"
+        with self._session.reporting(doing, self._show_failure, self.action_reload):
+            steward = AsyncStewardship(await self._session.catalog())
+            feed = await steward.feed(earlier=self._is_earlier)
+            if not self.is_attached:
+                return
+            self._feed, self._more, self._is_read = feed, 0, False
+            await self.list_again()
+
+    async def show_list(self) -> None:
+        """List the changes that match the words, with the cursor on the same one if it is
+        listed."""
+        feed, entry = self._feed, self._entry or self._at
+        if feed is None:
+            return
+        found = await asyncio.to_thread(entries_with, feed, self.words)
+        self._shown = [one for one in found if one.needs_care or not self._is_care]
+        draw = partial(feed_page, feed, self._shown, self._session.times.format)
+        page = await asyncio.to_thread(partial(draw, brief=self._is_brief))
+        if not self.is_attached:
+            return
+        cursor = next((at for at, one in enumerate(self._shown) if one == entry), 0)
+        nothing = _NO_CHANGES_EARLIER if self._is_earlier else _NO_CHANGES
+        empty = nothing if not feed.entries else "No change matches; esc shows all."
+        self.query_one(TableRows).show(page, cursor=cursor, empty=empty)
+        self._draw_heading()
+        self.show_row()
+
+    def _draw_heading(self) -> None:
+        if not self.is_attached:
+            return
+        feed = self._feed
+        parts = [Text("Changes", "bold")]
+        if feed is not None:
+            total, count = len(feed.entries), len(self._shown)
+            narrowed = f"{count:,} of {total:,} changes"
+            parts.append(Text(narrowed if count < total else feed_counts(feed)))
+            parts.append(line_text(self.words, "italic"))
+            parts += [Text("only changes to check" if self._is_care else "")]
+            parts.append(Text("read" if self._is_read else ""))
+            parts.append(Text("new changes: r reads them" if self._more else "", "italic"))
+        heading = join(parts)
+        if feed is not None:
+            remarks = " ".join(feed_remarks(feed, self._session.times.format))
+            heading.append(f"\n{remarks}", "dim")
+        self.query_one("#heading", Static).update(heading)
+
+    @work(exclusive=True, group="difference")
+    async def show_row(self) -> None:
+        """Show what differs; long texts are compared in a thread."""
+        entry, feed = self._entry, self._feed
+        lines: Diff = ()
+        if entry is not None and feed is not None:
+            lines = await asyncio.to_thread(entry_diff, entry, feed, self._session.times.format)
+        if self.is_attached and entry is self._entry:
+            self.query_one(DifferenceRows).show_lines(lines)
+            self.refresh_bindings()
+
+
+_NO_SAVES: Final = "No saves from this machine yet."
+
+
+class JournalRows(Rows):
+    """The saves of the journal."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("journalrows")
+
+
+class JournalScreen(FilteredListScreen[Urn]):
+    """Lists saves, newest first, above the changes of the one under the cursor. Returns the entity
+    to open, if any.
+
+    `undo` undoes a save after confirmation; with True, the save is itself an undo. It calls back
+    once something was written.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("journal")
+    CSS = """
+    JournalScreen DifferenceRows { height: 12; }
+    JournalScreen.-low DifferenceRows { height: 7; }
+    """
+    TITLE_TEXT = "Journal"
+    HINT = "words of a name, a text, a label, or a day such as 2030-01-31"
+    READING = "reading the journal …"
+
+    def __init__(
+        self,
+        session: TerminalSession,
+        undo: "Callable[[JournalSave, bool, Callable[[], object]], object]",
+    ) -> None:
+        super().__init__(session, JournalRows())
+        self._undo = undo
+        self._entries: list[JournalEntry] = []
+        self._records: list[SaveRecord] = []
+        self._shown: list[SaveRecord] = []
+
+    def table(self) -> "Table | None":
+        """Return the edits of the saves that are listed, the newest first, for a file."""
+        if not self._shown:
+            return None
+        shown = {one.save.id for one in self._shown}
+        entries = [one for one in reversed(self._entries) if (one.save or one.id) in shown]
+        return journal_table(entries, journal.undone_in(self._entries))
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer what can be done with the save under the cursor."""
+        del parameters
+        record = self._record
+        match action:
+            case "undo":
+                if record is None or record.standing is None:
+                    return False
+                return None if self._session.read_only else True
+            case "open" | "text":
+                return record is not None
+            case "filter":
+                return bool(self._records)
+        return True
+
+    def action_undo(self) -> None:
+        """Undo the save under the cursor; if it is an undo, redo what it undid."""
+        record = self._record
+        if record is not None and record.standing is not None:
+            self._undo(record.standing, record.state == "undo", self.read)
+
+    def action_open(self) -> None:
+        """Open the page of the first entity that was written."""
+        if self._record is not None:
+            self.dismiss(self._record.entities[0])
+
+    @on(Rows.Chosen)
+    def _choose(self, event: Rows.Chosen) -> None:
+        event.stop()
+        if self._record is not None:
+            self.action_text()
+
+    @property
+    def _record(self) -> SaveRecord | None:
+        return self._rows.under_cursor(self._shown)
+
+    @work(exclusive=True, group="list")
+    async def read(self) -> None:
+        """Read the journal, and list its saves."""
+        with self._session.reporting("reading the journal"):
+            catalog = await self._session.catalog()
+            self._entries = list(await catalog.journal())
+            self._records = await asyncio.to_thread(save_records, self._entries)
+            await self.list_again()
+
+    async def show_list(self) -> None:
+        """List the saves that match the words, with the cursor on the same one if it is listed."""
+        record, words = self._record, self.words
+        find = partial(journal.entries_with, self._entries, words)
+        found = {one.save or one.id for one in await asyncio.to_thread(find)}
+        self._shown = [one for one in self._records if one.save.id in found]
+        page = await asyncio.to_thread(journal_page, self._shown, self._session.times.format)
+        if not self.is_attached:
+            return
+        ids = [one.save.id for one in self._shown]
+        cursor = ids.index(record.save.id) if record is not None and record.save.id in ids else 0
+        empty = _NO_SAVES if not self._records else "No save matches; esc shows all."
+        self.query_one(TableRows).show(page, cursor=cursor, empty=empty)
+        count, total = len(self._shown), len(self._records)
+        saves = f"{count:,} of {total:,} saves" if count < total else counted(total, "save")
+        heading = [
+            Text("Journal", "bold"),
+            Text(saves if total else ""),
+            line_text(words, "italic"),
+        ]
+        self.query_one("#heading", Static).update(join(heading))
+        self.show_row()
+
+    def show_row(self) -> None:
+        """Show what the save under the cursor changed."""
+        record = self._record
+        rows = self.query_one(DifferenceRows)
+        rows.show_lines(save_diff(record) if record is not None else ())
+        self.refresh_bindings()
+
+
+_SHOWN_AT_MOST = 8
+
+
+class UndoActions:
+    """Undoes and redoes saves of this machine's journal, after showing what that does. `refresh` is
+    called with the entities that were written."""
+
+    def __init__(
+        self,
+        app: App[None],
+        session: TerminalSession,
+        refresh: Callable[[frozenset[Urn]], Awaitable[object]],
+    ) -> None:
+        self._app = app
+        self._session = session
+        self._refresh = refresh
+
+    def undo(self) -> None:
+        """Undo the last save, after showing it and its undo."""
+        self._begin(again=False)
+
+    def redo(self) -> None:
+        """Redo what was undone last, after showing what that does."""
+        self._begin(again=True)
+
+    def undo_save(self, save: "JournalSave", *, again: bool, done: Callable[[], object]) -> None:
+        """Undo a save, after showing what that does; with `again` the save is itself an undo. Calls
+        `done` once that was written."""
+        if not self._session.refuses_to_write():
+            head = "Redo what this save undid" if again else "Undo this save"
+            question = self._question(head, save)
+            self._ask(question, save, again=again, force=False, done=done)
+
+    def _begin(self, *, again: bool) -> None:
+        if not self._session.refuses_to_write():
+            work = self._find(again=again)
+            self._app.run_worker(work, LEADING, "take-back", exclusive=True)
+
+    async def _find(self, *, again: bool) -> None:
+        with self._session.reporting("searching for the last save"):
+            catalog = await self._session.catalog()
+            save = await (catalog.last_undo() if again else catalog.last_save())
+            if save is None:
+                self._session.say(
+                    "Nothing to redo: nothing was undone, or something was saved since."
+                    if again
+                    else "Nothing left to undo on this server."
+                )
+                return
+            head = "Redo the save that was undone last" if again else "Undo the last save"
+            question = self._question(head, save)
+            self._ask(question, save, again=again, force=False, done=lambda: None)
+
+    def _ask(
+        self,
+        question: Text,
+        save: "JournalSave",
+        *,
+        again: bool,
+        force: bool,
+        done: Callable[[], object],
+    ) -> None:
+        def answered(does: bool | None) -> None:
+            if does:
+                work = self._write(save, again=again, force=force, done=done)
+                self._app.run_worker(work, group="take-back", exclusive=True)
+
+        self._app.push_screen(ConfirmScreen(question), answered)
+
+    async def _write(
+        self, save: "JournalSave", *, again: bool, force: bool, done: Callable[[], object]
+    ) -> None:
+        doing = "redoing the save" if again else "undoing the save"
+        with self._session.reporting(doing):
+            catalog = await self._session.catalog()
+            try:
+                made = await catalog.undo_save(save, force=force)
+            except TextConflict as conflict:
+                text = Text.assemble(
+                    ("Somebody else changed it since; nothing was written.\n", "bold"),
+                    ("now           ", "dim"),
+                    line_text(conflict.theirs, missing="nothing"),
+                    ("\nwould become  ", "dim"),
+                    line_text(conflict.mine, "bold", missing="nothing"),
+                    "\n\nReplace it anyway?",
+                )
+                self._ask(text, save, again=again, force=True, done=done)
+                return
+            reopened = 0 if again else await reopen_changeset_of(catalog, save)
+            await self._refresh(frozenset(edit.urn for edit in made))
+            done()
+            told = [_outcome(made, again=again)]
+            if reopened:
+                told.append(f"{counted(reopened, 'change')} of the changeset can be decided again.")
+            self._session.say(" ".join(told))
+
+    def _question(self, head: str, save: "JournalSave") -> Text:
+        edits = [edit for edit, _ in save.edits]
+        when = self._session.times.format(round(save.at.timestamp() * 1000))
+        head += f", {len(edits):,} edits?" if len(edits) > 1 else "?"
+        text = Text.assemble((head, "bold"), (f"  saved {when}", "dim"))
+        for edit in edits[:_SHOWN_AT_MOST]:
+            text.append("\n").append_text(line_text(_describe_target(edit))).append("\n  ")
+            text.append_text(describe_undo(edit))
+        left = len(edits) - _SHOWN_AT_MOST
+        if left > 0:
+            text.append(f"\nand {left:,} more", "dim")
+        return text
+
+
+def _outcome(made: "Iterable[Edit]", *, again: bool) -> str:
+    done = list(made)
+    first = done[0]
+    more = f" and {len(done) - 1:,} more" if len(done) > 1 else ""
+    what = f"{line(_describe_target(first))}{more}"
+    if again:
+        return f"Redone: {what}. U undoes it."
+    kept = [edit for edit in done if edit.what == "entity" and edit.after is not None]
+    stays = f" {line(kept[0].urn.name)} stays, because others use it." if kept else ""
+    return f"Undone: {what}.{stays} ^y redoes it."
+
+
+def _describe_target(edit: "Edit") -> str:
+    """Return what an edit changed; not cleaned for the screen."""
+    what = singular(edit.urn.entity_type) if edit.what == "entity" else f"{edit.what} of"
+    column = "" if edit.column is None else f"{FieldPath(edit.column).simple} of "
+    return f"{what} {column}{Urn.label(str(edit.urn))}"

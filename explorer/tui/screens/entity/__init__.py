@@ -1,1 +1,0 @@
-"""The page of an entity and its tabs."""

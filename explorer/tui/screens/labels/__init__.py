@@ -1,1 +1,0 @@
-"""Labels, deprecation and visibility of an entity."""

@@ -1,1 +1,0 @@
-"""The lineage of an entity as a drawing in cells."""

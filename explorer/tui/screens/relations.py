@@ -1,0 +1,476 @@
+"""The relationships tab: both directions, by kind, with a filter."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from rich.text import Text
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.message import Message
+from textual.widgets import Input
+
+from explorer.metadata.names import plural, singular
+from explorer.metadata.urn import Urn
+from explorer.tui.actions import bindings
+from explorer.tui.content import join, line_text, padded
+from explorer.tui.screens.tabs import Tab
+from explorer.tui.session import TerminalSession
+from explorer.tui.widgets.inputs import FilterLine
+from explorer.tui.widgets.rows import ActionRequested, ActionRows, Rows
+from explorer.views.table import Row, Table
+
+if TYPE_CHECKING:
+    from explorer.client import AsyncCatalog
+    from explorer.client.entity import Entity
+    from explorer.client.records import Direction, Edge
+
+__all__ = ["RelationsView", "page_of_urn", "relationship_kinds"]
+
+COLUMN = "schemaField"
+
+# What a relationship says, read from this entity: (outgoing, incoming).
+_WORDS = {
+    "DownstreamOf": ("made from", "feeds"),
+    "Consumes": ("reads", "read by"),
+    "Produces": ("produces", "produced by"),
+    "Contains": ("contains", "contained in"),
+    "OwnedBy": ("owned by", "owns"),
+    "TaggedWith": ("tagged", "tag of"),
+    "TermedWith": ("means", "term of"),
+    "DerivedFrom": ("derived from", "source of"),
+    "ForeignKeyTo": ("foreign key to", "foreign key from"),
+    "ForeignKeyToDataset": ("foreign key to", "foreign key from"),
+    "IsPartOf": ("part of", "holds"),
+    "IsRelatedTo": ("related to", "related to"),
+    "IsA": ("is a", "subtypes"),
+    "HasA": ("has", "part of"),
+    "SchemaFieldWithGlossaryTerm": ("columns mean", "term of columns in"),
+    "EditableSchemaFieldWithGlossaryTerm": ("columns mean, by people", "term of columns in"),
+    "IsMemberOfGroup": ("member of", "members"),
+    "AssociatedWith": ("in domain", "domain of"),
+    "Asserts": ("checks", "checked by"),
+    "IncidentOn": ("incident of", "incidents"),
+    "SchemaFieldTaggedWith": ("columns tagged", "tag of columns in"),
+    "EditableSchemaFieldTaggedWith": ("columns tagged by people", "tag of columns in, by people"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RelationshipKind:
+    """One relationship in one direction: its words, its name, and the entities on the other side;
+    columns are separate from entities."""
+
+    words: str
+    name: str
+    direction: "Direction"
+    urns: tuple[Urn, ...]
+
+    @property
+    def id(self) -> str:
+        """Return a key that is unique among the kinds of an entity."""
+        return f"{self.direction} {self.name} {self.words}"
+
+
+@dataclass(frozen=True, slots=True)
+class RelationshipRow:
+    """A row: the heading of a kind with its number of matches, one entity of it, or, with neither,
+    a row that reads more."""
+
+    kind: RelationshipKind | None = None
+    urn: Urn | None = None
+    passing: int = 0
+
+
+def relationship_kinds(
+    edges: "Sequence[Edge]", direction: "Direction", of: Urn
+) -> Iterator[RelationshipKind]:
+    """Return the kinds of an entity's edges in one direction, by name, each in the server's
+    order."""
+    grouped: dict[str, list[Urn]] = {}
+    for edge in edges:
+        grouped.setdefault(edge.relationship, []).append(edge.urn)
+    for name in sorted(grouped):
+        words = _words(name, direction, of)
+        columns = tuple(urn for urn in grouped[name] if urn.entity_type == COLUMN)
+        read_all_rows = tuple(urn for urn in grouped[name] if urn.entity_type != COLUMN)
+        for heading, urns in ((words, read_all_rows), (f"{words} columns", columns)):
+            if urns:
+                yield RelationshipKind(heading, name, direction, urns)
+
+
+def relationship_rows(
+    kinds: Sequence[RelationshipKind],
+    folded: Collection[str],
+    passes: Callable[[RelationshipKind, Urn], bool] | None,
+) -> list[RelationshipRow]:
+    """Return the rows of the kinds; with `passes` only matching ones, even in collapsed kinds."""
+    rows: list[RelationshipRow] = []
+    for kind in kinds:
+        urns = kind.urns if passes is None else [urn for urn in kind.urns if passes(kind, urn)]
+        if not urns:
+            continue
+        rows.append(RelationshipRow(kind, passing=len(urns)))
+        if passes is not None or kind.id not in folded:
+            rows += [RelationshipRow(kind, urn) for urn in urns]
+    return rows
+
+
+def page_of_urn(urn: Urn) -> Urn:
+    """Return the entity on whose page a URN is shown: for a column its dataset."""
+    holders = Urn.parse_all(urn.parts[:1]) if urn.entity_type == COLUMN else ()
+    return holders[0] if holders else urn
+
+
+def _words(name: str, direction: "Direction", of: Urn) -> str:
+    if name == "IsPartOf" and of.entity_type in ("corpuser", "corpGroup"):
+        # The model has a group be part of its members; people say it the other way round.
+        return "in groups" if direction == "INCOMING" else "members"
+    outgoing, incoming = _WORDS.get(name, ("to", "from"))
+    return outgoing if direction == "OUTGOING" else incoming
+
+
+_AT_ONCE: Final = 100
+_COLUMNS: Final = (
+    "relationship",
+    "direction",
+    "words",
+    "urn",
+    "name",
+    "type",
+    "platform",
+    "in_catalog",
+    "soft_deleted",
+)
+
+
+def relationships_table(
+    session: "TerminalSession", name: str, found: Sequence[tuple[RelationshipKind, "Urn"]]
+) -> Table:
+    """Return a table of the relationships, with the names of the other side: one request per
+    hundred."""
+
+    async def read_all_rows() -> AsyncIterator[Sequence[Row]]:
+        catalog = await session.catalog()
+        for start in range(0, len(found), _AT_ONCE):
+            some = found[start : start + _AT_ONCE]
+            urns = [urn for _, urn in some if urn.entity_type != COLUMN]
+            known = await catalog.summaries(urns) if urns else {}
+            yield [_row(kind, urn, known) for kind, urn in some]
+
+    return Table.of(f"{name} relationships", _COLUMNS, (), total=len(found), read_all=read_all_rows)
+
+
+def _row(kind: RelationshipKind, urn: "Urn", known: Mapping["Urn", "Entity"]) -> Row:
+    told = (kind.name, kind.direction.lower(), kind.words, str(urn))
+    if urn.entity_type == COLUMN:
+        return (*told, urn.name, COLUMN, page_of_urn(urn).platform, None, None)
+    entity = known.get(urn)
+    if entity is None:
+        return (*told, urn.name, urn.entity_type, urn.platform, False, None)
+    exists = entity.exists
+    return (*told, entity.name, entity.kind, entity.platform, exists, entity.removed)
+
+
+_PAGE = 10_000
+_NAMED_AT_ONCE = 150
+_NAMED_TO_NARROW = 1_500
+_DIRECTIONS: "tuple[Direction, ...]" = ("INCOMING", "OUTGOING")
+
+
+class _Related(ActionRows):
+    """The list of relationships."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("relations")
+
+
+class RelationsView(Vertical, Tab):
+    """A list of relationships; choosing one opens its entity. Names of the other side are read as
+    they become visible."""
+
+    NAME: ClassVar[str] = "relations"
+    KEY: ClassVar[str] = "4"
+    TITLE: ClassVar[str] = "Relationships"
+    SHORT: ClassVar[str] = "Rel"
+    # The head says of an entity without aspects whether others refer to it.
+    eager: ClassVar[bool] = True
+
+    @dataclass
+    class Opened(Message):
+        """The entity on the other side was opened."""
+
+        urn: Urn
+
+    def __init__(self, session: TerminalSession) -> None:
+        super().__init__(id=self.NAME)
+        self._session = session
+        self._of: Urn | None = None
+        self._entity_name = ""
+        self._edges: dict[Direction, list[Edge]] = {}
+        self._ends: dict[Direction, int] = {}
+        self._totals: dict[Direction, int] = {}
+        self._kinds: Sequence[RelationshipKind] = ()
+        self._rows: Sequence[RelationshipRow] = ()
+        self._folded: set[str] = set()
+        self._words: tuple[str, ...] = ()
+        self._entities: dict[Urn, Entity] = {}
+        self._requested: set[Urn] = set()
+        self._answered: set[Urn] = set()
+        self._wanted: list[Urn] = []
+
+    def compose(self) -> ComposeResult:
+        """Yield the filter line and the list."""
+        yield FilterLine("a name, type:chart, a relationship such as OwnedBy")
+        yield _Related(lambda action: action != "unfilter" or bool(self._words))
+
+    @property
+    def total(self) -> int:
+        """Return the number of relationships."""
+        return sum(self._totals.values())
+
+    def tally(self) -> str:
+        """Return the number of relationships."""
+        return f"{self.total:,}"
+
+    def show_entity(self, entity: "Entity", *, keep: bool) -> None:
+        """Clear the relationships of the previous entity."""
+        self._of, self._entity_name = entity.urn, entity.name
+        self._entities, self._wanted = {}, []
+        self._requested, self._answered = set(), set()
+        if not keep:
+            self._edges, self._ends, self._totals = {}, {}, {}
+            self._kinds, self._words = (), ()
+            self._folded.clear()
+            self.query_one(FilterLine).put_away()
+            self._show_rows([], 0, "reading …")
+
+    def table(self) -> "Table | None":
+        """Return the relationships shown, including those in collapsed kinds, for a file."""
+
+        if self._of is None:
+            return None
+        shown = relationship_rows(self._kinds, (), self._passes if self._words else None)
+        found = [(one.kind, one.urn) for one in shown if one.kind and one.urn]
+        return relationships_table(self._session, self._entity_name, found) if found else None
+
+    def focus_content(self) -> None:
+        """Focus the list."""
+        self.screen.set_focus(self.query_one(_Related))
+
+    async def read(self, entity: "Entity") -> None:
+        """Read and show the first relationships in each direction: two requests of at most 10,000
+        each."""
+        catalog = await self._session.catalog()
+        found = await asyncio.gather(
+            *(self._page(catalog, entity.urn, direction, 0) for direction in _DIRECTIONS)
+        )
+        if entity.urn != self._of:
+            return
+        again = bool(self._rows)
+        self._edges = {}
+        for direction, (edges, end, total) in zip(_DIRECTIONS, found, strict=True):
+            self._edges[direction], self._ends[direction] = edges, end
+            self._totals[direction] = total
+        cursor = self.query_one(_Related).cursor if again else 1
+        self._group()
+        self._lay_out(cursor)
+
+    async def _page(
+        self, catalog: "AsyncCatalog", urn: Urn, direction: "Direction", start: int
+    ) -> "tuple[list[Edge], int, int]":
+        found = await catalog.relationships(urn, direction, start=start, count=_PAGE)
+        return list(found.edges), found.end, found.total
+
+    def _group(self) -> None:
+        if self._of is not None:
+            of = self._of
+            self._kinds = [
+                kind
+                for direction in _DIRECTIONS
+                for kind in relationship_kinds(self._edges.get(direction, ()), direction, of)
+            ]
+
+    def _lay_out(self, cursor: int) -> None:
+        rows = relationship_rows(self._kinds, self._folded, self._passes if self._words else None)
+        if any(self._ends.get(one, 0) < self._totals.get(one, 0) for one in _DIRECTIONS):
+            rows.append(RelationshipRow())
+        empty = "This entity has no relationships."
+        if self._words:
+            empty = "Nothing matches the filter; esc clears it."
+        self._show_rows(rows, cursor, empty)
+
+    def _show_rows(self, rows: Sequence[RelationshipRow], cursor: int, empty: str) -> None:
+        self._rows = rows
+        related = self.query_one(_Related)
+        related.show(len(rows), self._draw_row, cursor=cursor, empty=empty)
+
+    def _passes(self, kind: RelationshipKind, urn: Urn) -> bool:
+        known = self._entities.get(urn)
+        types = (urn.entity_type, singular(urn.entity_type), plural(urn.entity_type))
+        said_kind = (known.kind if known else "").lower()
+        name = known.name.lower() if known else ""
+        text = f"{name} {urn} {kind.name} {kind.words}".lower()
+        for word in self._words:
+            field, _, value = word.partition(":")
+            if field == "type" and value:
+                if not any(one.lower().startswith(value) for one in (*types, said_kind)):
+                    return False
+            elif word not in text:
+                return False
+        return True
+
+    @on(ActionRequested)
+    def _do(self, event: ActionRequested) -> None:
+        event.stop()
+        match event.action:
+            case "fold":
+                self._fold()
+            case "filter":
+                self.query_one(FilterLine).ask()
+                self._name_all()
+            case "unfilter":
+                self.query_one(FilterLine).put_away()
+                self._narrow("")
+
+    @on(Input.Changed)
+    def _typed(self, event: Input.Changed) -> None:
+        event.stop()
+        self._narrow(event.value)
+
+    @on(FilterLine.Left)
+    def _typed_all(self, event: FilterLine.Left) -> None:
+        event.stop()
+        if not event.keep:
+            self._narrow("")
+        self.screen.set_focus(self.query_one(_Related))
+
+    def _narrow(self, text: str) -> None:
+        self._words = tuple(text.lower().split())
+        self._lay_out(1)
+
+    def _fold(self) -> None:
+        cursor = self.query_one(_Related).cursor
+        kind = self._rows[cursor].kind if cursor < len(self._rows) else None
+        if kind is None or self._words:
+            return
+        self._folded ^= {kind.id}
+        self._lay_out(0)
+        place = next(at for at, row in enumerate(self._rows) if row.kind is kind)
+        self.query_one(_Related).move_to(place)
+
+    @on(Rows.Chosen)
+    def _choose(self, event: Rows.Chosen) -> None:
+        event.stop()
+        row = self._rows[event.index]
+        if row.urn is not None:
+            self.post_message(self.Opened(page_of_urn(row.urn)))
+        elif row.kind is not None:
+            self._fold()
+        else:
+            self._read_on()
+
+    @work(exclusive=True, group="relations")
+    async def _read_on(self) -> None:
+        """Read the next relationships of the directions that have more."""
+        of = self._of
+        if of is None:
+            return
+        with self._session.reporting(f"reading more relationships of {of.name}"):
+            catalog = await self._session.catalog()
+            for direction in _DIRECTIONS:
+                start = self._ends.get(direction, 0)
+                if start >= self._totals.get(direction, 0):
+                    continue
+                edges, end, total = await self._page(catalog, of, direction, start)
+                if of != self._of or start != self._ends.get(direction):
+                    return
+                self._edges[direction] += edges
+                # A server that gives nothing further has given all.
+                self._ends[direction] = end if end > start else total
+            cursor = self.query_one(_Related).cursor
+            self._group()
+            self._lay_out(cursor)
+
+    def _draw_row(self, index: int, width: int) -> tuple[Text]:
+        row = self._rows[index]
+        if row.urn is not None:
+            return (self._draw_related(row.urn, width),)
+        if row.kind is not None:
+            return (self._draw_kind(row.kind, row.passing),)
+        left = sum(self._totals[one] - self._ends[one] for one in _DIRECTIONS)
+        return (Text(f" ⏎ reads more: {left:,} more", "bold"),)
+
+    def _draw_kind(self, kind: RelationshipKind, passing: int) -> Text:
+        fold = "▸" if kind.id in self._folded and not self._words else "▾"
+        way = "→" if kind.direction == "OUTGOING" else "←"
+        count = f"{passing:,} of {len(kind.urns):,}" if self._words else f"{passing:,}"
+        end, total = self._ends[kind.direction], self._totals[kind.direction]
+        if end < total:
+            count += f", of the {end:,} read"
+        return Text.assemble(
+            (f" {fold} ", "dim"),
+            line_text(kind.words, "bold"),
+            " ",
+            line_text(f"{way} {kind.name} · {count}", "dim"),
+        )
+
+    def _draw_related(self, urn: Urn, width: int) -> Text:
+        right = min(44, width // 2)
+        if urn.entity_type == COLUMN:
+            name, about = (
+                line_text(urn.name),
+                line_text(f"column of {page_of_urn(urn).name}", "dim"),
+            )
+        else:
+            entity = self._entities.get(urn)
+            if entity is None:
+                self._want(urn)
+            missing = urn in self._answered and (entity is None or not entity.exists)
+            name = line_text(entity.name if entity else urn.name)
+            about = join(
+                [
+                    line_text(singular(entity.kind if entity else urn.entity_type), "dim"),
+                    line_text(urn.platform or ""),
+                    Text("not in the catalog" if missing else "", "italic"),
+                    Text("SOFT-DELETED" if entity is not None and entity.removed else "", "bold"),
+                ]
+            )
+        text = Text("     ").append_text(padded(name, width - right - 7))
+        return text.append("  ").append_text(padded(about, right))
+
+    def _want(self, urn: Urn) -> None:
+        """Read the names of visible rows in one request, once the screen is drawn."""
+        if urn in self._requested:
+            return
+        self._requested.add(urn)
+        if not self._wanted:
+            self.call_after_refresh(self._name_wanted)
+        self._wanted.append(urn)
+
+    def _name_all(self) -> None:
+        """Read all names, which filtering by name needs."""
+        urns = dict.fromkeys(urn for kind in self._kinds for urn in kind.urns)
+        for urn in list(urns)[:_NAMED_TO_NARROW]:
+            if urn.entity_type != COLUMN and urn not in self._entities:
+                self._want(urn)
+
+    @work(group="names")
+    async def _name_wanted(self) -> None:
+        of, wanted, self._wanted = self._of, self._wanted, []
+        if of is None or not wanted:
+            return
+        with self._session.reporting("reading the relationships"):
+            catalog = await self._session.catalog()
+            for first in range(0, len(wanted), _NAMED_AT_ONCE):
+                some = wanted[first : first + _NAMED_AT_ONCE]
+                known = await catalog.summaries(some)
+                if of != self._of:
+                    return
+                self._entities |= known
+                self._answered.update(some)
+            if self._words:
+                self._lay_out(self.query_one(_Related).cursor)
+            self.query_one(_Related).refresh()

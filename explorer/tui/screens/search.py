@@ -1,0 +1,1188 @@
+"""The search view: the box with its completions, facets and results, searching while one types, and
+saved searches."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+from rich.highlighter import Highlighter
+from rich.style import Style
+from rich.text import Text
+from textual import events, on, work
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Horizontal, Vertical
+from textual.message import Message
+from textual.strip import Strip
+from textual.widget import Widget
+from textual.widgets import Input, Static
+
+from explorer.client.display import in_quotes
+from explorer.errors import Busy
+from explorer.metadata.names import singular
+from explorer.metadata.urn import Urn
+from explorer.query import FilterSyntax
+from explorer.query.fields import guide_to
+from explorer.query.filters import Filter
+from explorer.query.search_text import SearchText
+from explorer.tui.actions import bindings
+from explorer.tui.content import join, line_text, padded
+from explorer.tui.key_queue import start_worker
+from explorer.tui.screens.search_results import (
+    PAGE,
+    SHORT,
+    Facets,
+    ResultCount,
+    ResultRows,
+    count_line,
+    fault_line,
+    match_explanation,
+)
+from explorer.tui.session import TerminalSession
+from explorer.tui.state import SavedSearch, SearchFile, SearchStore
+from explorer.tui.widgets.inputs import LONGEST, TypedLine, pasted_line, pasted_urn
+from explorer.tui.widgets.rows import SizeAware
+from explorer.views.search import PAGING_LIMIT, SORT_ORDERS, facet_groups, facet_urns, sort_label
+
+if TYPE_CHECKING:
+    from explorer.client.catalog import AsyncCatalog
+    from explorer.client.entity import Entity
+    from explorer.client.records import Facet, SearchPage, Suggestion
+    from explorer.metadata.registry import Registry
+    from explorer.query import Completion
+    from explorer.views.table import Table
+
+__all__ = [
+    "SearchBox",
+    "SearchView",
+]
+
+_MOST_COMPLETIONS = 8
+# How long entities are waited for that a server, whose database is away, may not be able to read.
+_OLD_PAGE_SECONDS = 3.0
+_NO_NAMES = "Names and descriptions cannot be read now; names are those of the URNs."
+_FIELDS_BESIDE_NAMES = 3
+_SHORTEST = 2
+
+
+@dataclass(frozen=True, slots=True)
+class SearchCompletion:
+    """A completion: the resulting `text` of the box, and the position of the cursor.
+
+    One with a `urn` can also be opened; one that `asks` is a whole search that runs when accepted;
+    after one that `closes` no further completion follows.
+    """
+
+    label: str
+    detail: str
+    text: str
+    cursor: int
+    urn: Urn | None = None
+    asks: bool = False
+    closes: bool = False
+
+
+class DropDown(Widget):
+    """The list of completions, an overlay below the box. It never has the focus: the box passes
+    keys to it."""
+
+    DEFAULT_CSS = """
+    DropDown {
+        layer: above; dock: top; margin: 4 0 0 0; display: none; height: auto; background: $panel;
+    }
+    DropDown > .dropdown--chosen { background: $primary-muted; }
+    """
+    COMPONENT_CLASSES = {"dropdown--chosen"}  # noqa: RUF012 - as Textual declares it
+
+    class Clicked(Message):
+        """A row was clicked."""
+
+        def __init__(self, offer: SearchCompletion) -> None:
+            super().__init__()
+            self.offer = offer
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.offers: tuple[SearchCompletion, ...] = ()
+        self.at = -1
+
+    @property
+    def chosen(self) -> SearchCompletion | None:
+        """Return the completion chosen with the arrow keys; None at first."""
+        return self.offers[self.at] if 0 <= self.at < len(self.offers) else None
+
+    def offer(self, offers: Sequence[SearchCompletion]) -> None:
+        """Show these completions; hide the list if there are none. A chosen one stays chosen if it
+        is listed again."""
+        before = self.chosen
+        self.offers = tuple(offers)[:_MOST_COMPLETIONS]
+        self.at = self.offers.index(before) if before in self.offers else -1
+        self.display = bool(self.offers)
+        self.styles.height = len(self.offers)
+        self.refresh()
+
+    def move(self, rows: int) -> None:
+        """Choose the next or the previous row; before the first none is chosen."""
+        self.at = max(-1, min(self.at + rows, len(self.offers) - 1))
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        """Render one completion."""
+        width = self.size.width
+        if y >= len(self.offers):
+            return Strip.blank(width, self.rich_style)
+        offer, is_chosen = self.offers[y], y == self.at
+        style = self.rich_style
+        if is_chosen:
+            style += self.get_component_rich_style("dropdown--chosen", partial=True)
+        mark = "› " if is_chosen else ("⇥ " if y == 0 and self.at < 0 else "  ")
+        detail = line_text(offer.detail, "dim")
+        detail.truncate(width // 2, overflow="ellipsis")
+        room = max(width - detail.cell_len - 5, 1)
+        text = Text.assemble(" ", (mark, "bold"))
+        text.append_text(padded(line_text(offer.label, "bold" if is_chosen else ""), room))
+        text.append(" ").append_text(detail).append(" ")
+        text.truncate(width, pad=True)
+        text.end = ""
+        strip = Strip(text.render(self.app.console), width)
+        return strip.apply_style(Style.chain(style)).adjust_cell_length(width, style)
+
+    def on_click(self, event: "events.Click") -> None:
+        """Accept the clicked row."""
+        event.stop()
+        if event.y < len(self.offers):
+            self.post_message(self.Clicked(self.offers[event.y]))
+
+
+async def completions_for(
+    question: SearchText, cursor: int, catalog: "AsyncCatalog"
+) -> list[SearchCompletion]:
+    """Return the completions at a position: names and fields among words, in a filter the values
+    that the server counts. At most two requests."""
+    text = question.text
+    words = question.words_at(cursor)
+    if words is not None:
+        return await _for_words(question, words, cursor, catalog)
+    start = question.run_at(cursor)
+    if start is None:
+        return []
+    found = await catalog.complete_filter(text[start:], cursor - start)
+    return [_completed(one, text, start) for one in found[:_MOST_COMPLETIONS]]
+
+
+async def _for_words(
+    question: SearchText, place: tuple[int, int], cursor: int, catalog: "AsyncCatalog"
+) -> list[SearchCompletion]:
+    text = question.text
+    start, end = place
+    typed = text[start:cursor]
+    last = typed.split()[-1] if typed.split() else ""
+    if len(typed.strip()) < _SHORTEST:
+        return []
+    names = [
+        _named(one, text, start, end)
+        for one in await catalog.suggest(typed, limit=_MOST_COMPLETIONS)
+        if one.text.casefold() != typed.casefold() or one.urn is not None
+    ]
+    at = cursor - len(last)
+    fields = [
+        _completed(one, text, at)
+        for one in await catalog.complete_filter(last, len(last))
+        if one.kind == "field" and one.label.casefold().startswith(last.casefold())
+    ][:_FIELDS_BESIDE_NAMES]
+    return [*names[: _MOST_COMPLETIONS - len(fields)], *fields]
+
+
+def _named(one: "Suggestion", text: str, start: int, end: int) -> SearchCompletion:
+    kind = join(
+        [
+            line_text(singular(one.entity_type)),
+            line_text(one.platform or ""),
+            line_text(_place(one.urn)),
+        ]
+    ).plain
+    return SearchCompletion(
+        one.text,
+        kind,
+        f"{text[:start]}{one.text}{text[end:]}",
+        start + len(one.text),
+        one.urn,
+        closes=True,
+    )
+
+
+def _place(urn: Urn | None) -> str:
+    """Return what distinguishes entities with the same name: the folders in a dataset's name."""
+    return urn.parts[1].rpartition(".")[0] if urn and len(urn.parts) == 3 else ""
+
+
+def _completed(one: "Completion", text: str, start: int) -> SearchCompletion:
+    begin, end = start + one.start, start + one.end
+    count = "" if one.count is None else f"{one.count:,}"
+    detail = " · ".join(part for part in (one.hint, count) if part)
+    label = f"{one.label}:" if one.kind == "field" else one.label
+    whole = f"{text[:begin]}{one.text}{text[end:]}"
+    return SearchCompletion(label, detail or one.kind, whole, begin + len(one.text))
+
+
+class BoxKeys(Protocol):
+    """The actions of the box's keys, implemented by the view around it. They are called directly
+    rather than sent as messages, because the next key may be queued already."""
+
+    def enter(self) -> None:
+        """Search, or open the chosen completion."""
+        ...
+
+    def take(self) -> None:
+        """Accept a completion."""
+        ...
+
+    def choose(self, rows: int) -> None:
+        """Move in the completions, or to the results."""
+        ...
+
+    def leave_box(self) -> None:
+        """Close the completions, or leave the box."""
+        ...
+
+    def explain_syntax(self) -> None:
+        """Show the search syntax."""
+        ...
+
+    def save_search(self) -> None:
+        """Save the search under a name."""
+        ...
+
+    def show_searches(self) -> None:
+        """Show the saved and recent searches."""
+        ...
+
+    def pasted(self, text: str, *, is_cut: bool, into_empty: bool) -> bool:
+        """Handle a pasted text; return whether it is handled completely."""
+        ...
+
+
+class _Faults(Highlighter):
+    """Underlines the fault in a filter."""
+
+    def __init__(self) -> None:
+        self.fault: FilterSyntax | None = None
+
+    def highlight(self, text: Text) -> None:
+        """Underline the fault while the text is the one that has it."""
+        if self.fault is not None and text.plain.startswith(self.fault.text):
+            place = self.fault.position
+            text.stylize("underline reverse", place, place + self.fault.length)
+
+
+class SearchBox(TypedLine):
+    """The input line for words and conditions."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("find")
+
+    def __init__(self, keys: BoxKeys) -> None:
+        self._faults = _Faults()
+        super().__init__(
+            placeholder="a name, a word, platform:snowflake, tags:PII …   ? for syntax",
+            highlighter=self._faults,
+        )
+        self._does = keys
+
+    def mark(self, fault: FilterSyntax | None) -> None:
+        """Set the position of the fault, or none."""
+        if fault is not self._faults.fault:
+            self._faults.fault = fault
+            self.refresh()
+
+    def action_enter(self) -> None:
+        """Search, or open the chosen completion."""
+        self._does.enter()
+
+    def action_take(self) -> None:
+        """Accept the completion."""
+        self._does.take()
+
+    def action_choose(self, rows: int) -> None:
+        """Move in the completions, or to the results."""
+        self._does.choose(rows)
+
+    def action_leave(self) -> None:
+        """Leave the box."""
+        self._does.leave_box()
+
+    def action_syntax(self) -> None:
+        """Show the search syntax."""
+        self._does.explain_syntax()
+
+    def action_save(self) -> None:
+        """Save the search under a name."""
+        self._does.save_search()
+
+    def action_searches(self) -> None:
+        """Show the saved and recent searches."""
+        self._does.show_searches()
+
+    def on_key(self, event: events.Key) -> None:
+        """Show the syntax on a question mark in an empty box."""
+        if event.key == "question_mark" and not self.value:
+            event.stop()
+            event.prevent_default()
+            self._does.explain_syntax()
+
+    def _on_paste(self, event: events.Paste) -> None:
+        """Insert a pasted text as one line; open a pasted URN."""
+        event.stop()
+        # Else the line as Textual would take it goes in as well.
+        event.prevent_default()
+        line, is_cut = pasted_line(event.text)
+        is_replaced = not self.value or len(self.selected_text) == len(self.value)
+        if line and not self._does.pasted(line, is_cut=is_cut, into_empty=is_replaced):
+            self.replace(line, *self.selection)
+
+
+class SearchMemory:
+    """The saved and the recent searches of the session's server. Files are read and written in a
+    thread."""
+
+    def __init__(
+        self, view: Widget, session: TerminalSession, run: Callable[[str, str], None]
+    ) -> None:
+        self._view = view
+        self._run = run
+        self._session = session
+
+    async def read(self) -> SearchFile:
+        """Return the saved and the recent searches. Raises `Unusable`."""
+        searches = await self._searches()
+        return await asyncio.to_thread(searches.read)
+
+    def remember(self, text: str) -> None:
+        """Add a text to the recent searches."""
+        if text:
+            self._do("keeping the search", lambda searches: searches.add_recent(text))
+
+    def save(self, text: str, sort: str) -> None:
+        """Ask for a name, and save a search under it."""
+        from explorer.tui.widgets.dialogs import PromptScreen
+
+        if not text:
+            self._session.say("Nothing to save: type a search first.", error=True)
+            return
+
+        def keep(name: str | None) -> None:
+            if name:
+                search = SavedSearch(name, text, sort)
+                self._do(
+                    "saving the search",
+                    lambda searches: searches.save(search),
+                    f"Saved as {in_quotes(name, 60)}; S lists saved searches.",
+                )
+
+        self._view.app.push_screen(PromptScreen("Save this search as", "a name", text), keep)
+
+    def show(self) -> None:
+        """List the saved and the recent searches."""
+        start_worker(self._view, self._show, group="keeping")
+
+    async def _searches(self) -> SearchStore:
+        catalog = await self._session.catalog()
+        return SearchStore.of(self._session.server or catalog.address)
+
+    async def _show(self) -> None:
+        from explorer.tui.screens.search_dialogs import SearchesScreen
+
+        with self._session.reporting("reading the searches"):
+            kept = await self.read()
+            if not (kept.saved or kept.recent):
+                self._session.say("No saved searches yet; s in the results saves one.")
+                return
+            self._view.app.push_screen(SearchesScreen(kept, self._run, self._rename, self._forget))
+
+    def _rename(self, name: str) -> None:
+        from explorer.tui.widgets.dialogs import PromptScreen
+
+        def rename(new: str | None) -> None:
+            if new and new != name:
+                self._do("renaming the search", lambda one: one.rename(name, new), then=self.show)
+
+        self._view.app.push_screen(PromptScreen("Rename", "a name", name), rename)
+
+    def _forget(self, name: str, recent: str) -> None:
+        self._do(
+            "forgetting the search",
+            lambda one: one.forget(name=name, recent=recent),
+            then=self.show,
+        )
+
+    def _do(
+        self,
+        doing: str,
+        change: Callable[[SearchStore], SearchFile],
+        message: str = "",
+        then: Callable[[], None] | None = None,
+    ) -> None:
+        do = partial(self._changed, doing, change, message, then)
+        start_worker(self._view, do, group="keeping")
+
+    async def _changed(
+        self,
+        doing: str,
+        change: Callable[[SearchStore], SearchFile],
+        message: str,
+        then: Callable[[], None] | None,
+    ) -> None:
+        with self._session.reporting(doing):
+            searches = await self._searches()
+            await asyncio.to_thread(change, searches)
+            if message:
+                self._session.say(message)
+            if then is not None:
+                then()
+
+
+TYPING_PAUSE_SECONDS = 0.03
+# A search that takes longer is shown to be running.
+_PATIENCE_SECONDS = 0.2
+_WHY_LINES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """A search as it is sent to the server."""
+
+    question: SearchText
+    filter: Filter
+    sort: str
+
+    @property
+    def words(self) -> str:
+        """Return the words, `*` for none."""
+        return self.question.words or "*"
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """The answer to a search, with the entities that it names."""
+
+    search: _Search
+    page: "SearchPage"
+    entities: "dict[Urn, Entity]"
+    adding: "dict[str, Facet]"
+    limit: int | None
+
+    @property
+    def words(self) -> str:
+        """Return the words that were found: those typed, or what they were corrected to."""
+        return self.page.corrected or self.search.question.words
+
+
+async def _adding(
+    catalog: "AsyncCatalog", search: _Search, registry: "Registry"
+) -> "dict[str, Facet]":
+    """Return the facets that have taken values, by field, counted over the results that a further
+    value would add. One request for each."""
+    fields = tuple(search.question.chosen(registry))
+
+    async def counted(field: str) -> "tuple[Facet, ...]":
+        beyond = search.question.beyond(field, registry)
+        return await catalog.facets(search.words, filter=beyond, names=(field,))
+
+    found = await asyncio.gather(*(counted(field) for field in fields))
+    return {facet.name: facet for facets in found for facet in facets}
+
+
+class SearchView(Vertical, SizeAware):
+    """The search box, facets and results. The search runs as one types, and the last one wins: the
+    answer to an older one is not shown."""
+
+    DEFAULT_CSS = """
+    SearchView { layers: base above; }
+    SearchView SearchBox {
+        border: round $border-blurred; height: 3; padding: 0 1; background: $background;
+    }
+    SearchView SearchBox:focus { border: round $primary; }
+    SearchView #said { height: 1; padding: 0 1; color: $text-muted; }
+    SearchView Facets { width: 25; }
+    SearchView ResultRows { width: 1fr; }
+    SearchView #why {
+        display: none; height: auto; max-height: 9; padding: 0 1; background: $surface;
+        border-top: solid $border-blurred;
+    }
+    """
+
+    @dataclass
+    class ResultOpened(Message):
+        """The result that was chosen before the answer came is to be opened, None where there is
+        none. `take` returns the keys that were pressed since, which are for its page."""
+
+        urn: Urn | None
+        take: Callable[[], list[events.Key]]
+
+    @dataclass
+    class Opened(Message):
+        """A result was opened."""
+
+        urn: Urn
+
+    def __init__(self, session: TerminalSession, *, is_narrow: bool) -> None:
+        super().__init__(id="find")
+        self._session = session
+        self._registry: Registry | None = None
+        self._searched_text: str | None = None
+        self._is_pending = True
+        self._opens_first = False
+        self._is_leading_on = False
+        self._ahead: list[events.Key] = []
+        self._shown: _Search | None = None
+        self._answer: _Answer | None = None
+        self._facets: tuple[Facet, ...] = ()
+        self._sort = ""
+        self._fault: FilterSyntax | None = None
+        self._reading: int | None = None
+        self._shown_line = Text()
+        self._words = ""
+        self._corrected: tuple[str, str] | None = None
+        self._is_narrow, self._is_at_facets = is_narrow, False
+        self._quiet = ""
+        self._keeper = SearchMemory(self, session, self.run)
+
+    def compose(self) -> ComposeResult:
+        """Yield the box, the line of the results, and facets beside results."""
+        yield SearchBox(self)
+        yield Static("", id="said", markup=False)
+        with Horizontal():
+            facets = Facets()
+            facets.display = not self._is_narrow
+            yield facets
+            with Vertical(id="found"):
+                yield ResultRows(self)
+        yield Static("", id="why", markup=False)
+        yield DropDown()
+
+    @property
+    def box(self) -> SearchBox:
+        """Return the search box."""
+        return self.query_one(SearchBox)
+
+    @property
+    def results(self) -> ResultRows:
+        """Return the list of results."""
+        return self.query_one(ResultRows)
+
+    @property
+    def text(self) -> str:
+        """Return the text of the box."""
+        return self.box.value.strip()
+
+    def start(self, text: str = "") -> None:
+        """Search for `text`, for everything without one; for the text of the box where something
+        was typed already."""
+        with self.prevent(Input.Changed):
+            self.box.value = self.box.value or text
+        self._ask()
+
+    def keeps(self, event: events.Key) -> bool:
+        """Return whether a key is kept for the page of the result that opens when the answer comes.
+        Escape cancels the opening."""
+        if not self._opens_first and not self._is_leading_on:
+            return False
+        if event.key == "escape" and self._opens_first:
+            self._give_up_opening()
+        else:
+            self._ahead.append(events.Key(event.key, event.character))
+        return True
+
+    def _take_ahead(self) -> list[events.Key]:
+        """Return the keys that were kept, and keep no more."""
+        self._is_leading_on = False
+        ahead, self._ahead = self._ahead, []
+        return ahead
+
+    def _give_up_opening(self) -> None:
+        """Cancel the opening of a result when the answer comes; an opening under way continues."""
+        self._opens_first = False
+        if not self._is_leading_on:
+            self._ahead = []
+
+    def table(self) -> "Table | None":
+        """Return the results as a table; None while there is no answer."""
+        from explorer.tui.screens.export import ExportedSearch, results_table
+
+        if self._shown is None or self._is_pending:
+            return None
+        exported = ExportedSearch(self._shown.words, self._shown.filter, self._shown.sort)
+        hits = [self.results.hits[at] for at in sorted(self.results.hits)]
+        return results_table(
+            self._session, exported, hits, self.results.entities, self.results.total
+        )
+
+    def _put(self, text: str) -> None:
+        """Put a text into the box, and search for it."""
+        with self.prevent(Input.Changed):
+            self.box.value = text
+            self.box.cursor_position = len(text)
+        self._fold()
+        self._ask()
+
+    def _is_readable(self) -> bool:
+        """Return whether the filter can be read, and show what is wrong where it cannot. Until the
+        fields of the server are known every filter counts as readable."""
+        if self._registry is None:
+            return True
+        try:
+            self._split(self._registry).filter(self._registry)
+        except FilterSyntax as fault:
+            self._refuse(fault)
+            return False
+        return True
+
+    def _split(self, registry: "Registry") -> SearchText:
+        return SearchText.split(self.text, guide_to(registry))
+
+    def _fold(self) -> None:
+        self.workers.cancel_group(self, "offers")
+        self.query_one(DropDown).offer(())
+
+    def _ask(self) -> None:
+        """Search for the text of the box."""
+        self._searched_text = self.text
+        self._is_pending, self._answer = True, None
+        self._give_up_opening()
+        self._search(self._searched_text, self._sort)
+
+    @work(exclusive=True, group="search")
+    async def _search(self, text: str, sort: str) -> None:
+        await asyncio.sleep(TYPING_PAUSE_SECONDS if text else 0)
+        with self._session.reporting("searching", self._show_failure, self._ask):
+            catalog = await self._session.catalog()
+            registry = self._registry = catalog.registry
+            if pasted_urn(text) is not None:
+                self._is_pending = False
+                self._show_line(Text("⏎ opens it"))
+                return
+            question = SearchText.split(text, guide_to(registry))
+            try:
+                search = _Search(question, question.filter(registry), sort)
+            except FilterSyntax as fault:
+                self._refuse(fault)
+                return
+            self._clear_fault()
+            loop = asyncio.get_running_loop()
+            waiting = loop.call_later(_PATIENCE_SECONDS, self._show_waiting)
+            try:
+                page = await catalog.search(
+                    search.words, filter=search.filter, sort=sort, count=PAGE
+                )
+                adding = await _adding(catalog, search, registry)
+                counted = (*page.facets, *adding.values())
+                known = await self._entities(page, facet_urns(counted, SHORT))
+                # Only where it matters is the server asked what it can do.
+                is_long = page.total > PAGING_LIMIT
+                is_endless = is_long and (await catalog.abilities()).deep_pages
+            finally:
+                waiting.cancel()
+            self._answer = _Answer(
+                search, page, known, adding, None if is_endless else PAGING_LIMIT
+            )
+            if page.total or not self._is_typing_condition(question):
+                self._show(self._answer)
+            else:
+                self._is_pending = False
+                self._show_line(Text("… No match yet (previous results below)"))
+
+    async def _entities(self, page: "SearchPage", more: Iterable[Urn] = ()) -> "dict[Urn, Entity]":
+        """Return the entities of a page, and more of them.
+
+        A server whose database is away still searches what it had before. It cannot read entities
+        then, so there are none, and their URNs are shown in the place of names.
+        """
+        catalog = await self._session.catalog()
+        urns = [*(hit.urn for hit in page), *more]
+        if page.as_of is None:
+            return await catalog.summaries(urns)
+        try:
+            async with asyncio.timeout(_OLD_PAGE_SECONDS):
+                return await catalog.summaries(urns)
+        except (Busy, TimeoutError):
+            self._session.say(_NO_NAMES)
+            return {}
+
+    def _is_typing_condition(self, question: SearchText) -> bool:
+        """Return whether a condition is being typed: then an empty answer leaves the results."""
+        box = self.box
+        is_here = self.screen.focused is box and self._shown is not None
+        return is_here and question.run_at(box.cursor_position) is not None
+
+    def _show(self, answer: "_Answer") -> None:
+        """Show an answer, and open its first result where one was to be opened."""
+        self._answer = None
+        search, page, question = answer.search, answer.page, answer.search.question
+        again = self._shown is not None and self._shown == search
+        self._shown, self._facets, self._reading = search, page.facets, None
+        self._words = answer.words
+        self._corrected = (question.words, page.corrected) if page.corrected else None
+        if not again:
+            # Marked results are among those shown.
+            self.results.unmark()
+        self.results.show_page(
+            page,
+            answer.entities,
+            answer.words,
+            limit=answer.limit,
+            cursor=self.results.cursor if again else 0,
+            empty=f"No results for {in_quotes(question.text, 60)}."
+            if question.text
+            else "The catalog is empty.",
+        )
+        if self._registry is not None:
+            chosen = question.chosen(self._registry)
+            names = {str(urn): entity.name for urn, entity in answer.entities.items()}
+            groups = facet_groups(page.facets, names, chosen, answer.adding)
+            self.query_one(Facets).show_facets(groups)
+        self._is_pending = False
+        self._show_count()
+        self._explain()
+        opens, self._opens_first = self._opens_first, False
+        if opens and self.screen.focused is self.results:
+            # Until it is open, keys arrive here and are kept after the earlier ones.
+            self._is_leading_on = True
+            self.post_message(self.ResultOpened(self.choose_result(0), self._take_ahead))
+        else:
+            self._give_up_opening()
+
+    def need_page(self, start: int) -> None:
+        """Read a page of results that has come into view."""
+        if self._shown is not None and self._reading != start and not self._is_pending:
+            self._reading = start
+            self._read_page(self._shown, start)
+
+    @work(exclusive=True, group="page")
+    async def _read_page(self, search: _Search, start: int) -> None:
+        with self._session.reporting("reading more results"):
+            catalog = await self._session.catalog()
+            page = await catalog.search(
+                search.words,
+                filter=search.filter,
+                sort=search.sort,
+                start=start,
+                count=PAGE,
+            )
+            known = await self._entities(page)
+            if search is not self._shown:
+                return
+            self.results.add_page(page, known)
+            self._reading = None
+            self._show_count()
+            further = self.results.missing()
+            if further is not None and further != start:
+                self.need_page(further)
+
+    def refresh_results(self) -> None:
+        """Read the entities of all known rows again."""
+        self.apply_changes({urn for results in self.query(ResultRows) for urn in results.entities})
+
+    def apply_changes(self, urns: Iterable[Urn]) -> None:
+        """Read those of the changed entities again that are among the results."""
+        # When the app closes, the results may be gone before the last change arrives.
+        shown = {urn for results in self.query(ResultRows) for urn in results.entities}
+        changed = [urn for urn in urns if urn in shown]
+        if changed:
+            self._read_changed(changed)
+
+    @work(group="heard")
+    async def _read_changed(self, urns: list[Urn]) -> None:
+        with self._session.reporting("reading results again"):
+            catalog = await self._session.catalog()
+            self.results.update_entities(await catalog.summaries(urns))
+
+    def _explain(self) -> None:
+        panel = self.query_one("#why", Static)
+        if not panel.display or self._shown is None:
+            return
+        at = self.results.cursor
+        hit = self.results.hits.get(at)
+        if hit is None:
+            panel.update(Text("No result to explain.", "dim italic"))
+            return
+        has_words = bool(self._shown.question.words)
+        lines = match_explanation(
+            self.results.row_of(hit),
+            self._words,
+            rank=at + 1,
+            order=sort_label(self._shown.sort, has_words=has_words),
+            width=max(self.size.width - 4, 20),
+        )
+        for one in lines:
+            one.truncate(max(self.size.width - 2, 20), overflow="ellipsis")
+        panel.update(Text("\n", no_wrap=True).join(lines[: _WHY_LINES + 1]))
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Fit the line of the results into the width."""
+        del event
+        self._show_count()
+
+    def _refuse(self, fault: FilterSyntax) -> None:
+        """Show what is wrong with the filter; earlier results stay."""
+        self._fault = fault
+        self._is_pending, was_wished = False, self._opens_first
+        self._give_up_opening()
+        self.box.mark(fault)
+        self._show_count()
+        if was_wished:
+            self.screen.set_focus(self.box)
+
+    def _clear_fault(self) -> None:
+        self._fault = None
+        self.box.mark(None)
+
+    def _show_failure(self, sentence: str) -> bool:
+        """Show why a search failed: in place of the results, or above those of an earlier search.
+        Return whether the whole sentence is visible."""
+        self._is_pending = False
+        self._give_up_opening()
+        if self._shown is None:
+            self._show_line(Text("✗ The search failed", "bold"))
+            self.results.show(0, lambda _, __: (), empty=sentence)
+        else:
+            told = Text.assemble(("✗ ", "bold"), sentence)
+            fits = told.cell_len <= self.size.width - 2
+            self._show_line(told)
+            return self.display and fits
+        return self.display
+
+    def _show_waiting(self) -> None:
+        self._show_line(Text("searching …"))
+
+    def _show_line(self, text: Text) -> None:
+        text.truncate(max(self.size.width - 2, 1), overflow="ellipsis")
+        # When the app closes, the line may be gone already.
+        if text != self._shown_line and self.children:
+            self._shown_line = text
+            # Its height stays, so that moving through the rows lays nothing out anew.
+            self.query_one("#said", Static).update(text, layout=False)
+
+    def _show_count(self) -> None:
+        width = max(self.size.width - 2, 1)
+        if self._fault is not None:
+            self._show_line(fault_line(self._fault, width))
+            return
+        if self._shown is None or self._is_pending:
+            return
+        is_shown = all(one.display for one in (self.results, self.query_one("#found")))
+        found = ResultCount(
+            self.results.total,
+            self.results.in_view if is_shown else None,
+            self._shown.sort,
+            bool(self._shown.question.words),
+            bool(self._shown.question.runs),
+            self.results.stopped_at,
+            self._corrected,
+            len(self.results.marked),
+        )
+        self._show_line(count_line(found, width))
+
+    @property
+    def found(self) -> list[Urn]:
+        """Return the results that were read, in order."""
+        hits = self.results.hits
+        return [hits[at].urn for at in sorted(hits)]
+
+    def show_drafts(self) -> None:
+        """Mark the results that have drafts."""
+        drafts = frozenset(urn for urn, _ in self._session.drafts)
+        if drafts != self.results.drafts:
+            self.results.drafts = drafts
+            self.results.refresh()
+
+    def narrow(self, is_narrow: bool) -> None:
+        """Show facets and results in turns where `is_narrow`, else beside each other."""
+        self._is_narrow = is_narrow
+        self._take_turns()
+
+    def _take_turns(self, *, at_facets: bool | None = None) -> None:
+        if at_facets is not None:
+            self._is_at_facets = at_facets
+        self.query_one(Facets).display = self._is_at_facets or not self._is_narrow
+        self.query_one("#found").display = not (self._is_at_facets and self._is_narrow)
+        self._show_count()
+
+    def focus_box(self) -> None:
+        """Focus the box with its text selected."""
+        self._opens_first = False
+        self._take_turns(at_facets=False)
+        # At once: the next key may be in the queue already.
+        self.screen.set_focus(self.box)
+        self.box.action_select_all()
+
+    def focus_results(self) -> None:
+        """Focus the results."""
+        self._fold()
+        self._take_turns(at_facets=False)
+        self.screen.set_focus(self.results)
+
+    def run(self, text: str, sort: str = "") -> None:
+        """Search for a text in a sort order, and focus the results."""
+        self._sort = sort
+        self._put(text)
+        self.focus_results()
+
+    # The box.
+
+    @on(Input.Changed)
+    def _typed(self, event: Input.Changed) -> None:
+        event.stop()
+        if event.value.strip() != self._searched_text:
+            self._ask()
+        if event.value == self._quiet:
+            self._fold()
+        else:
+            self._suggest(event.value, self.box.cursor_position)
+
+    def enter(self) -> None:
+        """Take the chosen completion, open the pasted URN, or search."""
+        offer = self.query_one(DropDown).chosen
+        urn = offer.urn if offer else pasted_urn(self.text)
+        if urn is not None:
+            self._fold()
+            self.open(urn)
+        elif offer is not None:
+            self._take(offer)
+        elif self._is_readable():
+            if self.text != self._searched_text:
+                self._ask()
+            elif self._answer is not None:
+                self._show(self._answer)
+            self._keeper.remember(self.text)
+            self.focus_results()
+
+    def take(self) -> None:
+        """Take the chosen completion, else the first."""
+        drop = self.query_one(DropDown)
+        offer = drop.chosen or next(iter(drop.offers), None)
+        if offer is not None:
+            self._take(offer)
+
+    def choose(self, rows: int) -> None:
+        """Move in the completions; without any, down to the results or up to recent searches."""
+        drop = self.query_one(DropDown)
+        if drop.offers:
+            drop.move(rows)
+        elif rows > 0:
+            self.focus_results()
+        elif not self.box.value:
+            self._suggest_recent()
+
+    def leave_box(self) -> None:
+        """Close the completions; without any, focus the results."""
+        if self.query_one(DropDown).offers:
+            self._fold()
+        else:
+            self.focus_results()
+
+    def explain_syntax(self) -> None:
+        """Show the syntax."""
+        from explorer.tui.screens.search_dialogs import SyntaxScreen
+
+        self._fold()
+        self.app.push_screen(SyntaxScreen())
+
+    def save_search(self) -> None:
+        """Save the search under a name."""
+        self._fold()
+        self._keeper.save(self.text, self._sort)
+
+    async def searches(self) -> "SearchFile":
+        """Return the saved and the recent searches. Raises `Unusable`."""
+        return await self._keeper.read()
+
+    def show_searches(self) -> None:
+        """List the saved and the recent searches."""
+        self._fold()
+        self._keeper.show()
+
+    def pasted(self, text: str, *, is_cut: bool, into_empty: bool) -> bool:
+        """Open the entity whose URN was pasted; put any other text into the box. Return whether
+        that was done here."""
+        urn = pasted_urn(text) if into_empty else None
+        if urn is not None:
+            self._fold()
+            self.open(urn)
+            return True
+        if is_cut:
+            self._session.say(f"The search was cut to its first {LONGEST:,} characters.")
+        if self.screen.focused is self.box:
+            return False
+        self.focus_box()
+        self._put(" ".join(text.split()))
+        return True
+
+    def _take(self, offer: SearchCompletion) -> None:
+        if offer.asks:
+            self.run(offer.text)
+            return
+        self._fold()
+        self._quiet = offer.text if offer.closes else ""
+        self.box.value = offer.text
+        self.box.cursor_position = offer.cursor
+
+    # The results.
+
+    def open(self, urn: Urn) -> None:
+        """Open an entity."""
+        self.post_message(self.Opened(urn))
+
+    def open_result(self, index: int) -> None:
+        """Open a result; while a search runs, its first result when the answer comes."""
+        if self._is_pending:
+            self._opens_first = True
+            return
+        urn = self.choose_result(index)
+        if urn is not None:
+            self.open(urn)
+
+    def choose_result(self, index: int) -> Urn | None:
+        """Return the result in a row, None where there is none; its search becomes a recent one."""
+        urn = self.results.urn_at(index)
+        if urn is not None:
+            self._keeper.remember(self.text)
+        return urn
+
+    def results_key(self, what: str) -> None:
+        """Run the action of a key of the results, or follow a move of their cursor."""
+        if what == "seen":
+            self._show_count()
+            return
+        self._opens_first = False
+        match what:
+            case "moved":
+                self._explain()
+                self._show_count()
+            case "facets":
+                self._take_turns(at_facets=True)
+                self.screen.set_focus(self.query_one(Facets))
+            case "plain" if self._registry is not None:
+                self._put(self._split(self._registry).words)
+            case "condition":
+                self._add_condition()
+            case "jump":
+                self._ask_where()
+            case "order":
+                self._ask_order()
+            case "why":
+                why = self.query_one("#why")
+                why.display = not why.display
+                self._explain()
+            case "save":
+                self.save_search()
+            case "searches":
+                self.show_searches()
+            case "again":
+                self._ask()
+            case number if number.isdigit():
+                self.query_one(Facets).toggle_numbered(int(number))
+
+    @on(Facets.Toggled)
+    def _toggled(self, event: Facets.Toggled) -> None:
+        event.stop()
+        if self._registry is None:
+            return
+        try:
+            question = self._split(self._registry)
+            self._put(question.toggled(event.field, event.value, self._registry))
+        except FilterSyntax as fault:
+            self._refuse(fault)
+
+    @on(Facets.Asked)
+    def _asked_at_facets(self, event: Facets.Asked) -> None:
+        event.stop()
+        self.results_key(event.what)
+
+    @on(Facets.Left)
+    def _facets_left(self, event: Facets.Left) -> None:
+        event.stop()
+        self.focus_results()
+
+    @on(DropDown.Clicked)
+    def _clicked(self, event: DropDown.Clicked) -> None:
+        event.stop()
+        self._take(event.offer)
+
+    def _add_condition(self) -> None:
+        from explorer.tui.screens.search_dialogs import ConditionDialogs
+
+        if self._registry is None:
+            return
+
+        def refused(sentence: str) -> None:
+            self._session.say(sentence, error=True)
+
+        question = self._split(self._registry)
+        if self._is_readable():
+            ConditionDialogs(
+                self.app, self._registry, question, self._facets, self._put, refused
+            ).ask_field()
+
+    def _ask_order(self) -> None:
+        from explorer.tui.screens.search_dialogs import ChoiceScreen
+        from explorer.tui.widgets.dialogs import ChooserEntry
+
+        def take(sort: str) -> None:
+            self._sort = sort
+            self._ask()
+
+        choices = [
+            ChooserEntry(label, one, do=partial(take, one)) for one, label in SORT_ORDERS.items()
+        ]
+        orders = list(SORT_ORDERS)
+        at = orders.index(self._sort) if self._sort in orders else 0
+        self.app.push_screen(ChoiceScreen("Sort by", choices, at=at))
+
+    def _ask_where(self) -> None:
+        from explorer.tui.widgets.dialogs import PromptScreen
+
+        def go(answer: str | None) -> None:
+            number = (answer or "").lower().replace(",", "").replace(" ", "")
+            digits = number.removeprefix("p")
+            if not digits.isdecimal() or not digits.isascii() or not int(digits[:9]):
+                if answer:
+                    self._session.say(
+                        "Not a number: type 120 for a result, p3 for a page.", error=True
+                    )
+                return
+            index = int(digits[:9]) - 1
+            self.results.jump_to(index * PAGE if number.startswith("p") else index)
+            self._show_count()
+
+        total = f"{self.results.count:,}"
+        self.app.push_screen(
+            PromptScreen("Go to", f"a result, 1 to {total}, or a page, such as p2"), go
+        )
+
+    @work(exclusive=True, group="offers")
+    async def _suggest(self, text: str, cursor: int) -> None:
+        await asyncio.sleep(TYPING_PAUSE_SECONDS)
+        with self._session.reporting("completing"):
+            catalog = await self._session.catalog()
+            question = SearchText.split(text, guide_to(catalog.registry))
+            offers = [
+                one
+                for one in await completions_for(question, cursor, catalog)
+                if one.urn or one.text != text
+            ]
+            if self.screen.focused is self.box and self.box.value == text:
+                self.query_one(DropDown).offer(offers)
+
+    @work(exclusive=True, group="offers")
+    async def _suggest_recent(self) -> None:
+        with self._session.reporting("reading the recent searches"):
+            kept = await self._keeper.read()
+            offers = [
+                SearchCompletion(text, "recent search", text, len(text), asks=True)
+                for text in kept.recent[:_MOST_COMPLETIONS]
+            ]
+            if not offers:
+                self._session.say("No recent searches.")
+            if self.screen.focused is self.box and not self.box.value:
+                self.query_one(DropDown).offer(offers)

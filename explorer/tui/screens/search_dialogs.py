@@ -1,0 +1,451 @@
+"""Dialogs of the search: a condition built step by step, saved searches, and the syntax."""
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, Final, Literal
+
+from rich.text import Text
+from textual.app import App, ComposeResult
+from textual.binding import BindingType
+from textual.containers import VerticalScroll
+from textual.widgets import Input, Static
+
+from explorer.client.display import in_quotes
+from explorer.metadata.registry import Registry
+from explorer.query import FilterSyntax, read_filter
+from explorer.query.fields import FieldGuide, FilterField, guide_to
+from explorer.query.filters import Criterion
+from explorer.query.search_text import SearchText, condition_text
+from explorer.query.syntax import spell_field
+from explorer.query.tokens import is_bare, quoted
+from explorer.tui.actions import bindings
+from explorer.tui.content import line
+from explorer.tui.state import SearchFile
+from explorer.tui.widgets.bars import KeyLine
+from explorer.tui.widgets.dialogs import ChooserEntry, ChooserScreen, FramedScreen
+
+if TYPE_CHECKING:
+    from explorer.client.records import Facet
+
+__all__ = [
+    "EXAMPLES",
+    "ChoiceScreen",
+    "ConditionDialogs",
+    "How",
+    "SearchesScreen",
+    "SyntaxScreen",
+    "condition_of",
+]
+
+_LABEL = 300
+
+
+class ChoiceScreen(ChooserScreen):
+    """A question with answers to choose from; `typed` is called with a typed answer that is not one
+    of them."""
+
+    def __init__(
+        self,
+        title: str,
+        choices: Sequence[ChooserEntry],
+        typed: Callable[[str], None] | None = None,
+        hint: str = "type to filter",
+        at: int = 0,
+    ) -> None:
+        super().__init__(title)
+        self._choices = choices
+        self._typed_by = typed
+        self._hint = hint
+        self._at = at
+
+    def entries(self) -> Iterable[ChooserEntry]:
+        """Return the answers."""
+        return self._choices
+
+    def start_at(self) -> int:
+        """Return the current answer."""
+        return self._at
+
+    def nothing_found(self, typed: str) -> str:
+        """Return the hint for an empty list: whether the typed text can be the answer."""
+        if self._typed_by is None:
+            return super().nothing_found(typed)
+        return f"⏎ accepts {in_quotes(typed, 60)}." if typed else "Type a value; ⏎ accepts it."
+
+    def on_mount(self) -> None:
+        """Show what can be typed."""
+        super().on_mount()
+        self.query_one(Input).placeholder = self._hint
+
+    def action_choose(self) -> None:
+        """Return the answer under the cursor, or the typed one."""
+        typed = self.query_one(Input).value.strip()
+        if self.current is None and typed and self._typed_by is not None:
+            take = self._typed_by
+            self.dismiss()
+            self.app.call_later(take, typed)
+        else:
+            super().action_choose()
+
+
+class SearchesScreen(ChooserScreen):
+    """Saved searches by name, and below them the recent ones."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("searches")
+    TITLE_SHOWN = "Searches"
+    HEADINGS = True
+
+    def __init__(
+        self,
+        searches: SearchFile,
+        run: Callable[[str, str], None],
+        rename: Callable[[str], None],
+        forget: Callable[[str, str], None],
+    ) -> None:
+        super().__init__()
+        self._run = run
+        self._rename = rename
+        self._forget = forget
+        self._searches = searches
+        self._saved: dict[int, str] = {}
+        self._recent: dict[int, str] = {}
+
+    def entries(self) -> Iterable[ChooserEntry]:
+        """Return every search, the saved ones first."""
+        for one in self._searches.saved:
+            name = line(one.name, _LABEL)
+            by = f"  by {line(one.sort, 60)}" if one.sort else ""
+            text = "" if one.text == one.name else line(one.text, _LABEL)
+            choice = ChooserEntry(
+                f"{name}   {text}{by}".rstrip(),
+                "★",
+                "Saved  (F2 rename, F8 remove)",
+                do=partial(self._run, one.text, one.sort),
+            )
+            self._saved[id(choice)] = one.name
+            yield choice
+        for text in self._searches.recent:
+            choice = ChooserEntry(
+                line(text, _LABEL), "", "Recent searches", do=partial(self._run, text, "")
+            )
+            self._recent[id(choice)] = text
+            yield choice
+
+    def action_rename(self) -> None:
+        """Rename the saved search under the cursor."""
+        name = self._saved.get(id(self.current))
+        if name is not None:
+            self.dismiss()
+            self.app.call_later(self._rename, name)
+
+    def action_forget(self) -> None:
+        """Remove the search under the cursor."""
+        name, recent = (one.get(id(self.current), "") for one in (self._saved, self._recent))
+        if name or recent:
+            self.dismiss()
+            self.app.call_later(self._forget, name, recent)
+
+
+How = Literal[
+    "is",
+    "is not",
+    "is one of",
+    "contains",
+    "begins with",
+    "ends with",
+    "is, ignoring case",
+    "more than",
+    "at least",
+    "less than",
+    "at most",
+    "from … to",
+    "has a value",
+    "has no value",
+]
+_ALWAYS: Final[tuple[How, ...]] = ("is", "is not", "is one of")
+_TEXTS: Final[tuple[How, ...]] = ("contains", "begins with", "ends with", "is, ignoring case")
+_ORDERED: Final[tuple[How, ...]] = ("more than", "at least", "less than", "at most", "from … to")
+_VALUELESS: Final[tuple[How, ...]] = ("has a value", "has no value")
+_FORMS: Final[dict[How, str]] = {
+    "is": "{}:{}",
+    "is not": "NOT {}:{}",
+    "contains": "{}:*{}*",
+    "begins with": "{}:{}*",
+    "ends with": "{}:*{}",
+    "is, ignoring case": "{}=~{}",
+    "more than": "{}>{}",
+    "at least": "{}>={}",
+    "less than": "{}<{}",
+    "at most": "{}<={}",
+    "has a value": "{}:*",
+    "has no value": "{} IS NULL",
+}
+_SIGNS: Final[dict[How, str]] = {
+    "is": ":",
+    "is not": "!=",
+    "is one of": "IN",
+    "contains": ":*…*",
+    "begins with": ":…*",
+    "ends with": ":*…",
+    "is, ignoring case": "=~",
+    "more than": ">",
+    "at least": ">=",
+    "less than": "<",
+    "at most": "<=",
+    "from … to": ":…..…",
+    "has a value": ":*",
+    "has no value": "IS NULL",
+}
+# A field of the model has that name too, and gives way where the value is a type.
+_TYPED: Final = {"_entityType": "type"}
+_HINTS: Final[dict[How, str]] = {
+    "is one of": "values separated by commas: one, two",
+    "from … to": "two values separated by two dots: 10..20",
+}
+
+
+def condition_of(name: str, how: How, typed: str) -> str:
+    """Return a condition in the search syntax for a field, an operator in words, and a value."""
+    if how == "is one of":
+        values = ", ".join(_value(one) for one in typed.split(",") if one.strip())
+        return f"{name} IN ({values})"
+    if how == "from … to":
+        low, _, high = typed.partition("..")
+        return f"{name}:{_value(low)}..{_value(high)}"
+    return _FORMS[how].format(name, _value(typed))
+
+
+class ConditionDialogs:
+    """Asks for a condition step by step, starting with `ask_field`; `done` is called with the new
+    text of the box, `refused` with a sentence on an invalid value."""
+
+    def __init__(
+        self,
+        app: App[object],
+        registry: Registry,
+        question: SearchText,
+        facets: Sequence["Facet"],
+        done: Callable[[str], None],
+        refused: Callable[[str], None],
+    ) -> None:
+        self._app = app
+        self._registry = registry
+        self._guide: FieldGuide = guide_to(registry)
+        self._question = question
+        self._facets = {facet.name: facet for facet in facets if facet.values}
+        self._done = done
+        self._refused = refused
+
+    def ask_field(self) -> None:
+        """Step 1: ask for the field."""
+        counted = [self._guide.exactly(name) or FilterField(name) for name in self._facets]
+        counted_names = {field.name for field in counted}
+        rest = sorted(
+            (one for one in self._guide.fields.values() if one.name not in counted_names),
+            key=lambda one: (not one.is_facet, self._shortest_name(one).casefold()),
+        )
+        choices = [self._field_choice(one) for one in (*counted, *rest)]
+        self._ask("Condition: choose a field", choices)
+
+    def _field_choice(self, field: FilterField) -> ChooserEntry:
+        facet = self._facets.get(field.name)
+        said = [line(facet.label if facet else field.label, 80)]
+        shown = self._shortest_name(field)
+        names = dict.fromkeys((field.name, *self._guide.also(field.name)))
+        said.extend(line(name, 120) for name in names if name != shown)
+        keys = f"{facet.size} value{'s' if facet.size != '1' else ''}" if facet else ""
+        aside = " · ".join(part for part in said if part)
+        return ChooserEntry(line(shown, 120), keys, aside=aside, do=lambda: self._ask_how(field))
+
+    def _shortest_name(self, field: FilterField) -> str:
+        """Return the name of a field to show: the shortest of its names."""
+        names = (field.name, *self._guide.also(field.name))
+        return _TYPED.get(field.name) or min(names, key=len)
+
+    def _spelled(self, field: FilterField) -> str:
+        """Return a name of a field that works in every condition, even if its shown name means
+        another field there."""
+        also = self._guide.also(field.name)
+        if field.name in _TYPED and also:
+            return also[0]
+        return spell_field(self._guide, field.name)
+
+    def _ask_how(self, field: FilterField) -> None:
+        """Step 2: ask for the operator."""
+        hows = [*_ALWAYS]
+        if field.nature in ("text", "urn"):
+            hows.extend(_TEXTS)
+        if field.nature in ("number", "date"):
+            hows.extend(_ORDERED)
+        hows.extend(_VALUELESS)
+        choices = [
+            ChooserEntry(how, _SIGNS[how], do=partial(self._ask_value, field, how)) for how in hows
+        ]
+        self._ask(f"{line(self._shortest_name(field), 60)} …", choices)
+
+    def _ask_value(self, field: FilterField, how: How) -> None:
+        """Step 3: ask for the value, one of the listed ones or another."""
+        name = self._spelled(field)
+        if how in _VALUELESS:
+            self._join(condition_of(name, how, ""))
+            return
+        choices = []
+        facet = self._facets.get(field.name)
+        if facet is not None and how in ("is", "is not"):
+            for one in facet.values:
+                criterion = Criterion(field.name, (one.value,), negated=how == "is not")
+                choices.append(
+                    ChooserEntry(
+                        line(one.label or one.value, 200),
+                        f"{one.count:,}",
+                        do=partial(self._join, condition_text(criterion, self._registry)),
+                    )
+                )
+        elif field.nature == "boolean":
+            choices = [
+                ChooserEntry(word, do=partial(self._take, name, how, word))
+                for word in ("true", "false")
+            ]
+        hint = _HINTS.get(how, "a day, 2024-01-31" if field.nature == "date" else "a value")
+        self._ask(
+            f"{line(self._shortest_name(field), 60)} {how} …",
+            choices,
+            lambda typed: self._take(name, how, typed),
+            f"{hint}; or choose one below" if choices else hint,
+        )
+
+    def _take(self, name: str, how: How, typed: str) -> None:
+        text = condition_of(name, how, typed)
+        try:
+            read_filter(text, self._registry)
+        except FilterSyntax as fault:
+            self._refused(fault.message)
+            return
+        self._join(text)
+
+    def _join(self, condition: str) -> None:
+        """Step 4: ask how to join it with the present conditions, if there are any."""
+        question = self._question
+        if not question.runs:
+            self._done(question.narrowed(condition))
+            return
+        choices = [
+            ChooserEntry(
+                "AND: also require this",
+                "and",
+                aside="narrows the results",
+                do=lambda: self._done(question.narrowed(condition)),
+            ),
+            ChooserEntry(
+                "OR: add an alternative",
+                "or",
+                aside="adds results that match this",
+                do=lambda: self._done(question.widened(condition)),
+            ),
+        ]
+        end = question.text.rstrip()
+        if question.has_alternatives and question.runs[-1][1] == len(end):
+            choices.insert(
+                1,
+                ChooserEntry(
+                    "AND, in the last alternative only",
+                    "and",
+                    aside="leaves the other alternatives unchanged",
+                    do=lambda: self._done(f"{end} AND {condition}"),
+                ),
+            )
+        self._ask(line(condition, 80), choices)
+
+    def _ask(
+        self,
+        title: str,
+        choices: Sequence[ChooserEntry],
+        typed: Callable[[str], None] | None = None,
+        hint: str = "type to filter",
+    ) -> None:
+        self._app.push_screen(ChoiceScreen(title, choices, typed, hint))
+
+
+def _value(typed: str) -> str:
+    value = typed.strip()
+    return value if is_bare(value) else quoted(value)
+
+
+EXAMPLES: Final = (
+    (
+        "Words",
+        (
+            ("orders", "names, descriptions, columns, tags …"),
+            ('"order item"', "these words in this order"),
+        ),
+    ),
+    (
+        "Words and conditions, in any order",
+        (
+            ("orders platform:snowflake", "the words, and on that platform"),
+            ("orders platform:snowflake AND tags:PII", "AND may be left out"),
+            ("tags:(PII, Finance)", "either value"),
+            ("tags:PII OR owners:team-orders", "OR binds more loosely than AND"),
+            ("orders (tags:PII OR tags:Finance)", "parentheses group conditions"),
+            ("orders NOT tags:PII", "excludes; -tags:PII does the same"),
+        ),
+    ),
+    (
+        "Conditions",
+        (
+            ("name:fct_orders", "is;  name!=fct_orders  is not"),
+            ("name:fct_*", "begins with"),
+            ("name:*_orders", "ends with"),
+            ("name:*ord*", "contains"),
+            ("name=~FCT_ORDERS", "is, ignoring case"),
+            ("rows>1000", "also  >=  <  <=,  for numbers and days"),
+            ("rows:1000..50000", "from … to"),
+            ("modified>=2024-01-31", "on or after a day"),
+            ("tags:*", "has a value"),
+            ("tags IS NULL", "has no value"),
+            ("type IN (dataset, chart)", "is one of"),
+            ("owner:nina", "by the owner's ID or name"),
+            ('owner:"Nina Weber"', "by the whole name"),
+            ("is:undocumented", "also owned, unowned, deprecated"),
+            ("use>100", "queries in the last 30 days"),
+            ("is:removed", "soft-deleted entities, otherwise hidden"),
+        ),
+    ),
+)
+
+_WIDTH = 42
+_RULE = (
+    "A word followed by : or another operator begins a condition; all others are searched for. "
+    'Put a value with spaces in "double quotes". A URN alone, or the address of a page of '
+    "DataHub, opens that entity; beside words, a URN finds what refers to it."
+)
+
+
+class SyntaxScreen(FramedScreen[None]):
+    """The page on the search syntax, scrolled by the arrow keys."""
+
+    CSS = """
+    SyntaxScreen { align: center top; }
+    SyntaxScreen > VerticalScroll {
+        width: 90; max-width: 100%; max-height: 100%; border-subtitle-color: $text-muted;
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = bindings("syntax")
+
+    def compose(self) -> ComposeResult:
+        """Yield the text."""
+        with VerticalScroll() as scroll:
+            scroll.border_title = "Search syntax"
+            scroll.border_subtitle = "esc close"
+            yield Static(self._text())
+        yield KeyLine()
+
+    def _text(self) -> Text:
+        text = Text(_RULE)
+        width = _WIDTH if self.app.size.width >= 2 * _WIDTH else 0
+        for title, examples in EXAMPLES:
+            text.append(f"\n\n{title}", "bold")
+            for typed, meaning in examples:
+                text.append(f"\n  {typed:<{width}}" if width else f"\n  {typed}\n     ", "bold")
+                text.append(f" {meaning}")
+        return text

@@ -1,0 +1,629 @@
+"""The results of a search, the explanation of a match, the line with their number, the facets, and
+the introduction for new users."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Final, Protocol
+
+from rich.text import Text
+from textual import events, on
+from textual.app import RenderResult
+from textual.binding import BindingType
+from textual.message import Message
+from textual.widget import Widget
+
+from explorer.client.display import in_quotes
+from explorer.metadata.urn import Urn
+from explorer.query import FilterSyntax
+from explorer.tui.actions import bindings
+from explorer.tui.content import counted, join, line, line_text, marked, padded, preview
+from explorer.tui.screens.label_choice import BulkLabelsRequested
+from explorer.tui.widgets.rows import MARK, Rows
+from explorer.views.search import (
+    PAGING_LIMIT,
+    FacetGroup,
+    FacetRow,
+    MatchedField,
+    ResultRow,
+    result_row,
+    sort_label,
+)
+
+if TYPE_CHECKING:
+    from explorer.client.entity import Entity
+    from explorer.client.records import Hit, SearchPage
+    from explorer.stewardship.labels import LabelledKind
+
+__all__ = [
+    "PAGE",
+    "SEEN",
+    "SHORT",
+    "Facets",
+    "ResultCount",
+    "ResultRows",
+    "Welcome",
+    "count_line",
+    "draw_result",
+    "draw_value",
+    "fault_line",
+    "match_explanation",
+]
+
+_FIELDS_EXPLAINED = 5
+_NARROWEST = 10
+
+
+def match_explanation(
+    row: ResultRow, words: str, *, rank: int, order: str, width: int
+) -> list[Text]:
+    """Return the lines that explain the rank of a result: order, score, the reason of both, and
+    the fields that matched with their weights."""
+    score = row.score_label or "the server returns no score"
+    head = Text.assemble("Why ", line_text(row.name, "bold"), f" is number {rank:,}")
+    lines = [join([head, Text(order), Text(score)])]
+    if row.reason:
+        lines.append(Text("  ").append_text(line_text(row.reason)))
+    for match in row.matched[:_FIELDS_EXPLAINED]:
+        weight = Text("" if match.weight is None else f"  weight {match.weight:g}", "dim")
+        room = width - 2 - weight.cell_len
+        text = match_text(match, words, room)
+        text.truncate(max(room, _NARROWEST), overflow="ellipsis")
+        lines.append(Text.assemble("  ", text, weight))
+    more = len(row.matched) - _FIELDS_EXPLAINED
+    if more > 0:
+        lines.append(Text(f"  … {more} more fields matched", "dim"))
+    if not row.matched:
+        nothing = (
+            "  the server does not say which fields matched"
+            if words
+            else "  the search has no words, so results have no rank"
+        )
+        lines.append(Text(nothing, "dim italic"))
+    return lines
+
+
+def match_text(match: MatchedField, words: str, width: int) -> Text:
+    """Return a field that matched and its value, with the words marked."""
+    label = line_text(f"{match.label} ", "dim")
+    value = preview(match.excerpt(words, max(width - label.cell_len - 2, _NARROWEST)))
+    return Text.assemble(label, " ", marked(value, words))
+
+
+PAGE = 50
+_WIDE = 84
+
+
+class ResultKeys(Protocol):
+    """The actions of the results, implemented by the view around them. They are called directly
+    rather than sent as messages, because the next key may be queued already."""
+
+    def open_result(self, index: int) -> None:
+        """Open the result in a row."""
+        ...
+
+    def need_page(self, start: int) -> None:
+        """Read the page that begins at a row."""
+        ...
+
+    def results_key(self, what: str) -> None:
+        """Run the action of a key."""
+        ...
+
+    def keeps(self, event: events.Key) -> bool:
+        """Return whether a key is kept for the page that is about to open."""
+        ...
+
+    def pasted(self, text: str, *, is_cut: bool, into_empty: bool) -> bool:
+        """Take a pasted text; return whether it was used."""
+        ...
+
+
+class ResultRows(Rows):
+    """The results in order. The list is as long as the whole result; pages are read as they come
+    into view."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("results")
+
+    def __init__(self, keys: ResultKeys) -> None:
+        super().__init__(row_height=2)
+        self.hits: dict[int, Hit] = {}
+        self.total = 0
+        self.entities: dict[Urn, Entity] = {}
+        self.drafts: frozenset[str] = frozenset()
+        """The URNs of entities that have drafts."""
+        self.stopped_at: int | None = None
+        self._marked: dict[Urn, None] = {}
+        self._unreadable: dict[int, str] = {}
+        self._query = ""
+        self._does = keys
+
+    def show_page(
+        self,
+        page: "SearchPage",
+        entities: Mapping[Urn, "Entity"],
+        query: str,
+        *,
+        cursor: int = 0,
+        empty: str = "",
+        limit: int | None = PAGING_LIMIT,
+    ) -> None:
+        """Show the first page of another search; `query` are the words to mark, `limit` is how
+        many results the server lets a client page through."""
+        self.hits, self._unreadable, self.entities = {}, {}, dict(entities)
+        self.total, self._query = page.total, query
+        self.stopped_at = limit if limit is not None and page.total > limit else None
+        self._keep(page)
+        if cursor == 0:
+            self.scroll_to(y=0, animate=False, immediate=True)
+        self.show(self.stopped_at or page.total, self._draw_hit, cursor=cursor, empty=empty)
+
+    def add_page(self, page: "SearchPage", entities: Mapping[Urn, "Entity"]) -> None:
+        """Add a further page."""
+        self.entities.update(entities)
+        self._keep(page)
+        if page.end < min(page.start + PAGE, self.count):
+            # The server returns fewer results than it counted.
+            self.stopped_at = page.end
+            self.grow(page.end)
+            self.move_to(min(self.cursor, page.end - 1))
+        self.refresh()
+
+    def update_entities(self, entities: Mapping[Urn, "Entity"]) -> None:
+        """Replace what is known of entities; rows stay where they are."""
+        self.entities.update(entities)
+        self.refresh()
+
+    @property
+    def marked(self) -> tuple[Urn, ...]:
+        """Return the marked results, in the order of marking."""
+        return tuple(self._marked)
+
+    def unmark(self) -> None:
+        """Remove all marks."""
+        if self._marked:
+            self._marked.clear()
+            self.refresh()
+            self.refresh_bindings()
+
+    def action_mark(self) -> None:
+        """Mark or unmark the row under the cursor, and move to the next."""
+        urn = self.urn_at(self.cursor)
+        if urn is None:
+            return
+        if self._marked.pop(urn, urn) is urn:
+            self._marked[urn] = None
+        self.refresh()
+        self.refresh_bindings()
+        self.move_to(self.cursor + 1)
+        self._does.results_key("seen")
+
+    def action_label(self, what: "LabelledKind") -> None:
+        """Change what the marked results have, or the one under the cursor."""
+        at = self.urn_at(self.cursor)
+        urns = self.marked or ((at,) if at is not None else ())
+        if not urns:
+            return
+        known = self.entities.get(urns[0])
+        name = known.name if known is not None else urns[0].name
+        subject = name if len(urns) == 1 else f"{len(urns):,} marked entities"
+        self.post_message(
+            BulkLabelsRequested(what, tuple((str(urn), None) for urn in urns), subject)
+        )
+
+    def action_unmark(self) -> None:
+        """Unmark all rows."""
+        self.unmark()
+        self._does.results_key("seen")
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Allow unmarking while there are marks."""
+        if action == "unmark":
+            return bool(self._marked)
+        if action == "choose":
+            # The first result of a search that runs is opened when it is there.
+            return True
+        return super().check_action(action, parameters)
+
+    def urn_at(self, index: int) -> Urn | None:
+        """Return the URN in a row; None for one that was not read yet."""
+        hit = self.hits.get(index)
+        return hit.urn if hit else None
+
+    @property
+    def in_view(self) -> tuple[int, int]:
+        """Return the first and the last row that are wholly visible, counted from 0."""
+        first = -(-int(self.scroll_offset.y) // self.row_height)
+        height = max(self.scrollable_content_region.height // self.row_height, 1)
+        return first, min(first + height, self.count) - 1
+
+    def missing(self) -> int | None:
+        """Return the start of the first visible page that was not read, None for none."""
+        first, last = self.in_view
+        for row in range(max(first - 1, 0), min(last + 2, self.count)):
+            if row not in self.hits and row not in self._unreadable:
+                return row // PAGE * PAGE
+        return None
+
+    def post_moved(self) -> None:
+        """Send no message: `move_to` calls the view itself."""
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Read the rows that came into view."""
+        super().watch_scroll_y(old_value, new_value)
+        self._look()
+
+    def on_resize(self, event: events.Resize | None = None) -> None:
+        """Read the rows that came into view."""
+        del event
+        # Textual also calls the handler of the base class, which scrolls to the cursor.
+        self.call_next(self._look)
+
+    def _look(self) -> None:
+        start = self.missing()
+        if start is not None:
+            self._does.need_page(start)
+        self._does.results_key("seen")
+
+    def move_to(self, index: int) -> None:
+        """Move the cursor, and have the explanation follow it."""
+        before = self.cursor
+        super().move_to(index)
+        if self.cursor != before:
+            self._does.results_key("moved")
+
+    def jump_to(self, index: int) -> None:
+        """Move the cursor to a row, and scroll it to the top."""
+        self.move_to(index)
+        self.scroll_to(y=self.cursor * self.row_height, animate=False, immediate=True)
+
+    def action_choose(self) -> None:
+        """Open the result under the cursor; while a search runs, its first when it is there."""
+        self._does.open_result(self.cursor)
+
+    def action_next_page(self) -> None:
+        """Move to the next page."""
+        following = (self.cursor // PAGE + 1) * PAGE
+        if following < self.count:
+            self.jump_to(following)
+
+    def action_previous_page(self) -> None:
+        """Move to the previous page."""
+        self.jump_to(max(self.cursor // PAGE - 1, 0) * PAGE)
+
+    def action_do(self, what: str) -> None:
+        """Do what the view around the list does for a key."""
+        self._does.results_key(what)
+
+    def action_facet(self, number: int) -> None:
+        """Filter by the facet value with that number."""
+        self._does.results_key(str(number))
+
+    def on_key(self, event: events.Key) -> None:
+        """Leave keys alone that are kept for the page that is about to open."""
+        if self._does.keeps(event):
+            event.stop()
+            event.prevent_default()
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Open the entity whose URN is pasted."""
+        event.stop()
+        self._does.pasted(event.text[:_PASTED], is_cut=False, into_empty=True)
+
+    def _keep(self, page: "SearchPage") -> None:
+        for at, hit in enumerate(page.hits, page.start):
+            self.hits[at] = hit
+        # The server does not say where among the others they stood.
+        for at, text in enumerate(page.unreadable, page.start + len(page.hits)):
+            self._unreadable[at] = text
+
+    def _draw_hit(self, index: int, width: int) -> tuple[Text, Text]:
+        hit = self.hits.get(index)
+        if hit is None:
+            text = self._unreadable.get(index)
+            if text is None:
+                return Text(" …", "dim"), Text()
+            return Text(f" {line(text, 200)}", "bold"), Text("   no URN: cannot be opened", "dim")
+        return draw_result(self.row_of(hit), self._query, width, is_marked=hit.urn in self._marked)
+
+    def row_of(self, hit: "Hit") -> ResultRow:
+        """Return what is known of a result."""
+        has_draft = str(hit.urn) in self.drafts
+        return result_row(hit, self.entities.get(hit.urn), has_draft=has_draft)
+
+
+_PASTED = 10_000
+
+
+def draw_result(
+    row: ResultRow, words: str, width: int, *, is_marked: bool = False
+) -> tuple[Text, Text]:
+    """Return the two lines of a result: its name and type, and below what is known of it.
+
+    The second line shows the description, or the match that explains words which neither the name
+    nor the visible part of the description holds.
+    """
+    right = min(46 if width >= _WIDE else 28, width * 2 // 5)
+    left = width - right - 2
+    first = Text(MARK if is_marked else " ", "bold")
+    first.append_text(padded(marked(line_text(row.name, "bold"), words), left)).append(" ")
+    kind = join(
+        [
+            line_text(row.kind_label),
+            line_text(row.platform, "bold"),
+            line_text(row.urn.origin, "dim"),
+        ]
+    )
+    first.append_text(padded(kind, right))
+    states = _states(row)
+    room = left - 2 - states.cell_len
+    about = padded(preview(row.description, "dim", row.description_placeholder), room)
+    match = row.hidden_match(f"{row.name} {about.plain}", words)
+    about = match_text(match, words, room) if match is not None else marked(about, words)
+    second = Text("   ").append_text(states).append_text(padded(about, room))
+    second.append(" ").append_text(padded(line_text(row.folder, "dim"), right))
+    return first, second
+
+
+def _states(row: ResultRow) -> Text:
+    """Return the marks before the description: a draft, deprecated, soft-deleted."""
+    styles = {"draft": "reverse", "soft-deleted": "bold reverse", "deprecated": "bold"}
+    states = Text()
+    for label in row.states:
+        states.append(f" {label} ", styles[label]).append(" ")
+    return states
+
+
+_AROUND = 14
+_SHOWN = 30
+
+
+@dataclass(frozen=True, slots=True)
+class ResultCount:
+    """The numbers of the line above the results.
+
+    `seen` are the first and the last visible row, counted from 0, None while the results are
+    hidden. `marked` is the number of marked results.
+    """
+
+    total: int
+    seen: tuple[int, int] | None
+    sort: str
+    has_words: bool
+    has_filter: bool
+    stopped_at: int | None = None
+    corrected: tuple[str, str] | None = None
+    """The words that were typed and not found, and those that were searched for instead."""
+    marked: int = 0
+
+
+def count_line(found: ResultCount, width: int) -> Text:
+    """Return the line above the results: their number, the visible ones, and the order."""
+    if found.total == 0:
+        hint = "; x clears the conditions" if found.has_filter else ""
+        return Text.assemble(("No results", "bold"), hint)
+    text = Text.assemble((counted(found.total, "result"), "bold"))
+    if found.corrected is not None:
+        typed, corrected = (in_quotes(one, _SHOWN) for one in found.corrected)
+        text.append(f" for {corrected}; nothing matches {typed}", "bold")
+    if found.marked:
+        text.append(f" · {found.marked:,} marked: t T O D ! L", "bold")
+    if found.seen is not None:
+        text.append(_page_in_view(found.seen, found))
+    if found.has_words or found.sort:
+        text.append(f" · {sort_label(found.sort, has_words=found.has_words)}")
+    if found.stopped_at is not None and found.stopped_at < found.total:
+        stop = f" · the server stops at {found.stopped_at:,}"
+        text.append(
+            stop if text.cell_len + len(stop) <= width else f" · stops at {found.stopped_at:,}",
+            "bold",
+        )
+    return text
+
+
+def _page_in_view(seen: tuple[int, int], found: ResultCount) -> str:
+    """Return which results are visible, and on which page."""
+    first, last = seen
+    place = f" · {first + 1:,}–{last + 1:,}" if last - first + 1 < found.total else ""
+    if found.total > PAGE:
+        pages = -(-min(found.total, found.stopped_at or found.total) // PAGE)
+        place += f" · page {first // PAGE + 1:,} of {pages:,}"
+    return place
+
+
+def fault_line(fault: FilterSyntax, width: int) -> Text:
+    """Return what is wrong with a filter, and the place between »«, after the text before it where
+    there is room. A filter that is not finished is marked with …, any other with ✗."""
+    place, end = fault.position, fault.position + fault.length
+    is_unfinished = place >= len(fault.text.rstrip())
+    text = Text.assemble(("… " if is_unfinished else "✗ ", "bold"), line(fault.message), "   ")
+    wrong = Text(line(fault.text[place : min(end, place + _AROUND)]) or "here", "bold reverse")
+    where = Text.assemble(("»", "bold"), wrong, ("«", "bold"))
+    before = line(fault.text[max(place - _AROUND, 0) : place] + "|")[:-1]
+    before = f"…{before}" if place > _AROUND else before
+    if text.cell_len + len(before) + where.cell_len <= width:
+        where = Text.assemble(before, where)
+    text.truncate(max(width - where.cell_len, _AROUND), overflow="ellipsis")
+    return text.append_text(where)
+
+
+SEEN: Final = "to search"
+"""What the terminal remembers once an entity was opened: newcomers are greeted until then."""
+
+_SMALL: Final = 20
+_INTRODUCTION: Final = (
+    "This is a catalog of data. Find a table or a dashboard, see what it contains, who uses it\n"
+    "and what depends on it, and describe what is undocumented.",
+    "Find a table, see what it contains and who uses it, describe what is undocumented.",
+)
+_SAMPLE: Final = (
+    "What is here now is a sample: the warehouse of Tarnwood, a made-up shop for outdoor gear.\n"
+    "Try: / then orders, then ⏎ twice."
+)
+_GAP: Final = "   "
+_STEPS: Final = (
+    ("/", "type a name"),
+    ("F6", "folders"),
+    ("⏎", "open"),
+    ("A", "add your own data"),
+    ("?", "all keys"),
+)
+
+
+class Welcome(Widget):
+    """A short introduction above the results, removed by the first key."""
+
+    DEFAULT_CSS = """
+    Welcome {
+        height: auto; padding: 0 1; border: round $primary;
+        border-title-color: $text; border-title-style: bold;
+    }
+    Welcome.-small { border: none; }
+    """
+
+    def __init__(self, *, sample: bool) -> None:
+        super().__init__()
+        self._sample = sample
+        self.border_title = "Welcome"
+
+    def on_mount(self) -> None:
+        """Use one line in a small terminal."""
+        self.set_class(self.screen.size.height < _SMALL, "-small")
+
+    def render(self) -> RenderResult:
+        """Render the introduction."""
+        steps = _packed(self.content_size.width)
+        if self.screen.size.height < _SMALL:
+            return steps
+        wide = self.size.width > max(map(len, _INTRODUCTION[0].splitlines()))
+        lines = [Text(_INTRODUCTION[not wide]), steps]
+        if self._sample:
+            lines.append(Text(_SAMPLE, "dim"))
+        return Text("\n").join(lines)
+
+
+def _packed(width: int) -> Text:
+    """Return the steps, as many on a line as fit; none is wrapped."""
+    packed, room = Text(), width
+    for key, what in _STEPS:
+        step = Text.assemble((key, "bold"), f" {what}")
+        if packed.plain:
+            fits = step.cell_len + len(_GAP) <= room
+            packed.append(_GAP if fits else "\n")
+            room = room - len(_GAP) if fits else width
+        packed.append_text(step)
+        room -= step.cell_len
+    return packed
+
+
+SHORT: Final = 5
+"""How many values of a facet are shown before it is expanded."""
+
+_NUMBERED: Final = 9
+
+
+@dataclass(frozen=True, slots=True)
+class _FacetItem:
+    group: FacetGroup
+    value: FacetRow | None = None
+    number: int = 0
+
+
+class Facets(Rows):
+    """Facets and their values. Enter, or the number of a value, adds or removes it.
+
+    A count is the number of results with the value; beside chosen values, `+7` is the number that
+    it would add.
+    """
+
+    DEFAULT_CSS = """
+    Facets > .rows--cursor { background: transparent; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = bindings("facets")
+
+    @dataclass
+    class Toggled(Message):
+        """A value was added or removed."""
+
+        field: str
+        value: str
+
+    @dataclass
+    class Asked(Message):
+        """Asks for an action that the results have too: `condition` or `plain`."""
+
+        what: str
+
+    @dataclass
+    class Left(Message):
+        """Asks to go back to the results."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._rows: list[_FacetItem] = []
+        self._groups: tuple[FacetGroup, ...] = ()
+        self._expanded: set[str] = set()
+
+    def show_facets(self, groups: Sequence[FacetGroup]) -> None:
+        """Show the facets of a result."""
+        self._groups = tuple(groups)
+        self._lay_out()
+
+    def toggle_numbered(self, number: int) -> None:
+        """Add or remove the value with that number."""
+        for row in self._rows:
+            if row.value is not None and row.number == number:
+                self.post_message(self.Toggled(row.group.field, row.value.value))
+
+    def action_facet(self, number: int) -> None:
+        """Add or remove the value with that number."""
+        self.toggle_numbered(number)
+
+    def action_do(self, what: str) -> None:
+        """Do what the same key does in the results."""
+        self.post_message(self.Asked(what))
+
+    def action_leave(self) -> None:
+        """Go back to the results."""
+        self.post_message(self.Left())
+
+    @on(Rows.Chosen)
+    def _choose(self, event: Rows.Chosen) -> None:
+        event.stop()
+        row = self._rows[event.index]
+        if row.value is not None:
+            self.post_message(self.Toggled(row.group.field, row.value.value))
+            return
+        self._expanded ^= {row.group.field}
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        rows: list[_FacetItem] = []
+        number = 0
+        for group in self._groups:
+            rows.append(_FacetItem(group))
+            shown = len(group.rows) if group.field in self._expanded else SHORT
+            for at, value in enumerate(group.rows):
+                if at < shown or value.is_chosen:
+                    number += 1
+                    rows.append(_FacetItem(group, value, number if number <= _NUMBERED else 0))
+        self._rows = rows
+        self.show(len(rows), self._draw_facet, cursor=self.cursor)
+
+    def _draw_facet(self, index: int, width: int) -> tuple[Text]:
+        row = self._rows[index]
+        if row.value is not None:
+            return (draw_value(row.value, row.number, width),)
+        group = row.group
+        is_long = len(group.rows) > SHORT
+        # Only what can be expanded has the sign for it.
+        fold = "  " if not is_long else "▾ " if group.field in self._expanded else "▸ "
+        text = Text.assemble((fold, "dim"), line_text(group.label, "bold"))
+        return (text.append(f" {group.size}", "dim") if is_long else text,)
+
+
+def draw_value(value: FacetRow, number: int, width: int) -> Text:
+    """Return the line of a value; `number` is the key that takes it, 0 for none."""
+    name = line_text(value.label, "bold" if value.is_chosen else "", missing="none")
+    text = Text.assemble((f" {number or ' '} ", "dim"), ("● " if value.is_chosen else "  ", "bold"))
+    text.append_text(padded(name, width - len(value.count_label) - 8))
+    return text.append(f" {value.count_label}", "dim")
