@@ -74,13 +74,26 @@ def putting(*urns: str, value: object = "x") -> Job[bool]:
     return lambda tx: all(tx.put(write(urn, value)) for urn in urns)
 
 
+def occupy_writer(store: Store) -> threading.Event:
+    """Return an event; until it is set the writer is busy with a group of one job."""
+    busy, release = threading.Event(), threading.Event()
+
+    def hold(_tx: Transaction) -> None:
+        busy.set()
+        release.wait(120)
+
+    store.write(hold)
+    # Before the job runs, the writer would take the next ones into the same group.
+    assert busy.wait(120)
+    return release
+
+
 def together(store: Store, *jobs: Callable[[Transaction], object]) -> list[object]:
     """What each job gave or raised, all of them queued while the writer was busy."""
-    go = threading.Event()
-    store.write(lambda _tx: go.wait(120))
+    release = occupy_writer(store)
     futures = [store.write(job) for job in jobs]
-    go.set()
-    return [future.exception(10) or future.result() for future in futures]
+    release.set()
+    return [future.exception(120) or future.result() for future in futures]
 
 
 def test_jobs_that_queue_up_share_a_commit(store: Store, watcher: Watcher) -> None:
@@ -419,8 +432,7 @@ class Unforeseen(BaseException):
 def test_a_writer_that_dies_leaves_nobody_waiting(
     store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
-    go = threading.Event()
-    store.write(lambda _tx: go.wait(120))
+    release = occupy_writer(store)
 
     def fail(_tx: Transaction) -> None:
         raise Unforeseen
@@ -428,9 +440,9 @@ def test_a_writer_that_dies_leaves_nobody_waiting(
     assert not store.has_died
     futures: list[Future[Any]] = [store.write(putting(A)), store.write(fail)]
     futures += [store.write(putting(B)) for _ in range(300)]
-    go.set()
+    release.set()
     for future in futures:
-        assert isinstance(future.exception(10), ServerFault)
+        assert isinstance(future.exception(120), ServerFault)
     assert store.has_died
     with pytest.raises(ServerFault, match="writer failed"):
         store.write(putting(tag("late")))
