@@ -56,6 +56,20 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.loadscopereorder = False
 
 
+def pytest_runtest_logreport(report: pytest.TestReport | pytest.CollectReport) -> None:
+    """Append the name of a test that failed to the file FAILED_TESTS, for `.ci/run`.
+
+    pytest's own list of failures lacks tests during which a process of pytest-xdist ended.
+    """
+    path = os.environ.get("FAILED_TESTS")
+    if path and report.failed and "PYTEST_XDIST_WORKER" not in os.environ:
+        with Path(path).open("a") as failed_tests:
+            failed_tests.write(f"{report.nodeid}\n")
+
+
+pytest_collectreport = pytest_runtest_logreport
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Order the files of a run on several processors: the long ones, then those of most tests."""
     if "PYTEST_XDIST_WORKER" not in os.environ:
