@@ -17,7 +17,8 @@ import pytest
 from explorer.client import Catalog
 from explorer.client.journal import JOURNAL, Journal
 from explorer.metadata import Proposal, Urn
-from explorer.stewardship import StagedChangeset, StagedEdit, TextSource
+from explorer.metadata.fieldpath import column_urn
+from explorer.stewardship import StagedChangeset, StagedEdit, Stewardship, TextSource
 from explorer.stewardship.staging import new_path
 from tests.cli.conftest import Ran, Run, environment
 from tests.cli.test_terminal_output import on_a_terminal
@@ -441,3 +442,38 @@ def test_propagated_texts_are_listed_refreshed_pinned_and_taken_back(
         ("list", "--source-column", "c8"),
     ):
         assert propagated(*wrong).code == 2, wrong
+
+
+def test_a_dry_run_of_refreshing_or_taking_back_writes_nothing(
+    catalog: Run, address: str, tmp_path: Path
+) -> None:
+    source, made = TABLES[1], TABLES[4]
+    stamp = {"time": 0, "actor": "urn:li:corpuser:ann"}
+    upstream = {"dataset": source, "type": "TRANSFORMED", "auditStamp": stamp}
+    with Catalog(address) as client:
+        client.put(made, "upstreamLineage", {"upstreams": [upstream]})
+        client.describe(source, "Text of c7.", column="c7")
+        steward = Stewardship(client)
+        edits = steward.propose_descriptions([made])
+        changeset = steward.stage(edits, "Texts", tmp_path / "texts.changes.jsonl")
+        changeset.decide_open("accepted", "urn:li:corpuser:ann")
+        steward.apply_staged(changeset)
+        client.describe(source, "Newer text of c7.", column="c7")
+        deadline = time.monotonic() + 60
+        while not steward.propagated(urns=[made]):
+            assert time.monotonic() < deadline
+
+        def stored() -> list[dict[str, object]]:
+            """All that is stored of the table and of its column."""
+            entities = [client.entity(urn) for urn in (made, column_urn(made, "c7"))]
+            return [
+                {name: aspect.value for name, aspect in entity.aspects.items()}
+                for entity in entities
+            ]
+
+        before = stored()
+        for action, done in (("refresh", "refreshed"), ("take-back", "removed")):
+            ran = catalog("docs", "propagated", action, made, "--dry-run", url=address)
+            assert (ran.code, f"1 would be {done}" in ran.err) == (0, True), ran
+            assert stored() == before, f"{action} --dry-run wrote"
+    assert "1 removed" in catalog("docs", "propagated", "take-back", made, url=address).err

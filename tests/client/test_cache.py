@@ -64,6 +64,28 @@ def test_what_was_kept_is_found_with_the_moment_it_was_kept(opened: Any) -> None
     assert opened().get(get("/a"))[0] == b'{"second": 2}'
 
 
+def test_an_answer_is_as_old_as_when_it_came_however_often_it_is_looked_at(
+    opened: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    came = datetime(2026, 1, 31, 12, tzinfo=UTC)
+
+    def set_clock(at: datetime) -> None:
+        monkeypatch.setattr(cache, "_now_micros", lambda: int(at.timestamp()) * 1_000_000)
+
+    set_clock(came)
+    kept = opened()
+    kept.put(get("/a"), b"answer")
+    for days in (1, 2):
+        set_clock(came + timedelta(days=days))
+        assert kept.get(get("/a")) == (b"answer", came)
+    kept.close()
+    again = opened()
+    assert again.get(get("/a")) == (b"answer", came)
+    # Only the server's next answer is a newer one.
+    again.put(get("/a"), b"answer")
+    assert again.get(get("/a")) == (b"answer", came + timedelta(days=2))
+
+
 def test_an_empty_answer_is_an_answer(opened: Any) -> None:
     kept = opened()
     kept.put(get("/a"), b"")

@@ -45,6 +45,24 @@ def test_upstream_says_what_a_column_is_made_from(graphs: Any, named: Any) -> No
     assert graph.nodes[named.column("raw", "Email")]["hops"] == -2
 
 
+@pytest.mark.parametrize("hops", [1, 2])
+def test_a_column_is_followed_as_many_hops_as_asked(graphs: Any, named: Any, hops: int) -> None:
+    below = {("raw", "Email"): 0, ("left", "email"): 1, ("right", "mail"): 1}
+    above = {("mart", "contact"): 0, ("right", "mail"): -1}
+    if hops == 2:
+        # The copy is two hops away, by way of a job that has no columns.
+        below |= {("mart", "contact"): 2, ("copy", "email"): 1}
+        above |= {("raw", "Email"): -2}
+    for table, path, direction, reached in (
+        ("raw", "Email", "DOWNSTREAM", below),
+        ("mart", "contact", "UPSTREAM", above),
+    ):
+        graph = graphs.columns(named.table(table), path, direction, hops=hops)
+        assert dict(graph.nodes.data("hops")) == {
+            named.column(*place): far for place, far in reached.items()
+        }
+
+
 def test_a_column_that_is_not_there_is_said_so(graphs: Any, named: Any) -> None:
     with pytest.raises(UnknownName, match="emial"):
         graphs.columns(named.table("left"), "emial")

@@ -61,3 +61,13 @@ def test_a_path_is_found_as_the_schema_has_it() -> None:
     assert [columns.exact(path) for path in ("a%2Cb", "zip", "ID", "x", "X", "gone")] == [
         *("a,b", typed, "Id", "x", "X", "gone"),
     ]
+
+
+@pytest.mark.parametrize("path", ["pay.amount", "PAY.AMOUNT", "pay%2Eamount", "Id", "%49d"])
+def test_a_path_that_stands_for_several_columns_is_none_of_them(path: str) -> None:
+    union = "[version=2.0].[type=union].[type={}].pay.[type={}].amount"
+    typed = [union.format("card", "int"), union.format("cash", "string")]
+    for paths in (typed, typed[::-1]):
+        columns = ColumnPaths.of([*paths, "id", "ID"])
+        assert columns.exact(path) == path
+        assert [columns.exact(exact) for exact in (*paths, "id", "ID")] == [*paths, "id", "ID"]

@@ -176,6 +176,7 @@ def test_what_somebody_else_wrote_is_shown_instead_of_overwritten(
     assert "Somebody else changed the text since you started" in explorer.editor["note"]
     hear(explorer, "compare")
     hear(explorer, "save")
+    assert explorer.editor["stage"] == "conflict"
     hear(explorer, "mine")
     assert cat.entity(table).edited_description == "mine"
     assert explorer.editor == {}
@@ -263,6 +264,28 @@ def test_a_draft_on_disk_is_gone_on_with_and_marked(
         assert other.editor["stage"] == "conflict"
         hear(other, "discard")
         assert (other.page["drafts"], kept.all()) == ([], [])
+    finally:
+        other.close()
+
+
+def test_what_somebody_else_wrote_since_a_draft_was_kept_is_shown_instead_of_overwritten(
+    cat: Catalog, table: Any, explorer: Any
+) -> None:
+    write(explorer, "mine")
+    cat.describe(table, "theirs")
+    # As after the kernel's end: another widget that was told nothing.
+    other = Explorer(cat, urn=table)
+    try:
+        assert other.wait(WAIT_SECONDS)
+        hear(other, "edit")
+        assert other.typed["text"] == "mine"
+        assert "Somebody else changed the text since you started" in other.editor["note"]
+        hear(other, "compare")
+        hear(other, "save")
+        assert cat.entity(table).edited_description == "theirs"
+        assert other.editor["stage"] == "conflict"
+        assert {"-theirs", "+mine"} <= set(other.editor["diff"])
+        hear(other, "discard")
     finally:
         other.close()
 

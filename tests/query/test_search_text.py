@@ -88,6 +88,30 @@ def test_a_facet_is_written_into_the_text_and_taken_out_of_it() -> None:
         )
 
 
+@pytest.mark.parametrize(
+    "excluded",
+    [
+        "NOT platform:hive",
+        "not platform:hive",
+        "-platform:hive",
+        "platform!=hive",
+        "NOT platform:(hive, s3)",
+        "-(platform:hive)",
+        "NOT (platform:hive OR platform:s3)",
+    ],
+)
+def test_a_value_that_is_excluded_is_not_chosen(excluded: str) -> None:
+    for text in (excluded, f"orders {excluded}", f"tags:PII AND {excluded}"):
+        question = split(text)
+        assert question.chosen(REGISTRY).get("platform") is None
+        assert question.beyond("platform", REGISTRY) == question.filter(REGISTRY)
+        # The exclusion stays, and what is added to it can be removed again.
+        added = question.toggled("platform", "urn:li:dataPlatform:kafka", REGISTRY)
+        assert added == f"{text} AND platform:kafka"
+        assert split(added).chosen(REGISTRY)["platform"] == ("urn:li:dataPlatform:kafka",)
+        assert split(added).toggled("platform", "urn:li:dataPlatform:kafka", REGISTRY) == text
+
+
 def test_a_name_is_taken_out_with_all_that_it_may_stand_for() -> None:
     group, person = "urn:li:corpGroup:nina", "urn:li:corpuser:nina"
     text = "orders owner:(nina, omar)"

@@ -250,6 +250,32 @@ def test_a_page_of_the_worklist_is_that_of_sorting_everything(seed: int, *, chos
     database.close()
 
 
+def test_of_equal_weight_the_more_used_comes_first_then_urns_and_columns_in_schema_order() -> None:
+    # (use, downstream), all of the weight 12.
+    counts = {"a": (1, 5), "b": (2, 3), "c": (5, 1), "d": (3, 2), "e": (5, 1)}
+
+    def lacking(use: int) -> tuple[Lacking, ...]:
+        return tuple(Lacking(path, "text", place, use, "table") for place, path in enumerate("zy"))
+
+    database = EntryDatabase(None)
+    database.put(
+        {
+            name: DatasetFacts(
+                *(name, "hive", False, (1, 0, 0, 0), (1, 0, 0, 0), lacking(use)), (), (), (), ()
+            )
+            for name, (use, _) in counts.items()
+        }
+    )
+    database.set_downstream({name: downstream for name, (_, downstream) in counts.items()})
+    database.finish()
+    of_other_days = database.rank(None, 0, 99, lambda name, _: lacking(counts[name][0]))
+    for page in (database.rank(None, 0, 99), of_other_days):
+        assert [(item.urn, item.lacking.path) for item in page.items] == [
+            (name, path) for name in "cedba" for path in "zy"
+        ]
+    database.close()
+
+
 def test_both_questions_are_answered_over_the_wire_and_wrong_ones_refused(
     caller: Caller, dataset: str
 ) -> None:

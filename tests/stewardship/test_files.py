@@ -115,11 +115,16 @@ def test_the_sign_for_clearing_is_read_as_one_and_a_text_like_it_is_not(form: An
 
 def test_no_cell_of_a_csv_file_is_a_formula() -> None:
     data = write_rows(
-        [Row(URN, "=a", "@b", "-c", "+d", "=e"), Row(URN, "\tf", "", "", "", "")], "csv"
+        [
+            Row(URN, "=a", "@b", "-c", "+d", "=e"),
+            Row(URN, "\tf", " =g", "\u00a0@h", "\n+i", " \t-j"),
+        ],
+        "csv",
     )
     assert data.startswith(b"\xef\xbb\xbf")
     cells = [cell for line in csv.reader(io.StringIO(data.decode("utf-8-sig"))) for cell in line]
-    assert not [cell for cell in cells if cell.startswith(("=", "@", "-", "+", "\t", "\r"))]
+    assert not [cell for cell in cells if cell.lstrip().startswith(("=", "@", "-", "+"))]
+    assert not [cell for cell in cells if cell.startswith(("\t", "\r", "\n"))]
 
 
 def test_an_apostrophe_that_somebody_wrote_stays() -> None:

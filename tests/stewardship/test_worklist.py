@@ -6,10 +6,13 @@ from typing import Any
 
 import pytest
 
+from explorer.client.entity import AspectRead, Entity
+from explorer.metadata import Urn
 from explorer.metadata.fieldpath import FieldPath
 from explorer.stewardship import Item, Reach, Stewardship, TableUse, Worklist, rank
 from explorer.stewardship.coverage import GROUPINGS
 from explorer.stewardship.worklist import Key, WorkQueue
+from tests.conftest import schema_metadata
 
 
 @pytest.fixture
@@ -37,6 +40,22 @@ def test_the_order_is_use_times_what_is_downstream(steward: Any) -> None:
     ]
     assert worklist.total == 10
     assert not worklist.truncated
+
+
+def test_of_equal_weight_the_more_used_comes_first_then_urns_and_columns_in_schema_order() -> None:
+    # (use, downstream), all of the weight 12.
+    counts = {"a": (1, 5), "b": (2, 3), "c": (5, 1), "d": (3, 2), "e": (5, 1)}
+    schema = AspectRead("schemaMetadata", 0, schema_metadata({"z": None, "y": None}))
+    urns = {name: Urn.dataset("hive", name) for name in counts}
+    ranked = rank(
+        [Entity(urn, {"schemaMetadata": schema}) for urn in urns.values()],
+        {urns[name]: TableUse(use) for name, (use, _) in counts.items()},
+        {urns[name]: Reach(downstream) for name, (_, downstream) in counts.items()},
+    )
+    assert {item.weight for item in ranked.items} == {12}
+    assert [(Urn.parse(item.urn).name, str(item.column or "")) for item in ranked.items] == [
+        (name, path) for name in "cedba" for path in ("", "z", "y")
+    ]
 
 
 def test_each_item_says_where_its_use_comes_from(steward: Any) -> None:
@@ -77,8 +96,6 @@ def test_only_what_lacks_documentation_is_measured(steward: Any) -> None:
 def test_usage_by_the_path_without_types_is_that_of_the_column(
     steward: Any, catalog: Any, named: Any
 ) -> None:
-    from explorer.metadata import Urn
-
     path = "[version=2.0].[type=struct].[type=string].zip"
     value = catalog.aspect(named("side"), "schemaMetadata").value
     value["fields"] = [value["fields"][0] | {"fieldPath": path}]
