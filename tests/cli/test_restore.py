@@ -177,7 +177,7 @@ def test_it_is_refused_while_somebody_serves_the_catalog(
     assert held_in(directory) == {"old", "new"}
 
 
-@pytest.mark.parametrize("damage", ["page", "header", "text", "empty"])
+@pytest.mark.parametrize("damage", ["page", "index", "header", "text", "empty"])
 def test_a_damaged_backup_is_refused_and_nothing_changes(
     restore: Any, directory: Any, tmp_path: Path, damage: str
 ) -> None:
@@ -186,6 +186,13 @@ def test_a_damaged_backup_is_refused_and_nothing_changes(
     match damage:
         case "page":
             raw[8 * 4096 : 12 * 4096] = os.urandom(4 * 4096)
+        case "index":
+            # An entry that is no longer that of its row.
+            with closing(sqlite3.connect(file)) as opened:
+                of_urns = "SELECT rootpage FROM sqlite_master WHERE type = 'index' AND sql IS NULL"
+                (page,) = opened.execute(f"{of_urns} AND tbl_name = 'urns'").fetchone()
+            at = raw.index(b"urn:li:tag:old", (page - 1) * 4096, page * 4096)
+            raw[at : at + 14] = b"urn:li:tag:odd"
         case "header":
             raw[:100] = bytes(100)
         case "text":

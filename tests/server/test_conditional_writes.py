@@ -1,5 +1,6 @@
 """Writing only while what the change was made from still stands."""
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -95,6 +96,33 @@ def test_times_of_change_are_conditions(caller: Caller, dataset: str) -> None:
     ]:
         answer = caller.send(dataset, ASPECT, text("one"), headers={name: at_time})
         assert answer.status_code == status, (name, at_time)
+
+
+def test_a_change_in_the_same_second_is_a_change(
+    caller: Caller, dataset: str, clock: Callable[[int], None]
+) -> None:
+    clock(20_000)
+    caller.ingest(dataset, ASPECT, text("read"))
+    at_reading = changed(caller, dataset)
+    clock(20_000)
+    caller.ingest(dataset, ASPECT, text("of somebody else"))
+    at_change = changed(caller, dataset)
+    assert at_change - at_reading == timedelta(milliseconds=1)
+    for at_time in (
+        at_reading.isoformat(),
+        at_reading.isoformat(timespec="milliseconds"),
+        format_datetime(at_reading, usegmt=True),
+    ):
+        headers = {"If-Unmodified-Since": at_time}
+        answer = caller.send(dataset, ASPECT, text("late"), headers=headers)
+        assert answer.status_code == 412, at_time
+        assert caller.value(dataset, ASPECT) == text("of somebody else")
+        caller.ingest(
+            dataset, ASPECT, text("of somebody else"), headers={"If-Modified-Since": at_time}
+        )
+    caller.ingest(
+        dataset, ASPECT, text("next"), headers={"If-Unmodified-Since": at_change.isoformat()}
+    )
 
 
 @pytest.mark.parametrize(

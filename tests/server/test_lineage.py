@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from explorer.metadata.urn import Urn
+from explorer.query.filters import Criterion, Filter
 from explorer.server.catalog import CatalogEngine
 from explorer.server.lineage import Candidate, LineageFilter, LineageQuestion, LineageService
 from explorer.server.lineage_graph import LineageLimits
@@ -344,6 +345,31 @@ def test_a_walk_that_met_a_limit_says_which_and_where_it_stopped(
     assert late.total == 0
     assert late.truncated == "the walk stopped after -1 seconds"
     assert answer(hops=1).truncated is None
+
+
+def test_a_filter_finds_what_any_of_its_alternatives_accepts_at_whatever_degree(
+    catalog: CatalogEngine, drawn: Any
+) -> None:
+    drawn({"any": ["any.a"], "any.a": ["any.b"], "any.b": ["any.c"], "any.c": ["any.d"]})
+    lineage = LineageService(catalog.store, catalog.registry)
+    near, third, far = (Criterion("degree", (degree,)) for degree in ("1", "3", "3+"))
+    a, c, d = (hive(f"any.{name}") for name in "acd")
+    last = Criterion("urn", (d,))
+
+    def reached(*alternatives: Criterion) -> list[str]:
+        given = Filter(tuple((criterion,) for criterion in alternatives))
+        asked = LineageFilter(catalog.registry, catalog.index, filter=given)
+        urn = Urn.parse(hive("any"))
+        answer = lineage.answer(LineageQuestion(urn, upstream=True, filter=asked))
+        return [entity.urn for entity in answer.reached]
+
+    for first, second, wanted in (
+        (near, third, [a, c]),
+        (near, far, [a, c, d]),
+        (near, last, [a, d]),
+        (third, last, [c, d]),
+    ):
+        assert reached(first, second) == reached(second, first) == wanted
 
 
 def test_a_filter_that_ran_out_of_time_says_so(catalog: CatalogEngine, drawn: Any) -> None:

@@ -115,11 +115,23 @@ def test_packed_members_that_are_too_large_together_are_refused(caller: Caller) 
     assert answer.status_code == 413
 
 
-def test_pages_of_other_sites_may_not_post(caller: Caller) -> None:
+def test_pages_of_other_sites_and_of_other_ports_may_not_post(caller: Caller) -> None:
     body = {"urn": "urn:li:tag:none"}
-    foreign = caller.post("/entities?action=exists", body, Origin="https://evil.example")
-    assert foreign.status_code == 403
-    own = str(caller.http.base_url).rstrip("/")
+    host, port = caller.http.base_url.host, caller.http.base_url.port
+    assert port is not None
+    for origin in (
+        "https://evil.example",
+        f"https://evil.example:{port}",
+        f"http://{host}",
+        f"http://{host}:{port - 1}",
+        f"http://{host}:{port}0",
+        f"http://{host}.evil.example:{port}",
+        f"http://localhost:{port}",
+        "null",
+    ):
+        foreign = caller.post("/entities?action=exists", body, Origin=origin)
+        assert foreign.status_code == 403, origin
+    own = f"http://{host}:{port}"
     assert caller.post("/entities?action=exists", body, Origin=own).status_code == 200
 
 

@@ -146,6 +146,63 @@ def test_labels_have_no_order_and_owners_are_told_by_their_kind(
 
 
 @pytest.mark.parametrize(
+    ("what", "aspect", "value", "current", "others"),
+    [
+        (
+            "owners",
+            "ownership",
+            {"owners": [{"owner": "urn:li:corpuser:ada", "type": "DATA_STEWARD"}]},
+            "urn:li:corpuser:ada DATA_STEWARD",
+            ["urn:li:corpuser:ada TECHNICAL_OWNER", "urn:li:corpuser:bob DATA_STEWARD"],
+        ),
+        (
+            "owners",
+            "ownership",
+            {
+                "owners": [
+                    {
+                        "owner": "urn:li:corpuser:ada",
+                        "type": "CUSTOM",
+                        "typeUrn": "urn:li:ownershipType:mine",
+                    }
+                ]
+            },
+            "urn:li:corpuser:ada urn:li:ownershipType:mine",
+            ["urn:li:corpuser:ada urn:li:ownershipType:yours"],
+        ),
+        (
+            "links",
+            "institutionalMemory",
+            {"elements": [{"url": "https://wiki/t", "description": "Run book of t"}]},
+            "https://wiki/t Run book of t",
+            ["https://wiki/t Run book of u", "https://wiki/t ", "https://wiki/u Run book of t"],
+        ),
+    ],
+    ids=["owners", "owners of own kinds", "links"],
+)
+def test_the_kind_of_an_owner_and_the_label_of_a_link_are_compared(
+    caller: Caller,
+    send: Any,
+    dataset: str,
+    what: str,
+    aspect: str,
+    value: Any,
+    current: str,
+    others: list[str],
+) -> None:
+    caller.ingest(dataset, aspect, value)
+    for seen in ([current, *others], *([other] for other in others), [current]):
+        edit = {"editableProperties": {"description": "conditional"}}
+        expected = {"urn": dataset, "what": what, "value": seen}
+        variables = {"urn": dataset, "input": edit}
+        answer = send(EDIT_DATASET, variables, {"ifCurrent": expected}).json()
+        is_current = seen == [current]
+        assert ("errors" not in answer) is is_current, seen
+        is_written = caller.value(dataset, "editableDatasetProperties") is not None
+        assert is_written is is_current, seen
+
+
+@pytest.mark.parametrize(
     "extensions",
     [
         [],

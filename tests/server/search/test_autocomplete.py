@@ -66,6 +66,19 @@ def test_no_name_is_suggested_twice(filled: Fill, dataset: Make) -> None:
     assert suggest(index, "ord", limit=2) == ["orders", "orders_daily"]
 
 
+def test_no_name_is_left_out_between_names_that_many_entities_share(
+    filled: Fill, dataset: Make
+) -> None:
+    sharing = {"t0": 12, "t1": 1, "t2": 2, "t3": 12, "t4": 1, "t5": 2}
+    shared = [name for name, many in sharing.items() for _ in range(many)]
+    # What ranks alike is in the order of the URNs, which begin with the platform.
+    index = filled(*(dataset(name, platform=f"p{at:02}") for at, name in enumerate(shared)))
+    names = [*sharing]
+    for limit in range(1, 7):
+        assert suggest(index, "t", limit=limit) == names[:limit]
+    assert suggest(index, "t", start=1, limit=3) == names[1:4]
+
+
 def test_a_name_is_suggested_once_however_its_accents_are_written(
     filled: Fill, dataset: Make
 ) -> None:

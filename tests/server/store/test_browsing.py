@@ -61,6 +61,16 @@ def test_an_entity_that_moves_leaves_no_empty_folder(store: Store) -> None:
     assert browse(store) == StoredFolderPage((), (), 0, 0, 0)
 
 
+def test_an_entity_that_is_renamed_in_its_folders_has_its_new_name_and_place(store: Store) -> None:
+    urn, other = place(store, "a", ["prod", "x"], ["prod"], leaf="a"), place(store, "m", ["prod"])
+    places = [Placement(("prod", "x"), "a"), Placement(("prod",), "a")]
+    do(store, lambda tx: tx.place(urn, "dataset", "z", places))
+    assert browse(store, "prod").entities == (("m", other), ("z", urn))
+    assert browse(store, "prod", "x").entities == (("z", urn),)
+    assert browse(store, "prod", "a").entities == (("z", urn),)
+    assert browse(store).groups == (("prod", 2),)
+
+
 def test_an_entity_in_several_folders_counts_once_above_them(store: Store) -> None:
     place(store, "a", ["prod", "x"], ["prod", "y"])
     assert browse(store).groups == (("prod", 1),)

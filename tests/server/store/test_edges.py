@@ -58,6 +58,20 @@ def test_edges_are_narrowed_to_relationships_and_paged(owned: Store) -> None:
     assert neighbours(owned, [ONE], "OUTGOING", start=9, limit=5) == (3, [])
 
 
+def test_the_total_of_a_page_counts_every_relationship_between_the_same_two(store: Store) -> None:
+    written = StoredEdge("WrittenBy", OWNER)
+    for urn in (ONE, TWO):
+        put(store, write(urn, aspect="ownership", edges=[OWNED, written]))
+        put(store, write(urn, aspect="editable", edges=[OWNED]))
+    both = [("OwnedBy", OWNER), ("WrittenBy", OWNER)]
+    for urns in ([ONE], [ONE, THREE], [ONE, TWO]):
+        for at in (0, 1):
+            page = neighbours(store, urns, "OUTGOING", start=at, limit=1)
+            assert page == (2, both[at : at + 1])
+    assert neighbours(store, [OWNER], "INCOMING", limit=1) == (4, [("OwnedBy", ONE)])
+    assert neighbours(store, [OWNER, TWO], "INCOMING", start=3) == (4, [("WrittenBy", TWO)])
+
+
 def pages(
     store: Store, direction: Direction, urns: list[str] | None, *types: str, limit: int = 2
 ) -> list[list[tuple[str, str, str]]]:

@@ -195,6 +195,29 @@ def test_what_another_wrote_is_what_a_transaction_sees(pair: tuple[Store, Store]
     assert put(one, write(A, 2)) == [False]
 
 
+def test_what_another_wrote_is_seen_after_transactions_that_wrote_nothing(
+    pair: tuple[Store, Store],
+) -> None:
+    def seen(tx: Transaction) -> tuple[str | None, object, set[str]]:
+        aspect = tx.aspect(A, INFO)
+        return tx.note("n"), aspect and name_of(aspect), tx.existing([B])
+
+    for reads in range(4):
+        do(pair[0], lambda tx: tx.set_note("n", "own"))
+        put(pair[0], write(A, "own"))
+        do(pair[0], lambda tx: tx.remove_entity(B, KEY, *STAMP))
+        for _ in range(reads):
+            assert do(pair[0], seen) == ("own", "own", set())
+
+        def change(tx: Transaction) -> None:
+            tx.set_note("n", "other")
+            tx.put(write(A, "other"))
+            tx.put(write(B))
+
+        do(pair[1], change)
+        assert do(pair[0], seen) == ("other", "other", {B})
+
+
 def test_rows_of_the_log_never_become_visible_out_of_order(pair: tuple[Store, Store]) -> None:
     seen: list[int] = []
     is_over = threading.Event()
