@@ -304,8 +304,10 @@ class ColumnProfile:
                 return ""
 
     def _draw_date(self) -> date:
+        """Return a date that the column holds on every day of the history."""
         first = self._first(0)
-        return first + timedelta(days=self._dice.randrange((self._last(0) - first).days + 1))
+        drawn = first + timedelta(days=self._dice.randrange((self._last(0) - first).days + 1))
+        return min(drawn, self._last(HISTORY_DAYS - 1))
 
 
 def _span(column: SampleColumn, values: Values) -> int:

@@ -128,6 +128,24 @@ def test_one_table_gets_no_row_since_four_days(profiles: Any) -> None:
     assert len(set(latest[-5:])) == 1
 
 
+def test_a_profile_is_of_the_day_that_has_just_ended_and_has_no_later_value(profiles: Any) -> None:
+    planned = {"promised_on", "next_arrival_on"}
+    for urn, days in profiles.items():
+        for profile in days:
+            ended = str(_day(profile).date() - timedelta(days=1))
+            for field in profile["fieldProfiles"]:
+                if "max" not in field or "mean" in field:
+                    continue
+                samples = [sample[:10] for sample in field.get("sampleValues", ())]
+                last = max((field["max"][:10], *samples))
+                assert last == field["max"][:10], (urn, field)
+                assert last <= ended or field["fieldPath"] in planned, (urn, field)
+    for profile in profiles[ORDERS]:
+        ended = str(_day(profile).date() - timedelta(days=1))
+        assert _field(profile, "ordered_on")["max"] == ended
+        assert _field(profile, "ordered_at")["max"].startswith(ended)
+
+
 def test_a_value_appears_that_was_not_there_before(profiles: Any) -> None:
     counts = []
     for day in profiles[_mart("fct_payments")]:

@@ -162,6 +162,9 @@ def test_of_a_large_table_a_sample_is_measured(
         ("col17", [Decimal(4111111111111111), Decimal(5500000000000004)]),
         ("col18", [date(1980, 5, 1), date(1999, 1, 2)]),
         ("col19", ["1980-05-01", "1999-01-02"]),
+        # One address among many texts.
+        ("col20", [*[f"text {one}" for one in range(200)] * 3, "ann@example.org"]),
+        ("col21", [*[f"text {one}" for one in range(200)] * 3, "ask ann@example.org first"]),
         ("hired_on", [datetime(2020, 1, 1, tzinfo=UTC)]),
         ("dateofbirth", [1, 2]),
         ("GEBURTSDATUM", [1, 2]),
@@ -185,6 +188,7 @@ def test_what_looks_personal_is_recognised(name: str, values: Sequence[Any]) -> 
         ("placed_at", [f"2026-01-{day:02} 10:00:00" for day in range(1, 29)]),
         ("sku", ["A-1", "B-2"] * 30),
         ("description_length", [3, 4]),
+        ("note", [f"text {one}" for one in range(200)] * 3),
         ("shipping", ["dhl", "ups"] * 9),
         ("updatedAt", [datetime(2020, 1, 1, tzinfo=UTC)]),
         ("event_date", [date(2020, 1, 1)]),

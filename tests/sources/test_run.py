@@ -1,9 +1,12 @@
 """A run leaves alone what people did, and what its source could not show this time."""
 
+import errno
 import gzip
+import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +16,7 @@ from explorer.errors import InvalidInput, StorageFault
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 from explorer.sources.configured import read_runs, require_source
+from explorer.sources.file_folder import FileFolder
 from explorer.sources.profile import Profiler
 from explorer.sources.run import RunPlan, plan_removal, plan_run, remove_source, run_source
 from explorer.sources.source import (
@@ -23,6 +27,7 @@ from explorer.sources.source import (
     SourceOptions,
     TableDefinition,
 )
+from explorer.sources.storage import LocalFiles, StoredFile
 from tests.conftest import serving_catalog
 from tests.sources.conftest import quiet
 
@@ -119,6 +124,48 @@ def test_what_could_not_be_read_this_time_stays_and_goes_when_it_is_gone(cat: Ca
     source.run(cat)
     now = cat.entity(big)
     assert now.raw("viewProperties") is now.raw("upstreamLineage") is None
+
+
+class Guarded(LocalFiles):
+    """The local files, without the right to list folders of the name `closed`."""
+
+    def list(self, folder: str) -> list[StoredFile]:
+        if Path(folder).name == "closed":
+            raise PermissionError(errno.EACCES, "Permission denied", folder)
+        return super().list(folder)
+
+
+def test_tables_in_a_folder_that_cannot_be_read_stay_and_go_when_they_are_gone(
+    cat: Catalog, tmp_path: Path
+) -> None:
+    lake = tmp_path / "guarded"
+    files = ("kept.csv", "gone.csv", "closed/a.csv", "closed/deep/b.csv")
+    parts = ("parts/closed/0.csv", "parts/closed/1.csv")
+    for name in (*files, *parts):
+        (lake / name).parent.mkdir(parents=True, exist_ok=True)
+        (lake / name).write_text("id\n1\n")
+
+    def run(storage: LocalFiles) -> Inventory:
+        plan = plan_run(cat, lake.name, FileFolder(storage, str(lake), OPTIONS), OPTIONS, quiet)
+        assert run_source(cat, plan, quiet, accept_removals=True).refused == ()
+        return plan.inventory
+
+    def removed() -> set[str]:
+        urns = {
+            name: Urn.dataset("file", f"{lake.name}/{name}") for name in (*files, "parts/closed")
+        }
+        return {name for name, urn in urns.items() if cat.entity(urn).removed}
+
+    run(LocalFiles())
+    (lake / "gone.csv").unlink()
+    for _ in range(2):
+        skipped = [(part.subject, part.reason) for part in run(Guarded()).skipped]
+        reason = "cannot be read: Permission denied"
+        assert skipped == [("guarded/closed", reason), ("guarded/parts/closed", reason)]
+        assert removed() == {"gone.csv"}
+    shutil.rmtree(lake / "closed")
+    run(LocalFiles())
+    assert removed() == {"gone.csv", "closed/a.csv", "closed/deep/b.csv"}
 
 
 def test_a_source_of_another_kind_does_not_take_the_place_of_one(cat: Catalog) -> None:

@@ -106,7 +106,10 @@ async def test_any_two_versions_are_compared(desk: Path, at: OpenTerminal) -> No
         await reader.sees("◆", "move to another version")
         await reader.press("j", "j")
         await reader.sees("against ◆", "- first words", "+ third words")
-        await reader.press("k", "k", "v")
+        # From the older to the newer also where the older is marked.
+        await reader.press("v", "k", "k")
+        await reader.sees("against ◆", "- first words", "+ third words")
+        await reader.press("j", "j", "v")
         assert "◆" not in reader.screen()
 
 

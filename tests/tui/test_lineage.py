@@ -110,9 +110,13 @@ async def test_ways_between_a_mark_and_the_cursor_are_shown(sample: Path, at: Op
         await reader.sees(
             "◆ marked", "2 hops downstream", "Marked Revenue and orders; p on another"
         )
+        map_ = reader.app.query_one(LineageMap)
+        assert map_.drawing is not None
+        edges = set(map_.drawing.hood.edges)
         await reader.press("home", "h", "p")
         shown = await reader.sees("from the marked entity to", "3 hops upstream")
         assert "━" in shown
+        assert set(map_.drawing.hood.edges) == edges
         await reader.press("home")
         assert "━" in reader.screen()
         await reader.press("escape")

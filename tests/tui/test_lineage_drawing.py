@@ -1,10 +1,13 @@
 """Lineage as a drawing: what is drawn, and how a cursor moves in it."""
 
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal
 
 import networkx as nx
+import pytest
 
+from explorer.graph import Paths
+from explorer.tui.screens.lineage import LineageAnswer, filtered_graph, path_edges
 from explorer.tui.screens.lineage_map import (
     Minimap,
     choose_nodes,
@@ -54,6 +57,19 @@ def test_a_way_is_heavy_whatever_the_colours() -> None:
     assert "━" not in "".join(drawn(hood))
     # What leaves the way stays light.
     assert "━┯━" in text
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "direction"), [("raw", "mart", "downstream"), ("mart", "raw", "upstream")]
+)
+def test_paths_are_drawn_along_the_edges_of_the_data(
+    source: str, target: str, direction: Literal["downstream", "upstream"]
+) -> None:
+    ways = tuple((source, between, target) for between in ("left", "right"))
+    along = path_edges(Paths(source, target, direction, ways))
+    assert along == set(DIAMOND.edges)
+    shown = filtered_graph(LineageAnswer(DIAMOND, (source,)), None, along, {})
+    assert set(shown.edges) == set(DIAMOND.edges)
 
 
 def test_edges_that_only_stand_for_a_way_are_broken_lines() -> None:

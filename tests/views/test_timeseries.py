@@ -144,6 +144,37 @@ def test_tables_have_the_columns_and_the_profiles() -> None:
     assert (newest["size_in_bytes"], oldest["size_in_bytes"]) == (9, None)
 
 
+def hours_of_use(*hours: tuple[int | None, str]) -> Timeseries:
+    """Return the usage in consecutive hours of one day: how many users each had, and which."""
+    windows = tuple(
+        {
+            "timestampMillis": round((FIRST + timedelta(hours=hour)).timestamp() * 1000),
+            "totalSqlQueries": 5,
+            "uniqueUserCount": users,
+            "userCounts": [{"user": f"urn:li:corpuser:{name}", "count": 1} for name in names],
+        }
+        for hour, (users, names) in enumerate(hours)
+    )
+    return Timeseries("datasetUsageStatistics", 10, windows)
+
+
+@pytest.mark.parametrize(
+    ("hours", "users"),
+    [
+        (((3, ""), (2, ""), (None, "")), 3),
+        (((2, "ab"), (2, "ab"), (1, "b")), 2),
+        (((1, "a"), (1, "b"), (1, "a")), 2),
+        (((2, "a"), (4, "b")), 4),
+        (((None, ""), (None, "")), None),
+    ],
+)
+def test_users_of_several_windows_of_a_day_are_counted_once(
+    hours: tuple[tuple[int | None, str], ...], users: int | None
+) -> None:
+    (day,) = usage_of(hours_of_use(*hours)).days
+    assert (day.day, day.count, day.users) == (FIRST.date(), 5 * len(hours), users)
+
+
 def test_a_user_who_is_known_by_an_address_alone_is_one_of_the_users() -> None:
     window = {
         "timestampMillis": round(FIRST.timestamp() * 1000),
