@@ -84,6 +84,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=place)
 
 
+def nightly(*values: Any) -> list[Any]:
+    """Return values of one parameter with which a test belongs to the nightly circle."""
+    return [pytest.param(value, marks=pytest.mark.nightly) for value in values]
+
+
 @contextmanager
 def serving(service: Any, port: int = 0) -> Iterator[str]:
     """Serve an ASGI application from a thread, over a socket; yields its address."""

@@ -100,6 +100,7 @@ def checked(directory: Any, *names: Any) -> Any:
     )
 
 
+@pytest.mark.nightly
 def test_a_screen_that_changed_is_told_and_only_that(copied: Any) -> None:
     picture = copied / "settings.png"
     before = said.text_in(picture.read_bytes())

@@ -90,6 +90,7 @@ def fill(directory: Any) -> None:
         catalog.close()
 
 
+@pytest.mark.nightly
 def test_what_was_exported_and_loaded_is_equal(catalog: Run, serving: Any, tmp_path: Path) -> None:
     fill(tmp_path / "one")
     address, stop = serving(tmp_path / "one")

@@ -250,6 +250,7 @@ def test_a_load_that_was_interrupted_goes_on_where_it_was(
         assert len(server.changes) == 1900
 
 
+@pytest.mark.nightly
 def test_a_load_that_filled_the_disk_goes_on_when_there_is_room(
     catalog: Run, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -242,6 +242,7 @@ def killed_at(event: Any, work: Any) -> Any:
     return os.WIFSIGNALED(status)
 
 
+@pytest.mark.nightly
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_killed_at_any_moment_it_leaves_one_catalog_or_the_other(
     directory: Any, tmp_path: Path
@@ -274,6 +275,7 @@ def test_killed_at_any_moment_it_leaves_one_catalog_or_the_other(
     assert 0 < switch < event - 1
 
 
+@pytest.mark.nightly
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_killed_backup_leaves_no_copy_behind(directory: Any, tmp_path: Path) -> None:
     event = 0

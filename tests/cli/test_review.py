@@ -240,6 +240,7 @@ def _read_until(terminal: int, *words: str) -> str:
     return seen
 
 
+@pytest.mark.nightly
 def test_killed_again_and_again_it_ends_with_exactly_what_was_accepted(
     command: tuple[str, ...], address: str, tmp_path: Path
 ) -> None:

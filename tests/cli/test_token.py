@@ -298,6 +298,7 @@ def test_who_did_what_is_told(catalog: Run, serving: Any, tmp_path: Path) -> Non
     assert catalog("audit", "--since", "soon", *named, url=None).code == 2
 
 
+@pytest.mark.nightly
 def test_services_of_a_database_tell_in_one_place(
     catalog: Run, postgres: Cluster, serving: Any, tmp_path: Path
 ) -> None:

@@ -64,6 +64,7 @@ def test_people_read_a_line_for_each(worklist: Any) -> None:
     assert "3 of 3 undocumented shown" in ran.err
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("command", ["worklist", "coverage"])
 def test_the_first_count_is_told_with_how_far_it_is(
     catalog: Run, tmp_path: Path, command: str, monkeypatch: pytest.MonkeyPatch

@@ -4,6 +4,8 @@ import asyncio
 import inspect
 from pathlib import Path
 
+import pytest
+
 from explorer.client import AsyncCatalog
 from tests.client.malformed import CALLS, run, served
 from tests.client.test_read_only import ELSEWHERE
@@ -12,6 +14,7 @@ from tests.client.test_read_only import ELSEWHERE
 MADE_OF_OTHERS = ELSEWHERE | {"record", "folder", "remove"}
 
 
+@pytest.mark.nightly
 def test_a_malformed_answer_to_any_request_is_an_error_of_ours(tmp_path: Path) -> None:
     rounds = 5
     with served(tmp_path) as address:

@@ -352,6 +352,7 @@ PROPERTIES = [
 ]
 
 
+@pytest.mark.nightly
 @settings(max_examples=60, deadline=None)
 @given(st.dictionaries(st.sampled_from(sorted(RECORDS)), any_json, max_size=4), any_json)
 def test_nothing_a_server_says_breaks_reading(aspects: Any, body: Any) -> None:

@@ -298,7 +298,9 @@ def _without_conditional_edits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(EditMethods, "abilities", without)
 
 
-@pytest.mark.parametrize(("writers", "saves"), [(2, 50), (8, 16)])
+@pytest.mark.parametrize(
+    ("writers", "saves"), [(2, 50), pytest.param(8, 16, marks=pytest.mark.nightly)]
+)
 @pytest.mark.parametrize("kind", ["column", "term"])
 def test_every_accepted_save_replaced_the_text_that_its_writer_saw(
     place: str, kind: str, writers: int, saves: int

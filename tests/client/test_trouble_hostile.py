@@ -93,6 +93,7 @@ async def test_an_answer_that_unpacks_to_very_much_is_refused(
         assert await catalog.graphql("{ fine }") == {"fine": True}
 
 
+@pytest.mark.nightly
 async def test_waiting_for_a_turn_is_no_fault_of_the_servers() -> None:
     async def act(line: Any) -> None:
         await asyncio.sleep(0.3)

@@ -1,8 +1,9 @@
 """The environments of DataHub's releases and tools, of tools that send events of OpenLineage, and
 of a server that speaks S3, each installed once for this user, even if several runs start at once.
 
-`python -m tests.datahub.environments` installs all of them ahead of the tests; nothing but the
-standard library and a pip that knows `--python` is needed. With uv it takes a tenth of the time.
+`python -m tests.datahub.environments` installs all of them ahead of the tests, and with `gate` only
+what the gate's tests need; nothing but the standard library and a pip that knows `--python` is
+needed. With uv it takes a tenth of the time.
 """
 
 import os
@@ -102,9 +103,11 @@ def _install_into(home: Path, packages: tuple[str, ...]) -> Path:
 
 
 if __name__ == "__main__":
-    for release, pins in RELEASES.items():
-        install_release(release, *pins)
+    install_release(RELEASE)
     install_agents()
-    install_dbt()
-    install_airflow()
-    install_s3()
+    if sys.argv[1:] != ["gate"]:
+        for release, pins in RELEASES.items():
+            install_release(release, *pins)
+        install_dbt()
+        install_airflow()
+        install_s3()

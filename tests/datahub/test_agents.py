@@ -261,6 +261,7 @@ def bare(agents: Any, said: Any) -> Any:
     return run
 
 
+@pytest.mark.nightly
 def test_the_search_of_a_bare_installation_works(bare: Any) -> None:
     answer = bare("search", "fct_orders", "--filter", "entity_type=dataset")
     assert "Failed to adapt query" in answer.stderr
@@ -269,6 +270,7 @@ def test_the_search_of_a_bare_installation_works(bare: Any) -> None:
     assert RUNBOOK in answer.stdout.split()
 
 
+@pytest.mark.nightly
 def test_a_search_by_meaning_is_said_to_be_off(bare: Any) -> None:
     answer = bare("search", "query", "late orders", "--semantic")
     assert json.loads(answer.stderr.splitlines()[-1])["error"] == "semantic_search_unavailable"

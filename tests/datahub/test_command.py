@@ -9,19 +9,22 @@ import pytest
 
 from explorer.metadata import load_registry
 from explorer.metadata.files import Refused, read_file
+from tests.conftest import nightly
 from tests.datahub.conftest import DataHub, Served
 
 # The first test may install DataHub's tools.
 DATA = Path(__file__).parents[3] / "shared/data/datahub"
 FILES = (
-    "bootstrap_mce.json",
     "bootstrap_mce.as_mcps.json",
-    "data_platforms.json",
-    "dbt_with_schemas.json",
-    "demo-profiles.json",
     "looker.json",
-    "mongodb.json",
-    "s3_local_folder_partition.json",
+    *nightly(
+        "bootstrap_mce.json",
+        "data_platforms.json",
+        "dbt_with_schemas.json",
+        "demo-profiles.json",
+        "mongodb.json",
+        "s3_local_folder_partition.json",
+    ),
 )
 SHOP = Path(__file__).with_name("shop.json")
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)"
@@ -107,6 +110,7 @@ def test_the_server_is_taken_for_one_that_the_tool_knows(datahub: DataHub) -> No
     assert "'noCode': 'true'" in datahub("check", "server-config")
 
 
+@pytest.mark.nightly
 def test_ingesting_the_same_again_makes_no_versions(shop: Any, served: Served) -> None:
     shop("ingest", "-c", recipe(shop, SHOP, "shop-again"))
     aspects = served.aspects(ORDERS)
@@ -133,6 +137,7 @@ def test_an_aspect_is_put(shop: Any, served: Served) -> None:
     assert served.aspects(DAILY)["globalTags"]["tags"] == [{"tag": "urn:li:tag:PII"}]
 
 
+@pytest.mark.nightly
 def test_users_and_groups_are_upserted(shop: Any, served: Served) -> None:
     user = shop.home / "user.yml"
     user.write_text("id: grace\ndisplay_name: Grace\nemail: grace@shop.example\ngroups: [data]\n")
@@ -158,6 +163,7 @@ def test_search_answers_as_table_json_and_urns(shop: Any) -> None:
     assert "platform" in json.dumps(facets)
 
 
+@pytest.mark.nightly
 def test_lineage_is_walked_in_both_directions_and_by_column(shop: Any) -> None:
     down = shop.json("lineage", "--urn", ORDERS, "--direction", "downstream", "--format", "json")
     assert {DAILY, REPORT} <= set(_urns(down))
@@ -172,6 +178,7 @@ def test_lineage_is_walked_in_both_directions_and_by_column(shop: Any) -> None:
     assert [found["urn"] for found in path["results"]] == [REPORT]
 
 
+@pytest.mark.nightly
 def test_any_graphql_is_sent(shop: Any) -> None:
     query = "query d($urn: String!) { dataset(urn: $urn) { properties { description } } }"
     found = shop.json("graphql", "--query", query, "--variables", json.dumps({"urn": ORDERS}))
@@ -180,6 +187,7 @@ def test_any_graphql_is_sent(shop: Any) -> None:
     assert "searchAcrossEntities" in shop("graphql", "--describe", "searchAcrossEntities")
 
 
+@pytest.mark.nightly
 def test_an_entity_is_deleted_softly_and_brought_back(shop: Any, served: Served) -> None:
     shop("delete", "by-filter", "--urn", DAILY, "--soft", "--force")
     assert served.aspects(DAILY)["status"] == {"removed": True}
@@ -192,6 +200,7 @@ def test_an_entity_is_deleted_softly_and_brought_back(shop: Any, served: Served)
     assert shop("search", "daily", "--urns-only").split() == [DAILY]
 
 
+@pytest.mark.nightly
 def test_an_entity_is_deleted_for_good_with_the_references_to_it(shop: Any, served: Served) -> None:
     tag = "urn:li:tag:leftover"
     shop_tags = shop.home / "leftover.json"
@@ -207,6 +216,7 @@ def test_an_entity_is_deleted_for_good_with_the_references_to_it(shop: Any, serv
     assert shop("exists", "--urn", tag).strip() == "false"
 
 
+@pytest.mark.nightly
 def test_a_run_is_listed_shown_and_rolled_back(shop: Any, served: Served) -> None:
     thrown = "urn:li:dataset:(urn:li:dataPlatform:hive,shop.thrown_away,PROD)"
     file = shop.home / "thrown.json"
@@ -244,6 +254,7 @@ def _urns(found: Any) -> Any:
     return [found] if isinstance(found, str) and found.startswith("urn:li:") else []
 
 
+@pytest.mark.nightly
 def test_a_run_with_profiles_and_usage_is_shown_and_rolled_back(shop: Any, served: Served) -> None:
     made = "urn:li:dataset:(urn:li:dataPlatform:hive,shop.measured,PROD)"
     run, day = "measuring-run", 1_700_000_000_000
@@ -299,6 +310,7 @@ def test_a_run_with_profiles_and_usage_is_shown_and_rolled_back(shop: Any, serve
     assert run not in shop("ingest", "list-runs")
 
 
+@pytest.mark.nightly
 def test_the_timeline_tells_what_changed(shop: Any, served: Served) -> None:
     table = "urn:li:dataset:(urn:li:dataPlatform:hive,shop.timeline,PROD)"
     for tags in (["Legacy"], ["Legacy", "PII"], ["PII"]):

@@ -26,6 +26,7 @@ def install(cache: Path) -> "subprocess.Popen[str]":
     )
 
 
+@pytest.mark.nightly
 def test_several_runs_that_need_an_environment_at_once_all_get_it(tmp_path: Path) -> None:
     # Alone, so that whatever goes wrong below is no lack of a package registry.
     if "NotInstalled" in install(tmp_path / "alone").communicate()[1]:

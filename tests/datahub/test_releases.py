@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import nightly
 from tests.datahub.conftest import DataHub
-from tests.datahub.environments import OLD_RELEASES, RELEASES
+from tests.datahub.environments import OLD_RELEASES, RELEASE, RELEASES
 
 # The first test of a release may install it.
 SCRIPT = Path(__file__).with_name("release_session.py")
@@ -17,7 +18,7 @@ ORDERS = "urn:li:dataset:(urn:li:dataPlatform:hive,released.orders,PROD)"
 ASKED = RELEASES | (OLD_RELEASES if os.environ.get("DATAHUB_OLD_RELEASES") else {})
 
 
-@pytest.mark.parametrize("release", ASKED)
+@pytest.mark.parametrize("release", [RELEASE, *nightly(*sorted(ASKED.keys() - {RELEASE}))])
 def test_the_command_and_the_sdk_of_a_release_work(
     datahub_of: Callable[..., DataHub], release: Any
 ) -> None:

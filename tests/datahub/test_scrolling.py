@@ -27,6 +27,7 @@ def said(datahub: DataHub) -> Any:
     return datahub.python(SCRIPT)
 
 
+@pytest.mark.nightly
 def test_entities_are_scrolled_to_the_end(said: Any) -> None:
     found = said["entities"]
     assert found["pages"] == [TABLES[:10], TABLES[10:20], TABLES[20:]]
@@ -75,6 +76,7 @@ def test_version_2_is_read_and_old_runs_are_cleaned_up_with_it(said: Any) -> Non
     assert found["kept"] == found["made"][-4:]
 
 
+@pytest.mark.nightly
 def test_a_migration_rewrites_every_reference(said: Any, datahub: DataHub, served: Served) -> None:
     # More references than a page of the scroll has, each of them rewritten before the next is read.
     moved = "urn:li:corpuser:moved"

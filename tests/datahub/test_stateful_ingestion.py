@@ -45,6 +45,7 @@ def ingest(datahub: Any, database: Any) -> Any:
     return datahub("ingest", "-c", str(recipe))
 
 
+@pytest.mark.nightly
 def test_a_table_that_was_dropped_between_two_runs_is_hidden(
     datahub: DataHub, served: Served, database: Any
 ) -> None:

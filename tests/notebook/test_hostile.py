@@ -15,7 +15,7 @@ from explorer.notebook.catalog import Server
 from explorer.notebook.chart import label
 from explorer.notebook.magics import ProfilesTable
 from explorer.notebook.markup import plain_markdown, safe_markdown
-from tests.conftest import schema_of
+from tests.conftest import nightly, schema_of
 
 PAYLOADS = {
     "script": "<script>window.__xss = 1</script>",
@@ -46,7 +46,11 @@ def is_harmless(drawn: Any) -> bool:
     return name in DRAWN or (name == "style" and bool(DARK_STYLE.fullmatch(drawn.text)))
 
 
-@pytest.fixture(scope="module", params=sorted(PAYLOADS))
+# Of each way out of a text one; the others belong to the nightly circle.
+ALWAYS = ("bidi", "markdown", "quote")
+
+
+@pytest.fixture(scope="module", params=[*ALWAYS, *nightly(*sorted(PAYLOADS.keys() - set(ALWAYS)))])
 def bad(request: pytest.FixtureRequest) -> Any:
     return PAYLOADS[request.param]
 

@@ -126,6 +126,7 @@ def test_the_asynchronous_catalog_has_every_method_of_the_blocking_one() -> None
     assert {name for name in dir(Catalog) if name[0] != "_"} - waiting <= set(dir(AsyncCatalog))
 
 
+@pytest.mark.nightly
 def test_completion_reaches_names_columns_and_hits(cat: Any) -> None:
     shell = InteractiveShell()
     entity = cat["fct_orders"]

@@ -11,9 +11,12 @@ import pytest
 
 from explorer.client import Catalog
 from explorer.stewardship import Stewardship
+from tests.conftest import nightly
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 STORIES = {path.stem: path for path in sorted(NOTEBOOKS.glob("*.ipynb"))}
+# Each takes seconds.
+RUN = ["find_a_table", *nightly(*sorted(STORIES.keys() - {"find_a_table"}))]
 WRITING = ("edit_in_bulk", "review_changes", "script_the_catalog")
 SHOWN = {"text/plain", "text/html", "application/vnd.plotly.v1+json"}
 
@@ -83,14 +86,14 @@ def test_there_is_a_story_for_every_job() -> None:
     }
 
 
-@pytest.mark.parametrize("name", STORIES)
+@pytest.mark.parametrize("name", RUN)
 def test_a_story_says_what_it_was_kept_with(name: Any, runner: Any, ran: Any) -> None:
     fresh, old = runner.comparable(ran(name)), runner.comparable(kept(name))
     stale = [new[0] for new, was in zip(fresh, old, strict=True) if new != was]
     assert not stale, f"python notebooks/run.py {name} brings it up to date"
 
 
-@pytest.mark.parametrize("name", STORIES)
+@pytest.mark.parametrize("name", RUN)
 def test_a_story_runs_without_a_complaint_and_tells_nothing_of_the_machine(
     name: Any, ran: Any
 ) -> None:
@@ -128,8 +131,18 @@ def test_what_is_kept_can_be_read_where_nothing_runs(name: Any) -> None:
     ("name", "cell", "shown"),
     [
         ("find_a_table", "cat.explore(", "An explorer works only while its kernel runs"),
-        ("review_changes", "steward.review(staged)", "works only while its kernel runs"),
-        ("what_breaks", ".widget()", 'src="data:image/svg+xml;base64,'),
+        pytest.param(
+            "review_changes",
+            "steward.review(staged)",
+            "works only while its kernel runs",
+            marks=pytest.mark.nightly,
+        ),
+        pytest.param(
+            "what_breaks",
+            ".widget()",
+            'src="data:image/svg+xml;base64,',
+            marks=pytest.mark.nightly,
+        ),
     ],
 )
 def test_widgets_are_shown_and_kept_as_what_they_showed(
@@ -149,6 +162,7 @@ def test_the_stories_lead_to_each_other_and_nowhere_else(name: Any) -> None:
         assert (NOTEBOOKS / target).exists()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", WRITING)
 def test_a_story_that_writes_much_leaves_everything_as_it_was_and_runs_again(
     name: Any, runner: Any, ran: Any, environment: Any
@@ -160,6 +174,7 @@ def test_a_story_that_writes_much_leaves_everything_as_it_was_and_runs_again(
     assert runner.comparable(again) == runner.comparable(first)
 
 
+@pytest.mark.nightly
 def test_all_of_them_leave_the_sample_as_it_came(runner: Any, ran: Any, environment: Any) -> None:
     for name in STORIES:
         ran(name)

@@ -304,6 +304,7 @@ class Away(AuditFile):
         super().append_audit(batch, lines)
 
 
+@pytest.mark.nightly
 def test_records_wait_for_a_database_that_is_away(
     caller: Caller, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -211,7 +211,10 @@ def test_silence_is_filled_with_comments(
         assert got.get(timeout=60) == {"": "keep-alive"}
 
 
-def test_who_has_left_is_forgotten(own: CatalogEngine, site: str) -> None:
+def test_who_has_left_is_forgotten(
+    own: CatalogEngine, site: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(changes, "_KEEP_ALIVE_SECONDS", 0.2)
     with following(site), following(site):
         assert len(own.feed.followers) == 2
     until(lambda: not own.feed.followers)

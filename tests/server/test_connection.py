@@ -231,6 +231,7 @@ def test_a_request_that_does_not_go_on_is_ended(
         assert status_of(answer) == status
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "begin",
     [
@@ -253,6 +254,7 @@ def test_a_connection_that_was_used_may_wait_longer_than_a_head_may_take(hasty: 
         assert client.get("/health").extensions["network_stream"] is stream
 
 
+@pytest.mark.nightly
 def test_a_large_body_that_keeps_coming_is_taken(hasty: str) -> None:
     def pieces() -> Iterator[bytes]:
         yield b'{"urn":"urn:li:tag:never-written","padding":"'
@@ -289,6 +291,7 @@ def test_a_new_client_gets_in_past_half_open_connections(
             half_open[-1].recv(1)
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(os.name != "posix", reason="limits the open files of a process")
 def test_a_thousand_half_open_connections_lock_nobody_out_of_a_process_with_few_files(
     tmp_path: Path,

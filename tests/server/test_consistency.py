@@ -15,6 +15,7 @@ import httpx
 import pytest
 
 from explorer.metadata.proposal import Proposal
+from explorer.metadata.registry import load_registry
 from explorer.metadata.urn import Urn
 from explorer.sample import sample_proposals
 from explorer.server.app import Service
@@ -84,6 +85,17 @@ def test_values_that_differ_in_case_only_are_counted_together(
     assert found(catalog) == []
 
 
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory of a catalog that has been filled and closed."""
+    directory = tmp_path_factory.mktemp("filled") / "data"
+    directory.mkdir()
+    catalog = open_catalog(directory, load_registry())
+    fill(catalog)
+    catalog.close()
+    return directory
+
+
 PLATFORM = {"name": "hive", "type": "OTHERS", "datasetNameDelimiter": "_"}
 _OF_ORDERS = f"(SELECT id FROM urns WHERE urn = '{ORDERS}')"
 
@@ -143,11 +155,9 @@ _OF_ORDERS = f"(SELECT id FROM urns WHERE urn = '{ORDERS}')"
     ],
 )
 def test_a_database_that_was_tampered_with_is_found_out(
-    tmp_path: Path, fresh: Callable[[], CatalogEngine], corruption: str, part: str, words: str
+    tmp_path: Path, filled: Path, corruption: str, part: str, words: str
 ) -> None:
-    catalog = fresh()
-    fill(catalog)
-    catalog.close()
+    shutil.copytree(filled, tmp_path / "data")
     with sqlite3.connect(tmp_path / "data" / "catalog.db") as database:
         if "at_millis = 5" in corruption:
             database.execute("DELETE FROM points WHERE at_millis = 1000")
@@ -270,6 +280,7 @@ class Crowd:
         self._ask(http, "/api/graphql", {"query": query})
 
 
+@pytest.mark.nightly
 def test_a_crowd_leaves_the_catalog_consistent(
     fresh: Callable[[], CatalogEngine], serve: Callable[[Service], str]
 ) -> None:

@@ -335,13 +335,13 @@ def copy(whole: Path, tmp_path: Path) -> Path:
     ("how", "kind"),
     [
         (flip, "*.fast"),
-        (scramble, "*.store"),
         (cut, "*.term"),
-        (wipe, "*.idx"),
-        (gone, "*.pos"),
-        (flip, "*.del"),
-        (flip, "meta.json"),
         (flip, "index.json"),
+        pytest.param(scramble, "*.store", marks=pytest.mark.nightly),
+        pytest.param(wipe, "*.idx", marks=pytest.mark.nightly),
+        pytest.param(gone, "*.pos", marks=pytest.mark.nightly),
+        pytest.param(flip, "*.del", marks=pytest.mark.nightly),
+        pytest.param(flip, "meta.json", marks=pytest.mark.nightly),
     ],
 )
 def test_a_damaged_index_is_made_anew(

@@ -560,6 +560,7 @@ def service(fresh: Callable[[], CatalogEngine]) -> Service:
     return Service(catalog)
 
 
+@pytest.mark.nightly
 def test_no_request_makes_it_fail_or_leaves_the_catalog_in_pieces(service: Service) -> None:
     catalog = service.catalog
     before = catalog.store.log_bounds().head

@@ -80,6 +80,7 @@ def search(process: Process, values: list[str]) -> httpx.Response:
     return process.post("/entities?action=search", given)
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads /proc")
 def test_what_large_requests_took_is_given_back(process: Process) -> None:
     fill(process)
@@ -110,6 +111,7 @@ def test_what_large_requests_took_is_given_back(process: Process) -> None:
     assert grown < MOST_GROWTH_MB
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads /proc")
 def test_aspects_that_were_just_written_take_the_memory_of_their_length(process: Process) -> None:
     def load(start: int, end: int) -> None:

@@ -101,6 +101,7 @@ def run(caller: Caller, tmp_path: Path) -> Callable[..., None]:
     return start
 
 
+@pytest.mark.nightly
 def test_dbt_tells_its_models_their_lineage_and_tests(
     caller: Caller, run: Callable[..., None], tmp_path: Path
 ) -> None:
@@ -147,6 +148,7 @@ def test_dbt_tells_its_models_their_lineage_and_tests(
     assert datasets == {ORDERS, DAILY}
 
 
+@pytest.mark.nightly
 def test_airflow_tells_its_dags_tasks_and_runs(
     caller: Caller, run: Callable[..., None], tmp_path: Path
 ) -> None:

@@ -167,6 +167,7 @@ def test_a_condition_guards_a_patch(caller: Caller, dataset: str) -> None:
     assert value == {"tags": [{"tag": OLD}, {"tag": PII}]}
 
 
+@pytest.mark.nightly
 def test_a_patch_that_would_hold_up_every_other_write_is_refused(
     caller: Caller, dataset: str
 ) -> None:

@@ -161,6 +161,7 @@ def test_a_signal_stops_it_after_what_is_under_way(tmp_path: Path, run: Run) -> 
     catalog.close()
 
 
+@pytest.mark.nightly
 def test_it_leaves_when_nobody_asks_and_stays_while_somebody_does(tmp_path: Path, run: Run) -> None:
     process = run("--no-sample", "--idle-seconds", "1.5")
     with connect(answering(tmp_path, process)) as http:

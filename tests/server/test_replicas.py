@@ -257,6 +257,7 @@ def test_who_follows_one_service_hears_what_is_written_on_the_other(
     assert any(urn in line for line in heard)
 
 
+@pytest.mark.nightly
 def test_who_wrote_finds_it_on_a_service_that_was_behind(replicas: tuple[Replica, Replica]) -> None:
     here, there = replicas
     word = new_word()
@@ -313,6 +314,7 @@ def test_the_client_finds_what_it_wrote_whichever_service_answers(
             assert [str(hit.urn) for hit in catalog.search(word).hits] == [urn], n
 
 
+@pytest.mark.nightly
 def test_a_service_is_ready_once_it_has_all_that_is_stored(
     replicas: tuple[Replica, Replica], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -392,6 +394,7 @@ def test_a_directory_is_that_of_one_catalog(
         assert catalog.followed == replicas[0].catalog.store.log_bounds().head
 
 
+@pytest.mark.nightly
 def test_the_log_is_kept_for_services_that_were_there_in_the_last_days(
     replicas: tuple[Replica, Replica],
     database: str,
@@ -619,6 +622,7 @@ def processes(postgres: Cluster, tmp_path: Path) -> Iterator[tuple[Served, Serve
             one.process.communicate()
 
 
+@pytest.mark.nightly
 def test_a_database_that_goes_away_loses_nothing_and_services_go_on_by_themselves(
     postgres: Cluster, processes: tuple[Served, Served], request: pytest.FixtureRequest
 ) -> None:
@@ -724,6 +728,7 @@ def test_a_service_whose_database_is_away_finds_what_it_knows_and_tells_its_age(
         assert catalog.search(later).as_of is catalog.as_of is None
 
 
+@pytest.mark.nightly
 def test_a_service_that_was_paused_or_whose_clock_is_wrong_finds_what_was_written_meanwhile(
     postgres: Cluster,
     tmp_path: Path,
@@ -777,6 +782,7 @@ def paused(served: Served) -> Iterator[None]:
         served.process.send_signal(signal.SIGCONT)
 
 
+@pytest.mark.nightly
 def test_a_service_that_starts_before_its_database_waits_for_it(
     postgres: Cluster, tmp_path: Path
 ) -> None:
@@ -823,6 +829,7 @@ def test_a_service_that_a_database_does_not_let_in_ends_and_says_why(
     assert "trying again" not in done.stderr
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(
     shutil.which("haproxy", path=f"{os.environ['PATH']}:/usr/sbin") is None,
     reason="needs haproxy",

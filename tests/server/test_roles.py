@@ -40,6 +40,7 @@ from explorer.server.graphql.mutations import ROLES as MUTATIONS
 from explorer.server.graphql.mutations import guard
 from explorer.server.oidc import Issuer, OidcSettings
 from explorer.server.restli import Endpoint, Resource
+from tests.conftest import nightly
 from tests.oidc import AUDIENCE, running_issuer
 
 DATASET = "urn:li:dataset:(urn:li:dataPlatform:hive,fct_users_created,PROD)"
@@ -115,7 +116,7 @@ def tokens_of_an_issuer(request: pytest.FixtureRequest, _folder: Path) -> Iterat
 
 
 @pytest.fixture(
-    scope="module", params=[tokens_in_a_file, tokens_in_a_database, tokens_of_an_issuer]
+    scope="module", params=[tokens_in_a_file, *nightly(tokens_in_a_database, tokens_of_an_issuer)]
 )
 def site(
     request: pytest.FixtureRequest,

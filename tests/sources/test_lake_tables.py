@@ -339,6 +339,7 @@ def bucket(s3: S3, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     system.delete_dir("lake")
 
 
+@pytest.mark.nightly
 def test_a_bucket_is_listed_as_a_folder_is(bucket: str, command: Run, cat: Catalog) -> None:
     ran = command("add", bucket)
     assert ran.code == 0, ran
@@ -377,6 +378,7 @@ def test_a_part_of_a_bucket_can_be_added_and_measured(bucket: str) -> None:
     assert one.read(quiet).kinds == {"bucket": 1, "folder": 1, "file": 1, "column": 2}
 
 
+@pytest.mark.nightly
 def test_a_bucket_that_is_not_there_or_not_reached_says_what_to_do(
     s3: S3, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -395,6 +397,7 @@ def test_a_bucket_that_is_not_there_or_not_reached_says_what_to_do(
         read("az://lake/x")
 
 
+@pytest.mark.nightly
 def test_a_bucket_that_goes_away_in_the_middle_hides_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -60,6 +60,7 @@ def execute(path: Path, script: str) -> None:
         connection.executescript(script)
 
 
+@pytest.mark.nightly
 def test_a_database_is_read_by_datahub_again_and_again(
     datahub: Path, recipe: WriteRecipe, command: Run, cat: Catalog, tmp_path: Path
 ) -> None:
@@ -108,6 +109,7 @@ def test_a_database_is_read_by_datahub_again_and_again(
     assert column.description == "Written by a person."
 
 
+@pytest.mark.nightly
 def test_a_run_that_fails_writes_nothing_and_says_why_without_secrets(
     datahub: Path, recipe: WriteRecipe, command: Run, cat: Catalog, tmp_path: Path
 ) -> None:

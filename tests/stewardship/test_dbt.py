@@ -769,6 +769,7 @@ def killed_at(event: int, work: ProjectPlan) -> bool:
     return os.WIFSIGNALED(status)
 
 
+@pytest.mark.nightly
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_killed_at_any_moment_every_file_is_whole(root: Path, tmp_path: Path) -> None:
     held = [

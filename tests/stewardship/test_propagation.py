@@ -521,6 +521,7 @@ class BruteForce:
         return [shown for _, shown in sorted(each.values())][:5]
 
 
+@pytest.mark.nightly
 @settings(max_examples=120, deadline=None)
 @given(known_tables(), st.integers(1, 5))
 def test_proposals_are_those_of_every_walk_there_is(

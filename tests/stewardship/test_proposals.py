@@ -202,6 +202,7 @@ class Dying:
         await self._carrier.close()
 
 
+@pytest.mark.nightly
 def test_sharing_that_was_killed_is_completed_by_sharing_again(
     site: Site, meet: Meet, orders: str
 ) -> None:
@@ -561,6 +562,7 @@ STEP = st.tuples(
 )
 
 
+@pytest.mark.nightly
 @settings(
     max_examples=8,
     deadline=None,

@@ -78,6 +78,7 @@ async def until(reader: Reader, so: Any) -> None:
         await reader.pilot.pause()
 
 
+@pytest.mark.nightly
 async def test_a_folder_of_more_than_a_thousand_is_read_where_it_is_looked_at(
     large: Any, at: OpenTerminal
 ) -> None:
@@ -233,6 +234,7 @@ async def test_the_key_line_says_what_r_does_in_the_folders(sample: Path, at: Op
         assert "r refresh" in shown.splitlines()[-1]
 
 
+@pytest.mark.nightly
 async def test_a_folder_that_cannot_be_read_says_so_and_is_tried_again(at: OpenTerminal) -> None:
     wire = Wire()
     wire.failing = {0, 400}

@@ -73,6 +73,7 @@ async def test_tags_of_marked_results_are_reviewed_written_and_undone_as_one(
             await reader.until(lambda: tags_of(catalog, urns) == [["BulkOld"], [], []])
 
 
+@pytest.mark.nightly
 async def test_the_domain_and_a_link_of_marked_results_are_staged(
     at: OpenTerminal, desk: Path
 ) -> None:

@@ -74,6 +74,7 @@ def typed() -> Iterator[Any]:
     subprocess.run(["tmux", "-L", server, "kill-server"], check=False, capture_output=True)
 
 
+@pytest.mark.nightly
 @pytest.mark.terminal
 @pytest.mark.skipif(
     shutil.which("tmux") is None and not os.environ.get("REQUIRE_TERMINAL"),

@@ -115,6 +115,7 @@ async def test_a_new_text_is_kept_while_it_is_typed_and_found_again(
         assert not list(kept.rglob("*.json"))
 
 
+@pytest.mark.nightly
 async def test_the_columns_of_a_term_and_of_a_typed_name_are_shown(
     at: OpenTerminal, desk: Path
 ) -> None:

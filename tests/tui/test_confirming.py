@@ -44,9 +44,11 @@ def aspects(desk: Path, urn: Urn) -> Any:
     ("before", "keys", "asks"),
     [
         ("", ("ctrl+x",), "^s hides it"),
-        ("hidden", ("ctrl+x",), "^s restores it"),
+        pytest.param("hidden", ("ctrl+x",), "^s restores it", marks=pytest.mark.nightly),
         ("deprecated", ("exclamation_mark", "ctrl+r"), "Remove the deprecation of"),
-        ("", ("7", "j", "j", "R"), "Restore the old description?"),
+        pytest.param(
+            "", ("7", "j", "j", "R"), "Restore the old description?", marks=pytest.mark.nightly
+        ),
     ],
     ids=["hide", "restore", "lift", "put back"],
 )
@@ -74,6 +76,7 @@ async def test_no_letter_confirms_what_changes_data(
     assert aspects(desk, urn) != stood
 
 
+@pytest.mark.nightly
 async def test_no_letter_takes_a_change_back(desk: Path, at: OpenTerminal, thing: Any) -> None:
     urn = thing("taken")
     async with at(desk, urn=urn) as reader:
@@ -88,6 +91,7 @@ async def test_no_letter_takes_a_change_back(desk: Path, at: OpenTerminal, thing
         assert reader.app.is_running
 
 
+@pytest.mark.nightly
 async def test_what_is_typed_when_a_screen_closes_by_itself_does_nothing(
     desk: Path, at: OpenTerminal, thing: Any
 ) -> None:

@@ -115,6 +115,7 @@ async def test_what_writing_would_change_is_listed_and_only_those_lines_are_writ
     assert schema_of(project) == SCHEMA.replace("In cents ", '"Net: in cents" ') + added
 
 
+@pytest.mark.nightly
 async def test_what_is_left_says_why_and_conflicts_are_replaced_when_that_is_wanted(
     at: OpenTerminal, desk: Path, catalog: Catalog, project: Path
 ) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from explorer.client import AsyncCatalog, Catalog
 from explorer.metadata import Urn
+from tests.conftest import nightly
 from tests.tui.conftest import OpenTerminal
 
 pytestmark = pytest.mark.anyio
@@ -27,7 +28,7 @@ def table(catalog: Any, name: Any) -> Any:
     return urn
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=["80x24", "120x36"])
+@pytest.mark.parametrize("size", [(80, 24), *nightly((120, 36))], ids=["80x24", "120x36"])
 async def test_a_tables_description_is_saved_after_a_look_at_its_preview(
     desk: Path, at: OpenTerminal, size: Any
 ) -> None:
@@ -85,6 +86,7 @@ def serving(directory: Path) -> Iterator[Any]:
             process.kill()
 
 
+@pytest.mark.nightly
 async def test_a_link_is_added_under_the_name_of_the_user_whose_token_is_shown(
     tmp_path: Path, at: OpenTerminal
 ) -> None:

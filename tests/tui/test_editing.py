@@ -24,7 +24,7 @@ from explorer.tui.screens.descriptions import Descriptions, DescriptionTarget
 from explorer.tui.screens.editor import EditorScreen
 from explorer.tui.widgets import text_area
 from explorer.tui.widgets.rows import DifferenceRows
-from tests.conftest import schema_of
+from tests.conftest import nightly, schema_of
 from tests.tui.conftest import OpenTerminal, Reader
 
 pytestmark = pytest.mark.anyio
@@ -301,6 +301,7 @@ async def test_a_draft_of_a_text_that_has_changed_since_overwrites_nothing(
     assert edited(desk, urn, "a") == "theirs"
 
 
+@pytest.mark.nightly
 async def test_the_remark_on_a_draft_is_seen_whole_until_the_draft_is_given_up(
     desk: Path, at: OpenTerminal
 ) -> None:
@@ -487,7 +488,7 @@ def slow_disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     gate.set()
 
 
-@pytest.mark.parametrize("key", ["escape", "f3", "ctrl+q"])
+@pytest.mark.parametrize("key", [*nightly("escape", "f3"), "ctrl+q"])
 async def test_a_draft_that_was_not_shown_yet_survives(
     desk: Path,
     at: OpenTerminal,
@@ -532,6 +533,7 @@ async def test_a_draft_that_was_not_shown_yet_is_not_saved_unseen(
         await reader.sees("1 of 2 documented", "✎ half a thought")
 
 
+@pytest.mark.nightly
 async def test_a_text_is_no_draft_of_the_column_that_is_on_its_way(
     desk: Path, at: OpenTerminal, slow_disk: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -568,6 +570,7 @@ async def test_one_may_quit_without_the_drafts_of_a_disk_that_does_not_answer(
         assert not reader.app.is_running
 
 
+@pytest.mark.nightly
 async def test_what_is_typed_while_a_text_is_saved_is_kept_when_one_quits(
     desk: Path, at: OpenTerminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

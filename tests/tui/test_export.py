@@ -184,6 +184,7 @@ async def test_results_columns_aspects_and_any_list_are_written_from_the_screen(
         assert picture.read_text().startswith("<svg")
 
 
+@pytest.mark.nightly
 async def test_every_page_of_an_entity_is_written_with_named_columns_and_whole_values(
     sample: Path, at: OpenTerminal, tmp_path: Path
 ) -> None:

@@ -124,6 +124,7 @@ async def test_a_second_enter_waits_for_the_answer_and_a_slow_server_slows_no_ty
         await reader.sees(" fct_refunds ", "Columns·")
 
 
+@pytest.mark.nightly
 async def test_what_is_typed_while_the_answer_comes_goes_behind_what_was_typed_before(
     sample: Path, at: OpenTerminal
 ) -> None:
@@ -243,6 +244,7 @@ async def test_facets_are_conditions_of_the_text(sample: Path, at: OpenTerminal)
         assert reader.box.value == "orders"
 
 
+@pytest.mark.nightly
 async def test_a_condition_is_made_step_by_step(sample: Path, at: OpenTerminal) -> None:
     async with at(sample) as reader:
         await reader.ask("orders")
@@ -337,6 +339,7 @@ async def test_the_order_is_chosen_and_a_place_explained(sample: Path, at: OpenT
         assert names[0].endswith("churn_scores"), shown
 
 
+@pytest.mark.nightly
 async def test_searches_are_saved_listed_run_and_asked_again(
     sample: Path, at: OpenTerminal
 ) -> None:

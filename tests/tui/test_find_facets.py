@@ -36,6 +36,7 @@ async def total(reader: Reader) -> Any:
     return reader.app.query_one(ResultRows).total
 
 
+@pytest.mark.nightly
 async def test_a_facet_counts_what_taking_it_on_finds_also_beside_one_that_is_on(
     sample: Path, at: OpenTerminal
 ) -> None:

@@ -30,6 +30,7 @@ async def name(reader: Reader, text: str) -> None:
     await reader.press("enter")
 
 
+@pytest.mark.nightly
 async def test_a_glossary_is_built_renamed_and_moved_without_the_mouse(
     at: OpenTerminal, desk: Path
 ) -> None:
@@ -64,6 +65,7 @@ async def test_a_glossary_is_built_renamed_and_moved_without_the_mouse(
             )
 
 
+@pytest.mark.nightly
 async def test_a_tag_and_a_data_product_are_made_where_they_belong(
     at: OpenTerminal, desk: Path
 ) -> None:

@@ -113,6 +113,7 @@ async def test_any_two_versions_are_compared(desk: Path, at: OpenTerminal) -> No
         assert "◆" not in reader.screen()
 
 
+@pytest.mark.nightly
 async def test_versions_beyond_the_first_are_read_when_asked_for(
     desk: Path, at: OpenTerminal
 ) -> None:
@@ -210,6 +211,7 @@ async def test_an_old_description_of_a_column_is_put_back(desk: Path, at: OpenTe
     assert edited(desk, urn, path) == "The good\nold text"
 
 
+@pytest.mark.nightly
 async def test_all_versions_are_written_to_a_file_also_those_that_were_not_read(
     desk: Path, at: OpenTerminal, tmp_path: Path
 ) -> None:

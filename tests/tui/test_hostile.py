@@ -264,6 +264,7 @@ async def test_what_is_found_is_shown_and_never_obeyed(
     assert not [one for one in noted["done"] if "quit" in one]
 
 
+@pytest.mark.nightly
 @pytest.mark.anyio
 async def test_what_is_told_of_an_entity_is_shown_and_never_obeyed(
     at: OpenTerminal, sample: Path, noted: Any
@@ -283,6 +284,7 @@ async def test_what_is_told_of_an_entity_is_shown_and_never_obeyed(
 COLUMN = {"nativeDataType": "int", "type": {"type": {"com.linkedin.schema.NumberType": {}}}}
 
 
+@pytest.mark.nightly
 @pytest.mark.anyio
 async def test_what_a_colleague_writes_meanwhile_is_shown_and_never_obeyed(
     at: OpenTerminal, desk: Path, noted: Any
@@ -324,6 +326,7 @@ LONG = dict.fromkeys(
 ) | {"description": LINES}
 
 
+@pytest.mark.nightly
 @pytest.mark.anyio
 async def test_a_megabyte_in_every_field_keeps_nobody_waiting(
     at: OpenTerminal, sample: Path, noted: Any

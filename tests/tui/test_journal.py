@@ -105,6 +105,7 @@ async def test_the_page_of_what_was_written_is_opened(at: OpenTerminal, desk: Pa
         await reader.sees("revisited", "Columns")
 
 
+@pytest.mark.nightly
 async def test_the_keys_of_the_journal_are_told_at_a_question_mark(
     at: OpenTerminal, desk: Path
 ) -> None:

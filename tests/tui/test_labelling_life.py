@@ -41,6 +41,7 @@ def is_found(directory: Path, urn: Urn) -> Any:
         return urn in [hit.urn for hit in catalog.search(urn.name, entity="dataset")]
 
 
+@pytest.mark.nightly
 async def test_what_is_deprecated_says_why_from_when_and_what_to_use(
     desk: Path, at: OpenTerminal, thing: Any
 ) -> None:

@@ -66,6 +66,7 @@ async def test_hops_and_directions_are_asked_for(sample: Path, at: OpenTerminal)
         await reader.sees("all 5 shown")
 
 
+@pytest.mark.nightly
 async def test_a_filter_narrows_and_steps_over_what_is_left_out(
     sample: Path, at: OpenTerminal
 ) -> None:
@@ -240,6 +241,7 @@ async def test_a_column_is_followed_alone(sample: Path, at: OpenTerminal) -> Non
         await reader.sees("▌fct_orders▐")
 
 
+@pytest.mark.nightly
 async def test_the_lineage_is_written_in_every_form_and_replaces_no_file_unasked(
     sample: Path, at: OpenTerminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -82,6 +82,7 @@ async def until(reader: Reader, so: Any) -> None:
         await reader.pilot.pause()
 
 
+@pytest.mark.nightly
 async def test_in_strong_contrast_every_text_on_every_screen_can_be_read(
     sample: Path, at: OpenTerminal
 ) -> None:
@@ -101,6 +102,7 @@ async def test_in_strong_contrast_every_text_on_every_screen_can_be_read(
         assert faint(reader) == {}
 
 
+@pytest.mark.nightly
 async def test_of_the_other_themes_no_text_is_faint(sample: Path, at: OpenTerminal) -> None:
     async def look_at_it_in_every_theme(*keys: str) -> None:
         await reader.press(*keys)
@@ -325,6 +327,7 @@ async def test_the_palette_has_what_works_around_the_focus_too(
         await reader.sees("No entry matches.")
 
 
+@pytest.mark.nightly
 async def test_the_palette_leads_to_entities_recent_pages_and_saved_searches(
     desk: Path, at: OpenTerminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

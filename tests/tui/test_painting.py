@@ -27,6 +27,7 @@ def _told(differing: Any, expected: Any, seen: Any) -> str:
     return f"{where}: {expected[first]} is to stand there, {seen.get(first)} does"
 
 
+@pytest.mark.nightly
 async def test_a_walk_with_keys_leaves_nothing_on_the_screen_that_a_repaint_would_change(
     sample: Path, at: OpenTerminal, cells: Cells, monkeypatch: pytest.MonkeyPatch
 ) -> None:

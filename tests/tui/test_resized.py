@@ -103,6 +103,7 @@ async def test_a_preview_with_less_room_shows_the_part_that_is_written(
         assert "line 1 " not in reader.screen()
 
 
+@pytest.mark.nightly
 async def test_the_start_and_the_end_of_a_text_and_its_preview_have_keys_in_a_narrow_terminal(
     sample: Path, at: OpenTerminal
 ) -> None:

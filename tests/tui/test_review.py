@@ -13,6 +13,7 @@ from explorer.stewardship import StagedChangeset, StagedEdit, Stewardship, write
 from explorer.stewardship.drafts import Drafts
 from explorer.stewardship.staging import TextSource, changeset_files, new_path
 from explorer.tui.screens.review import ReviewRows, ReviewScreen, ReviewTextScreen
+from tests.conftest import nightly
 from tests.tui.conftest import OpenTerminal, Reader
 from tests.tui.test_worklist import Failing, make_table, texts_of
 
@@ -45,7 +46,7 @@ async def review(reader: Reader, path: Path) -> ReviewScreen:
     return screen
 
 
-@pytest.mark.parametrize("is_passed_on", [False, True])
+@pytest.mark.parametrize("is_passed_on", [*nightly(False), True])
 async def test_each_edit_is_decided_with_one_key_and_what_was_accepted_is_written(
     at: OpenTerminal, desk: Path, tmp_path: Path, is_passed_on: bool
 ) -> None:
@@ -203,6 +204,7 @@ async def test_a_file_of_descriptions_is_reviewed_before_anything_is_written(
             await reader.until(lambda: texts_of(catalog, urn) == {"a": "New", "b": ""})
 
 
+@pytest.mark.nightly
 async def test_a_file_that_is_none_is_told_and_the_list_stays(
     at: OpenTerminal, desk: Path, tmp_path: Path
 ) -> None:
@@ -288,6 +290,7 @@ async def test_the_help_lists_the_keys_of_the_screen_that_is_open(
         await reader.sees("Keys", *words)
 
 
+@pytest.mark.nightly
 async def test_the_help_of_a_review_does_what_stands_there(
     at: OpenTerminal, desk: Path, tmp_path: Path
 ) -> None:
@@ -303,6 +306,7 @@ async def test_the_help_of_a_review_does_what_stands_there(
         await reader.sees("1 refused", "1 open")
 
 
+@pytest.mark.nightly
 async def test_a_text_that_is_typed_outlives_a_program_that_is_killed(
     at: OpenTerminal, desk: Path, tmp_path: Path
 ) -> None:

@@ -60,6 +60,7 @@ async def test_a_reader_turns_to_another_server_and_back(
         await reader.sees("fct_orders", "documented")
 
 
+@pytest.mark.nightly
 async def test_an_address_is_typed_in_and_a_token_is_given_and_never_shown(
     profiles: Any, at: OpenTerminal, sample: Path
 ) -> None:

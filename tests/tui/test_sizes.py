@@ -20,6 +20,7 @@ WALK = (
 )
 
 
+@pytest.mark.nightly
 async def test_a_large_terminal_is_filled(
     sample: Path, at: OpenTerminal, steady: Steady, matches: Matches
 ) -> None:

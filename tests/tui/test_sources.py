@@ -114,6 +114,7 @@ async def test_a_password_that_was_found_is_used_for_its_own_address_alone(
     ]
 
 
+@pytest.mark.nightly
 async def test_a_database_that_is_found_here_is_read_added_run_again_and_removed(
     desk: Path, at: OpenTerminal, folder: Path
 ) -> None:
@@ -145,6 +146,7 @@ async def test_a_database_that_is_found_here_is_read_added_run_again_and_removed
         await reader.sees("+ wares.duckdb")
 
 
+@pytest.mark.nightly
 async def test_what_cannot_be_read_says_what_to_do_and_the_form_stays(
     desk: Path, at: OpenTerminal, folder: Path
 ) -> None:
@@ -247,6 +249,7 @@ async def test_a_source_that_is_run_again_keeps_what_the_form_does_not_show(
         )
 
 
+@pytest.mark.nightly
 async def test_a_source_whose_address_is_typed_again_keeps_its_options(
     desk: Path, at: OpenTerminal, folder: Path
 ) -> None:

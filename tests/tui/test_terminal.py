@@ -17,6 +17,7 @@ import pytest
 
 from explorer.client import Catalog
 from explorer.metadata import Urn
+from tests.conftest import nightly
 
 pytestmark = [
     pytest.mark.terminal,
@@ -105,7 +106,7 @@ def program(directory: Path, settings: str = "COLORTERM=truecolor") -> str:
     )
 
 
-@pytest.mark.parametrize("size", [(120, 36), (80, 24)])
+@pytest.mark.parametrize("size", [*nightly((120, 36)), (80, 24)])
 def test_a_stranger_documents_a_column_quits_and_finds_it_again(
     desk: Path, terminal: Any, size: Any
 ) -> None:
@@ -136,6 +137,7 @@ def test_a_stranger_documents_a_column_quits_and_finds_it_again(
     again.sees("fct_refunds")
 
 
+@pytest.mark.nightly
 def test_a_resized_terminal_shows_every_word_of_a_text_and_the_line_that_is_written(
     sample: Path, terminal: Any
 ) -> None:
@@ -175,8 +177,8 @@ def _edits(terminal: Any, columns: int, at: int, words: str) -> None:
     ("size", "settings"),
     [
         ((120, 36), "COLORTERM=truecolor"),
-        ((80, 24), "COLORTERM=truecolor"),
-        ((80, 24), "NO_COLOR=1"),
+        pytest.param((80, 24), "COLORTERM=truecolor", marks=pytest.mark.nightly),
+        pytest.param((80, 24), "NO_COLOR=1", marks=pytest.mark.nightly),
     ],
     ids=["120x36", "80x24", "no-colour"],
 )

@@ -138,6 +138,7 @@ async def test_no_screen_blocks_the_loop(at: OpenTerminal, desk: Path, watched: 
     assert calls == []
 
 
+@pytest.mark.nightly
 @anyio
 async def test_a_dbt_project_is_read_and_written_beside_the_loop(
     at: OpenTerminal, desk: Path, watched: Any, tmp_path: Path

@@ -43,6 +43,7 @@ async def test_what_a_colleague_writes_appears_where_one_is(desk: Path, at: Open
         assert reader.rows.cursor == at_row
 
 
+@pytest.mark.nightly
 async def test_what_others_add_and_remove_is_counted_in_the_folders_and_the_header(
     desk: Path, at: OpenTerminal
 ) -> None:
@@ -79,6 +80,7 @@ async def test_what_one_is_typing_stays_and_is_not_written_over(
         assert column.edited == "Theirs."
 
 
+@pytest.mark.nightly
 async def test_what_one_writes_oneself_is_not_told_as_somebody_elses(
     desk: Path, at: OpenTerminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -196,7 +198,11 @@ OUT = "○ no answer from the catalog"
 
 @pytest.mark.parametrize(
     ("offline", "keys", "words"),
-    [("off", "", OUT), ("off", "r", "No catalog answers"), ("fallback", "r", "◐ offline copy")],
+    [
+        pytest.param("off", "", OUT, marks=pytest.mark.nightly),
+        ("off", "r", "No catalog answers"),
+        pytest.param("fallback", "r", "◐ offline copy", marks=pytest.mark.nightly),
+    ],
     ids=["idle", "asked", "copy"],
 )
 async def test_the_light_goes_out_and_on_with_the_server_also_where_nothing_is_asked(

@@ -18,7 +18,7 @@ from explorer.stewardship import Stewardship
 from explorer.tui.screens.palette import HelpScreen
 from explorer.tui.screens.stewardship import WorklistScreen
 from explorer.views.stewardship import percent_of
-from tests.conftest import schema_of
+from tests.conftest import nightly, schema_of
 from tests.tui.conftest import OpenTerminal
 
 pytestmark = pytest.mark.anyio
@@ -74,6 +74,7 @@ async def test_twenty_columns_of_five_tables_are_written_with_one_key_more_than_
     assert written == [f"t{number}" for number in range(20)]
 
 
+@pytest.mark.nightly
 async def test_what_others_documented_meanwhile_drops_out(at: OpenTerminal, desk: Path) -> None:
     with Catalog(data_dir=desk) as catalog:
         urn = make_table(catalog, "meanwhile", ["a", "b", "c"])
@@ -167,6 +168,7 @@ async def test_what_could_not_be_saved_stays_on_the_list(at: OpenTerminal, desk:
         assert texts_of(catalog, urn) == {"a": "", "b": ""}
 
 
+@pytest.mark.nightly
 async def test_a_column_is_passed_over_and_gone_back_to(at: OpenTerminal, desk: Path) -> None:
     with Catalog(data_dir=desk) as catalog:
         urns = [make_table(catalog, f"passed_{one}", ["a"]) for one in "xy"]
@@ -221,7 +223,7 @@ async def test_the_worklist_is_what_the_client_ranks(at: OpenTerminal, sample: P
         assert listed(screen)[:500] == [item.urn for item in ranked.items]
 
 
-@pytest.mark.parametrize("by", ["platform", "tag", "domain", "folder", "owner"])
+@pytest.mark.parametrize("by", ["platform", *nightly("tag", "domain", "folder"), "owner"])
 async def test_coverage_leads_to_what_is_missing_in_a_group(
     at: OpenTerminal, sample: Path, by: str
 ) -> None:

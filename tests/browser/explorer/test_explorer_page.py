@@ -8,6 +8,7 @@ from explorer.notebook.markup import difference_lines, marked, marked_line
 from explorer.notebook.widgets.explorer import Explorer
 from explorer.views.diff import text_diff
 from explorer.views.search import SORT_ORDERS
+from tests.conftest import nightly
 
 PAYLOADS = (
     "<script>window.__xss = 1</script>",
@@ -454,7 +455,7 @@ def test_hostile_texts_are_text(show: Any) -> None:
     assert all(one.startswith("https://evil.example/") for one in addresses)
 
 
-@pytest.mark.parametrize("width", [900, 1400])
+@pytest.mark.parametrize("width", [900, *nightly(1400)])
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_everything_fits_and_can_be_read(show: Any, theme: str, width: int) -> None:
     rows = [column("id", "The `key` of it all. " * 8), column("averylongname" * 6, "")]

@@ -5,6 +5,7 @@ import signal
 from typing import Any
 
 import nbformat
+import pytest
 
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:snowflake,analytics.marts.fct_orders,PROD)"
 CELLS = (
@@ -23,6 +24,7 @@ RESTART = """async () => {
 SAVE = "async () => await window.jupyterapp.commands.execute('docmanager:save')"
 
 
+@pytest.mark.nightly
 def test_no_text_is_lost_to_a_reload_a_second_view_or_a_kernel_that_ends(
     open_notebook: Any, expect: Any
 ) -> None:

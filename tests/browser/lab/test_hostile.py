@@ -6,6 +6,8 @@ say without an error.
 
 from typing import Any
 
+import pytest
+
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 
@@ -152,6 +154,7 @@ def unharmed(book: Any) -> None:
     assert book.problems == []
 
 
+@pytest.mark.nightly
 def test_a_catalogs_text_stays_text_in_every_repr_figure_magic_and_widget(
     open_notebook: Any, expect: Any, cat: Any
 ) -> None:

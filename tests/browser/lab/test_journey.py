@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import nightly
+
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:snowflake,analytics.marts.fct_orders,PROD)"
 THREADS = "sum(one.name.startswith('catalog') for one in threading.enumerate())"
 CELLS = (
@@ -16,7 +18,7 @@ CELLS = (
 
 
 # Where the kernel takes what widgets say: on a thread of its own, or on the main one.
-@pytest.mark.parametrize("messages", ["perCommTarget", "disabled"])
+@pytest.mark.parametrize("messages", ["perCommTarget", *nightly("disabled")])
 def test_a_reader_finds_documents_and_follows_and_python_knows(
     open_notebook: Any, expect: Any, cat: Any, messages: str
 ) -> None:

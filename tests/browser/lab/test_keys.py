@@ -72,6 +72,7 @@ def press_on_each_kind(root: Any, before: Any) -> None:
         assert root.page.evaluate(STATE) == before, one.evaluate(KIND)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("application", ["lab", "notebook"])
 def test_no_key_pressed_in_a_widget_acts_on_the_notebook(
     open_notebook: Any, expect: Any, application: str

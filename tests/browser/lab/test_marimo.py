@@ -79,6 +79,7 @@ def application(tmp_path: Path, data_dir: Any, cat: Any, answering: Any) -> Iter
             server.wait(20)
 
 
+@pytest.mark.nightly
 def test_widgets_are_dark_and_walked_by_keys_and_charts_are_alive(
     browser: Any, application: Any, expect: Any
 ) -> None:

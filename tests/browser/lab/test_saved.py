@@ -7,6 +7,8 @@ from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:snowflake,analytics.marts.fct_orders,PROD)"
 CELLS = (
     "from explorer import Catalog\ncat = Catalog()",
@@ -33,6 +35,7 @@ CORNER = """async (png) => {
 }"""
 
 
+@pytest.mark.nightly
 def test_a_kept_chart_is_dark_on_a_dark_page_and_the_arrow_of_a_list_is_seen(
     browser: Any, open_notebook: Any, expect: Any
 ) -> None:
@@ -60,6 +63,7 @@ def test_a_kept_chart_is_dark_on_a_dark_page_and_the_arrow_of_a_list_is_seen(
     book.picture("dark")
 
 
+@pytest.mark.nightly
 def test_the_saved_picture_shows_where_no_kernel_runs(
     browser: Any, open_notebook: Any, expect: Any, tmp_path: Path
 ) -> None:

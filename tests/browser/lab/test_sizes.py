@@ -12,6 +12,7 @@ CELLS = (
 )
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("application", ["lab", "notebook"])
 def test_charts_and_lineage_keep_their_height_in_a_window_of_another_size(
     open_notebook: Any, expect: Any, application: str

@@ -11,6 +11,7 @@ import pytest
 from explorer.metadata.urn import Urn
 from explorer.notebook.widgets.lineage import LineageWidget
 from explorer.notebook.widgets.lineage_drawing import DrawnColumns, KnownLineage, ShownLineage, draw
+from tests.conftest import nightly
 
 PAYLOADS = (
     "<script>window.__xss = 1</script>",
@@ -101,7 +102,7 @@ def current(page: Any) -> Any:
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("count", [30, 500])
+@pytest.mark.parametrize("count", [30, *nightly(500)])
 def test_every_entity_and_line_is_drawn(show: Any, count: int, theme: str) -> None:
     graph = layered(count)
     page = show(state(graph), theme=theme)
@@ -437,7 +438,7 @@ def test_names_and_words_lie_inside_their_boxes(show: Any) -> None:
     page.picture("lineage-names")
 
 
-@pytest.mark.parametrize("theme", ["light", "dark", "night"])
+@pytest.mark.parametrize("theme", ["light", *nightly("dark", "night")])
 def test_every_text_stands_out_from_its_ground(open_widget: Any, theme: str) -> None:
     told = state(small(), problem="")
     told["problem"] = "the server did not answer"

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from explorer.notebook.widgets.stewardship import ReviewWidget
+from tests.conftest import nightly
 
 URN = "urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)"
 PAYLOADS = (
@@ -264,7 +265,7 @@ def test_hostile_texts_make_no_elements(show: Any) -> None:
     assert widget.page.locator("h3").inner_text() == bad
 
 
-@pytest.mark.parametrize("theme", ["light", "dark", "night"])
+@pytest.mark.parametrize("theme", ["light", "dark", *nightly("night")])
 def test_every_text_can_be_read_on_a_light_and_a_dark_page(show: Any, theme: str) -> None:
     states = ("open", "accepted", "refused", "applied", "failed")
     rows = [row(at, state, draft=at == 2) for at, state in enumerate(states, 1)]
@@ -277,7 +278,7 @@ def test_every_text_can_be_read_on_a_light_and_a_dark_page(show: Any, theme: str
     widget.picture(f"review-{theme}")
 
 
-@pytest.mark.parametrize("width", [360, 640, 1400])
+@pytest.mark.parametrize("width", [360, *nightly(640, 1400)])
 def test_nothing_is_wider_than_the_cell(show: Any, width: int) -> None:
     long = "a_very_long_name_of_a_table_" * 6
     widget = show(width=width, review=told(row(1, cells=[long] * 5), row(2)))

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from explorer.notebook.widgets.stewardship import WorklistWidget
+from tests.conftest import nightly
 
 URN = "urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)"
 BAD = '<img src="https://evil.example/x.png" onerror="window.__xss = 1"><script>x</script>'
@@ -116,7 +117,7 @@ def test_hostile_texts_make_no_elements(show: Any) -> None:
     assert widget.page.locator("script, img").count() == 0
 
 
-@pytest.mark.parametrize("theme", ["light", "dark", "night"])
+@pytest.mark.parametrize("theme", [*nightly("light", "night"), "dark"])
 def test_every_text_can_be_read_on_a_light_and_a_dark_page(show: Any, theme: str) -> None:
     widget = show(theme=theme, worklist_shown=told(row(0, draft=True), row(1)))
     palest = widget.contrasts()[0]
@@ -124,7 +125,7 @@ def test_every_text_can_be_read_on_a_light_and_a_dark_page(show: Any, theme: str
     widget.picture(f"worklist-{theme}")
 
 
-@pytest.mark.parametrize("width", [360, 640, 1400])
+@pytest.mark.parametrize("width", [360, *nightly(640, 1400)])
 def test_nothing_is_wider_than_the_cell(show: Any, width: int) -> None:
     long = "a_very_long_name_of_a_table_" * 6
     cells = ["1", "1", "table", "1", long, long, long]

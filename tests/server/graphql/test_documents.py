@@ -292,6 +292,7 @@ class TestWhatADocumentTakes:
         assert "errors" not in answer
         assert answer["data"]["searchAcrossEntities"]["total"] > 0
 
+    @pytest.mark.nightly
     def test_an_answer_of_too_many_fields_is_ended(
         self, caller: Caller, desk: Any, dataset: str, schema: Callable[..., dict[str, Any]]
     ) -> None:

@@ -6,6 +6,7 @@ What the engine on tantivy alone has is tested by what opens a `SearchIndex` its
 """
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -80,6 +81,24 @@ def filled(request: pytest.FixtureRequest, index: SearchEngine) -> Callable[...,
         return index
 
     return fill
+
+
+@pytest.fixture(scope="module", params=ENGINES)
+def filled_once(
+    request: pytest.FixtureRequest, registry: Registry, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[..., SearchEngine]]:
+    """Fills an index that the tests of a module only read, as `filled` does."""
+    with ExitStack() as held:
+
+        def fill(*documents: Document) -> SearchEngine:
+            index = ENGINES[request.param](registry, tmp_path_factory.mktemp("index"))
+            held.callback(index.close)
+            index.apply(1, documents)
+            if request.param != "memory":
+                index.flush()
+            return index
+
+        yield fill
 
 
 @pytest.fixture

@@ -102,6 +102,7 @@ def test_what_is_loaded_is_found_at_once(index: SearchIndex, documents: list[Doc
     assert found(index, "customer_id_278") == [documents[278].urn]
 
 
+@pytest.mark.nightly
 def test_a_search_has_an_end_while_more_is_loaded_than_can_be_written(
     index: SearchIndex, documents: list[Document], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,12 +20,12 @@ Search = Callable[..., FoundPage]
 DAY = 86_400_000
 
 
-@pytest.fixture
-def shop(filled: Fill, dataset: Make, entity: Make) -> SearchEngine:
+@pytest.fixture(scope="module")
+def shop(filled_once: Fill, dataset: Make, entity: Make) -> SearchEngine:
     def changed(day: int) -> dict[str, Any]:
         return {"lastModified": {"time": day * DAY}}
 
-    return filled(
+    return filled_once(
         dataset(
             "orders",
             globalTags={"tags": [{"tag": "urn:li:tag:PII"}, {"tag": "urn:li:tag:Gold"}]},

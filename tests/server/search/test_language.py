@@ -16,9 +16,9 @@ Search = Callable[..., FoundPage]
 LONG = f"long_{'x' * 70}_first_second_end"
 
 
-@pytest.fixture
-def shop(filled: Fill, dataset: Make) -> SearchEngine:
-    return filled(
+@pytest.fixture(scope="module")
+def shop(filled_once: Fill, dataset: Make) -> SearchEngine:
+    return filled_once(
         dataset(
             "db.orders",
             globalTags={"tags": [{"tag": "urn:li:tag:PII"}]},
@@ -263,12 +263,12 @@ def test_a_text_in_another_script_is_found(filled: Fill, dataset: Make, names: N
     assert names(index, "CAFÉ") == ["t"]
 
 
-@pytest.fixture
-def people(filled: Fill, dataset: Make, entity: Make) -> SearchEngine:
+@pytest.fixture(scope="module")
+def people(filled_once: Fill, dataset: Make, entity: Make) -> SearchEngine:
     def owned(name: str, owner: str, **more: object) -> Document:
         return dataset(name, ownership={"owners": [{"owner": f"urn:li:{owner}"}]}, **more)
 
-    return filled(
+    return filled_once(
         owned("one", "corpuser:nw", datasetProperties={"description": "Told."}),
         owned("two", "corpGroup:g1", editableDatasetProperties={"description": "Written."}),
         owned("three", "corpuser:nina", deprecation={"deprecated": True}),

@@ -70,6 +70,7 @@ def test_a_removed_entity_comes_back(index: SearchIndex, dataset: Make, names: N
         assert names(index, "t") == ([] if removed else ["t"])
 
 
+@pytest.mark.nightly
 def test_changes_reach_the_disk_by_themselves(
     tmp_path: Path, registry: Registry, dataset: Make, names: Names
 ) -> None:

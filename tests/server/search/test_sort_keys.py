@@ -219,7 +219,7 @@ SORT = st.lists(
 
 @given(DOCUMENTS, DOCUMENTS, st.integers(0, 3), SORT)
 @settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_memory_and_disk_sort_alike_however_the_pages_are_cut(
     registry: Registry,

@@ -236,13 +236,16 @@ def engines(postgres: Cluster, tmp_path: Path) -> Iterator[None]:
     Histories.engines = []
 
 
+@pytest.mark.parametrize(
+    ("examples", "steps"), [(2, 8), pytest.param(40, 12, marks=pytest.mark.nightly)]
+)
 @pytest.mark.usefixtures("engines")
-def test_the_same_history_gives_the_same_answers_in_every_engine() -> None:
+def test_the_same_history_gives_the_same_answers_in_every_engine(examples: int, steps: int) -> None:
     run_state_machine_as_test(
         Histories,
         settings=settings(
-            max_examples=12,
-            stateful_step_count=12,
+            max_examples=examples,
+            stateful_step_count=steps,
             deadline=None,
             derandomize=True,
             phases=(Phase.generate,),

@@ -122,6 +122,7 @@ def test_one_that_was_interrupted_goes_on_and_is_not_served_before(
         migrate(source, database, no_progress)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
 def test_a_source_stays_in_use_until_the_target_takes_over(
     engine: str, postgres: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -370,7 +370,7 @@ def test_readers_never_see_half_of_a_transaction(store: Store) -> None:
 
     with ThreadPoolExecutor(2) as threads:
         looking = [threads.submit(look) for _ in range(2)]
-        for n in range(1, 200):
+        for n in range(1, 60):
             do(store, putting(A, B, value=n))
         stop.set()
         for one in looking:

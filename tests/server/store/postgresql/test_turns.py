@@ -394,6 +394,7 @@ def test_a_conflict_that_the_database_reports_is_tried_again(pair: tuple[Store, 
     assert pair[0].log_bounds().head == 1
 
 
+@pytest.mark.nightly
 def test_a_database_that_went_away_is_told_and_comes_back_by_itself(
     postgres: Cluster, pair: tuple[Store, Store]
 ) -> None:
