@@ -54,6 +54,7 @@ def test_without_a_server_the_catalog_of_this_machine_is_started_and_stays(own: 
     assert again.pid == first.pid
 
 
+@pytest.mark.nightly
 def test_the_sample_is_taken_out_whole_without_what_others_brought_and_put_in_again(
     own: Any,
 ) -> None:

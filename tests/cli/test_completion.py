@@ -73,6 +73,7 @@ def test_filters_columns_and_folders_are_completed(offers: Any) -> None:
     assert "/prod" in texts(offers("catalog browse /p"))
 
 
+@pytest.mark.nightly
 def test_bash_is_given_what_stands_after_its_last_break_quoted_as_what_was_typed(
     offers: Any,
 ) -> None:
@@ -229,6 +230,7 @@ def test_bash_lists_several_and_leaves_what_was_typed(terminal: Any) -> None:
     assert shell.called("_nothing_more") == ["get", "shop_nothing_more"]
 
 
+@pytest.mark.nightly
 def test_zsh_completes_names_urns_and_filters_on_a_terminal(terminal: Any) -> None:
     shell = terminal("zsh", "-f", "-i")
     shell.type('PS1="ready> "; eval "$(catalog completion zsh)"; echo lo""aded\n')

@@ -138,6 +138,7 @@ def test_a_script_tags_what_a_list_names(shell: Any) -> None:
     assert shown == ["urn:li:tag:Story"]
 
 
+@pytest.mark.nightly
 def test_a_term_is_put_on_and_taken_off(shell: Any) -> None:
     shown = shell(
         """
@@ -150,6 +151,7 @@ def test_a_term_is_put_on_and_taken_off(shell: Any) -> None:
     assert shown == ["urn:li:glossaryTerm:Story"]
 
 
+@pytest.mark.nightly
 def test_a_table_changes_hands(shell: Any) -> None:
     shown = shell(
         """
@@ -168,6 +170,7 @@ def test_what_is_made_from_a_table_moves_into_a_domain(shell: Any) -> None:
     assert shown == ["urn:li:domain:story"]
 
 
+@pytest.mark.nightly
 def test_a_link_is_added_and_the_old_one_removed(shell: Any) -> None:
     shown = shell(
         """
@@ -180,6 +183,7 @@ def test_a_link_is_added_and_the_old_one_removed(shell: Any) -> None:
     assert [line.split() for line in shown] == [["label", "url"], ["New", "https://x.org/new"]]
 
 
+@pytest.mark.nightly
 def test_a_table_is_deprecated_and_saved_by_undo(shell: Any) -> None:
     shown = shell(
         """

@@ -5,6 +5,8 @@ import io
 import subprocess
 from typing import Any
 
+import pytest
+
 from tests.cli.conftest import Run
 
 
@@ -92,6 +94,7 @@ def test_nothing_affected_is_said(warehouse: Run) -> None:
     assert warehouse("impact", CHART, "--column", "x").code == 1
 
 
+@pytest.mark.nightly
 def test_in_a_shell_a_build_fails_when_a_dashboard_would_break(
     warehouse: Run, served: str, command: tuple[str, ...]
 ) -> None:

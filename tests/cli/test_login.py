@@ -123,6 +123,7 @@ def test_a_sign_in_that_expired_is_renewed_until_the_issuer_refuses(
     assert run("search", "x", "--profile", name).code == 0
 
 
+@pytest.mark.nightly
 def test_a_client_that_stays_open_renews_the_token_that_the_server_refuses(
     run: Callable[..., Any],
     server: str,
@@ -175,6 +176,7 @@ def test_a_sign_in_that_the_server_does_not_take_is_not_kept(
     assert set(profiles(run)) == {"embedded"}
 
 
+@pytest.mark.nightly
 def test_a_token_is_asked_for_where_there_is_no_device_flow(
     run_with_keyring: Callable[..., Any], server: str, issuer: TestIssuer, tmp_path: Path
 ) -> None:

@@ -4,6 +4,8 @@ import json
 import subprocess
 from typing import Any
 
+import pytest
+
 from tests.cli.conftest import Run
 
 
@@ -114,6 +116,7 @@ def test_programs_get_every_way_as_json_and_the_first_as_urns(warehouse: Run) ->
     assert urns == [table("raw"), table("left"), table("mart")]
 
 
+@pytest.mark.nightly
 def test_in_a_shell_the_step_before_the_dashboard_is_found(
     warehouse: Run, served: str, command: tuple[str, ...]
 ) -> None:

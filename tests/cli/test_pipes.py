@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Run
+from tests.conftest import nightly
 
 FLOUR = "urn:li:dataset:(urn:li:dataPlatform:duckdb,mill.flour,PROD)"
 
@@ -74,7 +75,7 @@ def run(mill: Run, served: str, command: tuple[str, ...], tmp_path: Path) -> Any
     return in_shell
 
 
-@pytest.mark.parametrize("name", _STORIES)
+@pytest.mark.parametrize("name", ["get", *nightly(*sorted(_STORIES.keys() - {"get"}))])
 def test_a_command_takes_part_in_a_pipe(run: Any, name: Any) -> None:
     line, expected = _STORIES[name]
     ran = run(line)

@@ -5,6 +5,8 @@ import io
 import subprocess
 from typing import Any
 
+import pytest
+
 from tests.cli.conftest import Run
 
 
@@ -66,6 +68,7 @@ def test_what_is_not_there_is_said(warehouse: Run) -> None:
     assert warehouse("relationships", KEEPER, "--json", "--csv").code == 2
 
 
+@pytest.mark.nightly
 def test_in_a_shell_what_somebody_owns_is_counted(
     warehouse: Run, served: str, command: tuple[str, ...]
 ) -> None:

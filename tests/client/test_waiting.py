@@ -86,6 +86,7 @@ def test_two_threads_may_close_it_at_once() -> None:
     assert not catalog._thread.is_alive()
 
 
+@pytest.mark.nightly
 def test_an_iteration_that_the_garbage_collector_ends_on_the_clients_thread_blocks_nobody(
     catalog: Any,
 ) -> None:

@@ -149,6 +149,7 @@ def test_users_and_groups_are_upserted(shop: Any, served: Served) -> None:
     assert served.aspects("urn:li:corpGroup:data")["corpGroupInfo"]["displayName"] == "Data people"
 
 
+@pytest.mark.nightly
 def test_search_answers_as_table_json_and_urns(shop: Any) -> None:
     assert "Orders a day" in shop("search", "daily", "--format", "table")
     found = shop.json("search", "daily", "--format", "json")

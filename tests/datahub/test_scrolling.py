@@ -68,6 +68,7 @@ def test_a_client_learns_which_aspects_can_be_stored(said: Any) -> None:
     assert said["specifications"] == {"key": True, "aspect": True, "no aspect": False}
 
 
+@pytest.mark.nightly
 def test_version_2_is_read_and_old_runs_are_cleaned_up_with_it(said: Any) -> None:
     found = said["version_2"]
     assert found["entities"] == {urn: ["ownership"] for urn in TABLES[:2]}

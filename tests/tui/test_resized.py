@@ -32,6 +32,7 @@ async def test_the_cursor_of_a_chart_stays_on_its_day(sample: Path, at: OpenTerm
             assert DAY.findall(reader.screen()) == chosen
 
 
+@pytest.mark.nightly
 async def test_an_expanded_text_is_wrapped_again_for_the_new_width(
     sample: Path, at: OpenTerminal
 ) -> None:

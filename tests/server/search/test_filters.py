@@ -305,6 +305,7 @@ def test_a_value_of_any_length_is_compared(filled: Fill, dataset: Make, names: N
     assert found("CONTAIN", run[:300]) == {"a", "b"}
 
 
+@pytest.mark.nightly
 def test_a_part_that_is_found_in_ever_so_many_ways_is_found(
     index: SearchEngine, dataset: Make, names: Names
 ) -> None:
