@@ -58,7 +58,7 @@ def test_a_missing_extra_is_named_and_ends_a_program_with_1(
         input="a-token",
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
     )
     assert f"pip install 'catalog-explorer[{extra}]'" in done.stderr
     assert done.returncode == 1

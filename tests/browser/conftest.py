@@ -115,7 +115,7 @@ class Page:
     ) -> None:
         self._context = browser.new_context(viewport={"width": width, "height": height})
         self.page = self._context.new_page()
-        self.page.set_default_timeout(30_000)
+        self.page.set_default_timeout(120_000)
         self.problems: list[str] = []
         self.page.on("pageerror", lambda error: self.problems.append(f"error: {error}"))
         self.page.on("console", self._heard)

@@ -110,7 +110,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             raise AssertionError(f"no address in {said!r}; {process.stderr.read().decode()}")
         yield address.rstrip("/.,")
         process.terminate()
-        process.communicate(timeout=60)
+        process.communicate(timeout=120)
 
 
 @pytest.fixture(scope="module")
@@ -123,7 +123,7 @@ def process(served: str) -> Run:
             input=stdin,
             capture_output=True,
             env=environment(**variables),
-            timeout=60,
+            timeout=120,
             check=False,
         )
         return Ran(done.returncode, done.stdout, done.stderr)

@@ -99,7 +99,7 @@ def test_removing_the_sample_asks_and_takes_no_for_an_answer(
     )
     os.close(child)
     os.write(parent, b"n\n")
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=120)
     os.close(parent)
     assert process.returncode == 1
     assert out == b""
@@ -141,7 +141,7 @@ def test_a_served_catalog_says_where_it_is_and_ends_when_interrupted(
         with urllib.request.urlopen(f"{address}/config", timeout=120) as answer:
             assert json.load(answer)["noCode"] == "true"
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=120)
         assert process.returncode in (0, 130)
         assert b"Traceback" not in err
 

@@ -112,7 +112,7 @@ def test_older_versions_than_are_kept_go_while_a_catalog_is_served(
     words += ["--keep-versions", "2"] if by == "option" else []
     with subprocess.Popen((*COMMAND, *words), env=environment(**more)) as served:
         try:
-            deadline = time.monotonic() + 40
+            deadline = time.monotonic() + 120
             while find(directory) is None:
                 assert time.monotonic() < deadline
                 time.sleep(0.02)

@@ -55,7 +55,7 @@ def answered(arguments: Any, answer: Any) -> Any:
             if asked and b"[y/N]" in seen:
                 os.write(parent, answer)
                 asked = False
-        process.wait(timeout=60)
+        process.wait(timeout=120)
     os.close(parent)
     return process.returncode, seen.decode()
 

@@ -126,12 +126,12 @@ def test_what_was_drafted_before_an_interrupt_is_in_the_file(
     with subprocess.Popen(
         (*command, *words, "--url", address), env=environment(), stderr=subprocess.PIPE
     ) as process:
-        deadline = time.monotonic() + 40
+        deadline = time.monotonic() + 120
         while not mark.exists():
             assert time.monotonic() < deadline
             time.sleep(0.02)
         os.kill(process.pid, signal.SIGINT)
-        _, told = process.communicate(timeout=60)
+        _, told = process.communicate(timeout=120)
     assert process.returncode == 130
     assert b"1 drafted before the interrupt" in told
     assert [item.edit.text for item in StagedChangeset.open(path).items] == ["First."]

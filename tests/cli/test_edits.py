@@ -93,7 +93,7 @@ def shell(shop: Run, command: tuple[str, ...], served: str, tmp_path: Path) -> I
             ["bash", "-c", begin + lines],
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=120,
             cwd=tmp_path,
             env={
                 "PATH": "/usr/bin:/bin",

@@ -34,7 +34,7 @@ def serving(command: tuple[str, ...]) -> Iterator[Any]:
 
         def stop() -> None:
             process.terminate()
-            process.communicate(timeout=60)
+            process.communicate(timeout=120)
 
         assert process.stdout is not None
         return process.stdout.readline().decode().strip(), stop
@@ -108,7 +108,7 @@ def test_what_was_exported_and_loaded_is_equal(catalog: Run, serving: Any, tmp_p
         }
         body = {"proposal": proposal}
         httpx.post(
-            f"{address}/aspects?action=ingestProposal", json=body, timeout=60
+            f"{address}/aspects?action=ingestProposal", json=body, timeout=120
         ).raise_for_status()
     file = tmp_path / "all.json"
     ran = catalog("export", str(file), url=address)
@@ -177,7 +177,7 @@ def test_a_link_to_a_file_stays_and_a_pipe_is_written_to(shop: Run, tmp_path: Pa
     reading = subprocess.Popen(("cat", str(pipe)), stdout=subprocess.PIPE)
     assert shop("export", str(link), "--entity", "tag").code == 0
     assert shop("export", str(pipe), "--entity", "tag").code == 0
-    read, _ = reading.communicate(timeout=60)
+    read, _ = reading.communicate(timeout=120)
     assert link.is_symlink()
     assert read == held.read_bytes() != b""
     assert stat.S_ISFIFO(pipe.stat().st_mode)

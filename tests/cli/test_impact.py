@@ -107,7 +107,7 @@ def test_in_a_shell_a_build_fails_when_a_dashboard_would_break(
             "exit ${PIPESTATUS[0]}"
         )
         return subprocess.run(
-            ("bash", "-c", script), capture_output=True, timeout=60, check=False, text=True
+            ("bash", "-c", script), capture_output=True, timeout=120, check=False, text=True
         )
 
     breaks = build("mail")

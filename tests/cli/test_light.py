@@ -23,7 +23,7 @@ def loaded_by(code: Any) -> Any:
         f"print(*(name for name in {HEAVY} if name in sys.modules), file=sys.stderr)"
     )
     done = subprocess.run(
-        (sys.executable, "-c", script), capture_output=True, check=True, timeout=60
+        (sys.executable, "-c", script), capture_output=True, check=True, timeout=120
     )
     return done.stderr.decode().split(), done.stdout.decode()
 

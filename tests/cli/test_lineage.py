@@ -204,6 +204,6 @@ def test_in_a_shell_what_is_downstream_is_read_one_by_one(
         f" xargs -I% {catalog} get % --url {served} | head -1"
     )
     done = subprocess.run(
-        ("bash", "-o", "pipefail", "-c", script), capture_output=True, timeout=60, check=False
+        ("bash", "-o", "pipefail", "-c", script), capture_output=True, timeout=120, check=False
     )
     assert done.stdout.decode() == "By day\n", done.stderr

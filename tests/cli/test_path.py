@@ -127,6 +127,6 @@ def test_in_a_shell_the_step_before_the_dashboard_is_found(
         f" --url {served} || echo apart"
     )
     done = subprocess.run(
-        ("bash", "-o", "pipefail", "-c", script), capture_output=True, timeout=60, check=False
+        ("bash", "-o", "pipefail", "-c", script), capture_output=True, timeout=120, check=False
     )
     assert done.stdout.decode().split() == ["urn:li:chart:(looker,lake.days)", "apart"], done.stderr

@@ -67,7 +67,7 @@ def run(mill: Run, served: str, command: tuple[str, ...], tmp_path: Path) -> Any
             ("bash", "-c", f'PATH={shlex.quote(str(tmp_path))}:"$PATH"; set -o pipefail; {line}'),
             env={**os.environ, "CATALOG_URL": served},
             capture_output=True,
-            timeout=60,
+            timeout=120,
             check=False,
             text=True,
         )

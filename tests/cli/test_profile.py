@@ -313,7 +313,7 @@ def test_the_token_to_keep_is_asked_for_unseen(
         while b"Access token of prod" not in shown:
             shown += os.read(ours, 1_000)
         os.write(ours, b"s3cret\n")
-        process.communicate(timeout=60)
+        process.communicate(timeout=120)
     with contextlib.suppress(OSError):
         shown += os.read(ours, 1_000)
     os.close(ours)
@@ -329,7 +329,7 @@ def serving(command: tuple[str, ...], directory: Any, actor: Any) -> Iterator[An
         (*command, "token", "create", "one", "--actor", actor, "--data-dir", str(directory)),
         capture_output=True,
         check=True,
-        timeout=60,
+        timeout=120,
     )
     with subprocess.Popen(
         (*command, "serve", "--port", "0", "--data-dir", str(directory)),

@@ -77,6 +77,6 @@ def test_in_a_shell_what_somebody_owns_is_counted(
         f" --url {served} | grep -c dataset"
     )
     done = subprocess.run(
-        ("bash", "-o", "pipefail", "-c", script), capture_output=True, timeout=60, check=False
+        ("bash", "-o", "pipefail", "-c", script), capture_output=True, timeout=120, check=False
     )
     assert done.stdout.decode().strip() == "1", done.stderr

@@ -224,7 +224,7 @@ def test_each_edit_is_decided_with_a_key_on_a_terminal(
             seen += _read_until(parent, place, "q quit")
             os.write(parent, key.encode())
         seen += _read_until(parent, "give --apply")
-        assert process.wait(timeout=60) == 0
+        assert process.wait(timeout=120) == 0
     os.close(parent)
     assert "About c0." in seen
     decided = [(item.state, item.edit.text) for item in StagedChangeset.open(path).items]

@@ -50,7 +50,7 @@ def on_a_terminal(arguments: Any, *, asked: str = "", answer: str = "", **variab
                 if asked and asked.encode() in seen:
                     os.write(parent, answer.encode())
                     asked = ""
-            process.wait(timeout=60)
+            process.wait(timeout=120)
         finally:
             process.kill()
             os.close(parent)
@@ -216,7 +216,7 @@ def test_an_interrupt_is_quiet(shop: Run, served: str, command: tuple[str, ...])
         process.stdin.flush()
         _until_it_reads(process)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=120)
     assert process.returncode == 130
     assert out == b""
     assert err.strip() == b""

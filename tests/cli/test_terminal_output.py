@@ -34,7 +34,7 @@ def on_a_terminal(arguments: Any) -> Any:
                 seen += os.read(parent, 65_536)
             except OSError:
                 break
-        process.wait(timeout=60)
+        process.wait(timeout=120)
     os.close(parent)
     # The terminal itself makes two characters of each end of a line.
     return seen.decode().replace("\r\n", "\n")

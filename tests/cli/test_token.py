@@ -178,7 +178,7 @@ class _Servers:
         while self._started:
             process = self._started.pop()
             process.terminate()
-            process.communicate(timeout=60)
+            process.communicate(timeout=120)
 
 
 def test_tokens_are_kept_in_a_database(catalog: Run, postgres: Cluster, tmp_path: Path) -> None:

@@ -254,7 +254,7 @@ print(kept.get(Request("GET", "/first"))[0], kept.get(Request("GET", "/99")))
 @pytest.mark.skipif(os.name != "posix", reason="files are not limited here")
 def test_a_full_disk_keeps_what_there_is(tmp_path: Path) -> None:
     done = subprocess.run(
-        (sys.executable, "-c", FULL, str(tmp_path)), capture_output=True, check=False, timeout=60
+        (sys.executable, "-c", FULL, str(tmp_path)), capture_output=True, check=False, timeout=120
     )
     assert done.stderr == b""
     assert done.stdout == b"b'answer' None\n"

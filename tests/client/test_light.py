@@ -24,7 +24,7 @@ def loaded(url: Any, call: Any, names: Any) -> Any:
     """Which of the packages a program has loaded that asked a server that is not there."""
     code = ASKED.format(url=url, call=call, names=names)
     done = subprocess.run(
-        (sys.executable, "-c", code), capture_output=True, check=True, text=True, timeout=60
+        (sys.executable, "-c", code), capture_output=True, check=True, text=True, timeout=120
     )
     asked, *found = done.stdout.split()
     assert asked == "asked"

@@ -196,7 +196,7 @@ def test_the_person_at_the_terminal_is_asked_once_and_unseen() -> None:
         while b"Access token of prod" not in shown:
             shown += os.read(ours, 1_000)
         os.write(ours, b"s3cret\n")
-        out, _ = process.communicate(timeout=60)
+        out, _ = process.communicate(timeout=120)
     with contextlib.suppress(OSError):
         shown += os.read(ours, 1_000)
     os.close(ours)

@@ -153,7 +153,7 @@ def catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CatalogEngine]
 @pytest.fixture(scope="session")
 def caller(catalog: CatalogEngine, serve: Callable[[Service], str]) -> Iterator[Caller]:
     """Calls that catalog over a real socket."""
-    with httpx.Client(base_url=serve(Service(catalog)), timeout=30) as http:
+    with httpx.Client(base_url=serve(Service(catalog)), timeout=120) as http:
         yield Caller(http, catalog)
 
 

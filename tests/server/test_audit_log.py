@@ -57,7 +57,7 @@ class Office:
         if role is not None:
             headers["Authorization"] = f"Bearer {self.tokens[role]}"
         return self._open.enter_context(
-            httpx.Client(base_url=self._address, headers=headers, timeout=30)
+            httpx.Client(base_url=self._address, headers=headers, timeout=120)
         )
 
     def records(self) -> list[AuditRecord]:
@@ -314,7 +314,7 @@ def test_records_wait_for_a_database_that_is_away(
     log = AuditLog(sink, spill)
     with (
         serving(Service(caller.catalog, audit=log)) as address,
-        httpx.Client(base_url=address, timeout=30) as client,
+        httpx.Client(base_url=address, timeout=120) as client,
     ):
         client.post("/aspects?action=ingestProposal", json=proposal({"name": "a"}))
         eventually(lambda: sink.tries > 1)

@@ -61,7 +61,7 @@ def site(
             address.append(serve(Service(catalog, gate=Gate(Keyring(file)))))
         if token:
             headers["Authorization"] = f"Bearer {token}"
-        open_clients.append(httpx.Client(base_url=address[0], headers=headers, timeout=60))
+        open_clients.append(httpx.Client(base_url=address[0], headers=headers, timeout=120))
         return open_clients[-1]
 
     yield connect
@@ -460,7 +460,7 @@ def test_a_token_that_sends_too_much_is_told_when_to_come_again(
 ) -> None:
     tokens = {name: create_token(file, name, ALICE)[0] for name in ("busy", "other")}
     service = Service(catalog, gate=Gate(Keyring(file), limit=RateLimit(1)))
-    with httpx.Client(base_url=serve(service), timeout=30) as client:
+    with httpx.Client(base_url=serve(service), timeout=120) as client:
 
         def ask(name: str, path: str = "/changes?limit=1") -> httpx.Response:
             return client.get(path, headers={"Authorization": f"Bearer {tokens[name]}"})

@@ -51,7 +51,7 @@ def write(catalog: CatalogEngine, name: str, text: str, entity: str = "tag") -> 
 
 
 def page(site: str, query: str) -> dict[str, Any]:
-    answer = httpx.get(f"{site}/changes?{query}", timeout=60)
+    answer = httpx.get(f"{site}/changes?{query}", timeout=120)
     assert answer.status_code == 200, answer.text
     value: dict[str, Any] = answer.json()["value"]
     return value
@@ -68,7 +68,7 @@ def following(
     """What a follower gets, event by event; `None` when the stream has ended."""
     got: queue.Queue[Any] = queue.Queue()
     with (
-        httpx.Client(timeout=60) as http,
+        httpx.Client(timeout=120) as http,
         http.stream("GET", f"{site}/changes/stream{query}", headers=headers) as stream,
     ):
         assert stream.status_code == 200
@@ -90,7 +90,7 @@ def following(
 
         reader = threading.Thread(target=read, daemon=True)
         reader.start()
-        assert got.get(timeout=60) == {"retry": "2000"}
+        assert got.get(timeout=120) == {"retry": "2000"}
         yield got
 
 
@@ -152,7 +152,7 @@ def test_it_is_narrowed_by_entity_type_urn_and_aspect(own: CatalogEngine, site: 
     "query", ["after=-1", "after=x", "limit=1.5", "values=maybe", "urn=nonsense"]
 )
 def test_a_wrong_question_is_told_so(site: str, query: str) -> None:
-    answer = httpx.get(f"{site}/changes?{query}", timeout=60)
+    answer = httpx.get(f"{site}/changes?{query}", timeout=120)
     assert answer.status_code == 400
     assert answer.json()["message"]
 
@@ -162,8 +162,8 @@ def test_followers_are_told_of_each_commit_once_and_in_order(own: CatalogEngine,
     with following(site) as one, following(site, "?after=0&entity=tag") as two:
         for n in range(30):
             write(own, "a", str(n))
-        first = [one.get(timeout=60) for _ in range(30)]
-        second = [two.get(timeout=60) for _ in range(32)]
+        first = [one.get(timeout=120) for _ in range(30)]
+        second = [two.get(timeout=120) for _ in range(32)]
     assert [int(event["id"]) for event in first] == list(range(3, 33))
     assert [int(event["id"]) for event in second] == list(range(1, 33))
     assert {event["event"] for event in first} == {"change"}
@@ -176,7 +176,7 @@ def test_a_stream_goes_on_after_the_last_event_that_was_seen(own: CatalogEngine,
         write(own, "a", str(n))
     headers = {"Last-Event-ID": "3"}
     with following(site, "?after=0", **headers) as got:
-        assert got.get(timeout=60)["id"] == "4"
+        assert got.get(timeout=120)["id"] == "4"
 
 
 def test_who_comes_after_many_changes_hears_of_the_next_at_once(own: CatalogEngine) -> None:
@@ -193,7 +193,7 @@ def test_who_comes_after_many_changes_hears_of_the_next_at_once(own: CatalogEngi
 def test_the_page_is_a_stream_for_who_accepts_events(own: CatalogEngine, site: str) -> None:
     write(own, "a", "one")
     with (
-        httpx.Client(timeout=60) as http,
+        httpx.Client(timeout=120) as http,
         http.stream("GET", f"{site}/changes?after=1", headers={"Accept": "text/event-stream"}) as s,
     ):
         lines = s.iter_lines()
@@ -207,8 +207,8 @@ def test_silence_is_filled_with_comments(
     write(own, "a", "one")
     with following(site, "?after=0&entity=corpuser") as got:
         # Where to go on from is told although nothing that passed was wanted.
-        assert got.get(timeout=60) == {"id": "2"}
-        assert got.get(timeout=60) == {"": "keep-alive"}
+        assert got.get(timeout=120) == {"id": "2"}
+        assert got.get(timeout=120) == {"": "keep-alive"}
 
 
 def test_who_has_left_is_forgotten(
@@ -252,7 +252,7 @@ def test_a_stream_ends_when_its_token_is_revoked(
     with following(site, Authorization=f"Bearer {token}") as got:
         until(lambda: own.feed.followers)
         write(own, "a", "before")
-        assert got.get(timeout=60)["event"] == "change"
+        assert got.get(timeout=120)["event"] == "change"
         revoke_token(file, "a")
 
         def has_ended() -> bool:
@@ -262,7 +262,7 @@ def test_a_stream_ends_when_its_token_is_revoked(
             return not own.feed.followers
 
         until(has_ended)
-        while (event := got.get(timeout=60)) is not None:
+        while (event := got.get(timeout=120)) is not None:
             assert event
 
 
@@ -270,7 +270,7 @@ def test_a_stream_ends_when_the_service_stops(own: CatalogEngine, site: str) -> 
     with following(site) as got:
         until(lambda: own.feed.followers)
         own.feed.end()
-        assert got.get(timeout=60) is None
+        assert got.get(timeout=120) is None
     assert not own.feed.followers
 
 
@@ -350,7 +350,7 @@ def test_who_asks_for_what_is_gone_is_told_where_to_go_on(
     trimmed: CatalogEngine, site: str, path: str
 ) -> None:
     floor = trimmed.store.log_bounds().floor
-    answer = httpx.get(f"{site}{path}?after={floor - 1}", timeout=60)
+    answer = httpx.get(f"{site}{path}?after={floor - 1}", timeout=120)
     assert answer.status_code == 410
     assert answer.headers["x-changes-after"] == str(floor)
     assert f"continue after {floor}" in answer.json()["message"]

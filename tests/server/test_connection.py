@@ -74,10 +74,10 @@ class OnPort(Process):
 
     def connect(self) -> socket.socket:
         host, port = self.address.removeprefix("http://").split(":")
-        return socket.create_connection((host, int(port)), timeout=60)
+        return socket.create_connection((host, int(port)), timeout=120)
 
     def client(self) -> httpx.Client:
-        return httpx.Client(base_url=self.address, timeout=60)
+        return httpx.Client(base_url=self.address, timeout=120)
 
 
 class OnSocket(Process):
@@ -97,7 +97,7 @@ class OnSocket(Process):
 
     def client(self) -> httpx.Client:
         transport = httpx.HTTPTransport(uds=self.path)
-        return httpx.Client(base_url="http://catalog", transport=transport, timeout=60)
+        return httpx.Client(base_url="http://catalog", transport=transport, timeout=120)
 
 
 @pytest.fixture(scope="module", params=[OnPort, OnSocket])
@@ -162,7 +162,7 @@ def test_a_flood_of_headers_takes_no_memory_and_holds_up_nobody(
 
 def asked(address: str, sent: bytes) -> bytes:
     host, port = address.removeprefix("http://").split(":")
-    with socket.create_connection((host, int(port)), timeout=60) as connection:
+    with socket.create_connection((host, int(port)), timeout=120) as connection:
         connection.sendall(sent)
         return answer_of(connection)
 
@@ -242,12 +242,12 @@ def test_a_request_that_does_not_go_on_is_ended(
 def test_a_request_that_trickles_is_ended(hasty: str, begin: bytes) -> None:
     """A byte now and then is not enough, of a head or of a body."""
     host, port = hasty.removeprefix("http://").split(":")
-    with socket.create_connection((host, int(port)), timeout=60) as connection:
+    with socket.create_connection((host, int(port)), timeout=120) as connection:
         assert sends_until_closed(connection, begin, again=b"a")
 
 
 def test_a_connection_that_was_used_may_wait_longer_than_a_head_may_take(hasty: str) -> None:
-    with httpx.Client(base_url=hasty, timeout=60) as client:
+    with httpx.Client(base_url=hasty, timeout=120) as client:
         assert client.get("/health").status_code == 200
         time.sleep(1)
         stream = client.get("/health").extensions["network_stream"]
@@ -264,7 +264,7 @@ def test_a_large_body_that_keeps_coming_is_taken(hasty: str) -> None:
             time.sleep(0.05)
         yield b'"}'
 
-    answer = httpx.post(f"{hasty}/entities?action=exists", content=pieces(), timeout=60)
+    answer = httpx.post(f"{hasty}/entities?action=exists", content=pieces(), timeout=120)
     assert answer.json() == {"value": False}
 
 
@@ -274,14 +274,14 @@ def test_a_new_client_gets_in_past_half_open_connections(
     site = serve(Service(catalog), ConnectionLimits(connections=50))
     host, port = site.removeprefix("http://").split(":")
     with ExitStack() as stack:
-        patient = stack.enter_context(httpx.Client(base_url=site, timeout=60))
+        patient = stack.enter_context(httpx.Client(base_url=site, timeout=120))
         assert patient.get("/health").status_code == 200
         half_open = []
         for _ in range(200):
-            connection = socket.create_connection((host, int(port)), timeout=60)
+            connection = socket.create_connection((host, int(port)), timeout=120)
             half_open.append(stack.enter_context(connection))
             connection.sendall(b"GET /config HTTP/1.1\r\nA: ")
-        assert httpx.get(f"{site}/health", timeout=60).status_code == 200
+        assert httpx.get(f"{site}/health", timeout=120).status_code == 200
         # One that is in use is not closed for one that never asked anything.
         assert patient.get("/health").status_code == 200
         # The oldest had to go, the newest still waits.
@@ -308,9 +308,9 @@ def test_a_thousand_half_open_connections_lock_nobody_out_of_a_process_with_few_
         host, port = address.removeprefix("http://").split(":")
         with ExitStack() as stack:
             for _ in range(1_100):
-                connection = socket.create_connection((host, int(port)), timeout=60)
+                connection = socket.create_connection((host, int(port)), timeout=120)
                 stack.enter_context(connection).sendall(b"GET /config HTTP/1.1\r\nA: ")
-            with httpx.Client(base_url=address, timeout=60) as client:
+            with httpx.Client(base_url=address, timeout=120) as client:
                 assert client.get("/config").status_code == 200
                 posted = client.post(
                     "/entities?action=exists", json={"urn": "urn:li:tag:never-written"}

@@ -222,7 +222,7 @@ class Crowd:
     def run(self, number: int) -> None:
         deeds = (self._write, self._delete, self._roll_back, self._search, self._edit)
         at = number
-        with httpx.Client(base_url=self._address, timeout=30) as http:
+        with httpx.Client(base_url=self._address, timeout=120) as http:
             while time.monotonic() < self._until or at - number < len(deeds):
                 at += 1
                 deeds[at % len(deeds)](http, at)

@@ -24,7 +24,7 @@ def caller(
 ) -> Iterator[Any]:
     """Calls of a catalog of this file's own, where nobody else counts."""
     catalog = open_catalog(tmp_path_factory.mktemp("counted"), load_registry())
-    with httpx.Client(base_url=serve(Service(catalog)), timeout=30) as http:
+    with httpx.Client(base_url=serve(Service(catalog)), timeout=120) as http:
         yield type(caller)(http, catalog)
     catalog.close()
 

@@ -44,7 +44,7 @@ def running(data_dir: Path) -> Iterator[tuple[Instance, subprocess.Popen[bytes]]
 def connect(instance: Instance) -> httpx.Client:
     path = instance.address.removeprefix("unix:")
     transport = httpx.HTTPTransport(uds=path)
-    return httpx.Client(transport=transport, base_url="http://catalog", timeout=30)
+    return httpx.Client(transport=transport, base_url="http://catalog", timeout=120)
 
 
 def proposal(urn: str, aspect: str, value: Any) -> dict[str, Any]:

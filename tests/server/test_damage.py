@@ -42,7 +42,7 @@ from explorer.server.store import Reader, StoreUnavailable, SurveyedStore, Trans
 
 TABLES = 60
 PAGE_BYTES = 4096
-SECONDS = 60
+SECONDS = 120
 
 
 def table(number: int) -> Urn:
@@ -101,7 +101,7 @@ def running(directory: Path) -> Iterator[tuple[Instance | None, "subprocess.Pope
 
 def connect(instance: Instance) -> httpx.Client:
     transport = httpx.HTTPTransport(uds=instance.address.removeprefix("unix:"))
-    return httpx.Client(transport=transport, base_url="http://catalog", timeout=30)
+    return httpx.Client(transport=transport, base_url="http://catalog", timeout=120)
 
 
 @dataclass
@@ -439,7 +439,7 @@ def served(
 ) -> Iterator[tuple[CatalogEngine, httpx.Client, Path]]:
     """A catalog that is served, and its directory, to be damaged while it is used."""
     catalog = open_catalog(copy, load_registry())
-    with httpx.Client(base_url=serve(Service(catalog)), timeout=30) as http:
+    with httpx.Client(base_url=serve(Service(catalog)), timeout=120) as http:
         yield catalog, http, copy
     catalog.close()
 
@@ -577,7 +577,7 @@ def test_an_index_of_an_older_format_is_made_anew_at_the_first_start(
     monkeypatch.setattr("explorer.server.projection._AT_ONCE", 10)
     monkeypatch.setattr("explorer.server.projection.document_of", make)
     catalog = open_catalog(copy, load_registry())
-    with httpx.Client(base_url=serve(Service(catalog)), timeout=30) as http:
+    with httpx.Client(base_url=serve(Service(catalog)), timeout=120) as http:
         assert reached.wait(SECONDS)
         answer = search(http, "zebra002")
         assert answer.status_code == 503
@@ -716,7 +716,7 @@ def test_a_database_found_damaged_is_only_read_and_says_so(
         file.seek((root - 1) * PAGE_BYTES)
         file.write(random.Random(1).randbytes(PAGE_BYTES))
     catalog = open_catalog(copy, load_registry())
-    with httpx.Client(base_url=serve(Service(catalog)), timeout=30) as http:
+    with httpx.Client(base_url=serve(Service(catalog)), timeout=120) as http:
         urn = str(table(1))
         answer = http.get(
             "/relationships",
@@ -751,7 +751,7 @@ def test_health_says_when_the_writer_does_not_answer(
     catalog = fresh()
     monkeypatch.setattr("explorer.server.catalog._PROBE_SECONDS", 0.2)
     go_on = threading.Event()
-    with httpx.Client(base_url=serve(Service(catalog)), timeout=30) as http:
+    with httpx.Client(base_url=serve(Service(catalog)), timeout=120) as http:
         assert http.get("/health").content == b""
         stuck = catalog.store.write(lambda _: go_on.wait(SECONDS))
         for _ in range(2):

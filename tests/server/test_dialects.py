@@ -103,7 +103,7 @@ class TestDialects:
         spoken: str,
     ) -> None:
         with httpx.Client(
-            base_url=serve(Service(caller.catalog, dialect=setting)), timeout=60
+            base_url=serve(Service(caller.catalog, dialect=setting)), timeout=120
         ) as http:
             found = self.ask(
                 http,
@@ -141,7 +141,7 @@ def test_every_endpoint_is_below_the_base_path_and_nowhere_else(
 ) -> None:
     service = Service(catalog, base_path="/x/y")
     address = serve(service)
-    with httpx.Client(timeout=30) as http:
+    with httpx.Client(timeout=120) as http:
         for endpoint in service.endpoints:
             path, _ = example_of(endpoint)
             # A method that nothing has tells a place that is there from one that is not.

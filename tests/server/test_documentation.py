@@ -154,7 +154,7 @@ def test_every_example_is_answered(
 ) -> None:
     service = Service(fresh())
     refused = {}
-    with httpx.Client(base_url=serve(service), timeout=30) as http:
+    with httpx.Client(base_url=serve(service), timeout=120) as http:
         for aspect, value in ASPECTS.items():
             envelope = {"value": json.dumps(value), "contentType": "application/json"}
             proposal = {

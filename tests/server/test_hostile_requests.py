@@ -465,7 +465,7 @@ async def ask(service: Service, request: Request) -> Reply:
     }
     answering = asyncio.ensure_future(service(scope, receive, send))
     left = asyncio.ensure_future(streaming.wait())
-    await asyncio.wait({answering, left}, timeout=60, return_when=asyncio.FIRST_COMPLETED)
+    await asyncio.wait({answering, left}, timeout=120, return_when=asyncio.FIRST_COMPLETED)
     left.cancel()
     if not answering.done():
         answering.cancel()

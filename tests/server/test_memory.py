@@ -50,7 +50,7 @@ def process(tmp_path: Path) -> Iterator[Process]:
                 assert running.poll() is None, (tmp_path / "words.log").read_text()
                 time.sleep(0.01)
             transport = httpx.HTTPTransport(uds=instance.address.removeprefix("unix:"))
-            with httpx.Client(transport=transport, base_url="http://catalog", timeout=60) as http:
+            with httpx.Client(transport=transport, base_url="http://catalog", timeout=120) as http:
                 yield Process(running.pid, http)
         finally:
             running.kill()

@@ -18,7 +18,7 @@ def site(fresh: Callable[[], CatalogEngine], serve: Callable[[Service], str]) ->
 
 
 def measured(site: str) -> dict[str, float]:
-    answer = httpx.get(f"{site}/metrics", timeout=60)
+    answer = httpx.get(f"{site}/metrics", timeout=120)
     assert answer.status_code == 200
     assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
     found: dict[str, float] = {}
@@ -52,17 +52,17 @@ def write(site: str, name: str) -> httpx.Response:
         "aspect": {"value": f'{{"name":"{name}"}}'},
     }
     return httpx.post(
-        f"{site}/aspects?action=ingestProposal", json={"proposal": proposal}, timeout=60
+        f"{site}/aspects?action=ingestProposal", json={"proposal": proposal}, timeout=120
     )
 
 
 def test_requests_are_counted_by_endpoint_and_status(site: str) -> None:
     assert write(site, "a").status_code == 200
     assert (
-        httpx.post(f"{site}/aspects?action=ingestProposal", json={}, timeout=60).status_code == 400
+        httpx.post(f"{site}/aspects?action=ingestProposal", json={}, timeout=120).status_code == 400
     )
     for path in ("/entitiesV2/urn%3Ali%3Atag%3Aa", "/entitiesV2/urn%3Ali%3Atag%3Ab", "/x", "/y/z"):
-        httpx.get(f"{site}{path}", timeout=60)
+        httpx.get(f"{site}{path}", timeout=120)
     found = measured(site)
     requests = {
         name: value
@@ -91,7 +91,7 @@ def test_requests_are_counted_by_endpoint_and_status(site: str) -> None:
 
 def test_buckets_add_up(site: str) -> None:
     for _ in range(5):
-        httpx.get(f"{site}/config", timeout=60)
+        httpx.get(f"{site}/config", timeout=120)
     found = measured(site)
     buckets = [
         value
@@ -120,10 +120,10 @@ def test_the_catalog_and_the_process_are_measured(site: str) -> None:
 
 
 def test_made_up_paths_make_no_new_series(site: str) -> None:
-    httpx.get(f"{site}/first", timeout=60)
+    httpx.get(f"{site}/first", timeout=120)
     series = len(measured(site))
     for n in range(20):
-        httpx.request("GET" if n % 2 else "PROPFIND", f"{site}/n{n}?action=a{n}", timeout=60)
-        httpx.post(f"{site}/entities?action=made-up-{n}", json={}, timeout=60)
+        httpx.request("GET" if n % 2 else "PROPFIND", f"{site}/n{n}?action=a{n}", timeout=120)
+        httpx.post(f"{site}/entities?action=made-up-{n}", json={}, timeout=120)
     assert len(measured(site)) <= series + 40
     assert not [name for name in measured(site) if "made-up" in name or "/n1" in name]

@@ -49,7 +49,7 @@ def asking(
         OidcSettings(issuer.url, (AUDIENCE,), **settings), interval_seconds=interval_seconds
     )
     service = Service(catalog, gate=Gate(keyring, issuer=taken))
-    with serving(service) as address, httpx.Client(base_url=address, timeout=30) as client:
+    with serving(service) as address, httpx.Client(base_url=address, timeout=120) as client:
 
         def ask(token: str | None, method: str = "GET", path: str = "/changes?limit=1") -> Any:
             headers = {} if token is None else {"Authorization": f"Bearer {token}"}

@@ -495,7 +495,7 @@ def test_the_python_client_sends_many_events_at_once(job: Job) -> None:
                     inputs=[events.InputDataset("postgres://db:5432", f"{job.name}.t{number}")],
                 )
             )
-    assert transport.wait_for_completion(timeout=30)
+    assert transport.wait_for_completion(timeout=120)
     stats = transport.get_stats()
     transport.close()
     assert (stats["success"], stats["failed"]) == (40, 0)
@@ -1207,7 +1207,7 @@ def test_a_known_job_is_known_after_a_restart_and_what_changes_is_seen(tmp_path:
     def columns_after(*columns: str) -> list[str]:
         with (
             serving_catalog(tmp_path) as address,
-            httpx.Client(base_url=address, timeout=30) as http,
+            httpx.Client(base_url=address, timeout=120) as http,
         ):
             schema = {"fields": [{"name": one, "type": "BIGINT"} for one in columns]}
             event = {

@@ -91,7 +91,7 @@ def own(
     (folder / "data").mkdir()
     catalog = open_catalog(folder / "data", load_registry(file))
     info = {"label": "Boxroom North", "aisle": "A3", "holds": [hive("own.boxes")]}
-    with httpx.Client(base_url=serve(Service(catalog)), timeout=30) as http:
+    with httpx.Client(base_url=serve(Service(catalog)), timeout=120) as http:
         for urn, aspect, value in (
             (SHELF, "shelfInfo", info),
             (SHELF, "shelfLoad", {"timestampMillis": 5, "kilos": 7}),

@@ -64,7 +64,7 @@ def answering(data_dir: Path, process: subprocess.Popen[str]) -> Instance:
 def connect(instance: Instance) -> httpx.Client:
     path = instance.address.removeprefix("unix:")
     return httpx.Client(
-        transport=httpx.HTTPTransport(uds=path), base_url="http://catalog", timeout=60
+        transport=httpx.HTTPTransport(uds=path), base_url="http://catalog", timeout=120
     )
 
 
@@ -136,7 +136,7 @@ def test_a_new_catalog_holds_the_sample_until_it_is_rolled_back(tmp_path: Path, 
         http.post("/aspects?action=ingestProposal", json={"proposal": proposal}).raise_for_status()
         assert http.get("/config").json()["catalogExplorer"]["entities"] == ours["entities"]
         body = {"runId": SAMPLE_RUN_ID, "dryRun": False, "safe": False}
-        undone = http.post("/runs?action=rollback", json=body, timeout=30).json()["value"]
+        undone = http.post("/runs?action=rollback", json=body, timeout=120).json()["value"]
         assert undone["entitiesDeleted"] >= ours["entities"]
         ours = http.get("/config").json()["catalogExplorer"]
         assert (ours["sample"], ours["entities"]) == (False, 0)
@@ -152,7 +152,7 @@ def test_a_signal_stops_it_after_what_is_under_way(tmp_path: Path, run: Run) -> 
     with connect(instance) as http:
         http.post("/aspects?action=ingestProposal", json=tag("kept")).raise_for_status()
         process.send_signal(signal.SIGTERM)
-        _, words = process.communicate(timeout=60)
+        _, words = process.communicate(timeout=120)
     assert (process.returncode, words) == (0, "")
     assert not Path(instance.address.removeprefix("unix:")).exists()
     catalog = open_catalog(tmp_path, load_registry())
@@ -170,14 +170,14 @@ def test_it_leaves_when_nobody_asks_and_stays_while_somebody_does(tmp_path: Path
             assert http.get("/health").status_code == 200
             time.sleep(0.05)
         # The connection stays open; only silence ends the service.
-        assert process.wait(timeout=60) == 0
+        assert process.wait(timeout=120) == 0
     assert find(tmp_path) is None
 
 
 def test_a_second_one_on_the_same_directory_names_the_first(tmp_path: Path, run: Run) -> None:
     instance = answering(tmp_path, run("--no-sample"))
     second = run("--no-sample")
-    _, words = second.communicate(timeout=60)
+    _, words = second.communicate(timeout=120)
     assert second.returncode == HELD_STATUS
     assert words.count("\n") == 1
     assert str(instance.pid) in words
@@ -202,7 +202,7 @@ def test_a_place_that_cannot_be_used_is_one_sentence(tmp_path: Path, run: Run, k
         if kind == "no database":
             (place / "catalog.db").write_bytes(b"not a database, whatever it is" * 50)
     process = run("--no-sample", data_dir=place)
-    _, words = process.communicate(timeout=60)
+    _, words = process.communicate(timeout=120)
     assert process.returncode == 2
     assert words.count("\n") == 1
     assert str(place) in words
@@ -242,10 +242,10 @@ def test_serving_in_the_foreground_announces_an_address_that_is_found(tmp_path: 
         assert found is not None
         assert (found.address, found.pid) == (address, process.pid)
         assert ensure(tmp_path) == found
-        assert httpx.get(f"{address}/health", timeout=60).status_code == 200
+        assert httpx.get(f"{address}/health", timeout=120).status_code == 200
         assert address.endswith("/x")
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=60) == 0
+        assert process.wait(timeout=120) == 0
 
 
 class TestSeeding:

@@ -64,7 +64,7 @@ class Replica:
 
     def __init__(self, address: str, catalog: CatalogEngine | None = None) -> None:
         self.address = address
-        self.http = httpx.Client(base_url=address, timeout=30)
+        self.http = httpx.Client(base_url=address, timeout=120)
         self._catalog = catalog
 
     @property
@@ -804,7 +804,7 @@ def test_a_service_that_starts_before_its_database_waits_for_it(
     try:
         assert process.stdout is not None
         address = process.stdout.readline().strip()
-        assert httpx.get(f"{address}/health/ready", timeout=60).status_code == 200
+        assert httpx.get(f"{address}/health/ready", timeout=120).status_code == 200
         assert said.read_text().count("trying again") == 1
     finally:
         process.kill()
@@ -821,7 +821,7 @@ def test_a_service_that_a_database_does_not_let_in_ends_and_says_why(
         ),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         check=False,
     )
     assert done.returncode == 3

@@ -158,7 +158,7 @@ def test_coverage_over_time_begins_where_no_version_is_missing(
 
 
 def trend(address: str) -> Any:
-    answer = httpx.post(f"{address}/stewardship?action=trend", json={"days": 60}, timeout=30)
+    answer = httpx.post(f"{address}/stewardship?action=trend", json={"days": 60}, timeout=120)
     return answer.json()["value"]
 
 

@@ -129,7 +129,7 @@ def site(
         address = serve(service)
         clients = {
             role: httpx.Client(
-                base_url=address, headers={"Authorization": f"Bearer {token}"}, timeout=30
+                base_url=address, headers={"Authorization": f"Bearer {token}"}, timeout=120
             )
             for role, token in tokens.items()
         }

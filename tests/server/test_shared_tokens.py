@@ -69,7 +69,7 @@ def test_all_services_of_a_database_know_its_tokens(database: str, tmp_path: Pat
             keyring = SharedKeyring(open_access(database))
             held.callback(keyring.close)
             address = held.enter_context(serving(Service(catalog, gate=Gate(keyring))))
-            clients.append(held.enter_context(httpx.Client(base_url=address, timeout=30)))
+            clients.append(held.enter_context(httpx.Client(base_url=address, timeout=120)))
         for client in clients:
             assert client.get("/changes").status_code == 200
         access = open_access(database)

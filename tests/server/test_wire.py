@@ -176,7 +176,7 @@ def test_every_path_hangs_under_the_base_path(
     catalog: CatalogEngine, serve: Callable[[Service], str]
 ) -> None:
     address = serve(Service(catalog, base_path="/x/y/"))
-    with httpx.Client(timeout=60) as http:
+    with httpx.Client(timeout=120) as http:
         assert http.get(f"{address}/x/y/health").status_code == 200
         assert http.get(f"{address}/x/y/entitiesV2/{URN}").json()["urn"] == URN
         assert http.post(f"{address}/x/y/api/graphql", json={"query": "{__typename}"}).is_success
@@ -188,7 +188,7 @@ def test_a_server_setting_settles_the_dialect(
     catalog: CatalogEngine, serve: Callable[[Service], str]
 ) -> None:
     address = serve(Service(catalog, dialect="datahub"))
-    with httpx.Client(timeout=60) as http:
+    with httpx.Client(timeout=120) as http:
         (name,) = http.get(f"{address}/entities/{URN}").json()["value"]
     assert name.startswith("com.linkedin.")
 
@@ -204,7 +204,7 @@ def test_a_fault_of_the_server_is_logged_and_answered_without_its_trace(
 
     address = serve(Service(catalog))
     monkeypatch.setattr(catalog.store, "aspects", fail)
-    with httpx.Client(timeout=60) as http, caplog.at_level(logging.ERROR):
+    with httpx.Client(timeout=120) as http, caplog.at_level(logging.ERROR):
         answer = http.get(f"{address}/entitiesV2/{URN}")
     assert answer.status_code == 500
     assert "secret" not in answer.text
@@ -233,7 +233,7 @@ def test_the_application_can_be_called_in_process_and_is_the_only_one_of_its_sto
         async def read() -> httpx.Response:
             transport = httpx.ASGITransport(app=app)
             async with httpx.AsyncClient(
-                transport=transport, base_url="http://here", timeout=60
+                transport=transport, base_url="http://here", timeout=120
             ) as http:
                 return await http.get("/api/entitiesV2/urn:li:tag:a%2Fb%2525")
 

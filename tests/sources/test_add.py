@@ -360,7 +360,7 @@ def test_a_missing_extra_is_named(
         env={"PATH": "", "PYTHONPATH": f"{blocked}:{Path.cwd()}", "HOME": str(tmp_path)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         check=False,
     )
     assert done.returncode == 1
@@ -375,6 +375,6 @@ def test_help_imports_none_of_the_libraries() -> None:
         "print(sorted({'sqlalchemy', 'duckdb', 'sqlglot'} & set(sys.modules)), file=sys.stderr)"
     )
     done = subprocess.run(
-        (sys.executable, "-c", code), capture_output=True, text=True, timeout=60, check=True
+        (sys.executable, "-c", code), capture_output=True, text=True, timeout=120, check=True
     )
     assert done.stderr.strip() == "[]"

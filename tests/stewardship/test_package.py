@@ -23,7 +23,7 @@ for form in ("csv", "json", "md"):
 print(*(name for name in {HEAVY} if name in sys.modules))
 """
     done = subprocess.run(
-        (sys.executable, "-c", script), capture_output=True, check=True, timeout=60
+        (sys.executable, "-c", script), capture_output=True, check=True, timeout=120
     )
     assert done.stdout.split() == []
 

@@ -465,7 +465,7 @@ def test_it_is_found_only_by_who_asks_for_changesets(site: Site, meet: Meet, ord
     assert str(urn) not in [one["entity"]["urn"] for one in found]
     feed = ann.steward.feed()
     assert "changeset" not in {entity.urn.entity_type for entity in feed.entities}
-    documentation = httpx.get(f"{site.address}/restli/docs", timeout=60).text
+    documentation = httpx.get(f"{site.address}/restli/docs", timeout=120).text
     for name in ("changeset", "changesetInfo", "changesetNote", "changesetProgress"):
         assert f">{name}<" in documentation
 

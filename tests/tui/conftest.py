@@ -26,7 +26,7 @@ from explorer.tui.widgets.rows import Rows
 from tests.conftest import SampleAt
 
 # How long to wait for something to be on the screen; a busy machine takes that long.
-SECONDS = 40
+SECONDS = 120
 # How long nothing has to be painted until it is looked again all the same.
 _LOOK_SECONDS = 0.5
 SCREENS = Path(__file__).parent / "screens"

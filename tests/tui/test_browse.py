@@ -71,7 +71,7 @@ def under_cursor(reader: Reader) -> Any:
 
 
 async def until(reader: Reader, so: Any) -> None:
-    deadline = time.monotonic() + 40
+    deadline = time.monotonic() + 120
     while not so():
         assert time.monotonic() < deadline, reader.screen()
         await asyncio.sleep(0.02)

@@ -182,7 +182,7 @@ class Looker:
         ).replace("\xa0", " ")
 
     async def sees(self, *words: Any) -> None:
-        deadline = time.monotonic() + 40
+        deadline = time.monotonic() + 120
         while not all(word in self.screen() for word in words):
             assert time.monotonic() < deadline, self.screen()
             await asyncio.sleep(0.05)

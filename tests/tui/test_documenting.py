@@ -70,7 +70,7 @@ def serving(directory: Path) -> Iterator[Any]:
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=120,
     )
     with subprocess.Popen(
         (*COMMAND, "serve", "--port", "0", *where),

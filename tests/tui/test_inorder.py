@@ -32,7 +32,7 @@ ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
 
 async def until(so: Any) -> None:
     """Wait until something is so."""
-    deadline = time.monotonic() + 40
+    deadline = time.monotonic() + 120
     while not so():
         assert time.monotonic() < deadline
         await asyncio.sleep(0.01)

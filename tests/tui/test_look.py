@@ -75,7 +75,7 @@ def faint(reader: Reader, at_least: float = AT_LEAST) -> Any:
 
 async def until(reader: Reader, so: Any) -> None:
     """Wait until something is so."""
-    deadline = time.monotonic() + 40
+    deadline = time.monotonic() + 120
     while not so():
         assert time.monotonic() < deadline, reader.screen()
         await asyncio.sleep(0.02)

@@ -111,9 +111,9 @@ def test_a_page_shows_the_program(served: Any, sample: Path) -> None:
         "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
         f"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nOrigin: http://127.0.0.1:{port}\r\n\r\n"
     )
-    with socket.create_connection(("127.0.0.1", port), timeout=30) as line:
+    with socket.create_connection(("127.0.0.1", port), timeout=120) as line:
         line.sendall(head.encode())
-        seen, deadline = b"", time.monotonic() + 40
+        seen, deadline = b"", time.monotonic() + 120
         while b"catalog" not in seen.partition(b"\r\n\r\n")[2] and time.monotonic() < deadline:
             piece = line.recv(65536)
             assert piece, seen[-300:]

@@ -82,7 +82,7 @@ class Notebook:
         away = re.compile(rf"^(?!{re.escape(address)}/|data:|blob:|about:)")
         self._context.route(away, self._stop)
         self.page = self._context.new_page()
-        self.page.set_default_timeout(40_000)
+        self.page.set_default_timeout(120_000)
         self.page.on("pageerror", lambda error: self.problems.append(f"error: {error}"))
         self.page.on("console", self._heard)
         self.page.on("dialog", self._opened)
@@ -108,7 +108,7 @@ class Notebook:
         assert told["status"] == "ok", f"{expression}: {told['ename']}: {told['evalue']}"
         return ast.literal_eval(told["data"]["text/plain"])
 
-    def becomes(self, expression: Any, wanted: bool = True, timeout_seconds: float = 15) -> None:
+    def becomes(self, expression: Any, wanted: bool = True, timeout_seconds: float = 120) -> None:
         """Wait until an expression has a value in the kernel."""
         deadline = time.monotonic() + timeout_seconds
         while (found := self.value(expression)) != wanted:
@@ -276,5 +276,5 @@ def expect(browser: Any) -> Any:
     from playwright.sync_api import expect
 
     # The suite runs beside it, and keeps every processor busy.
-    expect.set_options(timeout=30_000)
+    expect.set_options(timeout=120_000)
     return expect

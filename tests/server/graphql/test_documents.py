@@ -404,7 +404,7 @@ def test_a_kind_of_a_deployments_own_is_an_entity_like_any(
     (tmp_path / "data").mkdir()
     catalog = open_catalog(tmp_path / "data", load_registry(file))
     urn = "urn:li:warehouseShelf:seven"
-    with httpx.Client(base_url=serve(Service(catalog)), timeout=30) as http:
+    with httpx.Client(base_url=serve(Service(catalog)), timeout=120) as http:
         proposal = {
             "entityType": "warehouseShelf",
             "entityUrn": urn,
@@ -451,7 +451,7 @@ def test_others_are_answered_while_a_long_document_is_read(
     reading = threading.Thread(target=caller.graphql, args=(f"{{ {names} }}",))
     reading.start()
     try:
-        with httpx.Client(base_url=caller.http.base_url, timeout=30) as other:
+        with httpx.Client(base_url=caller.http.base_url, timeout=120) as other:
             assert begun.wait(30)
             # Of a loop that reads it itself nobody would hear.
             assert other.get("/health").status_code == 200

@@ -110,7 +110,7 @@ def schema(service: Service) -> Any:
 @pytest.fixture(scope="module")
 def ask(service: Service, serve: Any) -> Iterator[Any]:
     # A client with more comfort takes longer than the service to answer some ten thousand times.
-    with closing(HTTPConnection(urlsplit(serve(service)).netloc, timeout=60)) as http:
+    with closing(HTTPConnection(urlsplit(serve(service)).netloc, timeout=120)) as http:
 
         def send(query: str, variables: dict[str, Any] | None = None) -> dict[str, Any]:
             body = json.dumps({"query": query, "variables": variables or {}})
