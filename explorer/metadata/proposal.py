@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import Any, Literal, get_args
 
@@ -18,6 +18,7 @@ __all__ = [
     "ChangeType",
     "Condition",
     "Proposal",
+    "millis_of",
     "read_auditor",
     "read_condition",
     "read_proposal",
@@ -26,6 +27,9 @@ __all__ = [
 
 NO_RUN = "no-run-id-provided"
 """The run id that DataHub stores for a write that is not part of an ingestion run."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
 
 CONDITION_HEADERS = (
     "If-Version-Match",
@@ -83,6 +87,14 @@ def _version(given: Any) -> int:
     )
 
 
+def millis_of(moment: datetime) -> int:
+    """Return a moment, which has a zone, in milliseconds since 1970 (UTC), rounded down.
+
+    `timestamp()` is a float, and of some milliseconds of 1987 and of 2038 a little too small.
+    """
+    return (moment - _EPOCH) // _MILLISECOND
+
+
 def _millis(name: str, given: Any) -> int:
     """Parse an ISO 8601 time or an HTTP date into milliseconds since 1970; a time without a zone is
     UTC."""
@@ -91,7 +103,7 @@ def _millis(name: str, given: Any) -> int:
             try:
                 at = read(given.strip())
                 zoned = at if at.tzinfo else at.replace(tzinfo=UTC)
-                return int(zoned.timestamp() * 1000)
+                return millis_of(zoned)
             except (ValueError, OverflowError):
                 continue
     raise InvalidInput(

@@ -14,7 +14,7 @@ from explorer.errors import Busy, CatalogError
 from explorer.server.access_log import AccessLog
 from explorer.server.audit_log import AuditLog
 from explorer.server.authentication import Gate, Unauthorized
-from explorer.server.catalog import AGE_HEADER, CatalogEngine
+from explorer.server.catalog import AGE_HEADER, CatalogEngine, noting_writes
 from explorer.server.dialect import Dialect, dialect_of
 from explorer.server.failures import RequestRefusal, error_body, status_of
 from explorer.server.graphql import GraphqlRoute
@@ -44,6 +44,8 @@ __all__ = ["Service"]
 _log = logging.getLogger("explorer.server")
 
 _LONGEST_OFFSET = 19
+_LONGEST_ORIGIN = 200
+_READING = ("GET", "HEAD", "OPTIONS")
 _PROTOCOL = (b"x-restli-protocol-version", b"2.0.0")
 
 
@@ -167,7 +169,7 @@ class _Observation:
 
         self._metrics.in_flight.inc()
         try:
-            with context.freshness.applied():
+            with context.freshness.applied(), noting_writes() as context.written:
                 await self._app(scope, receive, observe)
         finally:
             self._metrics.in_flight.dec()
@@ -200,6 +202,7 @@ class _Admission:
             context: RequestContext = scope["state"]["context"]
             headers, path = context.headers, _path_in_service(scope)
             context.received_bytes = content_length(headers)
+            _check_names_one_host(scope)
             await self._gate.prepare(headers)
             try:
                 context.access = self._gate.admit(headers, path)
@@ -207,6 +210,7 @@ class _Admission:
                 context.access = error.access
                 raise
             self._gate.count(context.access)
+            _check_origin(scope["method"], headers)
             context.is_admitted = lambda: self._gate.admits(headers, path)
             context.dialect = dialect_of(
                 scope["method"], scope["query_string"], headers, self._dialect
@@ -217,6 +221,24 @@ class _Admission:
                     context.freshness.needed = int(known)
                 await self._catalog.wait_for(context.freshness.needed)
         await self._app(scope, receive, send)
+
+
+def _check_names_one_host(scope: Scope) -> None:
+    """Raise `RequestRefusal` (400) if a request has several `Host` headers: a proxy may go by
+    another one than this service (RFC 9112, 3.2)."""
+    if sum(name == b"host" for name, _ in scope["headers"]) > 1:
+        raise RequestRefusal(400, "the request has several Host headers")
+
+
+def _check_origin(method: str, headers: Mapping[bytes, bytes]) -> None:
+    """Raise `RequestRefusal` (403) if a browser sent a request that may change something for a page
+    of another site."""
+    origin = headers.get(b"origin")
+    if origin is None or method in _READING:
+        return
+    if origin.partition(b"://")[2] != headers.get(b"host"):
+        shown = origin.decode("latin-1")[:_LONGEST_ORIGIN]
+        raise RequestRefusal(403, f"requests from pages of {shown} are not accepted")
 
 
 def _path_in_service(scope: Scope) -> str:

@@ -13,6 +13,7 @@ import time
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Literal, Protocol
 from uuid import uuid4
@@ -48,7 +49,8 @@ class AuditRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     endpoint. `credential` identifies the caller's token, see `authentication.Access`. `client` is
     the address that the request came from, which may be that of a proxy; `forwarded_for` is the
     header `X-Forwarded-For`, which is not verified. `urns` are the first 20 entities that the
-    request names. Refusals of the same kind and caller that are written together are one record,
+    request changed, after the runs that it names; if it changed nothing, the first 20 that it
+    names. Refusals of the same kind and caller that are written together are one record,
     and `times` is their number.
     """
 
@@ -289,7 +291,7 @@ def _records(context: RequestContext) -> Iterator[AuditRecord]:
         peer[0] if peer else None,
         forwarded or None,
         context.request_id.decode("latin-1"),
-        _shortened((*_urn_of_path(context), *context.urns)),
+        _shortened(_urns_of(context)),
     )
     if not context.changes:
         yield whole
@@ -312,6 +314,15 @@ def _outcome(status: int) -> Outcome:
 
 def _shortened(urns: Sequence[str]) -> tuple[str, ...]:
     return tuple(urn[:_LONGEST_URN] for urn in dict.fromkeys(urns))[:_MOST_URNS]
+
+
+def _urns_of(context: RequestContext) -> Sequence[str]:
+    """Return what a request changed, after the runs that it names; if it changed nothing, what it
+    names. Other entities that it names are left out: anybody can name any."""
+    if not context.written:
+        return (*_urn_of_path(context), *context.urns)
+    runs = (name for name in context.urns if not name.startswith("urn:"))
+    return (*islice(runs, _MOST_URNS // 2), *context.written)
 
 
 def _urn_of_path(context: RequestContext) -> tuple[str, ...]:

@@ -69,7 +69,7 @@ from explorer.server.search.query import SearchQuery
 from explorer.server.stewardship import Ledger
 from explorer.server.store import Job, Reader, Store, StoredFolderPage, Transaction
 
-__all__ = ["AGE_HEADER", "FRESH_SECONDS", "Behind", "CatalogEngine", "Freshness"]
+__all__ = ["AGE_HEADER", "FRESH_SECONDS", "Behind", "CatalogEngine", "Freshness", "noting_writes"]
 
 AGE_HEADER = b"x-catalog-age-seconds"
 """The header with the age of the search results in an answer: the seconds since the index was last
@@ -92,6 +92,8 @@ _LOOK_SECONDS = 0.05
 _RETRY_AFTER_SECONDS = 1.0
 _REBUILD_AGAIN_SECONDS = 10.0
 _INLINE = ContextVar("inline", default=False)
+_MOST_NOTED = 100
+_written: ContextVar[dict[str, None] | None] = ContextVar("written", default=None)
 _SEEDED = "seeded"
 _SAMPLE_RUN = "sample"
 # A longer batch is checked in a thread, so that the event loop can answer other requests meanwhile.
@@ -108,6 +110,18 @@ _CHANGES_KEPT = 10_000
 _TRIM_ROWS = 1_000
 _REPEAT_SECONDS = 3_600.0
 _DAY_MILLIS = 86_400_000
+
+
+@contextmanager
+def noting_writes() -> Iterator[dict[str, None]]:
+    """Yield a mapping whose keys are the URNs of the first entities, about a hundred, that writes
+    within the block change, in the order of the writes. A block within has a mapping of its own."""
+    written: dict[str, None] = {}
+    token = _written.set(written)
+    try:
+        yield written
+    finally:
+        _written.reset(token)
 
 
 class CatalogEngine:
@@ -356,7 +370,19 @@ class CatalogEngine:
 
     def write(self, job: Job[T]) -> Awaitable[T]:
         """Queue a job for the writer; awaiting the result waits for its commit."""
-        return asyncio.wrap_future(self.commits.write(job))
+        written = _written.get()
+        if written is None:
+            return asyncio.wrap_future(self.commits.write(job))
+
+        def noting(transaction: Transaction) -> T:
+            made = job(transaction)
+            if len(written) < _MOST_NOTED:
+                changes = transaction.changes
+                touched = {*changes.touched, *(urn for urn, _ in changes.measured)}
+                written.update(dict.fromkeys(sorted(touched)[:_MOST_NOTED]))
+            return made
+
+        return asyncio.wrap_future(self.commits.write(noting))
 
     async def ingest(
         self, proposal: Proposal, actor: str | None = None, dialect: Dialect = "plain"

@@ -13,6 +13,7 @@ import urllib.request
 from collections.abc import Mapping
 from functools import partial
 from hashlib import sha256
+from math import isfinite
 from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
@@ -184,10 +185,14 @@ class Issuer:
             )
         except jwt.PyJWTError as error:
             raise _refusal(_reason(error)) from None
+        ends = claims["exp"]
+        if isinstance(ends, bool) or not isinstance(ends, int | float) or not isfinite(ends):
+            # PyJWT also takes a text of digits, which no issuer sends.
+            raise _refusal("its expiry, exp, is not a number")
         access = Access(self._actor_of(claims), self._role_of(claims), f"oidc:{claims['sub']}")
         if len(self._verified) >= _MOST_VERIFIED:
             self._verified.clear()
-        self._verified[digest] = access, claims["exp"]
+        self._verified[digest] = access, ends
         return access
 
     def _key_of(self, key_id: Any) -> _Key:

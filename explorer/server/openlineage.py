@@ -24,6 +24,7 @@ import orjson
 from explorer.errors import InvalidInput, InvalidUrn
 from explorer.metadata.aspects import schema_value
 from explorer.metadata.fieldpath import ColumnPaths, column_urn
+from explorer.metadata.proposal import millis_of
 from explorer.metadata.urn import Urn
 from explorer.server.cache import ByteCache
 
@@ -269,7 +270,7 @@ def _millis(holder: Json, name: str, at: str) -> int | None:
         try:
             moment = datetime.fromisoformat(_ZONE.sub("", text))
             moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-            return int(moment.timestamp() * 1000)
+            return millis_of(moment)
         except (ValueError, OverflowError):
             pass
     raise InvalidInput(

@@ -236,7 +236,8 @@ _MOST_URNS = 20
 def urns_in(given: Any) -> list[str]:
     """Return the entities named in the parameters of a request, at most 20.
 
-    At most 200 values are examined, breadth first.
+    At most 200 values are examined, breadth first, and of each object those that name something
+    before all others.
     """
     found: list[str] = []
     waiting = deque([("", given)])
@@ -248,17 +249,22 @@ def urns_in(given: Any) -> list[str]:
             if name in _NAMING and value:
                 found.append(value)
         elif isinstance(value, dict):
-            waiting.extend(itertools.islice(value.items(), _MOST_LOOKS))
+            naming = _NAMING & value.keys()
+            texts = (value[key] for key in sorted(naming))
+            found += (text for text in texts if isinstance(text, str) and text)
+            others = ((key, held) for key, held in value.items() if not isinstance(held, str))
+            waiting.extend(itertools.islice(others, _MOST_LOOKS))
         elif isinstance(value, list):
-            waiting.extend((name, one) for one in value[:_MOST_LOOKS])
-    return found
+            waiting.extend((name, held) for held in value[:_MOST_URNS])
+    return found[:_MOST_URNS]
 
 
 class NotedChange(Struct):
     """A change within a request, for the audit log.
 
-    `action` is its name, and `urns` are the entities that it names. `status` is the change's own
-    status, 0 if it has none. `place` is its key in the response to a GraphQL document.
+    `action` is its name, and `urns` are the entities that it changed, or those that it names if it
+    changed none. `status` is the change's own status, 0 if it has none. `place` is its key in the
+    response to a GraphQL document.
     """
 
     action: str
@@ -276,6 +282,7 @@ class RequestContext:
     `is_admitted` returns whether the caller would still be admitted; long-running responses check
     it. `endpoint` is `None` until the request has been dispatched. `received_bytes` is the declared
     length of the body, and `body_bytes` its length after decompression, 0 until it has been read.
+    `urns` are the entities that the request names, and the keys of `written` those that it changed.
     `freshness` is what the request requires of the search index.
     """
 
@@ -299,6 +306,7 @@ class RequestContext:
         self.body_bytes = 0
         self.is_streamed = False
         self.urns: Sequence[str] = ()
+        self.written: Mapping[str, None] = {}
         self.changes: list[NotedChange] = []
         self.freshness = Freshness()
 
@@ -378,12 +386,9 @@ class RestliRequest(Request):
         """Parse the body as JSON, and note what `named_in` finds in it for the audit log if the
         endpoint changes something.
 
-        Raises `RequestRefusal` (413) if the body is larger than `most_bytes`, `RequestRefusal`
-        (403) if a browser sent it for a page of another site, and `InvalidInput` if it is not JSON.
+        Raises `RequestRefusal` (413) if the body is larger than `most_bytes`, and `InvalidInput` if
+        it is not JSON.
         """
-        origin = self.headers.get("origin")
-        if origin is not None and origin.partition("://")[2] != self.headers.get("host"):
-            raise RequestRefusal(403, f"requests from pages of {origin} are not accepted")
         body = await self.body()
         if len(body) > most_bytes:
             raise _too_large(most_bytes)

@@ -22,7 +22,7 @@ import orjson
 from explorer.errors import InvalidFile, InvalidInput, InvalidUrn
 from explorer.metadata.aspects import schema_value
 from explorer.metadata.fieldpath import column_urn
-from explorer.metadata.proposal import Proposal
+from explorer.metadata.proposal import Proposal, millis_of
 from explorer.metadata.urn import Urn
 from explorer.sources.source import (
     ColumnDefinition,
@@ -977,7 +977,7 @@ def _millis(text: Any) -> int | None:
         at = datetime.fromisoformat(str(text))
     except ValueError:
         return None
-    return int((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1_000)
+    return millis_of(at if at.tzinfo else at.replace(tzinfo=UTC))
 
 
 _MAPPED: Final = frozenset({"owner", "owners", "term", "terms"})

@@ -170,6 +170,13 @@ def test_a_file_is_there_whole_or_not_at_all(catalog: Run, tmp_path: Path) -> No
     assert [one.name for one in tmp_path.iterdir()] == ["all.json"]
 
 
+def test_an_export_is_as_secret_as_the_catalog(shop: Run, tmp_path: Path) -> None:
+    file = tmp_path / "all.json"
+    file.touch(mode=0o644)
+    assert shop("export", str(file), "--entity", "tag").code == 0
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
 def test_a_link_to_a_file_stays_and_a_pipe_is_written_to(shop: Run, tmp_path: Path) -> None:
     held, link, pipe = (tmp_path / name for name in ("held.json", "link.json", "pipe"))
     link.symlink_to(held)

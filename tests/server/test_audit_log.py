@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
+from uuid import uuid4
 
 import httpx
 import msgspec
@@ -41,6 +42,7 @@ from tests.server.test_replicas import eventually
 from tests.server.test_roles import call_of, status_of
 
 TAG = "urn:li:tag:audited"
+TABLE = "urn:li:dataset:(urn:li:dataPlatform:hive,audited,PROD)"
 
 
 class Office:
@@ -161,6 +163,32 @@ def test_who_changed_what_is_kept(office: Office) -> None:
     assert not any(token.split("_", 2)[2] in told for token in office.tokens.values())
 
 
+def test_what_was_changed_is_kept_whatever_else_a_request_names(office: Office) -> None:
+    editor, admin = office.caller("editor"), office.caller("admin")
+    junk = {f"k{number}": number for number in range(300)} | {"urn": "urn:li:tag:innocent"}
+    ingest = "/aspects?action=ingestProposal"
+    body = {**junk, **proposal({"name": "changed"})}
+    body["proposal"]["systemMetadata"] = {"runId": "audited-run"}
+    assert editor.post(ingest, json=body).status_code == 200
+    tags = json.dumps(["urn:li:tag:one"] * 300)
+    document = (
+        f"mutation {{ batchAddTags(input: {{tagUrns: {tags}, "
+        f'resources: [{{resourceUrn: "{TABLE}"}}]}}) }}'
+    )
+    tag = {**proposal({"name": "one"})["proposal"], "entityUrn": "urn:li:tag:one"}
+    described = {"value": json.dumps({"description": "x"}), "contentType": "application/json"}
+    more = {"entityType": "dataset", "entityUrn": TABLE, "aspectName": "datasetProperties"}
+    for change in (tag, {**tag, **more, "aspect": described}):
+        assert editor.post(ingest, json={"proposal": change}).status_code == 200
+    assert graphql(editor, document)["data"]["batchAddTags"] is True
+    undo = {**junk, "runId": "audited-run", "dryRun": False}
+    assert admin.post("/runs?action=rollback", json=undo).status_code == 200
+    records = office.records()
+    assert records[0].urns == (TAG,)
+    assert records[3].urns == (TABLE,)
+    assert records[-1].urns == ("audited-run", TAG)
+
+
 def test_events_of_openlineage_are_kept_with_their_runs(office: Office) -> None:
     def event(run: str, **facets: Any) -> dict[str, Any]:
         return {
@@ -168,9 +196,10 @@ def test_events_of_openlineage_are_kept_with_their_runs(office: Office) -> None:
             "eventTime": "2024-05-01T12:00:00Z",
             "producer": "https://github.com/OpenLineage/OpenLineage",
             "run": {"runId": run, "facets": facets},
-            "job": {"namespace": "batch", "name": "audited.task"},
+            "job": {"namespace": "batch", "name": job},
         }
 
+    job = f"audited.{uuid4().hex}"
     runs = [f"01909d9f-0000-7000-8000-00000000000{at}" for at in range(3)]
     # What a facet holds is not what is changed.
     named = event(runs[0], tool={"urn": "urn:li:tag:other", "resource": "elsewhere"})
@@ -179,11 +208,12 @@ def test_events_of_openlineage_are_kept_with_their_runs(office: Office) -> None:
     assert editor.post("/api/v1/lineage", json=named).status_code == 200
     assert editor.post("/api/v1/lineage/batch", json=batch).status_code == 400
     assert editor.post("/api/v1/lineage", json=[]).status_code == 400
-    assert [(one.status, one.urns) for one in office.records()] == [
-        (200, (runs[0],)),
-        (400, (runs[1], runs[2])),
-        (400, ()),
-    ]
+    records = office.records()
+    told = [[urn for urn in record.urns if not urn.startswith("urn:")] for record in records]
+    assert [record.status for record in records] == [200, 400, 400]
+    assert told == [[runs[0]], [runs[1], runs[2]], []]
+    assert any(urn.startswith("urn:li:dataJob:") for urn in records[0].urns)
+    assert "urn:li:tag:other" not in records[0].urns
 
 
 def test_refused_attempts_are_kept(office: Office) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from explorer.metadata.proposal import read_condition
 from tests.server.conftest import Caller
 
 ASPECT = "datasetProperties"
@@ -123,6 +124,17 @@ def test_a_change_in_the_same_second_is_a_change(
     caller.ingest(
         dataset, ASPECT, text("next"), headers={"If-Unmodified-Since": at_change.isoformat()}
     )
+
+
+@pytest.mark.parametrize("year", [1987, 2026, 2038, 2039])
+def test_a_time_in_a_condition_is_exact_to_the_millisecond(year: int) -> None:
+    first = datetime(year, 9, 1, tzinfo=UTC)
+    for number in range(2_000):
+        moment = first + timedelta(milliseconds=number)
+        condition = read_condition({"If-Unmodified-Since": moment.isoformat()})
+        assert condition is not None
+        since_first = (condition.unmodified_since_millis or 0) - round(first.timestamp()) * 1000
+        assert since_first == number
 
 
 @pytest.mark.parametrize(

@@ -305,6 +305,19 @@ def test_a_token_that_was_taken_ends_when_it_says(
     eventually(lambda: is_refused(taken, short))
 
 
+@pytest.mark.parametrize("ends", ["4102444800", True])
+def test_a_token_whose_expiry_is_no_number_is_refused_each_time(
+    issuer: TestIssuer, ends: Any
+) -> None:
+    taken = Issuer(OidcSettings(issuer.url, (AUDIENCE,)))
+    taken.open()
+    token = issuer.token(exp=ends)
+    for _ in range(2):
+        with pytest.raises(RequestRefusal) as refused:
+            taken.access_of(token)
+        assert refused.value.status == 401
+
+
 def is_refused(issuer: Issuer, token: str) -> bool:
     try:
         issuer.access_of(token)

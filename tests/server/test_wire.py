@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import pytest
@@ -133,6 +134,26 @@ def test_pages_of_other_sites_and_of_other_ports_may_not_post(caller: Caller) ->
         assert foreign.status_code == 403, origin
     own = f"http://{host}:{port}"
     assert caller.post("/entities?action=exists", body, Origin=own).status_code == 200
+
+
+def test_pages_of_other_sites_may_not_delete(caller: Caller) -> None:
+    tag = "urn:li:tag:deleted_by_a_page"
+    caller.ingest(tag, "status", {"removed": False})
+    path = f"/openapi/v3/entity/tag/{quote(tag, safe='')}"
+    refused = caller.http.delete(path, headers={"Origin": "https://evil.example"})
+    assert refused.status_code == 403
+    assert caller.exists(tag)
+    assert caller.http.delete(path).status_code == 200
+
+
+def test_a_request_names_one_host(caller: Caller) -> None:
+    url = caller.http.base_url
+    hosts = f"Host: evil.example\r\nHost: {url.host}:{url.port}\r\n"
+    with socket.create_connection((url.host, url.port)) as raw:
+        raw.sendall(f"GET /health HTTP/1.1\r\n{hosts}Connection: close\r\n\r\n".encode())
+        answer = b"".join(iter(lambda: raw.recv(4096), b""))
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert b"several Host headers" in answer
 
 
 def test_pages_of_other_sites_may_not_write_over_openapi(caller: Caller) -> None:

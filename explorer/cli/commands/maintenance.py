@@ -155,6 +155,9 @@ def _opened(name: str) -> Iterator[IO[bytes]]:
         return
     draft = path.with_name(f"{path.name}.partial")
     try:
+        # What is exported is as secret as the catalog.
+        draft.touch(mode=0o600)
+        draft.chmod(0o600)
         with draft.open("wb") as out:
             yield out
             out.flush()

@@ -2,6 +2,7 @@
 that create and delete entities, and the role that each mutation needs."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from inspect import isawaitable
 from typing import Any
 from uuid import uuid4
 
@@ -10,6 +11,7 @@ from graphql.type import GraphQLSchema
 from explorer.errors import InvalidInput, NotFound
 from explorer.metadata.urn import Urn
 from explorer.server.authentication import Role
+from explorer.server.catalog import noting_writes
 from explorer.server.failures import RequestRefusal, with_article
 from explorer.server.graphql.lineage import update_lineage
 from explorer.server.graphql.object_types import (
@@ -838,10 +840,15 @@ def guard(schema: GraphQLSchema) -> None:
 
 
 def _guarded(name: str, role: Role, resolve: Callable[..., Any]) -> Callable[..., Any]:
-    def guarded(root: Any, info: Info, **given: Any) -> Any:
+    async def guarded(root: Any, info: Info, **given: Any) -> Any:
         noted = NotedChange(f"mutation {name}", urns_in(given), place=info.path.key)
         info.context.changes.append(noted)
         info.context.access.require(role, f"the mutation {name}")
-        return resolve(root, info, **given)
+        with noting_writes() as written:
+            answer = resolve(root, info, **given)
+            if isawaitable(answer):
+                answer = await answer
+        noted.urns = list(written) or noted.urns
+        return answer
 
     return guarded
