@@ -137,7 +137,7 @@ def is_personal(column: ColumnDefinition, values: Sequence[Any]) -> bool:
         bool(_PERSONAL_VALUES.fullmatch(one.strip())) and not _DATE_TEXT.fullmatch(one.strip())
         for one in looked_at
     )
-    if found > _PERSONAL_SHARE * len(looked_at) or any("@" in one for one in looked_at):
+    if found > _PERSONAL_SHARE * len(looked_at) or any("@" in text for text in texts):
         return True
     if all(_DATE_TEXT.fullmatch(one) or _is_number(one) for one in looked_at):
         return False

@@ -177,7 +177,7 @@ def test_it_is_refused_while_somebody_serves_the_catalog(
     assert held_in(directory) == {"old", "new"}
 
 
-@pytest.mark.parametrize("damage", ["page", "index", "header", "text", "empty"])
+@pytest.mark.parametrize("damage", ["page", "index", "trigger", "header", "text", "empty"])
 def test_a_damaged_backup_is_refused_and_nothing_changes(
     restore: Any, directory: Any, tmp_path: Path, damage: str
 ) -> None:
@@ -193,6 +193,12 @@ def test_a_damaged_backup_is_refused_and_nothing_changes(
                 (page,) = opened.execute(f"{of_urns} AND tbl_name = 'urns'").fetchone()
             at = raw.index(b"urn:li:tag:old", (page - 1) * 4096, page * 4096)
             raw[at : at + 14] = b"urn:li:tag:odd"
+        case "trigger":
+            with closing(sqlite3.connect(file)) as opened:
+                opened.execute(
+                    "CREATE TRIGGER t AFTER INSERT ON aspects BEGIN DELETE FROM urns; END"
+                )
+            raw = bytearray(file.read_bytes())
         case "header":
             raw[:100] = bytes(100)
         case "text":

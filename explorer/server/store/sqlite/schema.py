@@ -675,6 +675,13 @@ def _find_format(connection: sqlite3.Connection, path: Path) -> int | None:
     }
     if not tables:
         return None
+    # They run with the rights of whoever writes.
+    odd = "SELECT type, name FROM sqlite_master WHERE type IN ('trigger', 'view')"
+    for kind, name in connection.execute(odd):
+        raise InvalidFile(
+            f"{path} has the {kind} {name}, which no catalog has; go back to a backup with catalog "
+            "restore, or name another data directory"
+        )
     row = None
     if "meta" in tables:
         row = connection.execute("SELECT value FROM meta WHERE key = 'format'").fetchone()
