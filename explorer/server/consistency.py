@@ -26,7 +26,7 @@ from explorer.server.ingestion import Intake
 from explorer.server.projection import document_of, noted_delimiter, places_of
 from explorer.server.retention import complete_since
 from explorer.server.search import SearchEngine
-from explorer.server.search.analysis import analyse, needle
+from explorer.server.search.analysis import analyse, identity
 from explorer.server.search.fields import Vocabulary
 from explorer.server.search.index import SearchIndex
 from explorer.server.search.layers import read_problems
@@ -580,10 +580,10 @@ class _Checker:
                 continue
             trait, alike = self._vocabulary.trait(facet.name), Counter[str]()
             for value, count in stored.items():
-                alike[needle(trait, value)] += count
+                alike[identity(trait, value)] += count
             for value, count in facet.counts.items():
                 # A search counts the values that differ in case only under one of them.
-                due = alike[needle(trait, value)]
+                due = alike[identity(trait, value)]
                 if count != due:
                     problem = f"a search counts {count} with {value}, but {due} are stored"
                     yield Finding("search", f"the facet {facet.name}", problem)

@@ -42,8 +42,10 @@ __all__ = [
     "as_text",
     "chunks",
     "composed",
+    "exact_urn",
     "fold",
     "forms",
+    "identity",
     "in_words",
     "join_names",
     "joined",
@@ -257,7 +259,8 @@ def forms(trait: Trait, value: Scalar) -> tuple[str, ...]:
     """Return the folded texts that a value equals, its own text first.
 
     A URN also equals its bare name (`pii` for `urn:li:tag:PII`), a column path also its simple path
-    and its last name. Of prose, only letters and digits are compared.
+    and its last name. Of prose, only letters and digits are compared. Whole URNs are compared as
+    written instead, see `exact_urn`.
     """
     if isinstance(value, str):
         if trait.prose:
@@ -315,6 +318,23 @@ def needle(trait: Trait, text: str) -> str:
     if trait.prose:
         return in_words(folded)
     return folded if trait.nature == "text" else _bounded(folded)
+
+
+def exact_urn(text: str) -> str | None:
+    """Return a URN in the form in which whole URNs are compared: composed, in its own case.
+
+    `None` for other texts.
+    """
+    if not text.startswith("urn:li:"):
+        return None
+    text = text[:MAX_TEXT]
+    return text if text.isascii() else composed(text.encode("utf-8", "replace").decode())
+
+
+def identity(trait: Trait, text: str) -> str:
+    """Return the same for all values of a field that a filter does not distinguish."""
+    urn = None if trait.prose else exact_urn(text)
+    return needle(trait, text) if urn is None else urn
 
 
 def number_form(value: float) -> str:
@@ -385,7 +405,7 @@ def _date_millis(text: str) -> float | None:
 
 def _display_names(document: Document) -> tuple[Scalar, ...]:
     found: dict[Scalar, None] = {document.name: None} if document.name else {}
-    for name in fields.NAME_FIELDS:
+    for name in fields.GIVEN_NAMES:
         found.update(dict.fromkeys(document.fields.get(name, ())))
     return tuple(found)
 
@@ -519,7 +539,7 @@ def facet_values(document: Document, name: str, vocabulary: Vocabulary) -> tuple
         return tuple(given)
     found: dict[str, str] = {}
     for text in given:
-        found.setdefault(needle(vocabulary.trait(name), text), text)
+        found.setdefault(identity(vocabulary.trait(name), text), text)
     return tuple(found.values())
 
 

@@ -9,6 +9,7 @@ from explorer.server.cache import cached_short
 from explorer.server.search.analysis import (
     as_text,
     chunks,
+    exact_urn,
     fold,
     forms,
     join_names,
@@ -20,7 +21,7 @@ from explorer.server.search.analysis import (
     word_line,
 )
 from explorer.server.search.document import Document, Scalar
-from explorer.server.search.fields import DISPLAY, NAME_FIELDS, URN, Trait, Vocabulary
+from explorer.server.search.fields import DISPLAY, GIVEN_NAMES, URN, Trait, Vocabulary
 from explorer.server.search.query import (
     NOTHING,
     And,
@@ -125,7 +126,7 @@ class Evidence:
             if isinstance(leaf, Value | ValuePattern):
                 is_loose = isinstance(leaf, Value) and leaf.loose
                 compared = self._loose if is_loose else self._compared
-                for name in NAME_FIELDS if leaf.field == DISPLAY else (leaf.field,):
+                for name in (*GIVEN_NAMES, "id") if leaf.field == DISPLAY else (leaf.field,):
                     compared.setdefault(name, []).append(leaf)
         self._searched = [leaf for leaf in leaves if not isinstance(leaf, Value | ValuePattern)]
         self._like = {leaf: like(leaf) for leaf in leaves if isinstance(leaf, Wildcard)}
@@ -214,7 +215,7 @@ class Evidence:
         for leaf in self._searched:
             match leaf:
                 case PointedAt():
-                    urn = fold(value)
+                    urn = exact_urn(value) or ""
                     if urn.startswith(leaf.urn) if name == URN else urn == leaf.urn:
                         return True
                 case Phrase():
@@ -251,7 +252,7 @@ def _letters(leaf: Word | Wildcard | Phrase | PointedAt) -> tuple[str, ...]:
         case Phrase():
             return leaf.words
         case PointedAt():
-            return (leaf.urn,)
+            return (fold(leaf.urn),)
 
 
 def _leaf_nodes(
@@ -274,6 +275,8 @@ def _meets_any(leaves: Iterable[Value | ValuePattern], value: Scalar, trait: Tra
 
 def meets(leaf: Value | ValuePattern, value: Scalar, trait: Trait) -> bool:
     """Return whether a form of a value matches."""
+    if isinstance(leaf, Value) and leaf.how == "exact":
+        return isinstance(value, str) and exact_urn(value) == leaf.text
     if isinstance(value, str) and is_literal(leaf, trait):
         return leaf.matches(fold(value))
     return any(map(leaf.matches, forms(trait, value)))

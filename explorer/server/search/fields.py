@@ -29,9 +29,9 @@ Nature = Literal["text", "term", "number", "date", "boolean"]
 URN = "urn"
 ENTITY_TYPE = "_entityType"
 REMOVED = "removed"
-# All names of an entity. Queries use `name` for it.
+# The names that were given to an entity, or else its id. Queries use `name` for it.
 DISPLAY = "_name"
-NAME_FIELDS = ("name", "id", "editedName")
+GIVEN_NAMES = ("name", "editedName")
 # The fields of every entity, whatever its aspects.
 VIRTUAL = (URN, ENTITY_TYPE, REMOVED, DISPLAY, USE)
 

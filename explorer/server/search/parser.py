@@ -14,6 +14,7 @@ from explorer.query.filters import all_of as all_criteria
 from explorer.server.search.analysis import (
     MAX_WORD,
     chunks,
+    exact_urn,
     fold,
     in_words,
     needle,
@@ -182,6 +183,9 @@ def compared(trait: Trait, how: How, text: str, names: "Names | None" = None) ->
 
     With `names`, a value that refers to an entity also matches by the name of that entity.
     """
+    urn = None if trait.prose or how != "equal" else exact_urn(text)
+    if urn is not None:
+        return Value(trait.name, "exact", urn)
     asked = needle(trait, text)
     if trait.mixed and how == "equal" and (as_number := number(trait, text)) is not None:
         return any_of(
@@ -199,7 +203,7 @@ def compared(trait: Trait, how: How, text: str, names: "Names | None" = None) ->
     if names is None or not trait.targets or not asked or asked.startswith("urn:li:"):
         return value
     found = names(trait.targets, how, text)
-    return any_of((value, *(Value(trait.name, "equal", fold(urn)) for urn in found)))
+    return any_of((value, *(Value(trait.name, "exact", exact_urn(urn) or urn) for urn in found)))
 
 
 def present(trait: Trait) -> Node:
@@ -537,9 +541,9 @@ class _QueryParser:
     def _plain(self, given: Text) -> Node | None:
         if given.star_before and not given.text:
             return EVERYTHING
-        if given.text.startswith("urn:li:") and not given.quoted:
+        if (urn := exact_urn(given.text)) and not given.quoted:
             self._words_left -= 1
-            return PointedAt(fold(given.text))
+            return PointedAt(urn)
         if (given.star_before or given.wild) and not given.quoted:
             return self._wildcards(given)
         found = [split(chunk) for chunk in chunks(given.text)][: max(self._words_left, 0)]

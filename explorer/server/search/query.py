@@ -136,7 +136,7 @@ class NameCompletion:
     urn: str
 
 
-How = Literal["equal", "prefix", "suffix", "infix", "words"]
+How = Literal["equal", "prefix", "suffix", "infix", "words", "exact"]
 
 Names: TypeAlias = Callable[[Sequence[str], How, str], Collection[str]]
 """A function that returns the URNs of entities by their names.
@@ -199,7 +199,8 @@ class PointedAt:
 class Value:
     """Matches documents with a value of a field that compares with a folded text as `how` says.
 
-    With `words`, the text is whole consecutive words of prose. A `loose` node is an alternative for
+    With `words`, the text is whole consecutive words of prose; with `exact`, it is a whole URN, not
+    folded (`analysis.exact_urn`). A `loose` node is an alternative for
     another word that was typed; as evidence it is shown after all exact matches.
     """
 
@@ -209,9 +210,9 @@ class Value:
     loose: bool = False
 
     def matches(self, text: str) -> bool:
-        """Return whether a folded text of the field matches."""
+        """Return whether a folded text of the field, or with `exact` a whole URN, matches."""
         match self.how:
-            case "equal":
+            case "equal" | "exact":
                 return text == self.text
             case "prefix":
                 return text.startswith(self.text)

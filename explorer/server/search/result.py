@@ -29,7 +29,14 @@ import tantivy
 
 from explorer.metadata.names import natural_key
 from explorer.server.cache import cached_short
-from explorer.server.search.analysis import needle, order_key, urn_in_order, use_of, values_of
+from explorer.server.search.analysis import (
+    fold,
+    identity,
+    order_key,
+    urn_in_order,
+    use_of,
+    values_of,
+)
 from explorer.server.search.document import MOST_FOLDERS, Document
 from explorer.server.search.engine import Searcher, counted, is_too_wide
 from explorer.server.search.evidence import Evidence, is_literal, meets
@@ -73,6 +80,7 @@ from explorer.server.search.terms import (
     at_least,
     both,
     either,
+    exact_term,
     is_short,
     is_term,
     like,
@@ -138,8 +146,7 @@ class Translator:
             case Phrase():
                 return either([self._phrase(words) for words in {node.words, node.joined_words}])
             case PointedAt():
-                named = self._value(Value(URN, "prefix", node.urn))
-                return either([named, self._marked("refers", node.urn)])
+                return either([self._pointed_at(node.urn), self._marked("refers", node.urn)])
             case Present():
                 return self._marked("field", node.field)
             case Value():
@@ -163,7 +170,8 @@ class Translator:
         match step:
             case NameIs():
                 names = [self._marked("name", step.joined)] if step.joined else []
-                return either([*names, *(self._is(URN, urn) for urn in step.urns)])
+                urns = [self._value(Value(URN, "exact", urn)) for urn in step.urns]
+                return either([*names, *urns])
             case NameBegins():
                 return self._name_begins(step.joined)
             case InName():
@@ -276,6 +284,11 @@ class Translator:
     def _value(self, node: Value) -> tantivy.Query:
         trait = self._vocabulary.trait(node.field)
         match node.how:
+            case "exact":
+                queries = [self._term("is", exact_term(node.field, node.text))]
+                if node.field == URN:
+                    queries.append(self._term("urn", node.text))
+                return either(queries)
             case "equal" if trait.is_single_term(node.text):
                 return self._is(node.field, node.text)
             case "prefix" if trait.is_single_term(node.text):
@@ -378,6 +391,14 @@ class Translator:
         if len(texts) == 1:
             return self._term(name, texts[0])
         return _Query.term_set_query(self._schema, name, texts)
+
+    def _pointed_at(self, start: str) -> tantivy.Query:
+        """Return the query for the entities whose URN begins with a text, in the same case."""
+        if not start.isascii():
+            return self._value(Value(URN, "prefix", fold(start)))
+        if is_short(start):
+            return _Query.regex_query(self._schema, "urn", f"{literal(start)}.*")
+        return self._terms_of("urn", self._with_prefix("urn", start))
 
     def _with_prefix(self, name: str, start: str) -> list[str]:
         return [term for term, _ in self._searcher.terms_with_prefix(name, start)]
@@ -1075,7 +1096,7 @@ class Plan:
         trait = self._vocabulary.trait(name)
         found: dict[str, tuple[str, int]] = {}
         for value, count in sorted(counts.items(), key=lambda one: (-one[1], one[0])):
-            key = needle(trait, value)
+            key = identity(trait, value)
             shown, before = found.get(key, (value, 0))
             found[key] = (shown, before + count)
         return dict(found.values())

@@ -7,7 +7,7 @@ order      the rank of the document among equally good matches, in hexadecimal, 
 shuffle    a number unrelated to the order, as a column: sorting by it gives a random sample
 document   the document itself, stored
 is         `field<US>form` for each form of each value; long texts truncated, and marked with
-           `MORE` at the end
+           `MORE` at the end; and `field<ENQ>URN` for each URN as written
 pieces     `field<GS>piece` with positions, each value between two marks: for parts of texts.
            Of prose, the words, then the distinct runs of other characters: a text without a word
            is part of a value only if it is part of such a run
@@ -47,6 +47,7 @@ from explorer.server.search.analysis import (
     SEAM,
     AnalysedDocument,
     as_number,
+    exact_urn,
     fold,
     forms,
     pieces,
@@ -71,6 +72,7 @@ __all__ = [
     "at_least",
     "both",
     "either",
+    "exact_term",
     "is_short",
     "is_term",
     "like",
@@ -237,6 +239,7 @@ def _chars(first: int, last: int) -> str:
     return f"[\\x{{{first:x}}}-\\x{{{last:x}}}]" if first <= last else ""
 
 
+_EXACT = "\x05"
 _BEGIN, _END = "\x02", "\x03"
 _CODE_END = "\x1d"
 # Stands for a space in a piece. Pieces are separated by spaces, because tantivy's whitespace
@@ -448,7 +451,7 @@ def _places(how: How, text: str) -> list[_Place]:
 
 # Increment this when the schema, the names of entities or their order change: an index of another
 # format is rebuilt.
-FORMAT = 18
+FORMAT = 19
 MAX_START = 3
 _STARTS = range(1, MAX_START + 1)
 _NUMBERS = frozenset({"number", "date"})
@@ -595,7 +598,7 @@ class Terms:
             if trait.mixed or trait.nature in _NUMBERS:
                 numbers[_column_of(name)] = _number_codes(trait, values[name])
             if name == "name":
-                # `name` is searched and sorted by as `DISPLAY`, which has all names of the entity.
+                # `name` is searched and sorted by as `DISPLAY`, which has all given names.
                 continue
             if code := sort_code(trait, document):
                 if column := self._sorts.get(name):
@@ -626,7 +629,7 @@ class Terms:
         kept["marks"] = " ".join(
             [
                 *(mark("field", name) for name in names),
-                *(mark("refers", fold(urn)) for urn in analysed.references),
+                *(mark("refers", exact_urn(urn) or urn) for urn in analysed.references),
                 _marks("name", joined),
                 _marks("prefix", [name[:end] for name in joined for end in _prefixes(name)]),
                 *(mark("folder", key) for key in above),
@@ -676,8 +679,12 @@ class Terms:
             line = piece_line(self.code(name), found[0], prose=trait.prose)
             if trait.prose and isinstance(value, str):
                 line += symbol_line(self.code(name), fold(value))
-        terms = (form if len(form) <= cut else form[:cut] + MORE for form in found)
-        return [is_term(name, term) for term in terms], line
+        terms = [is_term(name, form if len(form) <= cut else form[:cut] + MORE) for form in found]
+        urn = exact_urn(value) if isinstance(value, str) and not trait.prose else None
+        # The index has a field for the URN as written.
+        if urn and (name != URN or urn != value):
+            terms.append(exact_term(name, urn))
+        return terms, line
 
     def _schema(self) -> tantivy.Schema:
         builder = tantivy.SchemaBuilder()
@@ -756,6 +763,11 @@ def _marks(kind: str, texts: Collection[str]) -> str:
 def is_term(field: str, form: str) -> str:
     """Return the term of `is` for a field and a form."""
     return f"{field}{CUT}{form}"
+
+
+def exact_term(field: str, urn: str) -> str:
+    """Return the term of `is` for a field and a whole URN."""
+    return f"{field}{_EXACT}{urn}"
 
 
 def read_document(searcher: Searcher, address: tantivy.DocAddress) -> Document:

@@ -169,7 +169,7 @@ def test_a_facet_of_real_files_counts_what_picking_it_finds(
     assert assert_picking_gives_what_is_counted(index, search) > 1
 
 
-def test_a_facet_counts_labels_of_columns_and_spellings_as_a_filter_finds_them(
+def test_a_facet_counts_labels_of_columns_and_urns_as_a_filter_finds_them(
     filled: Fill, dataset: Make, entity: Make, search: Search
 ) -> None:
     column = {"fieldPath": "a", "globalTags": tagged("PII")}
@@ -183,11 +183,12 @@ def test_a_facet_counts_labels_of_columns_and_spellings_as_a_filter_finds_them(
         entity("urn:li:container:c", containerProperties={"name": "c", "env": "PROD"}),
     )
     found = counts(search(index, "*"))
-    assert found["tags"] == {"urn:li:tag:PII": 5}
+    assert found["tags"] == {"urn:li:tag:PII": 4, "urn:li:tag:pii": 2}
     assert found["origin"] == {"PROD": 6}
     assert_picking_gives_what_is_counted(index, search)
     index.apply(2, (dataset("lower", globalTags=tagged("Pii")), dataset("column")))
-    assert counts(search(index, "*"))["tags"] == {"urn:li:tag:PII": 4}
+    expected = {"urn:li:tag:PII": 3, "urn:li:tag:Pii": 1, "urn:li:tag:pii": 1}
+    assert counts(search(index, "*"))["tags"] == expected
     assert_picking_gives_what_is_counted(index, search)
 
 

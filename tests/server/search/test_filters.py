@@ -58,7 +58,8 @@ def shop(filled_once: Fill, dataset: Make, entity: Make) -> SearchEngine:
         ("name", "IN", ["customers", "nothing"], {"customers"}),
         ("name", "CONTAIN", ["rders"], {"orders", "orders_daily"}),
         ("name", "CONTAIN", ["RS (da"], {"orders_daily"}),
-        ("name", "CONTAIN", ["rs_da"], {"orders_daily"}),
+        ("name", "CONTAIN", ["rs_da"], set()),
+        ("id", "CONTAIN", ["rs_da"], {"orders_daily"}),
         ("name", "CONTAIN", ["("], {"orders_daily"}),
         ("name", "CONTAIN", ["ordersd"], set()),
         ("name", "CONTAIN", ["or.*"], set()),
@@ -66,7 +67,7 @@ def shop(filled_once: Fill, dataset: Make, entity: Make) -> SearchEngine:
         ("name", "START_WITH", ["orders ("], {"orders_daily"}),
         ("name", "START_WITH", ["rders"], set()),
         ("name", "END_WITH", ["ers"], {"orders", "customers"}),
-        ("name", "END_WITH", ["_daily"], {"orders_daily"}),
+        ("id", "END_WITH", ["_daily"], {"orders_daily"}),
         ("name", "END_WITH", ["ly)"], {"orders_daily"}),
         ("name", "END_WITH", ["order"], set()),
         ("description", "CONTAIN", ["orders, all"], {"orders"}),
@@ -76,6 +77,8 @@ def shop(filled_once: Fill, dataset: Make, entity: Make) -> SearchEngine:
         ("description", "EQUAL", ["daily orders, all of them"], {"orders"}),
         ("description", "EQUAL", ["daily orders"], set()),
         ("tags", "EQUAL", ["urn:li:tag:Gold"], {"orders"}),
+        ("tags", "EQUAL", ["urn:li:tag:gold"], set()),
+        ("tags", "START_WITH", ["urn:li:tag:gold"], {"orders"}),
         ("tags", "EQUAL", ["gold"], {"orders"}),
         # Tags of columns are tags too.
         ("tags", "EQUAL", ["PII"], {"orders", "orders_daily"}),
@@ -328,3 +331,57 @@ def test_a_part_that_is_found_in_ever_so_many_ways_is_found(
     assert found("8399e_orders", "CONTAIN") == ["many"]
     assert found("e_orders8399", "END_WITH") == ["many"]
     assert found("e_x", "CONTAIN") == []
+
+
+def test_a_filter_by_name_compares_no_id(
+    filled: Fill, dataset: Make, entity: Make, names: Names
+) -> None:
+    index = filled(
+        dataset("t1", datasetProperties={"name": "zzz"}),
+        dataset("t2", editableDatasetProperties={"name": "zoo"}, datasetProperties={"name": "yes"}),
+        dataset("t3"),
+    )
+
+    def found(field: str, condition: Condition, value: str) -> set[str]:
+        return set(names(index, "*", all_of(Criterion(field, (value,), condition))))
+
+    assert found("name", "GREATER_THAN", "u") == {"t1", "t2"}
+    assert found("name", "LESS_THAN", "u") == {"t3"}
+    assert found("id", "LESS_THAN", "u") == {"t1", "t2", "t3"}
+    assert found("name", "EQUAL", "t1") == set()
+    assert found("name", "EQUAL", "t3") == {"t3"}
+    assert found("name", "EQUAL", "zoo") == found("name", "EQUAL", "yes") == {"t2"}
+
+
+GOLD, BRONZE = "urn:li:tag:Gold", "urn:li:tag:gold"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (f'tags:"{GOLD}"', {"upper"}),
+        (f'tags:"{BRONZE}"', {"lower"}),
+        (f"tags:{BRONZE}", {"lower"}),
+        (BRONZE, {"lower"}),
+        ("tags:gold", {"upper", "lower"}),
+        ("tags:GOLD", {"upper", "lower"}),
+        ("tags:urn*gold", {"upper", "lower"}),
+        ('urn:"urn:li:dataset:(urn:li:dataPlatform:hive,upper,PROD)"', {"upper"}),
+        ('urn:"urn:li:dataset:(urn:li:dataPlatform:hive,UPPER,PROD)"', set()),
+        ("urn:li:dataset:(urn:li:dataPlatform:hive,up", {"upper"}),
+        ("urn:li:dataset:(urn:li:dataPlatform:hive,UP", set()),
+    ],
+)
+def test_whole_urns_are_compared_in_their_own_case_and_names_in_any(
+    filled: Fill, dataset: Make, entity: Make, names: Names, text: str, found: set[str]
+) -> None:
+    index = filled(
+        dataset("upper", globalTags={"tags": [{"tag": GOLD}]}),
+        dataset("lower", globalTags={"tags": [{"tag": BRONZE}]}),
+        # Two tags, found by what they are called.
+        entity(GOLD, tagProperties={"name": "First"}),
+        entity(BRONZE, tagProperties={"name": "Second"}),
+    )
+    assert set(names(index, text, types=("dataset",))) == found
+    assert set(names(index, "tags:first", types=("dataset",))) == {"upper"}
+    assert set(names(index, "tags:second", types=("dataset",))) == {"lower"}

@@ -105,7 +105,7 @@ def read(text: str) -> Node:
         ("MySQL", Word(("my", "sql"))),
         ('"a b"', Phrase(("a", "b"), ("a", "b"))),
         ('"userOrders"', Phrase(("user", "orders"), ("userorders",))),
-        ("urn:li:tag:PII", PointedAt("urn:li:tag:pii")),
+        ("urn:li:tag:PII", PointedAt("urn:li:tag:PII")),
         ("platform:hive", Value("platform", "equal", "hive")),
         ("platform: hive", Value("platform", "equal", "hive")),
         ('qualifiedName:"a b"', Value("qualifiedName", "equal", "a b")),
@@ -136,8 +136,8 @@ def test_what_lacks_its_other_half_is_passed_over(text: str) -> None:
 
 def test_a_urn_keeps_its_parentheses() -> None:
     urn = "urn:li:dataset:(urn:li:dataPlatform:hive,db.t,PROD)"
-    assert read(f"({urn})") == PointedAt(urn.casefold())
-    assert read(f"upstreams:{urn} a") == And((Value("upstreams", "equal", urn.casefold()), A))
+    assert read(f"({urn})") == PointedAt(urn)
+    assert read(f"upstreams:{urn} a") == And((Value("upstreams", "exact", urn), A))
 
 
 def test_a_field_stands_for_those_that_say_the_same() -> None:
