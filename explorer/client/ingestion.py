@@ -719,7 +719,7 @@ class AspectMethods(IngestionMethods):
         return parse_runs(await self._connection.send(action("/runs", "list", body)))
 
     async def roll_back(self, run_id: str, *, dry_run: bool = False) -> Rollback:
-        """Undo an ingestion run: remove the versions it wrote and the entities it created.
+        """Undo an ingestion run: remove what it wrote, and for good the entities it created.
 
         One request.
 

@@ -591,9 +591,11 @@ class CatalogEngine:
         return total
 
     async def roll_back(
-        self, run: str, actor: str | None = None, *, dry_run: bool, safe: bool
+        self, run: str, actor: str | None = None, *, dry_run: bool, hard: bool
     ) -> RollbackResult:
         """Roll back what a run of ingestion wrote; return what was rolled back.
+
+        Entities that the run created are soft-deleted, with `hard` deleted for good.
 
         With `dry_run` nothing is written, and the result is what would be rolled back, according to
         one snapshot of the store. Each entity is rolled back in one transaction; many entities are
@@ -609,7 +611,7 @@ class CatalogEngine:
         by = actor or self.intake.default_actor
 
         def undo(view: Reader, urn: str, stamp: Stamp | None) -> RollbackResult:
-            return roll_back(view, run, urn, self.intake, self.registry, stamp, safe=safe)
+            return roll_back(view, run, urn, self.intake, self.registry, stamp, hard=hard)
 
         def settle(transaction: Transaction) -> None:
             if transaction.note(_SAMPLE_RUN) == run:

@@ -196,8 +196,9 @@ class RollbackResult(Struct):
     """The result of a rollback, or of a dry run.
 
     `rows` is the number of versions and timeseries documents, and `reverted` the number of aspects
-    whose value changed. `unsafe` are the entities that the run created and that others have
-    written to since, and `others` is the number of their aspects that others wrote.
+    whose value changed. `deleted` are the entities that the run created, softly or for good;
+    `unsafe` those of them that others have written to since, and `others` is the number of their
+    aspects that others wrote.
     """
 
     run: str
@@ -245,22 +246,26 @@ def roll_back(
     registry: Registry,
     stamp: Stamp | None,
     *,
-    safe: bool,
+    hard: bool,
 ) -> RollbackResult:
     """Remove every version and timeseries document of one entity that a run wrote.
 
     The newest version of another run becomes the latest again. An entity that the run created is
-    deleted; if others have written to it since, `safe` only soft-deletes it. `view` is the
-    transaction of the stamp. Without a stamp nothing is written, and the result is what would be
-    done.
+    soft-deleted, with `hard` deleted for good. One without a status is deleted for good unless
+    others have written to it since; then it stays. `view` is the transaction of the stamp. Without
+    a stamp nothing is written, and the result is what would be done.
     """
     undone = RollbackResult(run)
-    key = registry.entity(Urn.parse(urn).entity_type).key
+    entity_type = Urn.parse(urn).entity_type
+    key = registry.entity(entity_type).key
     versions: dict[str, list[RunRow]] = {}
     documents: dict[str, list[RunRow]] = {}
     for row in view.run_rows(run, urn=urn):
         kind = versions if row.at_millis is None else documents
         kind.setdefault(row.aspect, []).append(row)
+    is_soft = not hard and "status" in registry.aspects_of(entity_type)
+    if is_soft and versions.keys() == {key} and not documents and _is_removed(view, urn):
+        return undone
     # The aspects that others wrote are counted before anything is removed.
     shared = sum(
         len(versions.get(aspect.name, ())) < _version_count(view, urn, aspect.name)
@@ -288,15 +293,19 @@ def roll_back(
         if shared:
             undone.unsafe.append(urn)
             undone.others += shared
-        if shared and safe:
-            if stamp is not None:
+        if hard or is_soft or not shared:
+            undone.deleted.append(urn)
+            if stamp is not None and is_soft:
                 _soft_delete(stamp, urn)
-        else:
-            if stamp is not None:
+            elif stamp is not None:
                 transaction, millis, actor = stamp
                 transaction.remove_entity(urn, key, millis, actor)
-            undone.deleted.append(urn)
     return undone
+
+
+def _is_removed(view: Reader, urn: str) -> bool:
+    status = view.aspect(urn, "status")
+    return status is not None and orjson.loads(status.value).get("removed") is True
 
 
 def _version_count(view: Reader, urn: str, aspect: str) -> int:

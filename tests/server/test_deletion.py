@@ -6,6 +6,9 @@ import pytest
 
 from tests.server.conftest import Caller
 
+INFO = {"name": "undone", "displayName": "Undone", "type": "OTHERS", "datasetNameDelimiter": "."}
+SECRET = {"name": "undone", "value": "hidden"}
+
 
 def hive(name: str) -> str:
     return f"urn:li:dataset:(urn:li:dataPlatform:hive,{name},PROD)"
@@ -107,6 +110,41 @@ class TestRollback:
         assert caller.entity(dataset) == before
         assert caller.search(dataset.split(",")[1])["entities"] == [dataset]
         assert roll_back(caller, "rehearsed") == told
+
+    @pytest.mark.parametrize(
+        ("asked", "is_hard"),
+        [
+            ({}, False),
+            ({"hardDelete": False}, False),
+            ({"hardDelete": True}, True),
+            ({"safe": True, "hardDelete": True}, False),
+            ({"safe": False, "hardDelete": False}, True),
+        ],
+    )
+    def test_what_the_run_made_is_hidden_and_deleted_for_good_only_when_asked(
+        self, caller: Caller, dataset: str, asked: dict[str, bool], is_hard: bool
+    ) -> None:
+        caller.ingest(dataset, "ownership", {"owners": []}, **by("made-softly"))
+        body = {"runId": "made-softly", "dryRun": False, **asked}
+        undone = caller.post("/runs?action=rollback", body).json()["value"]
+        assert (undone["entitiesAffected"], undone["entitiesDeleted"]) == (1, 1)
+        assert caller.exists(dataset) is not is_hard
+        assert caller.value(dataset, "ownership") is None
+        assert caller.value(dataset, "status") == (None if is_hard else {"removed": True})
+        assert caller.search(dataset.split(",")[1])["numEntities"] == 0
+        again = caller.post("/runs?action=rollback", body).json()["value"]
+        assert (again["entitiesAffected"], again["entitiesDeleted"]) == (0, 0)
+        roll_back(caller, "made-softly")
+
+    def test_what_cannot_be_hidden_stays_if_others_wrote_to_it(self, caller: Caller) -> None:
+        alone, shared = "urn:li:dataPlatform:undone", "urn:li:dataHubSecret:undone"
+        caller.ingest(alone, "dataPlatformInfo", INFO, **by("no-status"))
+        caller.ingest(shared, "dataHubSecretValue", SECRET, **by("no-status"))
+        caller.ingest(shared, "dataHubSecretValue", {**SECRET, "name": "x"}, **by("another"))
+        undone = roll_back(caller, "no-status", safe=True)
+        assert (undone["entitiesDeleted"], undone["unsafeEntities"]) == (1, [{"urn": shared}])
+        assert not caller.exists(alone)
+        assert caller.value(shared, "dataHubSecretValue")["name"] == "x"
 
     @pytest.mark.parametrize("safe", [True, False])
     def test_an_entity_others_wrote_to_is_reported_and_spared_when_asked(

@@ -56,7 +56,7 @@ def all_moved(catalog: CatalogEngine) -> bool:
 
 BIG_JOBS: dict[str, Big] = {
     "references": lambda catalog: catalog.delete_references(TAG, dry_run=False),
-    "rollback": lambda catalog: catalog.roll_back("large", dry_run=False, safe=True),
+    "rollback": lambda catalog: catalog.roll_back("large", dry_run=False, hard=False),
     "move": move,
 }
 
@@ -106,7 +106,7 @@ def test_a_rehearsal_waits_for_no_writer_and_keeps_none_waiting(
             told = await asyncio.wait_for(
                 catalog.delete_references(TAG, dry_run=True)
                 if name == "references"
-                else catalog.roll_back("large", dry_run=True, safe=True),
+                else catalog.roll_back("large", dry_run=True, hard=False),
                 60,
             )
         finally:

@@ -1234,7 +1234,7 @@ def test_a_run_is_rolled_back_by_its_id(job: Job) -> None:
     first, job.run = job.run, str(uuid4())
     job.post(inputs=[job.dataset()], job_facets={"documentation": {"description": "two"}})
     for run in (job.run, first):
-        answer = job.caller.post("/runs?action=rollback", {"runId": run})
+        answer = job.caller.post("/runs?action=rollback", {"runId": run, "hardDelete": True})
         assert answer.status_code == 200
         if run != first:
             assert not job.caller.exists(job.source)

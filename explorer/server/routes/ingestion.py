@@ -164,7 +164,12 @@ class RunRoutes(Routes):
                 "dryRun", "boolean", "only report what would be rolled back; false by default", True
             ),
             Parameter.optional(
-                "safe", "boolean", "do not delete entities that others wrote to; true by default"
+                "hardDelete",
+                "boolean",
+                "delete the entities that the run created for good; false by default",
+            ),
+            Parameter.optional(
+                "safe", "boolean", "the opposite of hardDelete, and what counts if both are given"
             ),
         ),
         gives="aspectRowSummaries (100 at most), aspectsAffected (versions and documents; for "
@@ -173,8 +178,8 @@ class RunRoutes(Routes):
         "unsafeEntitiesCount and unsafeEntities {urn}",
         notes=(
             "Each aspect gets back the newest version that another run wrote. An entity that the "
-            "run created is deleted. If others have written to it since, it is unsafe: with safe "
-            "it is only soft-deleted.",
+            "run created is soft-deleted, with hardDelete deleted for good. If others have written "
+            "to it since, it is unsafe.",
             ("A dry run reports the same as a real one. The run id no-run-id-provided is refused."),
             "Each entity is rolled back in one step; other writes may happen between entities. "
             "If the request ends early, repeat it: it continues with the remaining entities, and "
@@ -183,11 +188,12 @@ class RunRoutes(Routes):
     )
     async def _roll_back(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
+        is_hard = parameters.flag("hardDelete", default=False)
         undone = await self._catalog.roll_back(
             parameters.text("runId"),
             request.actor,
             dry_run=parameters.flag("dryRun", default=False),
-            safe=parameters.flag("safe", default=True),
+            hard=not parameters.flag("safe", default=not is_hard),
         )
         return ValueResponse(undone.to_wire(request.dialect))
 
