@@ -78,6 +78,7 @@ _SCHEMA: _Dtypes = {
     "documented": "bool",
     "tags": "string",
     "terms": "string",
+    "earlier": "string",
 }
 _OWNERS: _Dtypes = {"urn": "string", "name": "string", "type": "string", "role": "string"}
 _EDGES: _Dtypes = {
@@ -224,6 +225,7 @@ def schema_frame(schema: Schema, names: _Names | None = None) -> pd.DataFrame:
     ingested, edited     string   the ingested and the edited description
     documented           bool     whether there is a description
     tags, terms          string   from `names`, else from the URNs, joined by ", "
+    earlier              string   the path that people wrote for, if the type or case changed since
     """
     known = names or {}
     return _frame(
@@ -242,6 +244,7 @@ def schema_frame(schema: Schema, names: _Names | None = None) -> pd.DataFrame:
                 column.documented,
                 _joined(known.get(urn) or urn.name for urn in column.tags),
                 _joined(known.get(urn) or urn.name for urn in column.terms),
+                column.earlier.raw if column.earlier else None,
             )
             for column in schema
         ],

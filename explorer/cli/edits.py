@@ -74,6 +74,7 @@ from explorer.errors import (
 from explorer.files import replace_file
 from explorer.metadata.names import singular
 from explorer.metadata.urn import Urn
+from explorer.views.columns import earlier_words
 from explorer.views.diff import text_diff
 from explorer.views.journal import edit_place, held_words, journal_table
 
@@ -88,6 +89,7 @@ __all__ = [
     "Labels",
     "NamedLabel",
     "as_record",
+    "carry_over",
     "change_each",
     "change_labels",
     "check_labels",
@@ -273,6 +275,7 @@ def _propose_each(
             for one in planned
             if one.what != "description"
             and one.what != "status"
+            and one.what != "path"
             and one.what != "entity"
             and one.what != "name"
             and one.what != "parent"
@@ -416,7 +419,8 @@ def _held(entity: "Entity", what: _What, path: str | None) -> tuple[str, ...]:
 
 
 def _edited(entity: "Entity", kind: LabelKind, path: str | None) -> tuple[str, ...]:
-    return kind.labels(entity.raw(kind.home(path)) or {}, path)
+    value = entity.raw(kind.aspect) if path is None else entity.column_edits
+    return kind.labels(value or {}, path)
 
 
 def _write(labels: Labels) -> Change:
@@ -694,13 +698,15 @@ def _remove_untouched(path: Path, blank: bytes) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _DescribedPlace:
-    """The description of an entity, or of its column with the exact path `path`."""
+    """The description of an entity, or of its column with the exact path `path`; `earlier` are the
+    `earlier_words` of the column."""
 
     urn: str
     name: str
     path: str | None
     ingested: str
     edited: str
+    earlier: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -723,7 +729,8 @@ def _find_described(catalog: "Catalog", urn: str, column: str | None) -> _Descri
         return _DescribedPlace(urn, entity.name, None, *texts)
     held = column_at(entity, column)
     name = f"{entity.name} · {held.path.simple}"
-    return _DescribedPlace(urn, name, held.path.raw, held.ingested or "", held.edited or "")
+    texts = held.ingested or "", held.edited or ""
+    return _DescribedPlace(urn, name, held.path.raw, *texts, earlier_words(held))
 
 
 def _read_description() -> str:
@@ -752,7 +759,12 @@ def show_description(target: Target, urn: str, column: str | None, *, as_json: b
         return
     console = results()
     console.print(line_text(place.name, "bold underline"))
-    print_description(console, place.ingested, place.edited)
+    print_description(
+        console,
+        place.ingested,
+        place.edited,
+        line_text(place.earlier, "dim") if place.earlier else None,
+    )
 
 
 def describe(
@@ -762,6 +774,35 @@ def describe(
     refuse_read_only(target)
     with target.open() as catalog:
         _save_description(catalog, _find_writable(catalog, urn, column), text, options)
+
+
+def carry_over(target: Target, urn: str, column: str | None, *, dry_run: bool) -> None:
+    """Move what was written about columns before their types or cases changed to the present
+    columns, or to one of them."""
+    refuse_read_only(target)
+    with target.open() as catalog:
+        entity = read_existing(catalog, urn)
+        columns = [column_at(entity, column)] if column is not None else entity.schema.columns
+        columns = [one for one in columns if one.earlier is not None]
+        for one in columns:
+            note(
+                line_text(f"{entity.name} · {one.path.simple}", "bold"),
+                Text(f": {earlier_words(one)}"),
+            )
+        if not columns:
+            note(Text("everything is written for the present columns; nothing was moved"))
+        elif dry_run:
+            note(Text("dry run: nothing was written"))
+        else:
+            keep_journal(catalog)
+            path = columns[0].path.raw if column is not None else None
+            moved = catalog.carry_over(entity.urn, path)
+            note(
+                Text(
+                    f"moved what was written of {counted(len(moved), 'column')}; "
+                    "catalog undo reverts it"
+                )
+            )
 
 
 def describe_from_stdin(

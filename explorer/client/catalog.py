@@ -291,6 +291,7 @@ class Catalog(_OneServer, BlockingFace):
     roll_back = blocking(AsyncCatalog.roll_back)
     graphql = blocking(AsyncCatalog.graphql)
     describe = blocking(AsyncCatalog.describe)
+    carry_over = blocking(AsyncCatalog.carry_over)
     links = blocking(AsyncCatalog.links)
     add_link = blocking(AsyncCatalog.add_link)
     remove_link = blocking(AsyncCatalog.remove_link)

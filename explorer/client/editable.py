@@ -11,6 +11,7 @@ from explorer.client.records import Held, What
 from explorer.client.transport import Json, millis
 from explorer.errors import Conflict, InvalidInput
 from explorer.metadata.aspects import AuditStamp
+from explorer.metadata.fieldpath import earlier_paths, written_entries
 from explorer.metadata.registry import Registry
 from explorer.metadata.urn import UNKNOWN_ACTOR, Urn
 
@@ -29,13 +30,16 @@ __all__ = [
     "LabelWhat",
     "Mutation",
     "TextConflict",
+    "at_present_paths",
     "check_ownership",
     "check_replacement",
     "column_info",
+    "column_parts",
     "column_text",
     "deprecation",
     "deprecation_of",
     "domains_of",
+    "earlier_entries",
     "edit_target",
     "held_text",
     "link_parts",
@@ -44,6 +48,7 @@ __all__ = [
     "stored_description",
     "urns_of",
     "with_column",
+    "with_moved",
 ]
 
 COLUMNS = "editableSchemaMetadata"
@@ -199,6 +204,53 @@ def with_column(value: Json, column: str, changed: Json) -> Json:
     return {**value, _INFOS: infos}
 
 
+def earlier_entries(value: Json, columns: Iterable[str]) -> dict[str, str]:
+    """Return the paths of the entries in the aspect `COLUMNS` that were written before the type or
+    the case of a column changed, by the column's present path: see `earlier_paths`."""
+    return earlier_paths(columns, written_entries(value))
+
+
+def column_parts(value: Json, column: str) -> dict[str, Any]:
+    """Return what the entry of a column in the aspect `COLUMNS` holds: its `description`, `tags`
+    and `terms`, without those that are empty."""
+    info, text = column_info(value, column), column_text(value, column)
+    found: dict[str, Any] = {"description": text} if text and text.strip() else {}
+    for kind in (TAGS, TERMS):
+        if labels := kind.labels(info.get(kind.aspect) or {}, None):
+            found[kind.what] = labels
+    return found
+
+
+def with_moved(value: Json, start: str, end: str, parts: Json) -> Json:
+    """Return the aspect `COLUMNS` with parts of the entry of one path, as `column_parts` gives
+    them, moved to the entry of another. Labels that both have are left to the other as well."""
+    source, goal = dict(column_info(value, start)), dict(column_info(value, end))
+    if "description" in parts:
+        goal["description"] = parts["description"]
+        # Our service keeps a description that an aspect does not mention.
+        source["description"] = ""
+    for kind in (TAGS, TERMS):
+        held = source.pop(kind.aspect, None) or {}
+        there = kind.labels(goal.get(kind.aspect) or {}, None)
+        elements = [one for one in held.get(kind.field) or () if isinstance(one, dict)]
+        elements = [one for one in elements if kind.label(one) not in there]
+        moved = [one for one in elements if kind.label(one) in parts.get(kind.what, ())]
+        if moved:
+            own = goal.get(kind.aspect) or {}
+            goal[kind.aspect] = {**held, **own, kind.field: [*(own.get(kind.field) or ()), *moved]}
+        if kept := [one for one in elements if one not in moved]:
+            source[kind.aspect] = {**held, kind.field: kept}
+    return with_column(with_column(value, start, source), end, goal)
+
+
+def at_present_paths(value: Json, columns: Iterable[str]) -> Json:
+    """Return the aspect `COLUMNS` as it would be if everything written before the type or the case
+    of a column changed had been moved to the column's present path."""
+    for column, earlier in earlier_entries(value, columns).items():
+        value = with_moved(value, earlier, column, column_parts(value, earlier))
+    return value
+
+
 def domains_of(value: Json) -> tuple[str, ...]:
     """Return the URNs in the aspect `domains`."""
     return tuple(one for one in value.get("domains") or () if isinstance(one, str))
@@ -273,8 +325,8 @@ class EditTarget:
 def edit_target(urn: Urn, what: What, column: str | None = None) -> EditTarget:
     """Return where a value is stored.
 
-    Raises `InvalidInput` for a value that this entity type does not have, and for `entity`, which
-    consists of several aspects.
+    Raises `InvalidInput` for a value that this entity type does not have, and for `path` and
+    `entity`, which are no values within an aspect.
     """
     match what:
         case "description":
@@ -312,8 +364,8 @@ def edit_target(urn: Urn, what: What, column: str | None = None) -> EditTarget:
             return EditTarget(urn, what, "institutionalMemory", links_of)
         case "status":
             return EditTarget(urn, what, "status", _status_of)
-        case "entity":
-            raise InvalidInput("an entity is not edited as one value; edit its aspects")
+        case "path" | "entity":
+            raise InvalidInput(f"no aspect has the {what} of {urn} as one value; edit its aspects")
 
 
 class Mutation(NamedTuple):

@@ -15,7 +15,8 @@ value has changed. How reliable the check is depends on the server:
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
@@ -26,6 +27,7 @@ from typing import Any
 import msgspec
 
 from explorer.client.editable import (
+    COLUMNS,
     OWNERS,
     TAGS,
     TERMS,
@@ -34,19 +36,23 @@ from explorer.client.editable import (
     Expectation,
     LabelKind,
     Mutation,
+    TextConflict,
     check_ownership,
     check_replacement,
     column_info,
+    column_parts,
     deprecation,
+    earlier_entries,
     edit_target,
     link_parts,
     links_of,
     place_of,
     urns_of,
     with_column,
+    with_moved,
 )
 from explorer.client.ingestion import ConditionalWrites, Stored, aspect_value
-from explorer.client.journal import Journal, held_labels, run_name
+from explorer.client.journal import Journal, held_labels, one_save, run_name
 from explorer.client.records import Edit, Held, StatusChange, What
 from explorer.client.transport import REFUSALS, Json, Request, graphql_request
 from explorer.errors import (
@@ -62,11 +68,13 @@ from explorer.metadata.aspects import InstitutionalMemory, Link, read_aspect
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import UNKNOWN_ACTOR, Urn
 
-__all__ = ["EditMethods", "LabelMethods", "LinkMethods", "resource_of"]
+__all__ = ["SCHEMA", "EditMethods", "LabelMethods", "LinkMethods", "paths_in", "resource_of"]
 
 # How long a cancelled edit may still take to finish.
 _GRACE_SECONDS = 5.0
 _LINKS = "institutionalMemory"
+SCHEMA = "schemaMetadata"
+"""The aspect that holds the columns of a dataset, as ingested."""
 _Names = str | Urn | Iterable[str | Urn]
 _SET_DOMAIN = """
 mutation setDomain($entityUrn: String!, $domainUrn: String!) {
@@ -159,8 +167,9 @@ class EditMethods(ConditionalWrites):
         `instead_of` is the edited description that the author saw, empty for none: if the server
         now holds another one, nothing is written, unless `force` is set. Other parts of the same
         aspect, such as descriptions of other columns, may have changed. How reliable the check is
-        depends on the server: see `explorer.client.edits`. Two requests; one if the description is
-        already the same.
+        depends on the server: see `explorer.client.edits`. What was written before the type or the
+        case of the column changed is moved to its present path first, as by `carry_over`. Two
+        requests; one if the description is already the same; four more for a move.
 
         Raises `NotFound` if there is no such entity or column, `TextConflict` if the description
         changed, and `InvalidInput` for an entity type whose description cannot be edited; the
@@ -170,17 +179,43 @@ class EditMethods(ConditionalWrites):
         """
         entity = Urn.parse(urn)
         place, target = place_of(entity, column), edit_target(entity, "description", column)
-        found = await self._stored(target.urn, target.aspect)
-        before = target.read(found.value(target.aspect))
-        edit = Edit.now(target.urn, "description", before, text, column)
-        if (before or "") == text:
-            return await self._made(_nothing(), replace(edit, after=before))
-        expected = self._expect(target, found, None if force else instead_of, text)
-        if column is not None:
-            work = self._describe_column(target, column, text, expected)
-        else:
-            work = self._describe_entity(target, place, text, expected)
-        return await self._made(work, edit)
+        async with self._at_present_path(target, None if force else instead_of, text) as read:
+            found, seen = read
+            before = target.read(found.value(target.aspect))
+            edit = Edit.now(target.urn, "description", before, text, column)
+            if (before or "") == text:
+                return await self._made(_nothing(), replace(edit, after=before))
+            expected = self._expect(target, found, seen, text)
+            if column is not None:
+                work = self._describe_column(target, column, text, expected)
+            else:
+                work = self._describe_entity(target, place, text, expected)
+            return await self._made(work, edit)
+
+    async def carry_over(self, urn: str | Urn, column: str | None = None) -> tuple[Edit, ...]:
+        """Move what people wrote about columns before their types or cases changed to the present
+        field paths: of one column, or of all columns of a dataset.
+
+        Such descriptions, tags and terms are shown already, see `Column.earlier`; the move makes
+        them the column's own. The edits are one save. Two requests, and two for each column that
+        has something to move.
+
+        Raises `NotFound` for a dataset that does not exist.
+
+        Example: `cat.carry_over(urn)`
+        """
+        target = Urn.parse(urn)
+        found = await self._stored(target, COLUMNS, SCHEMA)
+        value = found.value(COLUMNS)
+        earlier = earlier_entries(value, paths_in(found))
+        with one_save():
+            return tuple(
+                [
+                    await self._move(target, path, start, path, column_parts(value, start))
+                    for path, start in earlier.items()
+                    if column in (None, path)
+                ]
+            )
 
     async def create(
         self, urn: str | Urn, aspect: str | None, value: Mapping[str, Any] | msgspec.Struct
@@ -291,10 +326,63 @@ class EditMethods(ConditionalWrites):
             await self._check_column(target.urn, column)
             raise
 
+    @asynccontextmanager
+    async def _at_present_path(
+        self, target: EditTarget, seen: Held, mine: Held
+    ) -> AsyncIterator[tuple[Stored, Held]]:
+        """Move what was written about the column of an edit before its type or case changed to its
+        present path, and yield the aspect and the value that the edit starts from; the edit is part
+        of the save of the move. `seen` and `mine` are as in `Expectation`.
+
+        Raises `TextConflict` before anything is moved. A user who may not write whole aspects moves
+        nothing, and the edit is made at the present path alone.
+        """
+        urn, column = target.urn, target.column
+        found = await self._stored(urn, target.aspect)
+        value = found.value(target.aspect)
+        start = None
+        # Almost every dataset is done with here, without its schema.
+        if column is not None and earlier_entries(value, [column]):
+            paths = paths_in(await self._stored(urn, SCHEMA))
+            start = earlier_entries(value, paths).get(column)
+        if column is None or start is None:
+            yield found, seen
+            return
+        parts = column_parts(value, start)
+        moved = {**found.values, target.aspect: with_moved(value, start, column, parts)}
+        self._expect(target, found._replace(values=moved), seen, mine)
+        with one_save():
+            try:
+                await self._move(urn, column, start, column, parts)
+                found = await self._stored(urn, target.aspect)
+            except Forbidden:
+                seen = None if seen is None else target.read(value) or type(seen)()
+            yield found, seen
+
+    async def _move(
+        self, urn: Urn, column: str, start: str, end: str, parts: Json, *, force: bool = False
+    ) -> Edit:
+        """Move what is stored of a column under one field path to another: `parts`, as in
+        `column_parts`.
+
+        Raises `TextConflict` if the text is another one by now, or there is one under the other
+        path, unless `force` is set.
+        """
+        text = parts.get("description")
+
+        def change(value: Json) -> Json:
+            now, there = (column_parts(value, path).get("description", "") for path in (start, end))
+            if text is not None and not force and (now, there) not in ((text, ""), ("", text)):
+                place = str(edit_target(urn, "description", column))
+                raise TextConflict(place, text, there if now == text else now, text)
+            return with_moved(value, start, end, parts)
+
+        edit = Edit.now(urn, "path", {start: parts}, {end: parts}, column)
+        return await self._made(self._rewrite(urn, COLUMNS, change), edit)
+
     async def _check_column(self, urn: Urn, column: str) -> None:
         """Raise `NotFound` if the schema does not have a column. One request."""
-        schema = (await self._stored(urn, "schemaMetadata")).value("schemaMetadata")
-        paths = [str(field.get("fieldPath")) for field in schema.get("fields") or ()]
+        paths = paths_in(await self._stored(urn, SCHEMA))
         if column not in paths:
             near = get_close_matches(column, paths, n=3)
             hint = f"; did you mean {' or '.join(near)}?" if near else ""
@@ -629,28 +717,30 @@ class LabelMethods(EditMethods):
         instead_of: tuple[str, ...] | None = None,
     ) -> Edit:
         target = edit_target(Urn.parse(urn), kind.what, column)
-        found = await self._stored(target.urn, target.aspect)
-        before = kind.labels(found.value(target.aspect), column)
-        new = tuple(label for label in add if label not in before)
-        gone = tuple(label for label in remove if label in before)
-        after = (*(label for label in before if label not in gone), *new)
-        expected = self._expect(target, found, instead_of, after)
+        mine = tuple(dict.fromkeys((*(instead_of or ()), *add)))
+        mine = tuple(label for label in mine if label not in remove)
+        async with self._at_present_path(target, instead_of, mine) as (found, seen):
+            before = kind.labels(found.value(target.aspect), column)
+            new = tuple(label for label in add if label not in before)
+            gone = tuple(label for label in remove if label in before)
+            after = (*(label for label in before if label not in gone), *new)
+            expected = self._expect(target, found, seen, after)
 
-        async def write() -> None:
-            held = before
-            for adding, labels in ((True, new), (False, gone)):
-                mutations = kind.mutations(labels, resource_of(target), adding=adding)
-                for some, mutation in mutations:
-                    # Each step starts from what the one before it left.
-                    left = (*held, *some) if adding else tuple(x for x in held if x not in some)
-                    condition = expected and replace(expected, seen=held, mine=left)
-                    rewrite = partial(
-                        self._rewrite_labels, target, kind, some, condition, adding=adding
-                    )
-                    await self._mutate_or_rewrite(mutation, rewrite, condition)
-                    held = left
+            async def write() -> None:
+                held = before
+                for adding, labels in ((True, new), (False, gone)):
+                    mutations = kind.mutations(labels, resource_of(target), adding=adding)
+                    for some, mutation in mutations:
+                        # Each step starts from what the one before it left.
+                        left = (*held, *some) if adding else tuple(x for x in held if x not in some)
+                        condition = expected and replace(expected, seen=held, mine=left)
+                        rewrite = partial(
+                            self._rewrite_labels, target, kind, some, condition, adding=adding
+                        )
+                        await self._mutate_or_rewrite(mutation, rewrite, condition)
+                        held = left
 
-        return await self._made(write(), Edit.now(target.urn, kind.what, before, after, column))
+            return await self._made(write(), Edit.now(target.urn, kind.what, before, after, column))
 
     async def _rewrite_labels(
         self,
@@ -904,6 +994,12 @@ class LinkMethods(EditMethods):
             return str(data["me"]["corpUser"]["urn"])
         except (*REFUSALS, KeyError, TypeError):
             return UNKNOWN_ACTOR
+
+
+def paths_in(stored: Stored) -> list[str]:
+    """Return the field paths in the stored `SCHEMA` of a dataset."""
+    fields = stored.value(SCHEMA).get("fields") or ()
+    return [str(field.get("fieldPath")) for field in fields]
 
 
 async def _nothing() -> None:

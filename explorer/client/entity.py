@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, TypeVar
 from urllib.parse import quote
 
@@ -17,6 +18,7 @@ from explorer.client.connection import (
     gather_limited,
     read_abilities,
 )
+from explorer.client.editable import COLUMNS, at_present_paths, earlier_entries
 from explorer.client.records import ServerInfo
 from explorer.client.transport import (
     REFUSALS,
@@ -69,7 +71,8 @@ class Column:
     """One column. `depth` is the number of its ancestors, `parent` the field path of the nearest.
 
     `ingested` and `edited` are its descriptions by ingestion and by people; `children` is the
-    number of columns directly below it.
+    number of columns directly below it. `earlier` is the field path under which people wrote the
+    edited description or labels, if the type or the case of the column has changed since.
     """
 
     path: FieldPath
@@ -86,6 +89,7 @@ class Column:
     parent: FieldPath | None
     depth: int
     children: int
+    earlier: FieldPath | None = None
 
     @property
     def description(self) -> str:
@@ -103,7 +107,7 @@ class Column:
 class Schema:
     """The columns of a dataset, each parent before its children, siblings in ingested order.
 
-    `orphans` are descriptions of columns that the schema no longer has.
+    `orphans` are what people wrote about columns that the schema no longer has.
     """
 
     name: str
@@ -130,9 +134,13 @@ class Schema:
         return sum(column.documented for column in self.columns)
 
 
-def read_schema(ingested: SchemaAspect | None, edited: EditableSchemaMetadata | None) -> Schema:
-    """Combine the ingested and the edited schema aspect; columns are matched by exact field
-    path."""
+def read_schema(
+    ingested: SchemaAspect | None,
+    edited: EditableSchemaMetadata | None,
+    earlier: Mapping[str, str] = MappingProxyType({}),
+) -> Schema:
+    """Combine the ingested and the edited schema aspect, whose entries are matched by exact field
+    path; `earlier` are the former paths of entries that were moved to that of their column."""
     fields = ingested.fields if ingested else ()
     keys = frozenset(ingested.primary_keys or ()) if ingested else frozenset()
     entries = edited.editable_schema_field_info if edited else ()
@@ -147,6 +155,7 @@ def read_schema(ingested: SchemaAspect | None, edited: EditableSchemaMetadata | 
         _column(
             field,
             written.get(field.field_path),
+            earlier.get(field.field_path),
             parents[field.field_path],
             depth,
             counts.get(field.field_path, 0),
@@ -154,8 +163,15 @@ def read_schema(ingested: SchemaAspect | None, edited: EditableSchemaMetadata | 
         )
         for field, depth in _in_tree_order(children)
     )
-    orphans = tuple(entry for path, entry in written.items() if path not in known)
+    orphans = tuple(
+        entry for path, entry in written.items() if path not in known and _holds_something(entry)
+    )
     return Schema(ingested.schema_name if ingested else "", columns, orphans)
+
+
+def _holds_something(entry: EditableSchemaField) -> bool:
+    text = (entry.description or "").strip()
+    return bool(text or entry.global_tags.tags or entry.glossary_terms.terms)
 
 
 def _parent(path: str, known: set[str]) -> str | None:
@@ -177,6 +193,7 @@ def _in_tree_order(
 def _column(
     field: SchemaField,
     written: EditableSchemaField | None,
+    earlier: str | None,
     parent: str | None,
     depth: int,
     children: int,
@@ -199,6 +216,7 @@ def _column(
         parent=FieldPath(parent) if parent else None,
         depth=depth,
         children=children,
+        earlier=FieldPath(earlier) if earlier is not None else None,
     )
 
 
@@ -458,10 +476,23 @@ class Entity:
     @cached_property
     def schema(self) -> Schema:
         """The columns; empty if the entity has none."""
-        return read_schema(
-            self.aspect("schemaMetadata", typed.SchemaMetadata),
-            self.aspect("editableSchemaMetadata", typed.EditableSchemaMetadata),
-        )
+        ingested = self.aspect("schemaMetadata", typed.SchemaMetadata)
+        edited = self.aspect(COLUMNS, typed.EditableSchemaMetadata)
+        earlier = earlier_entries(self.raw(COLUMNS) or {}, self._paths)
+        if earlier:
+            edited = read_aspect(self.column_edits, typed.EditableSchemaMetadata)
+        return read_schema(ingested, edited, earlier)
+
+    @cached_property
+    def column_edits(self) -> Json:
+        """What people wrote about columns, as the aspect `editableSchemaMetadata`; what they wrote
+        before the type or the case of a column changed is at the column's present path."""
+        return at_present_paths(self.raw(COLUMNS) or {}, self._paths)
+
+    @property
+    def _paths(self) -> list[str]:
+        fields = self._listed("schemaMetadata", "fields")
+        return [str(field.get("fieldPath", "")) for field in fields if isinstance(field, dict)]
 
     def _listed(self, name: str, key: str) -> list[Any]:
         found = (self.raw(name) or {}).get(key)

@@ -11,9 +11,10 @@ from typing import Any
 from urllib.parse import quote
 
 from explorer.client.connection import CatalogMethods, gather_limited, in_chunks
+from explorer.client.editable import earlier_entries
 from explorer.client.entity import AspectRead, aspect_request, int_or, parse_aspect, parse_wrapper
 from explorer.client.records import AspectDiff, ColumnChange, Origin, Version, Versions, difference
-from explorer.client.transport import REFUSALS, Request, as_object
+from explorer.client.transport import REFUSALS, Json, Request, as_object
 from explorer.errors import InvalidInput, NotFound, ServerFault, Unreadable
 from explorer.metadata.urn import Urn
 
@@ -60,6 +61,7 @@ class ColumnTexts:
     latest: _Texts = field(default_factory=dict)
     order: tuple[str, ...] = ()
     changes: dict[str, list[ColumnChange]] = field(default_factory=dict)
+    value: Json = field(default_factory=dict)
     _newer: tuple[Version, _Texts] | None = None
 
     def read(self, version: Version) -> None:
@@ -68,6 +70,7 @@ class ColumnTexts:
         texts = {path: text for path, text in elements if text}
         if self._newer is None:
             self.latest, self.order = texts, tuple(dict.fromkeys(path for path, _ in elements))
+            self.value = version.value
         else:
             self._compare(texts)
         self._newer = version, texts
@@ -113,19 +116,22 @@ class Authorship:
     def unexplained(self, track: ColumnTexts) -> bool:
         """Return whether a description in use was written in an older version than those read."""
         return any(
-            counting is track and path not in track.changes for path, counting in self._counting()
+            counting is track and path not in track.changes
+            for _, path, counting in self._counting()
         )
 
     def of_column(self, path: str) -> tuple[ColumnChange, ...]:
-        """Return all changes of one column, newest first.
+        """Return all changes of one column, newest first, those of an edited description also under
+        the path that it was written for, if it is not the present one.
 
         A change without a time comes after the next newer change of the same aspect.
         """
         timed = []
-        for track in (self.edited, self.ingested):
+        edited = [(self.edited, one) for one in self._edited_paths(path)]
+        for track, one in (*edited, (self.ingested, path)):
             track.end()
             latest_millis: float = float("inf")
-            for change in track.changes.get(path, ()):
+            for change in track.changes.get(one, ()):
                 if change.created is not None:
                     latest_millis = min(latest_millis, change.created.time)
                 timed.append((latest_millis, change))
@@ -137,14 +143,22 @@ class Authorship:
         """Return the change that wrote the present description of each described column."""
         self.edited.end()
         self.ingested.end()
-        return {path: track.changes[path][0] for path, track in self._counting()}
+        return {column: track.changes[path][0] for column, path, track in self._counting()}
 
-    def _counting(self) -> Iterator[tuple[str, ColumnTexts]]:
-        """Yield each described column with the aspect whose description is in use."""
-        for path in self.ingested.order or self.edited.order:
-            for track in (self.edited, self.ingested):
+    def _edited_paths(self, column: str) -> tuple[str, ...]:
+        """Return the path of a column, and the one that its edited description was written for
+        before its type or case changed."""
+        earlier = earlier_entries(self.edited.value, self.ingested.order)
+        return (column, earlier[column]) if column in earlier else (column,)
+
+    def _counting(self) -> Iterator[tuple[str, str, ColumnTexts]]:
+        """Yield each described column with the path and the aspect of the description in use."""
+        earlier = earlier_entries(self.edited.value, self.ingested.order)
+        for column in self.ingested.order or self.edited.order:
+            places = ((column, self.edited), (earlier.get(column, ""), self.edited))
+            for path, track in (*places, (column, self.ingested)):
                 if track.latest.get(path, "").strip():
-                    yield path, track
+                    yield column, path, track
                     break
 
 

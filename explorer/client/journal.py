@@ -70,13 +70,19 @@ def one_save(
     """Record all edits made inside the context as one save, which is undone as a whole. Yields its
     id.
 
-    `save_id` continues an earlier save. Inside another save this one becomes part of it. `undoes`
-    are the ids of the entries that the edits undo. For reviewed edits, `changeset` is the id of
-    their changeset, and `proposed_by` and `approved_by` are the people.
+    `save_id` continues an earlier save. Inside another save this one becomes part of it, and what
+    is not given is as for that. `undoes` are the ids of the entries that the edits undo. For
+    reviewed edits, `changeset` is the id of their changeset, and `proposed_by` and `approved_by`
+    are the people.
     """
-    outer = _SAVING.get()
-    number = outer.id if outer else save_id or _new_id()
-    saving = _Saving(number, tuple(undoes), changeset or number, proposed_by, approved_by)
+    outer = _SAVING.get() or _Saving(save_id or _new_id())
+    saving = _Saving(
+        outer.id,
+        tuple(undoes) or outer.undoes,
+        changeset or outer.changeset or outer.id,
+        proposed_by or outer.proposed_by,
+        approved_by or outer.approved_by,
+    )
     token = _SAVING.set(saving)
     try:
         yield saving.id

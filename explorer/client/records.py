@@ -85,6 +85,7 @@ What = Literal[
     "domain",
     "deprecation",
     "status",
+    "path",
     "entity",
 ]
 Held = str | tuple[str, ...] | dict[str, Any] | None
@@ -100,8 +101,10 @@ class Edit:
     `parent`: the URN of the parent glossary group or domain, or `None` at the top level. `tags`,
     `terms`, `domain`: URNs. `owners`: `<URN> <ownership type>` each. `links`: `<address> <label>`
     each. `deprecation`: an object with `note`, `decommissionTime` (milliseconds since 1970 UTC) and
-    `replacement`, or `None` if not deprecated. `status`: `shown` or `hidden`. `entity`: the aspects
-    that the entity was created with, by name, or `None` if it did not exist.
+    `replacement`, or `None` if not deprecated. `status`: `shown` or `hidden`. `path`, where what
+    people wrote about a column is stored: an object with that field path, and what was moved
+    (`description`, `tags`, `terms`) as its value. `entity`: the aspects that the entity was created
+    with, by name, or `None` if it did not exist.
     """
 
     urn: Urn

@@ -7,10 +7,11 @@ from dataclasses import replace
 from explorer.client.editable import (
     LABEL_KINDS,
     TextConflict,
+    at_present_paths,
     edit_target,
     held_text,
 )
-from explorer.client.edits import LinkMethods
+from explorer.client.edits import SCHEMA, LinkMethods, paths_in
 from explorer.client.governance import GovernanceMethods
 from explorer.client.health import HealthMethods
 from explorer.client.ingestion import AspectMethods
@@ -25,6 +26,7 @@ from explorer.client.journal import (
 )
 from explorer.client.records import Edit, Held
 from explorer.errors import Forbidden, InvalidInput, NotFound
+from explorer.metadata.fieldpath import ColumnPaths
 from explorer.metadata.urn import Urn
 
 __all__ = ["UndoMethods"]
@@ -45,7 +47,7 @@ class UndoMethods(GovernanceMethods, LinkMethods, AspectMethods, HealthMethods):
         If the server no longer holds the value that the edit wrote, nothing is written, unless
         `force` is set. For labels and links only those that the edit added or removed are compared
         and changed back; others stay. An entity that the edit created is deleted, unless it is in
-        use. The undo is itself an edit and recorded in the journal. Two or three requests; more for
+        use. The undo is itself an edit and recorded in the journal. Two to four requests; more for
         links and created entities.
 
         Raises `TextConflict` if somebody changed the value since: `base` is what the edit wrote,
@@ -81,7 +83,7 @@ class UndoMethods(GovernanceMethods, LinkMethods, AspectMethods, HealthMethods):
         edits = save.edits
         if not force and len(edits) > 1:
             for edit, _ in edits:
-                await self._check_standing(edit)
+                await self._check_standing(await self._of_present_column(edit))
         with one_save():
             return tuple([await self._undo_entries(edit, ids, force=force) for edit, ids in edits])
 
@@ -145,7 +147,8 @@ class UndoMethods(GovernanceMethods, LinkMethods, AspectMethods, HealthMethods):
                 await asyncio.to_thread(journal.append, made, self._connection.address)
         return made
 
-    async def _undo(self, done: Edit, *, force: bool) -> Edit:
+    async def _undo(self, edit: Edit, *, force: bool) -> Edit:
+        done = await self._of_present_column(edit)
         match done.what:
             case "description":
                 before, after = held_text(done.before), held_text(done.after)
@@ -181,13 +184,16 @@ class UndoMethods(GovernanceMethods, LinkMethods, AspectMethods, HealthMethods):
                 change = await self._set_removed(done.urn, done.before == "hidden", dry_run=False)
                 was = done.after if change.written else done.before
                 return Edit.now(done.urn, "status", was, done.before)
+            case "path":
+                return await self._undo_move(done, force=force)
             case "entity":
                 return await self._undo_entity(done)
 
     async def _check_standing(self, edit: Edit) -> None:
         """Raise `TextConflict` if the server no longer holds what an edit wrote."""
-        if edit.what in ("status", "entity"):
-            # Hiding and showing overwrite nothing, and a created entity in use is not removed.
+        if edit.what in ("status", "path", "entity"):
+            # Hiding and showing overwrite nothing, a created entity in use is not removed, and a
+            # description may have been moved and changed in one save, whose undo compares it.
             return
         now = await self._now(edit)
         if edit.what in (*LABEL_KINDS, "links"):
@@ -201,7 +207,18 @@ class UndoMethods(GovernanceMethods, LinkMethods, AspectMethods, HealthMethods):
     async def _now(self, edit: Edit) -> Held:
         """Return the present value of what an edit changed. One request."""
         target = edit_target(edit.urn, edit.what, edit.column)
-        return target.read((await self._stored(edit.urn, target.aspect)).value(target.aspect))
+        if edit.column is None:
+            return target.read((await self._stored(edit.urn, target.aspect)).value(target.aspect))
+        found = await self._stored(edit.urn, target.aspect, SCHEMA)
+        return target.read(at_present_paths(found.value(target.aspect), paths_in(found)))
+
+    async def _of_present_column(self, edit: Edit) -> Edit:
+        """Return an edit of a column with the path that the column has now, if its type or case
+        changed since. One request for a column."""
+        if edit.column is None or edit.what == "path":
+            return edit
+        paths = ColumnPaths.of(paths_in(await self._stored(edit.urn, SCHEMA)))
+        return replace(edit, column=paths.match(edit.column) or edit.column)
 
     async def _undo_entity(self, done: Edit) -> Edit:
         """Delete the entity that an edit created, or create the one again that an undo deleted."""
@@ -251,6 +268,12 @@ class UndoMethods(GovernanceMethods, LinkMethods, AspectMethods, HealthMethods):
                 f"this edit was made on {server} and cannot be undone on {here}; "
                 "undo it with a client of that server"
             )
+
+    async def _undo_move(self, done: Edit, *, force: bool) -> Edit:
+        if not (done.column and isinstance(done.before, dict) and isinstance(done.after, dict)):
+            raise InvalidInput("the journal does not say what was moved")
+        ((start, parts),), (end,) = done.after.items(), done.before
+        return await self._move(done.urn, done.column, start, end, parts, force=force)
 
     async def _undo_links(self, edit: Edit, *, force: bool) -> Edit:
         now = held_labels(await self._now(edit))

@@ -13,7 +13,16 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import unquote
 
-__all__ = ["ColumnEdge", "ColumnPaths", "FieldPath", "column_edges", "column_urn", "split_column"]
+__all__ = [
+    "ColumnEdge",
+    "ColumnPaths",
+    "FieldPath",
+    "column_edges",
+    "column_urn",
+    "earlier_paths",
+    "split_column",
+    "written_entries",
+]
 
 _V2_MARK = "[version=2.0]"
 _TOKEN = re.compile(r"(?:\[[^\]]*\]|[^.\[]|\[(?![^\]]*\]))+")
@@ -56,6 +65,14 @@ class FieldPath:
     def simple(self) -> str:
         """The path without types and version, such as `address.zip`."""
         return ".".join(self.names) or self.raw
+
+    def below(self, other: "FieldPath") -> str:
+        """The path without the version and the steps that it begins with like the other path."""
+        steps, others = _TOKEN.findall(self.raw), _TOKEN.findall(other.raw)
+        shared = 0
+        while shared < min(len(steps), len(others)) - 1 and steps[shared] == others[shared]:
+            shared += 1
+        return ".".join(step for step in steps[shared:] if step != _V2_MARK) or self.raw
 
     def ancestors(self) -> Iterator[str]:
         """The raw paths that could be parents of this one, nearest first.
@@ -128,15 +145,63 @@ class ColumnPaths:
         return cls.of(_texts([one.get("fieldPath") for one in listed]))
 
     def exact(self, path: str) -> str:
-        """Return the path as spelled in the schema, or unchanged if no single column matches. Some
-        sources percent-encode reserved characters or leave out the types."""
+        """Return the path as spelled in the schema, or unchanged if no single column matches."""
+        return self.match(path) or path
+
+    def match(self, path: str) -> str | None:
+        """Return the path of the only column that matches as spelled in the schema, `None` if none
+        or several match. Some sources percent-encode reserved characters or leave out the types,
+        and a path may be from before the type of a column, or the case of its name, changed."""
         if path in self.paths:
             return path
         decoded = unquote(path)
         if decoded in self.paths:
             return decoded
         alike = self.by_name.get(FieldPath(decoded).simple.casefold(), ())
-        return alike[0] if len(alike) == 1 else path
+        return alike[0] if len(alike) == 1 else None
+
+
+_LABELS = (("globalTags", "tags"), ("glossaryTerms", "terms"))
+
+
+def written_entries(edited: Mapping[str, Any] | None) -> dict[str, bool]:
+    """Return the field paths of the entries in an `editableSchemaMetadata` aspect that hold a text
+    or labels, with whether they hold a text."""
+    found: dict[str, bool] = {}
+    for info in _objects((edited or {}).get("editableSchemaFieldInfo")):
+        path, text = info.get("fieldPath"), info.get("description")
+        has_text = isinstance(text, str) and bool(text.strip())
+        labels = ((info.get(aspect), field) for aspect, field in _LABELS)
+        has_labels = any(isinstance(held, dict) and held.get(field) for held, field in labels)
+        if isinstance(path, str) and (has_text or has_labels):
+            found[path] = has_text
+    return found
+
+
+def earlier_paths(columns: Iterable[str], written: Mapping[str, bool]) -> dict[str, str]:
+    """Return under which path a column was written about before its type or the case of its name
+    changed, by the column's present path.
+
+    `columns` are the paths in the schema, `written` is as `written_entries` returns it. An entry
+    belongs to the column that its path
+    matches, see `ColumnPaths.match`, so to none if two columns are spelled alike. It belongs to
+    none either if another entry would belong to the same column, or if that column has a text of
+    its own as well.
+    """
+    paths = list(columns)
+    lost = written.keys() - set(paths)
+    if not lost:
+        return {}
+    schema = ColumnPaths.of(paths)
+    found: dict[str, list[str]] = defaultdict(list)
+    for path in lost:
+        if (column := schema.match(path)) is not None:
+            found[column].append(path)
+    return {
+        column: earlier[0]
+        for column, earlier in found.items()
+        if len(earlier) == 1 and not (written[earlier[0]] and written.get(column, False))
+    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -825,6 +825,17 @@ class EntityPage(ShownTable, read.Entity):
             raise
         return self._edited(edit)
 
+    def carry_over(self, column: str | None = None) -> "EntityPage":
+        """Move what people wrote about its columns before their types or cases changed to the
+        present columns, or to the one at an exact path, and return the entity read again.
+
+        `cat.undo_save()` undoes it. See `Catalog.carry_over`.
+
+        Example: `orders = orders.carry_over()`
+        """
+        self.catalog.carry_over(self.urn, column)
+        return self.reload()
+
     def add_tags(self, tags: _Names, column: str | None = None) -> "EditedEntity":
         """Add tags to it, or to its column at an exact path, and return the entity read again;
         present tags are kept. Tags are given by name or URN, one or several. `edit.undo()` undoes

@@ -16,7 +16,7 @@ from explorer.metadata.urn import Urn
 from explorer.notebook.progress import each, with_progress
 from explorer.notebook.search import EDITED
 from explorer.notebook.view import Shown, ShownTable, grid_parts, tabulated, values_of
-from explorer.views.columns import ColumnKnowledge, column_row
+from explorer.views.columns import ColumnKnowledge, column_row, earlier_words
 from explorer.views.parts import Cell, Facts, Fold, Part, Prose, Say, Title
 
 if TYPE_CHECKING:
@@ -70,6 +70,8 @@ class ColumnPage(Shown, read.Column):
         ]
         if rows:
             yield Facts(rows)
+        if earlier := earlier_words(self):
+            yield Say(earlier)
         original, written = (self.ingested or "").strip(), (self.edited or "").strip()
         if written:
             yield Prose(written, label=f"{EDITED} description, edited")
@@ -160,7 +162,7 @@ class SchemaTable(ShownTable, read.Schema):
             Cell(row.label, indent=row.indent, detail=labels, tone="loud"),
             Cell(row.type),
             Cell("key" if column.is_key else ""),
-            described(column.ingested, column.edited),
+            described(column.ingested, column.edited, earlier_words(column)),
         )
 
 
@@ -283,7 +285,7 @@ def _found_row(found: tuple[Entity, read.Column]) -> tuple[Cell, ...]:
         Cell(entity.platform or ""),
         Cell(column.path.simple),
         Cell(column.native_type or column.type),
-        described(column.ingested, column.edited),
+        described(column.ingested, column.edited, earlier_words(column)),
     )
 
 
@@ -377,10 +379,15 @@ def shown_schema(schema: read.Schema, names: Mapping[Urn, str] | None = None) ->
     return SchemaTable(schema.name, tuple(columns), schema.orphans, names=known)
 
 
-def described(ingested: str | None, edited: str | None) -> Cell:
-    """Return a description in one cell: the edited text marked, with the ingested one below."""
+def described(ingested: str | None, edited: str | None, earlier: str = "") -> Cell:
+    """Return a description in one cell: the edited text marked, with the ingested one below, and
+    what `earlier_words` says."""
     original, written = (ingested or "").strip(), (edited or "").strip()
+    below = (earlier,) if earlier else ()
+    if not written and original:
+        return Cell(original, below=below, markdown=True)
     if not written:
-        return Cell(original, markdown=True) if original else Cell("no description", tone="quiet")
-    below = (f"from ingestion: {original}",) if original and original != written else ()
+        return Cell("no description", below=below, tone="quiet")
+    if original and original != written:
+        below = (*below, f"from ingestion: {original}")
     return Cell(written, EDITED, below, markdown=True)

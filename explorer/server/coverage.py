@@ -18,7 +18,7 @@ on no day.
 import threading
 import time
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import accumulate
 from typing import Any, Final, NamedTuple, TypeVar
@@ -27,7 +27,7 @@ import msgspec
 from msgspec import Struct
 
 from explorer.errors import Busy
-from explorer.metadata.fieldpath import FieldPath
+from explorer.metadata.fieldpath import FieldPath, earlier_paths
 from explorer.metadata.names import display_name
 from explorer.metadata.urn import Urn
 from explorer.server.store import Store, StoredAspect, read_object
@@ -112,6 +112,13 @@ class _Field(msgspec.Struct, frozen=True):
     native: str = msgspec.field(default="", name="nativeDataType")
     type: dict[str, Any] = {}
     tags: dict[str, Any] | None = msgspec.field(default=None, name="globalTags")
+    terms: dict[str, Any] | None = msgspec.field(default=None, name="glossaryTerms")
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there are neither a description nor labels."""
+        tags, terms = (self.tags or {}).get("tags"), (self.terms or {}).get("terms")
+        return not (has_text(self.text) or tags or terms)
 
     @property
     def kind(self) -> str:
@@ -190,9 +197,14 @@ class SchemaTexts(Struct, frozen=True):
         """The number of columns."""
         return len(self.described) + len(self.others)
 
-    def documented(self, edited: Collection[str]) -> int:
-        """Return how many columns have a description, given the paths with an edited one."""
-        return len(self.described) + sum(path in edited for path in self.others)
+    def documented(self, edited: Mapping[str, bool]) -> int:
+        """Return how many columns have a description, given the entries of people, as
+        `read_edited_texts` returns them."""
+        earlier = earlier_paths((*self.described, *self.others), edited)
+        return len(self.described) + sum(
+            edited.get(path, False) or edited.get(earlier.get(path, ""), False)
+            for path in self.others
+        )
 
 
 def read_schema_texts(value: bytes) -> SchemaTexts:
@@ -204,12 +216,15 @@ def read_schema_texts(value: bytes) -> SchemaTexts:
     )
 
 
-def read_edited_texts(value: bytes) -> frozenset[str]:
-    """Return the field paths with a description in a stored `editableSchemaMetadata`."""
-    fields = _decoded(_edited, value, _Edited()).fields
-    return frozenset(
-        path for path, text in {one.path: one.text for one in fields}.items() if has_text(text)
-    )
+def read_edited_texts(value: bytes) -> dict[str, bool]:
+    """Return the field paths of the entries in a stored `editableSchemaMetadata` that are not
+    empty, with whether they have a description."""
+    return _written(_decoded(_edited, value, _Edited()).fields)
+
+
+def _written(edited: Iterable[_Field]) -> dict[str, bool]:
+    entries = {one.path: one for one in edited}
+    return {path: has_text(one.text) for path, one in entries.items() if not one.is_empty}
 
 
 def _tags(labels: Mapping[str, Any], fields: Iterable[_Field]) -> tuple[str, ...]:
@@ -220,10 +235,12 @@ def _tags(labels: Mapping[str, Any], fields: Iterable[_Field]) -> tuple[str, ...
 
 
 def _columns(
-    fields: tuple[_Field, ...], edited: Iterable[_Field]
+    fields: tuple[_Field, ...], edited: Sequence[_Field]
 ) -> Iterator[tuple[int, _Field, str | None]]:
     """Yield the columns in tree order, each with its position and its edited description."""
     written = {one.path: one.text for one in edited}
+    for path, earlier in earlier_paths([one.path for one in fields], _written(edited)).items():
+        written[path] = written[earlier] or written.get(path)
     ordered = list(_in_tree_order(fields))
     # A path that is listed twice has the position of its last occurrence.
     places = {field.path: place for place, field in enumerate(ordered, 1)}
@@ -340,7 +357,7 @@ class _Counts:
         self._described_in: dict[str, bool] = {}
         self._removed = False
         self._schema = SchemaTexts()
-        self._edited: frozenset[str] = frozenset()
+        self._edited: Mapping[str, bool] = {}
         self._documented = 0
 
     def read(self, name: str, version: StoredAspect) -> None:

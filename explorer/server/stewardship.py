@@ -151,7 +151,7 @@ class EntryState(Struct, frozen=True):
 
 
 # Increment this when the content of the file changes.
-_FORMAT = 3
+_FORMAT = 4
 # `undescribed` are the missing descriptions, as MessagePack. What a dataset has several of is a
 # JSON array, or empty.
 _COLUMNS = (

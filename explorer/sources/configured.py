@@ -434,13 +434,14 @@ def _renamed(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, str]:
 @dataclass(frozen=True, slots=True)
 class CarriedText:
     """The edited description of a column that was probably renamed. `held` is the new column's own
-    description, which is kept."""
+    description, which is kept. It `is_shown` at the new column if only its type or case changed."""
 
     urn: Urn
     column: str
     likely: str
     text: str
     held: str = ""
+    is_shown: bool = False
 
 
 def find_texts(catalog: Catalog, changes: Iterable[DriftEntry]) -> list[CarriedText]:
@@ -459,19 +460,26 @@ def find_texts(catalog: Catalog, changes: Iterable[DriftEntry]) -> list[CarriedT
             continue
         listed = (entity.raw("editableSchemaMetadata") or {}).get("editableSchemaFieldInfo") or ()
         texts = {one["fieldPath"]: one.get("description") or "" for one in listed}
-        if texts.get(column) and entity.schema.column(likely) is not None:
+        new = entity.schema.column(likely)
+        if texts.get(column) and new is not None:
             text, held = texts[column], texts.get(likely, "")
+            is_shown = new.earlier is not None and new.earlier.raw == column
             if text != held:
-                found.append(CarriedText(urn, column, likely, text, held))
+                found.append(CarriedText(urn, column, likely, text, held, is_shown))
     return found
 
 
 def take_texts(catalog: Catalog, texts: Iterable[CarriedText]) -> list[CarriedText]:
-    """Copy descriptions from old columns to new ones, and return those copied. A new column that
-    has a description by now keeps it. Three requests each."""
+    """Copy descriptions from old columns to new ones, and return those copied; what is shown at
+    the new column already is moved. A new column that has a description by now keeps it. Up to
+    four requests each."""
     taken = []
     for one in texts:
         if one.held:
+            continue
+        if one.is_shown:
+            catalog.carry_over(one.urn, one.likely)
+            taken.append(one)
             continue
         try:
             catalog.describe(one.urn, one.text, column=one.likely, instead_of="")

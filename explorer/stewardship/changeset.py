@@ -9,6 +9,8 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
+from msgspec import structs
+
 from explorer.client.editable import TextConflict, deprecation_of, stored_description
 from explorer.client.entity import Entity
 from explorer.client.journal import is_undone, one_save, undone_in
@@ -20,9 +22,11 @@ from explorer.errors import (
     Forbidden,
     InvalidInput,
     InvalidUrn,
+    NotFound,
     ReadOnly,
     StorageFault,
 )
+from explorer.metadata.fieldpath import ColumnPaths, FieldPath
 from explorer.metadata.urn import Urn
 from explorer.stewardship.documentation import (
     ASPECTS,
@@ -205,6 +209,17 @@ class _Places:
             self._texts[urn] = {row.column: row.edited for row in rows_of(self._held[urn])}
         return self._texts[urn]
 
+    def column(self, row: Row) -> str | None:
+        """Return the present path of the column of a row, `None` if there is no such column.
+
+        Paths are exact, except that of a column whose type or case changed since the row was
+        exported.
+        """
+        texts = self.texts(row.urn) or {}
+        if row.column in texts or not row.exported:
+            return row.column if row.column in texts else None
+        return ColumnPaths.of(texts).match(row.column)
+
     def is_orphan(self, urn: str, column: str) -> bool:
         """Return whether the dataset has a description for a column that it no longer has."""
         return any(lost.field_path == column for lost in self._held[urn].schema.orphans)
@@ -217,12 +232,16 @@ def _change(entry: Entry, places: _Places, *, clear_empty: bool) -> Change:
     texts = places.texts(row.urn)
     if texts is None:
         return Change(entry, "unknown table", mine=row.edited, why="no such dataset")
-    if row.column not in texts:
+    column = places.column(row)
+    if column is None:
         if places.is_orphan(row.urn, row.column):
             return Change(entry, "orphan", mine=row.edited, why="the column is gone")
         why = "no such column; paths are exact"
         return Change(entry, "unknown column", mine=row.edited, why=why)
-    theirs, mine = texts[row.column], stored_description(row.edited)
+    if column != row.column:
+        row = replace(row, column=column)
+        entry = replace(entry, row=row)
+    theirs, mine = texts[column], stored_description(row.edited)
     base = _base(entry, theirs)
     draft = Change(entry, "unchanged", base, theirs, mine)
     untouched = bool(row.exported) and digest_of(row.edited) == row.exported and not entry.clears
@@ -460,20 +479,25 @@ async def reopen_undone(catalog: "AsyncCatalog", changeset: StagedChangeset) -> 
         return 0
     entries = await catalog.journal()
     saves = await asyncio.to_thread(changeset.save_ids)
-    made: dict[tuple[str, str | None, str], list[str]] = {}
+    made: dict[tuple[str, str, str], list[str]] = {}
     for entry in entries:
         if entry.save in saves:
-            made.setdefault((entry.urn, entry.column, entry.what), []).append(entry.id)
+            made.setdefault(_place(entry.urn, entry.column, entry.what), []).append(entry.id)
     undone = undone_in(entries)
     found: dict[int, list[str]] = {}
     for item in applied:
         # What was undone before and is applied once more counts from then on only.
-        ids = set(made.get(item.edit.place, ())) - changeset.entries_undone(item.number)
+        ids = set(made.get(_place(*item.edit.place), ())) - changeset.entries_undone(item.number)
         if ids and all(is_undone(one, undone) for one in ids):
             found[item.number] = sorted(ids)
     if found:
         await asyncio.to_thread(changeset.note_undone, found)
     return len(found)
+
+
+def _place(urn: str, column: str | None, what: str) -> tuple[str, str, str]:
+    """Return what an edit changed, alike before and after the type or case of a column changed."""
+    return urn, FieldPath(column or "").simple.casefold(), what
 
 
 async def reopen_changeset_of(catalog: "AsyncCatalog", save: "JournalSave") -> int:
@@ -526,8 +550,33 @@ async def _user(catalog: "AsyncCatalog") -> Urn | None:
 
 async def _write_item(catalog: "AsyncCatalog", item: ReviewItem, by: str) -> tuple[bool, str]:
     """Write an edit, and its source if its text was propagated; return whether anything changed,
-    and a remark or an empty string."""
-    edit, source = item.edit, propagated_source(item.edit)
+    and a remark or an empty string.
+
+    An edit of a column whose type or case changed since it was proposed is one of the column as it
+    is now.
+    """
+    try:
+        return await _write_edit(catalog, item, item.edit, by)
+    except NotFound:
+        edit = await _of_present_column(catalog, item.edit)
+        if edit is None:
+            raise
+        return await _write_edit(catalog, item, edit, by)
+
+
+async def _of_present_column(catalog: "AsyncCatalog", edit: StagedEdit) -> StagedEdit | None:
+    """Return an edit with the path that its column has now; `None` if it has no other one."""
+    if edit.column is None:
+        return None
+    entity = await catalog.entity(edit.urn, ("schemaMetadata",))
+    path = ColumnPaths.of(one.path.raw for one in entity.schema).match(edit.column)
+    return None if path in (None, edit.column) else structs.replace(edit, column=path)
+
+
+async def _write_edit(
+    catalog: "AsyncCatalog", item: ReviewItem, edit: StagedEdit, by: str
+) -> tuple[bool, str]:
+    source = propagated_source(edit)
     if source is None or not _is_propagated(item):
         return await _write_staged(catalog, edit), ""
     version = await columns_version(catalog, edit.urn)

@@ -19,11 +19,11 @@ import msgspec
 
 from explorer import config
 from explorer.client.display import counted
-from explorer.client.editable import COLUMNS, EditableField, place_of
+from explorer.client.editable import COLUMNS, EditableField, at_present_paths, place_of
 from explorer.client.entity import SUMMARY_ASPECTS
 from explorer.config.files import changing, read_private, write_private
 from explorer.errors import Gone, InvalidInput, StorageFault, Unusable
-from explorer.metadata.fieldpath import FieldPath
+from explorer.metadata.fieldpath import FieldPath, earlier_paths, written_entries
 from explorer.metadata.urn import Urn
 
 if TYPE_CHECKING:
@@ -661,6 +661,11 @@ def _column_entries(urn: Urn, events: Sequence["ChangeEvent"]) -> Iterator[FeedE
     labels: dict[tuple[str, FeedKind], _LabelsNet] = {}
     for change in events:
         old, new = _infos(change.previous), _infos(change.value)
+        written = written_entries(change.value), written_entries(change.previous)
+        for column, earlier in earlier_paths(*written).items():
+            # A text that was moved to the present path of its column did not change.
+            if _text(old[earlier], "description") == _text(new[column], "description"):
+                old[column] = old.get(column, {}) | old.pop(earlier)
         for path in dict.fromkeys((*new, *old)):
             before, after = old.get(path, {}), new.get(path, {})
             if before == after:
@@ -699,7 +704,8 @@ def _schema_entries(
     if events[0].previous is None:
         return
     old, new = _fields(events[0].previous), _fields(last.value)
-    texts = {path: _text(info, "description").strip() for path, info in _infos(edited).items()}
+    infos = _infos(at_present_paths(dict(edited or {}), new))
+    texts = {path: _text(info, "description").strip() for path, info in infos.items()}
     renamed = likely_columns(old, new)
     was = {new_path: path for path, new_path in renamed.items()}
     for path, one in old.items():

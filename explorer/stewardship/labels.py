@@ -184,7 +184,7 @@ def _column_place(
     if column is None or what == "owners":
         return None
     kind = LABEL_KINDS[what]
-    labels = kind.labels(entity.raw(kind.home(path)) or {}, path)
+    labels = kind.labels(entity.column_edits, path)
     every = map(str, column.tags if what == "tags" else column.terms)
     fixed = tuple(one for one in every if one not in labels)
     return LabelledPlace(str(entity.urn), entity.name, path, labels, fixed)

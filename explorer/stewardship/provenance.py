@@ -366,8 +366,7 @@ def _exact(key: ColumnKey, datasets: Mapping[str, Entity]) -> ColumnKey:
     """Return the column in a URN with the field path as in its dataset's schema."""
     entity = datasets.get(key[0])
     paths = ColumnPaths.of(one.path.raw for one in entity.schema) if entity else ColumnPaths()
-    exact = paths.exact(key[1])
-    return key[0], exact if exact in paths.paths else unquote(key[1])
+    return key[0], paths.match(key[1]) or unquote(key[1])
 
 
 def _name(datasets: Mapping[str, Entity], urn: str) -> str:

@@ -215,6 +215,14 @@ _COLUMNS: tuple[Action, ...] = (
     Action(
         "schema", "ask('filter')", ("f",), "Filter by name, type, tag, or is:undocumented", "filter"
     ),
+    Action(
+        "schema",
+        "ask('carry_over')",
+        ("M",),
+        "Move what was written for an earlier type or case here (↷)",
+        "move here",
+        writes=True,
+    ),
     Action("schema", "ask('mark')", ("v",), "Mark or unmark a column, and go to the next", "mark"),
     Action(
         "schema", "ask('unfilter')", ("escape",), "Unmark all, then clear the filter", "all columns"

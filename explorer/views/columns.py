@@ -32,6 +32,7 @@ __all__ = [
     "column_measurements",
     "column_row",
     "columns_table",
+    "earlier_words",
     "foreign_keys",
     "in_tree_order",
     "parse_column_filter",
@@ -147,6 +148,11 @@ class ColumnRow:
         return bool((self.column.edited or "").strip())
 
     @property
+    def earlier(self) -> str:
+        """What says for which earlier path people wrote; see `earlier_words`."""
+        return earlier_words(self.column)
+
+    @property
     def replaced(self) -> str:
         """The ingested description that was replaced by an edited one; empty if there is none."""
         ingested = (self.column.ingested or "").strip()
@@ -203,6 +209,13 @@ def column_row(
     )
 
 
+def earlier_words(column: "Column") -> str:
+    """Return the words for what people wrote about a column before its type or the case of its name
+    changed; empty if they wrote nothing then."""
+    earlier = column.earlier
+    return f"written for the earlier {earlier.below(column.path)}" if earlier else ""
+
+
 def columns_table(entity: "Entity", columns: "Iterable[Column] | None" = None) -> Table:
     """Return the columns of an entity, or some of them, as a table for programs."""
     names = ("path", "name", "type", "native_type", "nullable", "key", "description")
@@ -219,10 +232,11 @@ def columns_table(entity: "Entity", columns: "Iterable[Column] | None" = None) -
             one.edited,
             tuple(map(str, one.tags)),
             tuple(map(str, one.terms)),
+            one.earlier.raw if one.earlier else None,
         )
         for one in (entity.schema if columns is None else columns)
     ]
-    texts = ("ingested", "edited", "tags", "terms")
+    texts = ("ingested", "edited", "tags", "terms", "earlier")
     return Table.of(f"{entity.name} columns", (*names, *texts), rows)
 
 
@@ -315,6 +329,7 @@ COLUMN_STATES: "Final[Mapping[str, Callable[[Column], bool]]]" = {
     "recursive": lambda column: column.recursive,
     "tagged": lambda column: bool(column.tags),
     "termed": lambda column: bool(column.terms),
+    "earlier": lambda column: column.earlier is not None,
 }
 """The states that `is:` accepts in a column filter."""
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from explorer.client.records import ValueChange, difference
 from explorer.metadata.aspects import AuditStamp
-from explorer.metadata.fieldpath import FieldPath
+from explorer.metadata.fieldpath import ColumnPaths, FieldPath
 from explorer.metadata.proposal import NO_RUN
 from explorer.metadata.urn import Urn
 from explorer.views.diff import CHANGE_MARKS, Diff, significant_changes, summary_of, value_diff
@@ -282,8 +282,10 @@ def old_description(
 def old_column_description(
     entity: "Entity", path: str, change: "ColumnChange"
 ) -> OldDescription | NotRestorable:
-    """Return the description that a change gave to the column with the field path `path`."""
-    column = entity.schema.column(path)
+    """Return the description that a change gave to the column that has, or had before its type or
+    case changed, the field path `path`."""
+    present = ColumnPaths.of(one.path.raw for one in entity.schema).match(path)
+    column = None if present is None else entity.schema.column(present)
     if column is None:
         return "no column"
     text, now = change.after or "", column.edited or ""
@@ -292,7 +294,7 @@ def old_column_description(
     if change.origin == "ingested" and not text:
         return "no text"
     return OldDescription(
-        entity.urn, entity.name, path, column.path.simple, text, now, change.created
+        entity.urn, entity.name, column.path.raw, column.path.simple, text, now, change.created
     )
 
 

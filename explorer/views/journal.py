@@ -199,6 +199,8 @@ def held_words(what: What, held: Held, limit: int = _PART) -> str:
             return held if what == "status" else f"“{line(held, limit)}”"
         case dict() if what == "entity":
             return "created"
+        case dict() if what == "path":
+            return ", ".join(line(path, limit) for path in held)
         case dict():
             return line(", ".join(_deprecation(held)), limit * 2)
         case _:

@@ -41,6 +41,43 @@ def test_columns_are_a_tree_with_types_keys_tags_and_descriptions(mill: Run) -> 
     assert "has edits, but is no longer a column: gone" in ran.err
 
 
+def test_texts_for_an_earlier_type_are_marked_and_moved(mill: Run) -> None:
+    urn = "urn:li:dataset:(urn:li:dataPlatform:duckdb,mill.retyped,PROD)"
+    was, now = "[version=2.0].[type=int].id", "[version=2.0].[type=long].id"
+    info = {"fieldPath": was, "description": "The key."}
+    aspects = {
+        "schemaMetadata": schema_of([string(now), string("note")]),
+        "editableSchemaMetadata": {"editableSchemaFieldInfo": [info]},
+    }
+    changes = [
+        {"entityUrn": urn, "aspectName": name, "aspect": {"json": value}}
+        for name, value in aspects.items()
+    ]
+    assert mill("load", "-", stdin=json.dumps(changes).encode()).code == 0
+    for command in ("schema", "get"):
+        shown = " ".join(mill(command, urn).out.split())
+        assert "✎ The key. (written for the earlier [type=int].id)" in shown
+    (column, _) = mill("schema", urn, "--json").json["columns"]
+    assert (column["edited"], column["earlier"]) == ("The key.", was)
+    ran = mill("schema", urn)
+    assert f"catalog describe {urn} --carry-over" in " ".join(ran.err.split())
+    assert "no longer a column" not in ran.err
+
+    assert "written for the earlier [type=int].id" in mill("describe", urn, "--column", "id").out
+    ran = mill("describe", urn, "--carry-over", "--dry-run")
+    assert "id: written for the earlier [type=int].id" in ran.err
+    assert "nothing was written" in ran.err
+    ran = mill("describe", urn, "--carry-over")
+    assert "moved what was written of 1 column" in ran.err
+    (column, _) = mill("schema", urn, "--json").json["columns"]
+    assert (column["edited"], column["earlier"]) == ("The key.", None)
+    assert "nothing was moved" in mill("describe", urn, "--carry-over").err
+    assert mill("undo", "--list").out.count("path of mill.retyped · id") == 1
+    assert mill("undo").code == 0
+    (column, _) = mill("schema", urn, "--json").json["columns"]
+    assert column["earlier"] == was
+
+
 @pytest.mark.parametrize(
     ("words", "shown"),
     [

@@ -60,6 +60,133 @@ def info(client: Any, path: Any) -> Any:
     return next((one for one in infos if one["fieldPath"] == path), {})
 
 
+# Columns whose type or case changed.
+
+LONG, WAS = "[version=2.0].[type=long].id", "[version=2.0].[type=int].id"
+
+
+@pytest.fixture
+def retyped(client: Any, table: Any, tmp_path: Path) -> Any:
+    """A table whose columns were written about before their type and case changed."""
+    client.put(TABLE, "schemaMetadata", schema_of([column(WAS), column("NOTE"), column(PLAIN)]))
+    client.describe(TABLE, "The key.", column=WAS)
+    client.add_tags(TABLE, TAGS[0], column=WAS)
+    client.describe(TABLE, "A remark.", column="NOTE")
+    client.put(TABLE, "schemaMetadata", schema_of([column(LONG), column("note"), column(PLAIN)]))
+    client.keep_journal(tmp_path / "journal.jsonl")
+    return TABLE
+
+
+def shown(client: Any) -> Any:
+    """What is shown of each column: its text, its tags, and the path that they were written for."""
+    return {
+        one.path.simple: (one.edited or "", [*map(str, one.tags)], one.earlier and one.earlier.raw)
+        for one in client.entity(TABLE).schema
+        if one.path.raw != PLAIN
+    }
+
+
+BEFORE = {"id": ("The key.", [TAGS[0]], WAS), "note": ("A remark.", [], "NOTE")}
+AFTER = {"id": ("The key.", [TAGS[0]], None), "note": ("A remark.", [], None)}
+
+
+def test_what_was_written_of_a_column_is_shown_after_its_type_or_case_changed(
+    client: Any, retyped: Any
+) -> None:
+    assert shown(client) == BEFORE
+    assert client.entity(TABLE).schema.orphans == ()
+    client.put(
+        TABLE,
+        "schemaMetadata",
+        schema_of([column(LONG), column("note"), column("Note")]),
+    )
+    assert [one.field_path for one in client.entity(TABLE).schema.orphans] == ["NOTE"]
+    assert shown(client)["note"] == ("", [], None)
+
+
+def test_what_was_written_of_earlier_columns_is_moved_undone_and_redone(
+    client: Any, retyped: Any
+) -> None:
+    moved = client.carry_over(retyped)
+    assert sorted(edit.column for edit in moved) == [LONG, "note"]
+    assert shown(client) == AFTER
+    assert client.entity(TABLE).schema.orphans == ()
+    assert client.carry_over(retyped) == ()
+    client.undo_save()
+    assert shown(client) == BEFORE
+    client.redo()
+    assert shown(client) == AFTER
+    for edit in moved:
+        client.undo(edit)
+    assert shown(client) == BEFORE
+
+
+def test_one_column_is_moved_alone(client: Any, retyped: Any) -> None:
+    (edit,) = client.carry_over(retyped, LONG)
+    assert edit.before == {WAS: {"description": "The key.", "tags": (TAGS[0],)}}
+    assert edit.after == {LONG: edit.before[WAS]}
+    assert shown(client) == {"id": AFTER["id"], "note": BEFORE["note"]}
+
+
+def test_a_new_text_replaces_the_one_for_the_earlier_type_with_its_undo(
+    client: Any, retyped: Any
+) -> None:
+    with pytest.raises(TextConflict) as conflict:
+        client.describe(retyped, "Another key.", column=LONG, instead_of="")
+    assert conflict.value.theirs == "The key."
+    assert shown(client) == BEFORE
+
+    edit = client.describe(retyped, "Another key.", column=LONG, instead_of="The key.")
+    assert (edit.before, edit.after) == ("The key.", "Another key.")
+    assert shown(client)["id"] == ("Another key.", [TAGS[0]], None)
+    assert not info(client, WAS).get("description")
+    client.undo_save()
+    assert shown(client) == BEFORE
+    client.redo()
+    assert shown(client)["id"] == ("Another key.", [TAGS[0]], None)
+
+
+def test_labels_for_the_earlier_type_are_added_to_and_removed(client: Any, retyped: Any) -> None:
+    edit = client.add_tags(retyped, TAGS[1], column=LONG, instead_of=TAGS[0])
+    assert edit.before == (TAGS[0],)
+    assert shown(client)["id"] == ("The key.", [*TAGS], None)
+    client.undo_save()
+    assert shown(client) == BEFORE
+    client.remove_tags(retyped, TAGS[0], column=LONG)
+    assert shown(client)["id"] == ("The key.", [], None)
+    client.undo_save()
+    assert shown(client) == BEFORE
+
+
+def test_a_move_that_somebody_wrote_over_is_not_undone(client: Any, retyped: Any) -> None:
+    (edit,) = client.carry_over(retyped, LONG)
+    client.describe(retyped, "Theirs.", column=LONG)
+    with pytest.raises(TextConflict):
+        client.undo(edit)
+    assert shown(client)["id"] == ("Theirs.", [TAGS[0]], None)
+
+
+def test_an_edit_made_before_the_type_changed_is_undone_at_the_column(
+    client: Any, table: Any, tmp_path: Path
+) -> None:
+    client.put(TABLE, "schemaMetadata", schema_of([column(WAS)]))
+    client.keep_journal(tmp_path / "journal.jsonl")
+    client.describe(TABLE, "The key.", column=WAS)
+    client.describe(TABLE, "The first key.", column=WAS)
+    client.put(TABLE, "schemaMetadata", schema_of([column(LONG)]))
+    client.undo_save()
+    assert shown(client) == {"id": ("The key.", [], None)}
+
+
+def test_who_wrote_for_the_earlier_type_is_told_of_the_column(client: Any, retyped: Any) -> None:
+    blamed = client.blame(retyped)
+    assert {path: change.after for path, change in blamed.items()} == {
+        LONG: "The key.",
+        "note": "A remark.",
+    }
+    assert [one.after for one in client.column_history(retyped, LONG)] == ["The key."]
+
+
 # Descriptions.
 
 

@@ -14,7 +14,7 @@ from explorer.client import AsyncCatalog
 from explorer.client.editable import TextConflict
 from explorer.client.edits import EditMethods
 from explorer.client.http import HttpTransport
-from explorer.errors import Conflict, NotFound
+from explorer.errors import Conflict, Forbidden, NotFound
 from explorer.metadata import Proposal, Urn
 from tests.client.conftest import Site
 from tests.conftest import schema_of
@@ -122,6 +122,37 @@ def test_everything_else_can_be_edited_too(run: Any) -> None:
         entity = await catalog.entity(TABLE)
         assert [owner.owner for owner in entity.owners] == ["urn:li:corpGroup:g"]
         assert entity.deprecation is None
+
+    run(work)
+
+
+@pytest.mark.parametrize("may_write", [True, False])
+def test_a_column_whose_case_changed_is_edited_also_by_whoever_may_not_write_aspects(
+    run: Any, monkeypatch: pytest.MonkeyPatch, may_write: bool
+) -> None:
+    async def refuse(self: EditMethods, proposal: Any, version: Any) -> None:
+        raise Forbidden("no right to write aspects")
+
+    async def work(catalog: Any) -> None:
+        seen, added = LABELS["tags"]
+        for tag in (seen, added):
+            await catalog.put(tag, "tagProperties", {"name": tag})
+        await catalog.describe(TABLE, "A remark.", column="other")
+        await catalog.add_tags(TABLE, seen, column="other")
+        await catalog.put(TABLE, "schemaMetadata", schema("OTHER"))
+        if not may_write:
+            monkeypatch.setattr(EditMethods, "_put", refuse)
+        await catalog.add_tags(TABLE, added, column="OTHER", instead_of=seen)
+        with pytest.raises(TextConflict):
+            await catalog.describe(TABLE, "New.", column="OTHER", instead_of="")
+        await catalog.describe(TABLE, "New.", column="OTHER", instead_of="A remark.")
+        monkeypatch.undo()
+        held = (await catalog.entity(TABLE)).schema
+        (column,) = held.columns
+        assert column.edited == "New."
+        assert added in map(str, column.tags)
+        # What could not be moved is not lost.
+        assert [one.description for one in held.orphans] == ([] if may_write else ["A remark."])
 
     run(work)
 

@@ -40,6 +40,7 @@ WRITES = {
     "roll_back": lambda c: c.roll_back("readonly-run"),
     "graphql": lambda c: c.graphql("mutation { removeLink }"),
     "describe": lambda c: c.describe(TABLE, "text", column="id"),
+    "carry_over": lambda c: c.carry_over(TABLE),
     "add_link": lambda c: c.add_link(TABLE, "https://b", "B"),
     "remove_link": lambda c: c.remove_link(TABLE, "https://a"),
     "add_tags": lambda c: c.add_tags(TABLE, "another"),
@@ -87,6 +88,9 @@ def write_what_is_asked_about(address: Any) -> None:
     values = {
         "datasetProperties": {"description": "x"},
         "schemaMetadata": SCHEMA,
+        "editableSchemaMetadata": {
+            "editableSchemaFieldInfo": [{"fieldPath": "ID", "description": "x"}]
+        },
         "globalTags": {"tags": [{"tag": TAG}]},
         "glossaryTerms": {"terms": [{"urn": "urn:li:glossaryTerm:Held"}], "auditStamp": stamp},
         "ownership": {"owners": [{"owner": "urn:li:corpuser:jdoe", "type": "NONE"}]},

@@ -6,7 +6,13 @@ from typing import Any
 import pytest
 
 from explorer.metadata import FieldPath
-from explorer.metadata.fieldpath import ColumnPaths, column_edges, column_urn
+from explorer.metadata.fieldpath import (
+    ColumnPaths,
+    column_edges,
+    column_urn,
+    earlier_paths,
+    written_entries,
+)
 
 NESTED = "[version=2.0].[key=True].[type=struct].[type=array].[type=struct].lines.[type=string].sku"
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:hive,orders,PROD)"
@@ -71,3 +77,62 @@ def test_a_path_that_stands_for_several_columns_is_none_of_them(path: str) -> No
         columns = ColumnPaths.of([*paths, "id", "ID"])
         assert columns.exact(path) == path
         assert [columns.exact(exact) for exact in (*paths, "id", "ID")] == [*paths, "id", "ID"]
+
+
+LONG, INT = "[version=2.0].[type=E].[type=long].id", "[version=2.0].[type=E].[type=int].id"
+
+
+@pytest.mark.parametrize(
+    ("columns", "written", "found"),
+    [
+        ([LONG], {INT: True}, {LONG: INT}),
+        ([LONG], {"id": True}, {LONG: "id"}),
+        (["user_id"], {"USER_ID": False}, {"user_id": "USER_ID"}),
+        # What is at the column's own path is its own.
+        ([LONG], {LONG: True}, {}),
+        ([LONG], {LONG: True, INT: True}, {}),
+        ([LONG], {LONG: False, INT: True}, {LONG: INT}),
+        ([LONG], {LONG: True, INT: False}, {LONG: INT}),
+        # Nobody can tell which column or which entry is meant.
+        (["ID", "id"], {"Id": True}, {}),
+        ([LONG], {INT: True, "id": True}, {}),
+        (["other"], {"id": True}, {}),
+    ],
+)
+def test_what_was_written_for_an_earlier_path_belongs_to_the_only_column_that_it_fits(
+    columns: list[str], written: dict[str, bool], found: dict[str, str]
+) -> None:
+    assert earlier_paths(columns, written) == found
+
+
+@pytest.mark.parametrize(
+    ("earlier", "present", "shown"),
+    [
+        (INT, LONG, "[type=int].id"),
+        ("id", LONG, "id"),
+        ("USER_ID", "user_id", "USER_ID"),
+        ("a.ID", "a.id", "ID"),
+        (
+            "[version=2.0].[type=A].address.[type=int].zip",
+            "[version=2.0].[type=A].address.[type=string].zip",
+            "[type=int].zip",
+        ),
+    ],
+)
+def test_an_earlier_path_is_shown_by_what_differs(earlier: str, present: str, shown: str) -> None:
+    assert FieldPath(earlier).below(FieldPath(present)) == shown
+
+
+def test_entries_that_hold_nothing_are_not_written() -> None:
+    tags = {"tags": [{"tag": "urn:li:tag:PII"}]}
+    infos = [
+        {"fieldPath": "text", "description": "A text.", "globalTags": {"tags": []}},
+        {"fieldPath": "tags", "description": " ", "globalTags": tags},
+        {"fieldPath": "empty", "description": "", "glossaryTerms": {"terms": []}},
+        {"fieldPath": "odd", "description": 7, "globalTags": [1]},
+        {"description": "of nothing"},
+        "text",
+    ]
+    found = written_entries({"editableSchemaFieldInfo": infos})
+    assert found == {"text": True, "tags": False}
+    assert written_entries(None) == {}

@@ -10,6 +10,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from explorer import AsyncCatalog, Catalog
 from explorer.client import TextConflict
 from explorer.errors import Conflict, NotFound
+from tests.conftest import schema_metadata
 
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:snowflake,analytics.marts.fct_orders,PROD)"
 
@@ -167,3 +168,19 @@ def test_labels_are_suggested_to_those_who_await_them_too(own_cat: Catalog) -> N
 
     with pytest.raises(NotFound, match=r"did you mean PII\?"):
         asyncio.run(add())
+
+
+def test_what_was_written_for_an_earlier_case_is_told_and_moved(own_cat: Any, read: Any) -> None:
+    urn = "urn:li:dataset:(urn:li:dataPlatform:hive,shop.recased,PROD)"
+    own_cat.put(urn, "schemaMetadata", schema_metadata({"note": None}))
+    own_cat.describe(urn, "A remark.", column="note")
+    own_cat.put(urn, "schemaMetadata", schema_metadata({"NOTE": None}))
+    before = own_cat.dataset(urn)
+    assert "written for the earlier note" in read(before.schema).text
+    assert "written for the earlier note" in read(before.schema["NOTE"]).text
+    assert before.schema.df["earlier"].tolist() == ["note"]
+    after = before.carry_over()
+    assert after.schema["NOTE"].edited == "A remark."
+    assert "earlier" not in read(after.schema).text
+    own_cat.undo_save()
+    assert own_cat.dataset(urn).schema["NOTE"].earlier.raw == "note"

@@ -24,7 +24,9 @@ from explorer.server.timeseries import read_use, use_from
 from tests.server.conftest import Caller
 
 TODAY = 20_600
-PATHS = ("id", "a", "b", "r", "r.x", "[version=2.0].[type=string].v")
+V = "[version=2.0].[type=string].v"
+# Some are the same column before and after its type or case changed.
+PATHS = ("id", "ID", "a", "b", "r", "r.x", V, V.replace("string", "int"))
 USER = "urn:li:corpuser:ann"
 TEXTS = ("", " ", "A text.", "Another.")
 

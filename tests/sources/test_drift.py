@@ -98,6 +98,26 @@ def test_texts_of_renamed_columns_are_taken_over_and_none_is_replaced(
     assert "taken to" not in command("sources", "drift", "taken").err.replace("not taken to", "")
 
 
+def test_texts_of_columns_whose_case_changed_are_moved(
+    command: Run, cat: Catalog, tmp_path: Path
+) -> None:
+    path = added(command, tmp_path, "cased")
+    orders = dataset("sqlite", "cased.orders")
+    cat.describe(orders, "Where it goes.", column="ship_city")
+    execute(
+        path,
+        "drop table orders; create table orders (id INT, SHIP_CITY TEXT, total INT, note TEXT)",
+    )
+    assert command("sources", "run", "cased").code == 0
+    assert text(cat, orders, "SHIP_CITY") == "Where it goes."
+    ran = command("sources", "drift", "cased", "--take")
+    assert "what was written of ship_city is taken to SHIP_CITY" in ran.err
+    column = cat.entity(orders).schema.column("SHIP_CITY")
+    assert column is not None
+    assert (column.edited, column.earlier) == ("Where it goes.", None)
+    assert cat.entity(orders).schema.orphans == ()
+
+
 def test_the_history_of_a_table_has_what_a_run_changed(command: Run, tmp_path: Path) -> None:
     path = added(command, tmp_path, "kept")
     execute(path, "alter table orders add column late text")

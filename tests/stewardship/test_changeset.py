@@ -30,6 +30,7 @@ from explorer.stewardship import (
 )
 from explorer.stewardship.changeset import reopen_undone
 from explorer.stewardship.files import FORMATS
+from tests.stewardship.conftest import columns
 
 
 def entries(rows: Any, **edits: Any) -> Any:
@@ -166,6 +167,26 @@ def test_lines_that_fit_nowhere_are_listed_and_never_applied(
     assert len(changeset) == 11
 
 
+def test_a_file_from_before_the_type_or_case_of_a_column_changed_is_of_the_column(
+    catalog: Any, steward: Any, orders: Any, named: Any
+) -> None:
+    urn, typed = named("orders"), "[version=2.0].[type=string].city"
+    catalog.put(urn, "schemaMetadata", columns(NOTE="", **{typed: "A city."}))
+    rows = steward.documentation([urn])
+    assert [(row.column, row.edited) for row in rows[1:]] == [
+        ("NOTE", "!"),
+        (typed, "Where it went."),
+    ]
+    changeset = steward.changeset(entries([*orders[3:]], note="A remark."))
+    assert told(changeset) == {"NOTE": "changed", typed: "unchanged"}
+    assert not steward.apply(changeset.to_apply()).failed
+    schema = catalog.entity(urn).schema
+    assert [(one.path.raw, one.edited, one.earlier and one.earlier.raw) for one in schema] == [
+        ("NOTE", "A remark.", None),
+        (typed, "Where it went.", "city"),
+    ]
+
+
 def test_of_lines_that_agree_one_counts_and_of_those_that_do_not_none(
     steward: Any, orders: Any
 ) -> None:
@@ -280,6 +301,23 @@ def text_of(name: str, column: str | None, text: str, before: str = "") -> Stage
 
 def texts(catalog: Catalog, urn: str) -> dict[str, str]:
     return {column.path.raw: column.edited or "" for column in catalog.entity(urn).schema}
+
+
+def test_an_edit_from_before_the_type_of_its_column_changed_is_written_to_the_column(
+    steward: Stewardship, catalog: Catalog, named: Any, tmp_path: Path
+) -> None:
+    urn, typed = named("orders"), "[version=2.0].[type=string].city"
+    changeset = staged(tmp_path, text_of(urn, "city", "Where it goes.", "Where it went."))
+    catalog.put(urn, "schemaMetadata", columns(total="", **{typed: "A city."}))
+    catalog.keep_journal(tmp_path / "journal.jsonl")
+    assert steward.apply_staged(changeset) == StagedOutcome(1)
+    assert texts(catalog, urn) == {"total": "", typed: "Where it goes."}
+    journal = [(one.what, one.proposed_by, one.approved_by) for one in catalog.journal()]
+    assert journal == [("path", "nina", "omar"), ("description", "nina", "omar")]
+    catalog.undo_save()
+    assert texts(catalog, urn) == {"total": "", typed: "Where it went."}
+    again = StagedChangeset.open(changeset.path)
+    assert catalog.wait(reopen_undone(catalog.core, again)) == 1
 
 
 def test_accepted_edits_of_every_kind_are_written_and_no_others(

@@ -18,6 +18,7 @@ from explorer.stewardship import (
 )
 from explorer.stewardship.coverage import GROUPINGS, Grouping, keys_of
 from explorer.views import stewardship as views
+from tests.stewardship.conftest import columns
 
 
 @pytest.fixture
@@ -32,6 +33,25 @@ def test_tables_and_columns_are_counted_apart_and_by_who_wrote(steward: Any) -> 
     assert coverage.columns.undocumented == 7
     assert coverage.tables.percent == 40.0
     assert coverage.columns.percent == 36.3
+
+
+def test_a_text_counts_after_the_type_or_case_of_its_column_changed(
+    steward: Any, catalog: Catalog, named: Any
+) -> None:
+    orders = named("orders")
+    before = steward.coverage()
+    typed = "[version=2.0].[type=string].city"
+    catalog.put(
+        orders,
+        "schemaMetadata",
+        columns(id="The key.", total="", NOTE="", **{typed: "A city."}),
+    )
+    assert steward.coverage().columns == before.columns
+    lacking = [str(item.column) for item in steward.worklist([orders]).items]
+    assert lacking == ["total"]
+    # Of two columns that are spelled alike nobody can tell which is meant.
+    catalog.put(orders, "schemaMetadata", columns(NOTE="", Note="", city="A city."))
+    assert {str(item.column) for item in steward.worklist([orders]).items} == {"NOTE", "Note"}
 
 
 @pytest.mark.parametrize(

@@ -126,6 +126,22 @@ def test_a_changed_schema_is_told_as_what_it_does_to_written_texts(client: Catal
     )
 
 
+def test_a_text_of_a_column_whose_type_changed_is_not_told_as_left_behind(client: Catalog) -> None:
+    urn, steward = urn_of("retyped"), Stewardship(client)
+    was, now = "[version=2.0].[type=int].id", "[version=2.0].[type=long].id"
+    put_columns(client, urn, {was: ("int", None), "note": ("text", None)})
+    client.describe(urn, "The key.", column=was)
+    steward.mark_read(steward.feed())
+    put_columns(client, urn, {now: ("long", None), "note": ("text", None)})
+    assert told(steward.feed()) == [("column dropped", was), ("column added", now)]
+    steward.mark_read(steward.feed())
+    # Moving it there is no other text.
+    client.carry_over(urn)
+    assert told(steward.feed()) == []
+    client.describe(urn, "The key of an order.", column=now)
+    assert told(steward.feed()) == [("description", now)]
+
+
 def test_what_is_marked_as_read_is_not_told_again_but_can_be_looked_up(client: Catalog) -> None:
     urn, steward = urn_of("once"), Stewardship(client)
     put_columns(client, urn, {"a": ("int", None)})

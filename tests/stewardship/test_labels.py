@@ -94,6 +94,18 @@ def test_columns_have_tags_and_terms_and_no_owners(steward: Any, named: Any) -> 
         assert steward.labelled([(raw, "id")], what).unfit == 1
 
 
+def test_labels_for_an_earlier_case_of_a_column_can_be_taken_off(
+    catalog: Catalog, steward: Any, three: list[str]
+) -> None:
+    urn = three[0]
+    catalog.add_tags(urn, [PII], column="note")
+    catalog.put(urn, "schemaMetadata", schema_metadata({"NOTE": ""}))
+    (place,) = steward.labelled([(urn, "NOTE")], "tags").places
+    assert (place.labels, place.fixed) == ((PII,), ())
+    catalog.remove_tags(urn, [PII], column="NOTE")
+    assert [one.tags for one in catalog.entity(urn).schema] == [()]
+
+
 def test_an_entity_is_in_one_domain(steward: Any, three: list[str]) -> None:
     change = LabelsChange(add=("urn:li:domain:a", "urn:li:domain:b"))
     with pytest.raises(InvalidInput, match="one domain"):

@@ -194,6 +194,27 @@ async def test_ten_thousand_columns_open_and_narrow(desk: Path, at: OpenTerminal
 
 
 @pytest.mark.anyio
+async def test_a_text_for_an_earlier_type_is_marked_and_moved_by_a_key(
+    desk: Path, at: OpenTerminal
+) -> None:
+    urn = Urn.dataset("kafka", "shop.retyped")
+    was, now = "[version=2.0].[type=int].id", "[version=2.0].[type=long].id"
+    info = {"fieldPath": was, "description": "The key of an order."}
+    with Catalog(data_dir=desk) as catalog:
+        catalog.put(urn, "schemaMetadata", schema_of([a_field(now), a_field("note")]))
+        catalog.put(urn, "editableSchemaMetadata", {"editableSchemaFieldInfo": [info]})
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("1 of 2 documented", "↷ The key of an order.", "earlier [type=int].id")
+        await reader.press("M")
+        shown = await reader.sees("is moved. U undoes it.", "✎ The key of an order.")
+        assert "earlier" not in shown
+        await reader.press("U")
+        await reader.sees("Undo the last save?", "path of id")
+        await reader.press("ctrl+s")
+        await reader.sees("↷ The key of an order.")
+
+
+@pytest.mark.anyio
 async def test_columns_are_marked_counted_and_unmarked(sample: Path, at: OpenTerminal) -> None:
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")

@@ -340,6 +340,7 @@ async def edited(catalog: AsyncCatalog) -> None:
     assert_type(journal, Journal)
     edit = await catalog.describe(TABLE, "text", column="id", instead_of="old", force=True)
     assert_type(edit, Edit)
+    assert_type(await catalog.carry_over(TABLE, "id"), tuple[Edit, ...])
     what: What = edit.what
     before: Held = edit.before
     print(what, before)
@@ -493,6 +494,7 @@ def written_waiting(catalog: Catalog) -> None:
     edit = catalog.describe(TEXT, "text")
     assert_type(edit, Edit)
     assert_type(catalog.undo(edit), Edit)
+    assert_type(catalog.carry_over(TEXT), tuple[Edit, ...])
     assert_type(catalog.last_save(), JournalSave | None)
     assert_type(catalog.journal(), Sequence[JournalEntry])
     print(catalog.drafting.command)

@@ -260,6 +260,8 @@ def test_an_old_description_is_found_in_versions_and_changes(catalog: Catalog) -
     (change,) = catalog.column_history(URN, "weight")
     assert old_column_description(entity, "weight", change) == "unchanged"
     assert old_column_description(entity, "gone", change) == "no column"
+    # Before its case changed the column had another path.
+    assert old_column_description(entity, "WEIGHT", change) == "unchanged"
     older = replace(change, after="Gross weight.")
     found = old_column_description(entity, "weight", older)
     assert isinstance(found, OldDescription)

@@ -966,9 +966,13 @@ Examples
   catalog describe URN --text "One row an order, as it stands at midnight."
   catalog describe URN --column shipping.zip --text "Postal code as typed."
   catalog describe URN --text - --dry-run < orders.md
+  catalog describe URN --carry-over
 
 The text is Markdown and stored as it is, except that one line break at the end of standard input is
 dropped. --text "" removes the edited description, so that the ingested one is shown again.
+
+What was written about a column before its type or the case of its name changed is shown at the
+column. A new text, tag or term moves it there first; --carry-over moves it as it is.
 
 If a text cannot be written, it is saved to a file, and the message names that file. catalog undo
 reverts an edit.
@@ -988,6 +992,11 @@ ingested one), edited, ingested; after an edit also before, changed, dry_run.
 @click.option(
     "--force", is_flag=True, help="With --edit, overwrite edits made by others meanwhile."
 )
+@click.option(
+    "--carry-over",
+    is_flag=True,
+    help="Move what was written for earlier types or cases of columns to the present columns.",
+)
 @options.dry_run
 @click.option("--json", "as_json", is_flag=True, help="Print the description as a JSON object.")
 @catalog_options
@@ -1000,6 +1009,7 @@ def describe(
     from_stdin: bool,
     edit: bool,
     force: bool,
+    carry_over: bool,
     dry_run: bool,
     as_json: bool,
 ) -> None:
@@ -1007,12 +1017,19 @@ def describe(
 
     Without --text, --stdin or --edit the description is shown, and nothing is written.
     """
-    given = {"--text": text is not None, "--stdin": from_stdin, "--edit": edit}
+    given = {
+        "--text": text is not None,
+        "--stdin": from_stdin,
+        "--edit": edit,
+        "--carry-over": carry_over,
+    }
     sources = [option for option, is_given in given.items() if is_given]
     if len(sources) > 1:
         raise click.UsageError(f"{' and '.join(sources)} cannot be combined; give only one of them")
     if (force or dry_run) and not sources:
         raise click.UsageError("there is nothing to write; give --text, --stdin or --edit")
+    if carry_over and (force or as_json):
+        raise click.UsageError("--carry-over cannot be combined with --force or --json")
     from explorer.cli import edits
 
     describe_options = edits.DescribeOptions(force=force, dry_run=dry_run, as_json=as_json)
@@ -1020,6 +1037,8 @@ def describe(
         edits.describe_in_editor(target, urn, column, describe_options)
     elif from_stdin or text == "-":
         edits.describe_from_stdin(target, urn, column, describe_options)
+    elif carry_over:
+        edits.carry_over(target, urn, column, dry_run=dry_run)
     elif text is not None:
         edits.describe(target, urn, column, text, describe_options)
     else:

@@ -384,7 +384,8 @@ def drift(target: Target, name: str, shown_as: OutputFormat | None, *, take: boo
     """Show how the tables of a source changed from run to run.
 
     Where a column was likely renamed, what people wrote of it can be taken over with --take: a
-    column that has a text keeps it, and the old text stays as well.
+    column that has a text keeps it, and the old text stays as well, unless only the column's type
+    or case changed.
     """
     from explorer.cli import edits
     from explorer.cli.output import line_text, note, print_csv, print_rows_as_json, print_table

@@ -220,7 +220,8 @@ def _labels(row: ColumnRow) -> Text:
 
 def _described(row: ColumnRow, limit: int) -> Text:
     shown = line_text(row.description, missing="no description", limit=limit)
-    return Text(f"{EDITED} ") + shown if row.is_edited else shown
+    text = Text(f"{EDITED} ") + shown if row.is_edited else shown
+    return words([text, line_text(f"({row.earlier})", "dim")], " ") if row.earlier else text
 
 
 def _columns_as_json(entity: Entity, found: Sequence[Column]) -> list[dict[str, Any]]:
@@ -249,6 +250,8 @@ def _print_column_totals(entity: Entity, found: Sequence[Column], version: int) 
         note(", ".join(filter(None, parts)))
     if version:
         note(f"version {version} of the ingested schema; edited descriptions are not part of it")
+    if any(column.earlier for column in schema):
+        note(line_text(f"catalog describe {entity.urn} --carry-over moves what was written before"))
     for orphan in schema.orphans:
         note(f"has edits, but is no longer a column: {line(orphan.field_path)}")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from explorer.client import TextConflict
 from explorer.client.display import block, line
-from explorer.client.editable import COLUMNS, column_text, place_of, stored_description
+from explorer.client.editable import column_text, place_of, stored_description
 from explorer.errors import InvalidInput
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
@@ -133,7 +133,7 @@ def start_draft(entity: "Entity", path: str | None) -> WidgetDraft:
         ingested = entity.ingested_description if "ditable" in place.aspect else ""
         column = ""
     else:
-        edited = column_text(entity.raw(COLUMNS) or {}, path) or ""
+        edited = column_text(entity.column_edits, path) or ""
         known = entity.schema.column(path)
         ingested = (known.ingested or "") if known else ""
         column = known.path.simple if known else FieldPath(path).simple

@@ -191,6 +191,7 @@ def _column(row: ColumnRow) -> PageState:
         "text": marked_line(row.description, _LONG),
         "mark": EDITED if row.is_edited else "",
         "ingested": marked_line(row.replaced, _LONG) if row.replaced else [],
+        "earlier": line(row.earlier, _LONG),
         "labels": [line(name, 60) for name in (*row.tags, *row.terms)],
     }
 

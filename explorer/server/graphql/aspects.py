@@ -4,6 +4,7 @@ from typing import Any
 
 import orjson
 
+from explorer.metadata.fieldpath import earlier_paths, written_entries
 from explorer.metadata.proposal import NO_RUN
 from explorer.metadata.registry import reach
 from explorer.metadata.urn import Urn
@@ -60,11 +61,14 @@ def _schema(node: Node, info: Info, version: int | None = None) -> Value | None:
         schema = node.aspect("schemaMetadata")
     if schema is None:
         return None
+    written = node.aspect("editableSchemaMetadata") or {}
     edited = {
         one.get("fieldPath"): one.get("description")
-        for one in (node.aspect("editableSchemaMetadata") or {}).get("editableSchemaFieldInfo")
-        or ()
+        for one in written.get("editableSchemaFieldInfo") or ()
     }
+    columns = [field.get("fieldPath") or "" for field in schema.get("fields") or ()]
+    for path, earlier in earlier_paths(columns, written_entries(written)).items():
+        edited[path] = edited[earlier] or edited.get(path)
     return {
         **schema,
         "aspectVersion": version or 0,

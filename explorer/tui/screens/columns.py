@@ -2,7 +2,7 @@
 under the cursor."""
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
@@ -20,6 +20,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import Input
 
+from explorer.client.journal import one_save
 from explorer.errors import CatalogError
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
@@ -171,7 +172,7 @@ class ColumnDrawing:
         if room.use:
             share = (row.uses or 0) / self.most if self.most else 0
             text.append(bar_text(share, room.use), "dim").append(" ")
-        text.append("✎ " if row.is_edited else "  ", "bold")
+        text.append("↷ " if row.earlier else "✎ " if row.is_edited else "  ", "bold")
         return _described(text, row, room.text)
 
     def _room(self, width: int) -> _Room:
@@ -233,7 +234,7 @@ def column_lines(row: ColumnRow, times: Times, lines: int, width: int) -> Text:
 
 def column_fact_line(row: ColumnRow, times: Times) -> Text:
     """Return type and key, use, and sample values of a column in one line."""
-    return join([*map(line_text, row.facts), _measured(row, times)])
+    return join([*map(line_text, (*row.facts, row.earlier)), _measured(row, times)])
 
 
 def _cut(text: Text, width: int) -> Text:
@@ -255,6 +256,7 @@ def _facts(row: ColumnRow) -> Text:
             line_text(f"{column.children} fields" if column.children else ""),
             *(Text.assemble((TAG, "dim"), line_text(name, "bold")) for name in row.tags),
             *(Text.assemble((TERM, "dim"), line_text(name, "bold")) for name in row.terms),
+            line_text(f"↷ {row.earlier}" if row.earlier else ""),
         ]
     )
 
@@ -417,6 +419,10 @@ class ColumnsView(Vertical, Tab):
 
         path: str
 
+    @dataclass
+    class Moved(Message):
+        """What was written about earlier columns was moved to the present ones."""
+
     def __init__(self, session: TerminalSession) -> None:
         super().__init__(id=self.NAME)
         self._session = session
@@ -554,7 +560,12 @@ class ColumnsView(Vertical, Tab):
         self._tell()
 
     def _offers(self, action: str) -> bool:
-        return action != "unfilter" or bool(self._filter or self._marked)
+        match action:
+            case "unfilter":
+                return bool(self._filter or self._marked)
+            case "carry_over":
+                return bool(self._to_carry_over())
+        return True
 
     @on(ActionRequested)
     def _do(self, event: ActionRequested) -> None:
@@ -575,6 +586,8 @@ class ColumnsView(Vertical, Tab):
                 self.query_one(FilterLine).ask()
             case "mark":
                 self._mark()
+            case "carry_over" if self._entity is not None and not self._session.refuses_to_write():
+                self._carry_over(self._entity.urn, self._to_carry_over())
             case "unfilter" if self._marked:
                 self._marked.clear()
                 self._show_marks()
@@ -614,6 +627,25 @@ class ColumnsView(Vertical, Tab):
     def marked(self) -> tuple[str, ...]:
         """Return the raw paths of the marked columns, in the order of marking."""
         return tuple(self._marked)
+
+    def _to_carry_over(self) -> list[str]:
+        """Return the marked columns, or the one under the cursor, with what was written about them
+        before their type or case changed."""
+        schema, current = self._schema, self.current
+        paths = self.marked or ((current.path.raw,) if current else ())
+        columns = [schema.column(path) for path in paths] if schema else []
+        return [one.path.raw for one in columns if one is not None and one.earlier is not None]
+
+    @work(group="carry-over", description="moving what was written")
+    async def _carry_over(self, urn: Urn, paths: Sequence[str]) -> None:
+        with self._session.reporting("moving what was written about earlier columns"):
+            catalog = await self._session.catalog()
+            with one_save():
+                moved = [edit for path in paths for edit in await catalog.carry_over(urn, path)]
+            self.post_message(self.Moved())
+            self._session.say(
+                f"What was written of {counted(len(moved), 'column')} is moved. U undoes it."
+            )
 
     def _mark(self) -> None:
         """Mark or unmark the column under the cursor, and go to the next."""

@@ -111,6 +111,8 @@ class Descriptions:
 
     def target(self, path: str | None) -> DescriptionTarget:
         """Return the current description."""
+        from explorer.client.editable import column_text
+
         entity = self.entity
         if path is None:
             edited, ingested = _texts(entity)
@@ -118,7 +120,7 @@ class Descriptions:
         else:
             known = entity.schema.column(path)
             column = known.path.simple if known else FieldPath(path).simple
-            edited = _column_text(entity, path)
+            edited = column_text(entity.column_edits, path) or ""
             ingested = (known.ingested or "") if known else ""
         edited = self._written.get(path, edited)
         return DescriptionTarget(entity.urn, entity.name, path, column, ingested, edited)
@@ -170,12 +172,6 @@ def _texts(entity: "Entity") -> tuple[str, str]:
     # Some entities have one text only, whoever wrote it.
     apart = "ditable" in aspect
     return edited, entity.ingested_description if apart else ""
-
-
-def _column_text(entity: "Entity", path: str) -> str:
-    from explorer.client.editable import COLUMNS, column_text
-
-    return column_text(entity.raw(COLUMNS) or {}, path) or ""
 
 
 class DraftsScreen(ListScreen[Draft]):

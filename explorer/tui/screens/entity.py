@@ -539,6 +539,11 @@ class EntityView(Vertical, SizeAware):
         if self._entity is not None:
             self.post_message(self.EditRequested(self._entity, event.path))
 
+    @on(ColumnsView.Moved)
+    def _read_moved(self, event: ColumnsView.Moved) -> None:
+        event.stop()
+        self.action_reload()
+
     @property
     def urn(self) -> Urn | None:
         """Return the URN of the entity that is shown or being read."""

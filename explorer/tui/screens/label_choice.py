@@ -193,7 +193,8 @@ def labels_of(entity: "Entity", kind: LabelKind, path: str | None) -> LabelChoic
     if kind == "domain":
         return LabelChoice(tuple(map(str, entity.domains)), single=True)
     stored = LABEL_KINDS[kind]
-    there = stored.labels(entity.raw(stored.home(path)) or {}, path)
+    value = entity.raw(stored.aspect) if path is None else entity.column_edits
+    there = stored.labels(value or {}, path)
     column = entity.schema.column(path) if path is not None else None
     both = (column.tags if kind == "tags" else column.terms) if column else ()
     return LabelChoice(there, tuple(str(one) for one in both if str(one) not in there))
@@ -261,6 +262,8 @@ def describe_value(what: "What", held: "Held", name_of: NameOf = Urn.label) -> s
         case str() if held.strip():
             short = " ".join(held.split())
             return f"“{short[:_SHORT]}…”" if len(short) > _SHORT else f"“{short}”"
+        case dict() if what == "path":
+            return ", ".join(held)
         case dict():
             note = str(held.get("note") or "")
             return f"deprecated: {note[:_SHORT]}" if note else "deprecated"

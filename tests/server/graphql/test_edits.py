@@ -44,6 +44,17 @@ def test_an_emptied_description_gives_way_to_the_ingested_one(desk: Any, table: 
     assert read["schemaMetadata"]["fields"][0]["description"] == "of a"
 
 
+def test_a_text_for_an_earlier_case_is_the_columns_and_stays_stored_as_it_is(
+    desk: Any, caller: Caller, table: Any, schema: Callable[..., dict[str, Any]]
+) -> None:
+    desk.describe(changes=desk.column(table, "a", "edited"))
+    caller.ingest(table, "schemaMetadata", schema("A", "b"))
+    read = desk.read(urn=table)["data"]["dataset"]
+    assert read["schemaMetadata"]["fields"][0] == {"fieldPath": "A", "description": "edited"}
+    infos = read["editableSchemaMetadata"]["editableSchemaFieldInfo"]
+    assert infos == [{"fieldPath": "a", "description": "edited"}]
+
+
 def test_each_part_of_an_update_leaves_the_other_alone_and_links_are_replaced(
     desk: Any, caller: Caller, table: Any
 ) -> None:

@@ -149,6 +149,7 @@ function addBodies(shell) {
             one.labels.map((label) => [" ", make("span", { class: "cx-tag", text: label })])),
           make("td", { class: "cx-dim", text: one.type }),
           make("td", {}, one.text.length ? [one.mark ? make("span", { class: "cx-edited", title: "edited", text: `${one.mark} ` }) : null, grown(one.text)] : make("span", { class: "cx-dim", text: "no description" }),
+            one.earlier ? make("div", { class: "cx-dim cx-small", text: one.earlier }) : null,
             one.ingested.length ? make("div", { class: "cx-dim cx-small" }, "from ingestion: ", grown(one.ingested)) : null),
           make("td", {}, why ? null : make("button", { type: "button", class: "cx-quiet", "data-f": `edit ${one.path}`, "aria-label": `edit the description of ${one.name}`,
             text: drafts.includes(one.path) ? "✎ draft" : "✎", on: { click: () => say("edit", { path: one.path }) } })))))),
