@@ -26,7 +26,7 @@ from textual.filter import LineFilter
 from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import ContentSwitcher
-from textual.worker import get_current_worker
+from textual.worker import active_worker, get_current_worker
 
 from explorer import config
 from explorer.client.display import visible
@@ -495,9 +495,15 @@ class CatalogApp(App[None]):
         return f"Not saved, kept as drafts: {line(', '.join(titles), _TOLD)}"
 
     def pop_screen(self) -> AwaitComplete:
-        """Close the top screen, and drop keys that were meant for it."""
+        """Close the top screen: its workers end, but for the one that closes it, and keys that
+        were meant for it are dropped."""
         self._keys.note_closed()
-        return super().pop_screen()
+        closed, here = self.screen, active_worker.get(None)
+        popped = super().pop_screen()
+        for worker in self.workers:
+            if worker is not here and closed in worker.node.ancestors_with_self:
+                worker.cancel()
+        return popped
 
     def on_terminal_disconnected(self) -> None:
         """Quit as after SIGHUP, which may not have arrived."""

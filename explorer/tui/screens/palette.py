@@ -13,7 +13,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.dom import DOMNode
 from textual.geometry import Offset
-from textual.screen import ModalScreen, Screen
+from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -23,7 +23,13 @@ from explorer.tui.content import line
 from explorer.tui.session import TerminalSession
 from explorer.tui.settings import Appearance, Keymap, Settings, list_settings, settings_file
 from explorer.tui.widgets.bars import PRESSED, KeyLine, action_owner
-from explorer.tui.widgets.dialogs import ChooserEntry, ChooserScreen, entities_like, entity_entries
+from explorer.tui.widgets.dialogs import (
+    ChooserEntry,
+    ChooserScreen,
+    OverlayScreen,
+    entities_like,
+    entity_entries,
+)
 
 if TYPE_CHECKING:
     from explorer.tui.state import SearchFile
@@ -354,7 +360,7 @@ class JumpTarget:
     go: Callable[[], None]
 
 
-class JumpScreen(ModalScreen[None]):
+class JumpScreen(OverlayScreen[None]):
     """Letters over the screen below. Any other key closes it."""
 
     CSS = """
@@ -394,10 +400,6 @@ class JumpScreen(ModalScreen[None]):
         self.take(event)
 
     def on_click(self) -> None:
-        """Cancel."""
-        self.dismiss()
-
-    def action_leave(self) -> None:
         """Cancel."""
         self.dismiss()
 

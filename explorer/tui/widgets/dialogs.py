@@ -8,16 +8,18 @@ import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 
 from rich.markup import escape
 from rich.text import Text
 from textual import events, on, work
 from textual.app import ComposeResult
+from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
+from textual.worker import Worker, WorkType
 
 from explorer.metadata.names import singular
 from explorer.metadata.urn import Urn
@@ -49,6 +51,7 @@ __all__ = [
 ]
 
 _Result = TypeVar("_Result")
+_Value = TypeVar("_Value")
 
 
 def _app_bindings(*ids: str) -> list[BindingType]:
@@ -61,9 +64,37 @@ _HELP: Final[list[BindingType]] = _app_bindings("app.help")
 
 class OverlayScreen(ModalScreen[_Result], Generic[_Result]):
     """A screen over the page. Of the application's keys only the one for the help works there, and
-    on a `TableScreen` undo and redo; the help lists the keys of this screen first."""
+    on a `TableScreen` undo and redo; the help lists the keys of this screen first.
+
+    It may be closed at any moment. Its workers end then (`CatalogApp.pop_screen`), and none begins
+    afterwards, so that none of them meets a screen whose widgets are gone.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = _HELP
+
+    _outcome: tuple[_Result | None] | None = None
+    """The result to close with once the screens above are closed, None before one is given."""
+
+    def run_worker(self, work: WorkType[_Value], *arguments: Any, **options: Any) -> Worker[_Value]:
+        """Run work in a worker, which ends before it begins where the screen was closed."""
+        worker = super().run_worker(work, *arguments, **options)
+        if self not in self.app.screen_stack:
+            worker.cancel()
+        return worker
+
+    def dismiss(self, result: _Result | None = None) -> AwaitComplete:
+        """Close with a result, once; below another screen, as soon as that is closed."""
+        stack = self.app.screen_stack
+        if self in stack[-1:]:
+            return super().dismiss(result)
+        if self in stack:
+            self._outcome = (result,)
+        return AwaitComplete()
+
+    def on_screen_resume(self) -> None:
+        """Close with the result that was given while another screen lay above."""
+        if self._outcome is not None:
+            self.dismiss(*self._outcome)
 
     async def action_help(self) -> None:
         """Show the keys that work here."""
