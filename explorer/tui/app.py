@@ -7,10 +7,11 @@ import math
 import signal
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from rich.segment import Segment
@@ -32,9 +33,10 @@ from explorer import config
 from explorer.client.display import visible
 from explorer.errors import CatalogError
 from explorer.metadata.urn import Urn
+from explorer.tui import screens
 from explorer.tui.actions import bindings
 from explorer.tui.content import line
-from explorer.tui.key_queue import KeyQueue, import_first, start_worker
+from explorer.tui.key_queue import KeyQueue, opening, start_worker
 from explorer.tui.screens.browse import BrowseTree
 from explorer.tui.screens.label_choice import BulkLabelsRequested
 from explorer.tui.screens.search import SearchView
@@ -195,6 +197,11 @@ _HUNG_UP = 128 + 1
 _RECENT = 20
 _PROJECT = "dbt_project"
 """The setting that holds the folder of the dbt project opened last."""
+
+
+def _screen_modules() -> list[str]:
+    """Return the names of the modules of all screens."""
+    return [module.name for module in iter_modules(screens.__path__, f"{screens.__name__}.")]
 
 
 class CatalogApp(App[None]):
@@ -396,7 +403,7 @@ class CatalogApp(App[None]):
             self.begin()
         if self._first_review is not None:
             self._review_file(self._first_review)
-        start_worker(self, self._mount_entity_page, group="furnish")
+        start_worker(self, self._furnish, group="furnish")
         self.look_for_drafts(tell=True)
 
     @work(exclusive=True, group="drafts-noted", description="the list of drafts")
@@ -417,6 +424,14 @@ class CatalogApp(App[None]):
                     else (f"{len(kept):,} texts that you typed are")
                 )
                 self._say_at_start(f"{texts} not saved yet: F4 lists the drafts.")
+
+    async def _furnish(self) -> None:
+        """Mount the entity page, then import what keys open, so that no key waits for it."""
+        await self._mount_entity_page()
+        for name in await asyncio.to_thread(_screen_modules):
+            # Where it fails, it is told when the key is pressed.
+            with suppress(Exception):
+                await asyncio.to_thread(import_module, name)
 
     async def _mount_entity_page(self, first: Urn | None = None) -> None:
         """Mount the entity page after the first frame; then open the `first` entity."""
@@ -705,14 +720,12 @@ class CatalogApp(App[None]):
         else:
             self._main_screen.query_one(SearchView).focus_results()
 
-    def _import_first(self, module: str, go_on: Callable[[], object], doing: str) -> None:
-        """Call `go_on` once a module of the screens is imported; `doing` tells an error what was
-        being done."""
-        reporting = self._session.reporting(doing)
-        import_first(self, f"explorer.tui.screens.{module}", go_on, reporting)
+    def _opening(self, what: str) -> AbstractContextManager[None]:
+        """Return a block that imports and opens something."""
+        return opening(self, self._session.reporting(f"opening {what}"))
 
     def _write(self, what: Callable[["EditorLauncher"], None]) -> None:
-        def go_on() -> None:
+        with self._opening("the editor"):
             from explorer.tui.screens.editor import EditorLauncher
 
             if self._editing is None:
@@ -725,8 +738,6 @@ class CatalogApp(App[None]):
                     self.look_for_drafts,
                 )
             what(self._editing)
-
-        self._import_first("editor", go_on, "opening the editor")
 
     def on_entity_view_edit_requested(self, event: "EntityView.EditRequested") -> None:
         """Edit a description."""
@@ -756,12 +767,10 @@ class CatalogApp(App[None]):
         return self._main_screen.query_one(SearchView).text if shown else ""
 
     def _show_worklist(self, text: str) -> None:
-        def go_on() -> None:
+        with self._opening("the worklist"):
             from explorer.tui.screens.stewardship import DatasetQuestion
 
             self._push_worklist(DatasetQuestion(text))
-
-        self._import_first("stewardship", go_on, "opening the worklist")
 
     def _push_worklist(self, question: "DatasetQuestion") -> None:
         from explorer.tui.screens.stewardship import WorklistScreen
@@ -785,32 +794,28 @@ class CatalogApp(App[None]):
             self._open(urn)
 
     def _show_coverage(self, text: str) -> None:
-        def go_on() -> None:
+        with self._opening("the coverage"):
             from explorer.tui.screens.stewardship import CoverageScreen, DatasetQuestion
 
             screen = CoverageScreen(self._session, DatasetQuestion(text), self._push_worklist)
             self.push_screen(screen)
 
-        self._import_first("stewardship", go_on, "opening the coverage")
-
     def action_changesets(self) -> None:
         """Show the changesets."""
-        if self._is_page_free():
-            self._with_reviews(self._push_changesets)
+        if not self._is_page_free():
+            return
 
-    def _with_reviews(self, go_on: Callable[[], None]) -> None:
-        self._import_first("review", go_on, "opening the changesets")
+        with self._opening("the changesets"):
+            from explorer.tui.screens.review import ChangesetsScreen
+
+            project = self._remembered.setting(_PROJECT)
+            screen = ChangesetsScreen(self._session, str(project or ""))
+            self.push_screen(screen, self._open_from_changesets)
 
     def _review(self, changeset: "StagedChangeset") -> None:
         """Review a changeset that was staged."""
-        self._with_reviews(partial(self._push_review, changeset))
-
-    def _push_changesets(self) -> None:
-        from explorer.tui.screens.review import ChangesetsScreen
-
-        project = self._remembered.setting(_PROJECT)
-        screen = ChangesetsScreen(self._session, str(project or ""))
-        self.push_screen(screen, self._open_from_changesets)
+        with self._opening("the changeset"):
+            self._push_review(changeset)
 
     def _open_from_changesets(self, chosen: "StagedChangeset | Path | None") -> None:
         if isinstance(chosen, Path):
@@ -830,13 +835,11 @@ class CatalogApp(App[None]):
         def note(folder: Path) -> None:
             self._remembered.set(_PROJECT, str(folder))
 
-        def go_on() -> None:
+        with self._opening("the project"):
             from explorer.tui.screens.dbt import DbtProjectScreen
 
             screen = DbtProjectScreen(self._session, folder, review, note)
             self.push_screen(screen, self._open_from_list)
-
-        self._import_first("dbt", go_on, "opening the project")
 
     def _push_review(self, changeset: "StagedChangeset | None") -> None:
         from explorer.tui.screens.review import ReviewScreen
@@ -846,16 +849,12 @@ class CatalogApp(App[None]):
 
     def _review_file(self, path: Path) -> None:
         """Review a file that was named when the program was started."""
-
-        def go_on() -> None:
-            start_worker(self, partial(self._open_review, path), group="review")
-
-        self._with_reviews(go_on)
+        start_worker(self, partial(self._open_review, path), group="review")
 
     async def _open_review(self, path: Path) -> None:
-        from explorer.tui.screens.review import changeset_of
-
         with self._session.reporting("reading the file"):
+            from explorer.tui.screens.review import changeset_of
+
             self._push_review(await changeset_of(await self._session.catalog(), path))
 
     def action_journal(self) -> None:
@@ -863,39 +862,33 @@ class CatalogApp(App[None]):
         if not self._is_page_free():
             return
 
-        def go_on() -> None:
-            from explorer.tui.screens.changes import JournalScreen
-
-            self.push_screen(JournalScreen(self._session, undo), self._open_from_list)
-
         def undo(save: "JournalSave", again: bool, done: Callable[[], object]) -> None:
             self._with_undo(lambda taking: taking.undo_save(save, again=again, done=done))
 
-        self._import_first("changes", go_on, "opening the journal")
+        with self._opening("the journal"):
+            from explorer.tui.screens.changes import JournalScreen
+
+            self.push_screen(JournalScreen(self._session, undo), self._open_from_list)
 
     def action_propagated(self) -> None:
         """Show the texts that were propagated to columns."""
         if not self._is_page_free():
             return
 
-        def go_on() -> None:
+        with self._opening("the propagated texts"):
             from explorer.tui.screens.stewardship import PropagatedScreen
 
             self.push_screen(PropagatedScreen(self._session), self._open_from_list)
-
-        self._import_first("stewardship", go_on, "opening the propagated texts")
 
     def action_feed(self) -> None:
         """Show what others and ingestion changed since the last visit."""
         if not self._is_page_free():
             return
 
-        def go_on() -> None:
+        with self._opening("the changes"):
             from explorer.tui.screens.changes import FeedScreen
 
             self.push_screen(FeedScreen(self._session, self._feed_place), self._open_from_feed)
-
-        self._import_first("changes", go_on, "opening the changes")
 
     def _open_from_feed(self, place: "FeedPlace | None") -> None:
         """Open the page of what changed, at the column."""
@@ -931,7 +924,7 @@ class CatalogApp(App[None]):
         if not self._is_page_free():
             return
 
-        def go_on() -> None:
+        with self._opening("the list of actions"):
             from explorer.tui.screens.governance import GovernanceLauncher
 
             def show_uses() -> None:
@@ -942,32 +935,26 @@ class CatalogApp(App[None]):
             )
             launcher.show(self._entity_here())
 
-        self._import_first("governance", go_on, "opening the list of actions")
-
     def _entity_here(self) -> "Entity | None":
         """Return the entity whose page is shown."""
         shown = self._main_screen.query_one("#page", ContentSwitcher).current
         return self._entity_view.entity if shown == "entity" else None
 
     def _show_concept(self, name: str, term: str | None, at: "Key | None") -> None:
-        def go_on() -> None:
+        with self._opening("the columns with the same name"):
             from explorer.tui.screens.concept import ConceptQuestion, ConceptScreen
 
             screen = ConceptScreen(self._session, ConceptQuestion(name, term, at), self._review)
             self.push_screen(screen, self._open_from_list)
 
-        self._import_first("concept", go_on, "opening the columns with the same name")
-
     @on(BulkLabelsRequested)
     def _change_marked(self, event: BulkLabelsRequested) -> None:
         """Change labels of the marked items through a changeset."""
 
-        def go_on() -> None:
+        with self._opening("the dialog"):
             from explorer.tui.screens.bulk_labels import BulkLauncher
 
             BulkLauncher(self, self._session, self._review).open(event)
-
-        self._import_first("bulk_labels", go_on, "opening the dialog")
 
     def action_take_back(self) -> None:
         """Undo the last save of any page."""
@@ -987,14 +974,12 @@ class CatalogApp(App[None]):
         self._with_undo(what)
 
     def _with_undo(self, what: Callable[["UndoActions"], None]) -> None:
-        def go_on() -> None:
+        with self._opening("the undo dialog"):
             from explorer.tui.screens.changes import UndoActions
 
             if self._taking_back is None:
                 self._taking_back = UndoActions(self, self._session, self._show_written)
             what(self._taking_back)
-
-        self._import_first("changes", go_on, "opening the undo dialog")
 
     async def _show_written(self, urns: frozenset[Urn]) -> None:
         """Read the shown entity again if it is one of the written ones, and the lists over it."""
@@ -1131,12 +1116,10 @@ class CatalogApp(App[None]):
         if not self._is_page_free():
             return
 
-        def go_on() -> None:
+        with self._opening("the sources"):
             from explorer.tui.screens.sources import SourcesScreen
 
             self.push_screen(SourcesScreen(self._session), self._add_source)
-
-        self._import_first("sources", go_on, "opening the sources")
 
     def _add_source(self, choice: "SourceChoice | None") -> None:
         from explorer.tui.screens.sources import AddSourceScreen

@@ -11,8 +11,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
-from contextlib import AbstractContextManager
-from importlib import import_module
+from contextlib import AbstractContextManager, contextmanager
 from unicodedata import category
 from weakref import WeakSet
 
@@ -30,7 +29,7 @@ __all__ = [
     "KeyDone",
     "KeyQueue",
     "OpeningFailed",
-    "import_first",
+    "opening",
     "start_worker",
 ]
 
@@ -38,9 +37,9 @@ LEADING = "leading"
 """Name of workers that change the focus; key dispatch waits for them."""
 
 OPENING = "opening"
-"""Name of workers that open what the next keys are typed into, as an editor, or import it. Key
-dispatch waits for them however long they take: an import and a request end, and text must not be
-taken for commands."""
+"""Name of workers that open what the next keys are typed into, as an editor or a tab. Key dispatch
+waits for them however long they take: an import and a request end, and text must not be taken for
+commands."""
 
 CLOSING = "closing"
 """Name of workers that close a screen for the key that was pressed last. Key dispatch does not wait
@@ -54,7 +53,6 @@ _TURNS = 500
 
 _DROPPED_SECONDS = 1.0
 
-_IMPORTED: set[str] = set()
 _PAUSE_SECONDS = 0.01
 
 
@@ -72,29 +70,16 @@ def start_worker(
     return node.run_worker(work, name, group, exclusive=exclusive)
 
 
-def import_first(
-    node: DOMNode, module: str, go_on: Callable[[], object], reporting: AbstractContextManager[None]
-) -> None:
-    """Call `go_on` once a module is imported, at once where it was before. It is imported in a
-    thread, and keys that are pressed meanwhile are dispatched after `go_on`, which is not called
-    where the focus has moved by other means; they are dropped if the import fails. `node` is the
-    application or a widget, whose worker it is; `reporting` shows errors."""
-    screen, focused = node.app.screen, node.app.focused
-
-    async def import_and_continue() -> None:
-        with reporting:
-            await asyncio.to_thread(import_module, module)
-            _IMPORTED.add(module)
-            if node.app.screen is screen and screen.focused in (focused, None):
-                go_on()
-        if module not in _IMPORTED:
-            node.app.post_message(OpeningFailed())
-
-    if module in _IMPORTED:
-        go_on()
-    else:
-        leading: WorkType[None] = import_and_continue
-        node.run_worker(leading, OPENING, "import", module, exclusive=True)
+@contextmanager
+def opening(node: DOMNode, reporting: AbstractContextManager[None]) -> Iterator[None]:
+    """Open in the block what the next keys are for. `reporting` shows errors; the keys are dropped
+    then."""
+    is_open = False
+    with reporting:
+        yield
+        is_open = True
+    if not is_open:
+        node.app.post_message(OpeningFailed())
 
 
 class KeyDone(Message, bubble=False, verbose=True):

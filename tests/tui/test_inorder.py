@@ -205,22 +205,18 @@ async def test_a_screen_over_the_page_shows_how_long_the_server_takes(
     [
         ("3x", "what depends on"),
         ("7b", "who described"),
-        (["E", *"xyzzy"], "xyzzy"),
-        (["ctrl+t", *"xyzzy"], "xyzzy"),
     ],
 )
 async def test_keys_wait_for_what_is_read_only_when_it_is_wanted(
     sample: Path, at: OpenTerminal, monkeypatch: pytest.MonkeyPatch, keys: Any, led_to: str
 ) -> None:
-    monkeypatch.setattr(key_queue, "_IMPORTED", set())
     monkeypatch.setattr(key_queue, "_MAX_HELD_SECONDS", 0.1)
 
     def read_from_a_slow_disk(module: Any) -> Any:
         time.sleep(0.5)
         return import_module(module)
 
-    for place in (key_queue, tabs):
-        monkeypatch.setattr(place, "import_module", read_from_a_slow_disk)
+    monkeypatch.setattr(tabs, "import_module", read_from_a_slow_disk)
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         send(reader.app, keys)

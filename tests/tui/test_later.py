@@ -2,6 +2,8 @@
 
 import asyncio
 import gc
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from importlib import import_module
@@ -36,9 +38,7 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         assert let.wait(120)
         return import_module(module)
 
-    monkeypatch.setattr(key_queue, "_IMPORTED", set())
-    for place in (key_queue, tabs):
-        monkeypatch.setattr(place, "import_module", read_when_let)
+    monkeypatch.setattr(tabs, "import_module", read_when_let)
     yield let
     let.set()
 
@@ -64,33 +64,6 @@ async def test_who_went_elsewhere_by_mouse_is_not_called_back_by_a_tab(
         disk.set()
         await reader.sees("aspects ·")
         assert reader.app.focused is there
-
-
-async def test_a_dialog_does_not_open_where_the_reader_no_longer_is(
-    sample: Path, at: OpenTerminal, disk: Any
-) -> None:
-    async with at(sample, urn=ORDERS) as reader:
-        await reader.sees("documented")
-        await reader.pilot.press("T")
-        await turn(reader)
-        reader.app.action_find()
-        disk.set()
-        await reader.settle()
-        assert reader.box.has_focus
-
-
-async def test_what_is_asked_for_twice_is_opened_once(
-    sample: Path, at: OpenTerminal, disk: Any
-) -> None:
-    async with at(sample, urn=ORDERS) as reader:
-        await reader.sees("documented")
-        page = reader.app._entity_view
-        for _ in range(3):
-            page.action_label("tags")
-        await turn(reader)
-        disk.set()
-        await reader.settle()
-        assert len(reader.app.screen_stack) == 2
 
 
 async def test_a_tab_that_is_gone_to_again_while_it_is_made_is_one(
@@ -134,16 +107,15 @@ async def test_a_tab_that_cannot_be_read_says_so_and_the_program_goes_on(
         raise ImportError(module)
 
     monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
-    monkeypatch.setattr(key_queue, "_IMPORTED", set())
-    for place in (key_queue, tabs):
-        monkeypatch.setattr(place, "import_module", upgraded_meanwhile)
+    monkeypatch.setattr(tabs, "import_module", upgraded_meanwhile)
     async with at(sample, urn=ORDERS) as reader:
         await reader.sees("documented")
         await reader.press("8")
         await reader.sees("Something went wrong while reading the raw of")
-        await reader.press("2", "e")
-        await reader.sees("Something went wrong while opening the editor")
-        monkeypatch.setattr(key_queue, "import_module", import_module)
+        with monkeypatch.context() as upgrade:
+            upgrade.setitem(sys.modules, "explorer.tui.screens.editor", None)
+            await reader.press("2", "e")
+            await reader.sees("Something went wrong while opening the editor")
         await reader.press("e")
         await reader.type("there again")
         await reader.sees("there again")
@@ -271,3 +243,34 @@ async def test_a_page_that_takes_long_holds_up_one_key_and_not_each(
         await reader.until(lambda: reader.box.value == "abcdefghij")
         slow.gate.set()
         await reader.settle()
+
+
+# In a process of its own, in which no module was imported by another test.
+EARLY_KEY = """
+import asyncio, sys
+from pathlib import Path
+from textual.events import Key
+from textual.worker import WorkerCancelled
+from explorer.client import AsyncCatalog
+from explorer.tui.app import CatalogApp, _screen_modules
+
+async def press_early(app):
+    async with app.run_test(size=(120, 36)) as pilot:
+        app.post_message(Key("W", "W"))
+        await asyncio.sleep(0.01)
+        app.action_folders()
+        while not all(name in sys.modules for name in _screen_modules()):
+            await asyncio.sleep(0.01)
+        await pilot.pause()
+        print(type(app.screen).__name__)
+
+asyncio.run(press_early(CatalogApp(lambda: AsyncCatalog(data_dir=Path(sys.argv[1])))))
+"""
+
+
+def test_the_first_key_is_not_lost_and_the_modules_of_later_keys_are_imported_meanwhile(
+    sample: Path,
+) -> None:
+    command = [sys.executable, "-c", EARLY_KEY, str(sample)]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
+    assert done.stdout == "WorklistScreen\n", done.stderr

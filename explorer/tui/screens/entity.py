@@ -23,7 +23,7 @@ from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
 from explorer.tui.content import Times, counted, join, line_text
 from explorer.tui.desktop import Browser
-from explorer.tui.key_queue import LEADING, import_first, start_worker
+from explorer.tui.key_queue import LEADING, opening, start_worker
 from explorer.tui.screens.columns import ColumnsView
 from explorer.tui.screens.label_choice import BulkLabelsRequested, LabelKind, LabelsRequested
 from explorer.tui.screens.overview import OverviewTab
@@ -523,15 +523,12 @@ class EntityView(Vertical, SizeAware):
         self._label(lambda labelling: labelling.set_aside(entity))
 
     def _label(self, what: "Callable[[LabelLauncher], None]") -> None:
-        def go_on() -> None:
+        with opening(self, self._session.reporting("opening what changes it")):
             from explorer.tui.screens.labels import LabelLauncher
 
             if self._labelling is None:
                 self._labelling = LabelLauncher(self, self._session, self.show_changed)
             what(self._labelling)
-
-        reporting = self._session.reporting("opening what changes it")
-        import_first(self, "explorer.tui.screens.labels", go_on, reporting)
 
     @on(ColumnsView.Edited)
     def _edit_column(self, event: ColumnsView.Edited) -> None:

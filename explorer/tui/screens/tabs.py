@@ -1,9 +1,9 @@
-"""The base of every tab of an entity's page, tabs that are imported when first opened, and the line
-of titles.
+"""The base of every tab of an entity's page, tabs that are made when first opened, and the line of
+titles.
 
-Most readers of an entity never look at its history or its raw aspects: their modules are imported
-in a thread when the tab is first opened. Until then a tab knows its title and for which entities it
-has content.
+Most readers of an entity never look at its history or its raw aspects: what is shown of them is
+made when the tab is first opened, and its module is imported in a thread by then. Until then a tab
+knows its title and for which entities it has content.
 """
 
 import asyncio
