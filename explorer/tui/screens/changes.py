@@ -179,8 +179,7 @@ class FeedScreen(FilteredListScreen[FeedPlace]):
     async def action_close(self) -> None:
         """Mark all as read, and close."""
         await self._mark()
-        if self.is_attached:
-            self.dismiss(None)
+        self.dismiss(None)
 
     @on(Rows.Chosen)
     def _choose(self, event: Rows.Chosen) -> None:
@@ -193,7 +192,7 @@ class FeedScreen(FilteredListScreen[FeedPlace]):
 
     def _show_failure(self, sentence: str) -> bool:
         """Show in place of the list why it could not be read."""
-        if not self.is_attached:
+        if self.is_closed:
             return False
         self._feed, self._shown = None, ()
         self.query_one(TableRows).show(Table((), ()), empty=sentence)
@@ -208,8 +207,6 @@ class FeedScreen(FilteredListScreen[FeedPlace]):
         with self._session.reporting(doing, self._show_failure, self.action_reload):
             steward = AsyncStewardship(await self._session.catalog())
             feed = await steward.feed(earlier=self._is_earlier)
-            if not self.is_attached:
-                return
             self._feed, self._more, self._is_read = feed, 0, False
             await self.list_again()
 
@@ -223,8 +220,6 @@ class FeedScreen(FilteredListScreen[FeedPlace]):
         self._shown = [one for one in found if one.needs_care or not self._is_care]
         draw = partial(feed_page, feed, self._shown, self._session.times.format)
         page = await asyncio.to_thread(partial(draw, brief=self._is_brief))
-        if not self.is_attached:
-            return
         cursor = next((at for at, one in enumerate(self._shown) if one == entry), 0)
         nothing = _NO_CHANGES_EARLIER if self._is_earlier else _NO_CHANGES
         empty = nothing if not feed.entries else "No change matches; esc shows all."
@@ -233,7 +228,7 @@ class FeedScreen(FilteredListScreen[FeedPlace]):
         self.show_row()
 
     def _draw_heading(self) -> None:
-        if not self.is_attached:
+        if self.is_closed:
             return
         feed = self._feed
         parts = [Text("Changes", "bold")]
@@ -258,7 +253,7 @@ class FeedScreen(FilteredListScreen[FeedPlace]):
         lines: Diff = ()
         if entry is not None and feed is not None:
             lines = await asyncio.to_thread(entry_diff, entry, feed, self._session.times.format)
-        if self.is_attached and entry is self._entry:
+        if entry is self._entry:
             self.query_one(DifferenceRows).show_lines(lines)
             self.refresh_bindings()
 
@@ -360,8 +355,6 @@ class JournalScreen(FilteredListScreen[Urn]):
         found = {one.save or one.id for one in await asyncio.to_thread(find)}
         self._shown = [one for one in self._records if one.save.id in found]
         page = await asyncio.to_thread(journal_page, self._shown, self._session.times.format)
-        if not self.is_attached:
-            return
         ids = [one.save.id for one in self._shown]
         cursor = ids.index(record.save.id) if record is not None and record.save.id in ids else 0
         empty = _NO_SAVES if not self._records else "No save matches; esc shows all."

@@ -344,7 +344,7 @@ class ConceptScreen(TableScreen[Urn]):
 
     def _show(self, at: Key | None) -> None:
         """Show everything, with the cursor on a column if it is listed."""
-        if not self.is_attached:
+        if self.is_closed:
             return
         concept = self._concept
         keys = [column.key for column in concept.columns]
@@ -357,7 +357,7 @@ class ConceptScreen(TableScreen[Urn]):
         self._show_texts()
 
     def _show_texts(self) -> None:
-        if not self.is_attached:
+        if self.is_closed:
             return
         found = concept_variants(self._concept)
         written = next((one.number for one in found if one.text == self._own.strip()), 0)

@@ -200,7 +200,7 @@ class DbtProjectScreen(FilteredListScreen[Urn]):
         with self._session.reporting("writing the files"):
             await asyncio.to_thread(plan.write)
             self._session.say(f"Written: {plan_sentence(plan)}.")
-        if self.is_attached:
+        if not self.is_closed:
             self.read()
 
     @work(exclusive=True, group="stage", name=LEADING)
@@ -284,7 +284,7 @@ class DbtProjectScreen(FilteredListScreen[Urn]):
 
     def _show_failure(self, sentence: str) -> bool:
         """Show in place of the list why it could not be read."""
-        if not self.is_attached:
+        if self.is_closed:
             return False
         self._forget()
         self._progress = ""
@@ -350,8 +350,6 @@ class DbtProjectScreen(FilteredListScreen[Urn]):
             return
         self._shown = await asyncio.to_thread(items_with, self._items, self.words)
         page = await asyncio.to_thread(plan_page, self._shown)
-        if not self.is_attached:
-            return
         keys = [one.key for one in self._shown]
         cursor = keys.index(item.key) if item is not None and item.key in keys else 0
         nothing = nothing_sentence(plan)
@@ -361,7 +359,7 @@ class DbtProjectScreen(FilteredListScreen[Urn]):
         self.show_row()
 
     def _show_heading(self) -> None:
-        if not self.is_attached:
+        if self.is_closed:
             return
         plan, found = self._plan, self._found
         if plan is None or found is None:
@@ -396,6 +394,6 @@ class DbtProjectScreen(FilteredListScreen[Urn]):
         lines: Diff = ()
         if item is not None:
             lines = await asyncio.to_thread(item_diff, item)
-        if self.is_attached and item is self._item:
+        if item is self._item:
             self.query_one(DifferenceRows).show_lines(lines)
             self.refresh_bindings()

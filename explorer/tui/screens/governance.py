@@ -104,8 +104,7 @@ class ParentScreen(ChooserScreen):
             page = await catalog.search("*", entity=self._entity_type, count=_AT_ONCE)
             urns = [hit.urn for hit in page]
             found = entity_entries(urns, await catalog.summaries(urns), self._do, "")
-            if self.is_attached:
-                self.add_entries(sorted(found, key=lambda one: one.text.casefold()))
+            self.add_entries(sorted(found, key=lambda one: one.text.casefold()))
 
 
 @dataclass(frozen=True, slots=True)

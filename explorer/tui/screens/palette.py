@@ -103,8 +103,6 @@ class PaletteScreen(ChooserScreen):
         with places.session.reporting("reading recent pages and searches"):
             catalog = await places.session.catalog()
             kept, known = await asyncio.gather(places.searches(), catalog.summaries(places.recent))
-            if not self.is_current:
-                return
             recent = entity_entries(places.recent, known, places.open, _RECENT)
             saved = [
                 ChooserEntry(

@@ -327,7 +327,7 @@ class ReviewScreen(TableScreen[Urn]):
 
     def _sync(self) -> None:
         """Sync the decisions with the server, after the sync that is running."""
-        self._is_sync_due = bool(self._server) and self.is_attached
+        self._is_sync_due = bool(self._server) and not self.is_closed
         if self._is_sync_due and not self._is_syncing and not self._progress:
             self._is_syncing = True
             self._exchange()
@@ -342,7 +342,7 @@ class ReviewScreen(TableScreen[Urn]):
                     await self._exchange_once()
         finally:
             self._is_syncing = False
-            if self._is_unreached and self._retrying is None and self._is_shown:
+            if self._is_unreached and self._retrying is None and not self.is_closed:
                 self._retrying = self.set_timer(_RETRY_SECONDS, self._try_again)
             if not self._progress:
                 self._items = self._changeset.items
@@ -369,7 +369,7 @@ class ReviewScreen(TableScreen[Urn]):
         """Show why the sync failed; for an unreachable server the heading shows it."""
         if not self._is_unreached:
             self.say(sentence, error=True)
-        return self._is_shown
+        return not self.is_closed
 
     @work(group="draft")
     async def _keep_draft(self, edit: StagedEdit, text: str) -> None:
@@ -468,14 +468,8 @@ class ReviewScreen(TableScreen[Urn]):
         self._progress = f"writing {done:,} of {total:,} …"
         self._show_heading()
 
-    @property
-    def _is_shown(self) -> bool:
-        """Return whether all widgets exist; a worker may end while the screen is being removed."""
-        parts = ("#heading", "TableRows", "DifferenceRows", "KeyLine")
-        return self.is_attached and all(self.query(part) for part in parts)
-
     def _show(self, cursor: int) -> None:
-        if not self._is_shown:
+        if self.is_closed:
             return
         table = self.query_one(TableRows)
         table.show(review_page(self._items), cursor=cursor, empty="There is nothing to review.")
@@ -484,7 +478,7 @@ class ReviewScreen(TableScreen[Urn]):
         self.refresh_bindings()
 
     def _show_heading(self) -> None:
-        if not self._is_shown:
+        if self.is_closed:
             return
         counts = [Text(self._progress, "bold")] if self._progress else []
         states = [Text(words) for words in review_counts(self._changeset)]
@@ -505,7 +499,7 @@ class ReviewScreen(TableScreen[Urn]):
 
     def say(self, message: str, *, error: bool = False) -> None:
         """Show one sentence in place of the keys."""
-        if self._is_shown:
+        if not self.is_closed:
             self.query_one(KeyLine).say(message, error=error)
 
 

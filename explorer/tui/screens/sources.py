@@ -458,7 +458,7 @@ class AddSourceScreen(FramedScreen[str | None]):
             self._show_status(Text())
         finally:
             self._is_busy, self._doing = False, None
-            if self.is_attached:
+            if not self.is_closed:
                 self.refresh_bindings()
         return None
 
@@ -483,5 +483,5 @@ class AddSourceScreen(FramedScreen[str | None]):
         self._show_status(line_text(sentence, "bold"))
 
     def _show_status(self, content: RenderableType) -> None:
-        if self.is_attached:
+        if not self.is_closed:
             self.query_one("#told", Static).update(content)

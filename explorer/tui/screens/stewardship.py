@@ -282,7 +282,7 @@ class WorklistScreen(DatasetScreen):
 
     def _report_progress(self, done: int, total: int) -> None:
         self._progress = f"searching for texts, {done:,} of {total:,} tables read …"
-        if self.is_attached:
+        if not self.is_closed:
             self.query_one("#heading", Static).update(self._heading())
 
     def action_open(self) -> None:
@@ -370,7 +370,7 @@ class WorklistScreen(DatasetScreen):
 
     def _show_left(self) -> None:
         """Show the remaining items, with the cursor on the same one if it is listed."""
-        if not self.is_attached:
+        if self.is_closed:
             return
         current, at = self._item.key if self._item else self._current, self._rows.cursor
         worklist = self._queue.worklist
@@ -494,7 +494,7 @@ class CoverageScreen(DatasetScreen):
     def _show_trend(self, sentence: str = "") -> bool:
         """Show the trend of the group under the cursor, or a sentence in its place; return whether
         it is visible."""
-        if not self.is_attached or self._trend_of is None:
+        if self.is_closed or self._trend_of is None:
             return False
         chart, trend, part = self.query_one(ChartWidget), self._trend, self._trend_of
         groups = self._coverage.groups if self._coverage is not None else ()
@@ -590,7 +590,7 @@ class CoverageScreen(DatasetScreen):
         return True
 
     def _show(self, coverage: Coverage | None, state: str) -> None:
-        if not self.is_attached:
+        if self.is_closed:
             return
         self._coverage = coverage
         rows = self.query_one(TableRows)
@@ -729,7 +729,7 @@ class PropagatedScreen(FilteredListScreen[Urn]):
         with self._session.reporting(doing):
             outcome = await write(AsyncStewardship(await self._session.catalog()))
             self._session.say(propagated_outcome(outcome, done), error=bool(outcome.failed))
-            if self.is_attached:
+            if not self.is_closed:
                 self.read()
 
     @on(Rows.Chosen)
@@ -758,8 +758,6 @@ class PropagatedScreen(FilteredListScreen[Urn]):
         text = self._text
         self._shown = await asyncio.to_thread(propagated_with, self._texts, self.words)
         page = await asyncio.to_thread(propagated_page, self._shown)
-        if not self.is_attached:
-            return
         keys = [one.key for one in self._shown]
         cursor = keys.index(text.key) if text is not None and text.key in keys else 0
         empty = _NOT_LISTED if self._texts else _NOTHING_PROPAGATED

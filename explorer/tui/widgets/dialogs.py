@@ -75,10 +75,16 @@ class OverlayScreen(ModalScreen[_Result], Generic[_Result]):
     _outcome: tuple[_Result | None] | None = None
     """The result to close with once the screens above are closed, None before one is given."""
 
+    @property
+    def is_closed(self) -> bool:
+        """Return whether the screen was closed, or the program ends. Its widgets go a moment later:
+        what is not a worker of the screen asks before it shows something there."""
+        return not self.is_attached or self not in self.app.screen_stack
+
     def run_worker(self, work: WorkType[_Value], *arguments: Any, **options: Any) -> Worker[_Value]:
         """Run work in a worker, which ends before it begins where the screen was closed."""
         worker = super().run_worker(work, *arguments, **options)
-        if self not in self.app.screen_stack:
+        if self.is_closed:
             worker.cancel()
         return worker
 
@@ -369,7 +375,7 @@ class ChooserScreen(OverlayScreen[None]):
         await asyncio.sleep(_PAUSE_SECONDS)
         found = await self.further(typed)
         self._is_looking = False
-        if self.is_current and self.query_one(_FilterInput).value.strip() == typed:
+        if self.query_one(_FilterInput).value.strip() == typed:
             known = {entry.also for entry in self._entries if entry.also}
             self._further = [one for one in found if one.also not in known]
             self._lay_out()
