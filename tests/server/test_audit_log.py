@@ -168,7 +168,7 @@ def test_what_was_changed_is_kept_whatever_else_a_request_names(office: Office) 
     junk = {f"k{number}": number for number in range(300)} | {"urn": "urn:li:tag:innocent"}
     ingest = "/aspects?action=ingestProposal"
     body = {**junk, **proposal({"name": "changed"})}
-    body["proposal"]["systemMetadata"] = {"runId": "audited-run"}
+    body["proposal"]["systemMetadata"] = {"runId": "run-of-an-audit"}
     assert editor.post(ingest, json=body).status_code == 200
     tags = json.dumps(["urn:li:tag:one"] * 300)
     document = (
@@ -181,12 +181,12 @@ def test_what_was_changed_is_kept_whatever_else_a_request_names(office: Office) 
     for change in (tag, {**tag, **more, "aspect": described}):
         assert editor.post(ingest, json={"proposal": change}).status_code == 200
     assert graphql(editor, document)["data"]["batchAddTags"] is True
-    undo = {**junk, "runId": "audited-run", "dryRun": False}
+    undo = {**junk, "runId": "run-of-an-audit", "dryRun": False}
     assert admin.post("/runs?action=rollback", json=undo).status_code == 200
     records = office.records()
     assert records[0].urns == (TAG,)
     assert records[3].urns == (TABLE,)
-    assert records[-1].urns == ("audited-run", TAG)
+    assert records[-1].urns == ("run-of-an-audit", TAG)
 
 
 def test_events_of_openlineage_are_kept_with_their_runs(office: Office) -> None:
