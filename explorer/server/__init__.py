@@ -135,6 +135,11 @@ def serve(
                     held.announce(address, __version__)
                     announce(address)
 
+                def leave() -> None:
+                    held.withdraw()
+                    audit.hurry()
+                    keyring.hurry()
+
                 service = Service(
                     catalog,
                     base_path=base_path,
@@ -144,7 +149,7 @@ def serve(
                     audit=audit,
                     sign_in=None if oidc is None else oidc.offer(),
                 )
-                run(service, listener, ready=ready, leaving=held.withdraw)
+                run(service, listener, ready=ready, leaving=leave)
             finally:
                 catalog.close()
                 if journal is not None:

@@ -111,8 +111,9 @@ class Service:
 
     def stop(self) -> None:
         """End the streams of changes, which would otherwise last as long as their clients stay;
-        other requests are completed."""
+        other requests are completed, unless the store keeps them waiting."""
         self.catalog.feed.end()
+        self.catalog.store.hurry()
 
     def warm_up(self) -> None:
         """Load in a thread what the first GraphQL request would otherwise wait for."""

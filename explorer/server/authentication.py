@@ -164,6 +164,9 @@ class SharedTokens(TokenStore, Protocol):
     def note_uses(self, uses: Mapping[str, int]) -> None:
         """Store when tokens were last used, unless a later use is stored already."""
 
+    def hurry(self) -> None:
+        """Wait only a moment for each answer of the database, because the service stops."""
+
     def close(self) -> None:
         """Close the connection."""
 
@@ -498,6 +501,9 @@ class Keyring(_KnownTokens):
                 self._write_uses()
         return token
 
+    def hurry(self) -> None:
+        """Do nothing: a file keeps nobody waiting."""
+
     def close(self) -> None:
         """Store when each token was last used, which is otherwise done once a minute."""
         if self._uses != self._written_uses:
@@ -565,10 +571,15 @@ class SharedKeyring(_KnownTokens):
             )
         return super().token_of(shown)
 
+    def hurry(self) -> None:
+        """Wait only a moment for the database, because the service stops."""
+        self._shared.hurry()
+
     def close(self) -> None:
         """Stop the thread, store when each token was last used, which is otherwise done once a
         minute, and close the connection."""
         self._closing.set()
+        self.hurry()
         self._thread.join()
         try:
             self._note_uses()

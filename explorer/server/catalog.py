@@ -86,6 +86,8 @@ P = ParamSpec("P")
 _log = logging.getLogger("explorer.server")
 
 _THREADS = 4
+# More than the connections of an engine: who waits for one gets an error in the end.
+_REMOTE_THREADS = 24
 _PROBE_SECONDS = 5.0
 _CATCH_UP_SECONDS = 1.0
 _LOOK_SECONDS = 0.05
@@ -150,6 +152,12 @@ class CatalogEngine:
         self._name = name
         self._projection = Projection(store, index, registry, self.ledger, name)
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="catalog-reader")
+        # A remote store may leave all of these waiting, and searches must not wait with them.
+        self._store_threads = (
+            self._threads
+            if store.is_local
+            else ThreadPoolExecutor(_REMOTE_THREADS, thread_name_prefix="catalog-store-reader")
+        )
         # One thread each for work that takes seconds: requests such as rollbacks, and updating the
         # contents of containers that moved.
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="catalog-worker")
@@ -230,8 +238,11 @@ class CatalogEngine:
         try:
             if self._probe is None or self._probe.done():
                 self._probe = self.store.write(_do_nothing)
+            probed = asyncio.wrap_future(self._probe)
+            # Nobody waits for an error that comes later.
+            probed.add_done_callback(asyncio.Future.exception)
             async with asyncio.timeout(_PROBE_SECONDS):
-                await asyncio.shield(asyncio.wrap_future(self._probe))
+                await asyncio.shield(probed)
         except TimeoutError:
             message = f"the writer did not answer in {_PROBE_SECONDS:g} seconds"
             raise TimedOut(message) from None
@@ -314,9 +325,11 @@ class CatalogEngine:
     def close(self) -> None:
         """Commit the queued writes, flush the index, and close all files."""
         self._is_closing.set()
+        self.store.hurry()
         self._projection.end()
         self.feed.end()
         self._threads.shutdown()
+        self._store_threads.shutdown()
         self._worker.shutdown()
         self._follower.shutdown()
         for thread in self._tasks:
@@ -347,17 +360,25 @@ class CatalogEngine:
             return
 
     async def offload(self, work: Callable[P, T], /, *given: P.args, **named: P.kwargs) -> T:
-        """Call `work`, which takes milliseconds, in a thread; within `inline`, in this thread."""
-        if _INLINE.get():
+        """Call `work`, which takes milliseconds and does not read the store, in a thread; within
+        `inline`, in this thread."""
+        return await _in_thread(self._threads, work, *given, **named)
+
+    async def read(self, work: Callable[P, T], /, *given: P.args, **named: P.kwargs) -> T:
+        """Call `work`, which reads the store, in a thread; within `inline`, in this thread."""
+        return await _in_thread(self._store_threads, work, *given, **named)
+
+    async def read_few(self, work: Callable[P, T], /, *given: P.args, **named: P.kwargs) -> T:
+        """Call `work`, which reads a few rows of the store, in this thread if the store is local,
+        else as `read` does."""
+        if self.store.is_local:
             return work(*given, **named)
-        loop = asyncio.get_running_loop()
-        context = copy_context()
-        return await loop.run_in_executor(self._threads, lambda: context.run(work, *given, **named))
+        return await _in_thread(self._store_threads, work, *given, **named)
 
     @contextmanager
     def inline(self) -> Iterator[None]:
-        """Within the block, make `offload` call its work in the calling thread. This is for threads
-        that run their own event loop beside the service's."""
+        """Within the block, make `offload` and `read` call their work in the calling thread. This
+        is for threads that run their own event loop beside the service's."""
         token = _INLINE.set(True)
         try:
             yield
@@ -775,6 +796,17 @@ class CatalogEngine:
     def _follow_moved(self) -> None:
         if not self._is_closing.is_set():
             self._follower.submit(self._projection.follow_moved)
+
+
+async def _in_thread(
+    threads: ThreadPoolExecutor, work: Callable[P, T], /, *given: P.args, **named: P.kwargs
+) -> T:
+    if _INLINE.get():
+        return work(*given, **named)
+    context = copy_context()
+    return await asyncio.get_running_loop().run_in_executor(
+        threads, lambda: context.run(work, *given, **named)
+    )
 
 
 def _trim(before_millis: int, through: int, transaction: Transaction) -> int:

@@ -12,6 +12,7 @@ from typing import Any
 
 from explorer.errors import InvalidInput
 from explorer.query.filters import Criterion, Filter
+from explorer.server.catalog import CatalogEngine
 from explorer.server.restli import Parameters
 from explorer.server.search.fields import ENTITY_TYPE, URN, Vocabulary
 from explorer.server.search.query import FoundPage, SearchQuery, SortBy
@@ -141,16 +142,19 @@ def read_filter(given: Any) -> Filter:
     )
 
 
-def expand_related(asked: Filter, store: Store, *, rewrites: bool = True) -> Filter:
+async def expand_related(asked: Filter, catalog: CatalogEngine, *, rewrites: bool = True) -> Filter:
     """Return a filter with DESCENDANTS_INCL, ANCESTORS_INCL and RELATED_INCL replaced by EQUAL.
 
     With `rewrites`, the values are extended by the entities that are part of them, or that they are
     part of, as the condition says. One query of the store per level. Raises `InvalidInput` when the
     filter then has more values than it may have.
     """
-    if not any(one.condition.endswith("_INCL") for group in asked.any_of for one in group):
-        return asked
+    if any(one.condition.endswith("_INCL") for group in asked.any_of for one in group):
+        return await catalog.read_few(_expanded, asked, catalog.store, rewrites)
+    return asked
 
+
+def _expanded(asked: Filter, store: Store, rewrites: bool) -> Filter:
     def expanded(one: Criterion) -> Criterion:
         if not one.condition.endswith("_INCL"):
             return one

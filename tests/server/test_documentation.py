@@ -1,9 +1,13 @@
 """The documentation page: complete, at home everywhere, and with examples that work."""
 
+import asyncio
 import gzip
 import json
 import re
+import threading
+import traceback
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from html import unescape
 from html.parser import HTMLParser
 from typing import Any
@@ -14,7 +18,9 @@ import pytest
 from explorer.server.app import Service
 from explorer.server.catalog import CatalogEngine
 from explorer.server.documentation import example_of, read_decisions
+from explorer.server.graphql import GRAPHQL_PATH
 from explorer.server.restli import EXAMPLE_URN
+from explorer.server.store.sqlite import SqliteStore
 from tests.server.conftest import Caller
 
 # What the example of an endpoint needs to be there before it is sent.
@@ -149,12 +155,38 @@ def test_every_endpoint_says_what_it_takes_and_gives(made: Any) -> None:
         assert len(names) == len(set(names)), endpoint.title
 
 
-def test_every_example_is_answered(
-    fresh: Callable[[], CatalogEngine], serve: Callable[..., str]
-) -> None:
-    service = Service(fresh())
+# Each of its fields reads the store in its own way.
+READING = """
+query ($urn: String!) {
+  me { corpUser { exists } }
+  entity(urn: $urn) { ... on Dataset { browsePathV2 { path { name } } } }
+  entityExists(urn: $urn)
+  globalViewsSettings { defaultView }
+  browsePaths(input: { type: DATASET, urn: $urn }) { path }
+  dataset(urn: $urn) {
+    schemaMetadata(version: 1) { name }
+    platform { name }
+    relationships(input: { types: [], direction: OUTGOING, start: 0, count: 1 }) { total }
+  }
+  searchAcrossEntities(input: {
+    query: "*", orFilters: [{ and: [
+      { field: "domains", values: ["urn:li:domain:any"], condition: DESCENDANTS_INCL }
+    ] }]
+  }) { searchResults { entity { ... on Dataset { name } } } }
+}
+"""
+WRITING = """
+mutation ($urn: String!) {
+  updateDataset(urn: $urn, input: { editableProperties: { description: "x" } }) { name }
+  createDomain(input: { id: "one", name: "One" })
+}
+"""
+
+
+def send_examples(service: Service, address: str) -> dict[str, str]:
+    """Send the example of every endpoint to a service; return what was refused."""
     refused = {}
-    with httpx.Client(base_url=serve(service), timeout=120) as http:
+    with httpx.Client(base_url=address, timeout=120) as http:
         for aspect, value in ASPECTS.items():
             envelope = {"value": json.dumps(value), "contentType": "application/json"}
             proposal = {
@@ -174,4 +206,39 @@ def test_every_example_is_answered(
             sent = http.request(endpoint.method, path, content=body, headers=given)
             if sent.status_code >= 400:
                 refused[endpoint.title] = sent.text[:200]
-    assert refused == {}
+            if endpoint.path == GRAPHQL_PATH:
+                for document in (READING, WRITING):
+                    asked = {"query": document, "variables": {"urn": EXAMPLE_URN}}
+                    if "errors" in (sent := http.post(path, json=asked)).json():
+                        refused[document] = sent.text
+    return refused
+
+
+def test_every_example_is_answered(
+    fresh: Callable[[], CatalogEngine], serve: Callable[..., str]
+) -> None:
+    service = Service(fresh())
+    assert send_examples(service, serve(service)) == {}
+
+
+def test_no_example_reads_a_remote_store_on_the_event_loop_or_where_searches_run(
+    fresh: Callable[[], CatalogEngine], serve: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_the_way = []
+
+    def watch(read: Callable[..., Any]) -> Callable[..., Any]:
+        def watched(*given: Any, **named: Any) -> Any:
+            with suppress(RuntimeError):
+                if not threading.current_thread().name.startswith("catalog-reader"):
+                    asyncio.get_running_loop()
+                in_the_way.append("".join(traceback.format_stack(limit=6)))
+            return read(*given, **named)
+
+        return watched
+
+    monkeypatch.setattr(SqliteStore, "is_local", False, raising=False)
+    for name in ("_reading", "_snapshot"):
+        monkeypatch.setattr(SqliteStore, name, watch(getattr(SqliteStore, name)))
+    service = Service(fresh())
+    assert send_examples(service, serve(service)) == {}
+    assert in_the_way == []

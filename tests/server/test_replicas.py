@@ -2,6 +2,7 @@
 anything when the database goes away."""
 
 import json
+import math
 import os
 import shutil
 import signal
@@ -11,8 +12,8 @@ import tarfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, contextmanager
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from functools import partial
 from io import BytesIO
 from itertools import count
@@ -50,8 +51,9 @@ from explorer.server.projection import Projection
 from explorer.server.search.index import fetch_index
 from explorer.server.search.query import SearchQuery
 from explorer.server.store import StoreUnavailable, SurveyedStore
-from tests.conftest import serving
+from tests.conftest import nightly, serving
 from tests.postgres import Cluster
+from tests.relay import Relay, relayed
 from tests.server import replica_load
 from tests.server.test_serving import Served
 
@@ -605,6 +607,27 @@ def test_an_edit_that_went_in_is_told_where_the_database_went_away_before_the_ne
     assert there_now == [True, False, False]
 
 
+def test_an_edit_that_went_in_is_told_where_the_database_went_away_before_it_was_read(
+    replicas: tuple[Replica, Replica], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there = replicas
+    urn = dataset(new_word())
+    here.write(urn, {"description": "before"})
+
+    async def away(*_: Any, **__: Any) -> Any:
+        raise StoreUnavailable("away", retry_after_seconds=2)
+
+    monkeypatch.setattr(CatalogEngine, "read_few", away)
+    edit = f'updateDataset(urn: "{urn}", input: {{ editableProperties: {{ description: "new" }} }})'
+    told = here.http.post("/api/graphql", json={"query": f"mutation {{ {edit} {{ name }} }}"})
+    monkeypatch.undo()
+    # With 503 it would be sent again.
+    assert told.status_code == 200
+    assert "the change was saved" in told.json()["errors"][0]["message"]
+    aspects = there.http.get(f"/entitiesV2/{quote(urn, safe='')}").json()["aspects"]
+    assert aspects["editableDatasetProperties"]["value"]["description"] == "new"
+
+
 @pytest.fixture
 def processes(postgres: Cluster, tmp_path: Path) -> Iterator[tuple[Served, Served]]:
     """Two processes of `catalog serve` on a new database."""
@@ -726,6 +749,111 @@ def test_a_service_whose_database_is_away_finds_what_it_knows_and_tells_its_age(
         eventually(lambda: "x-catalog-age-seconds" not in there.search(word).headers)
         assert there.found(later) == [dataset(later)]
         assert catalog.search(later).as_of is catalog.as_of is None
+
+
+@contextmanager
+def silent(postgres: Cluster, relay: Relay) -> Iterator[None]:
+    """A network in which every connection stays open and nothing arrives."""
+    relay.delay(math.inf)
+    try:
+        yield
+    finally:
+        relay.delay(0)
+
+
+@contextmanager
+def frozen(postgres: Cluster, _relay: Relay) -> Iterator[None]:
+    """A database whose processes are all stopped."""
+    first = (postgres.folder / "data" / "postmaster.pid").read_text().split()[0]
+    listed = subprocess.run(("pgrep", "-P", first), capture_output=True, text=True, check=True)
+    processes = [int(one) for one in (first, *listed.stdout.split())]
+    for process in processes:
+        os.kill(process, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for process in processes:
+            os.kill(process, signal.SIGCONT)
+
+
+@contextmanager
+def locked(_postgres: Cluster, relay: Relay) -> Iterator[None]:
+    """A database in which another session has locked the table of the aspects."""
+    import psycopg
+
+    with psycopg.connect(relay.address) as connection:
+        connection.execute("lock table aspects in access exclusive mode")
+        yield
+        connection.rollback()
+
+
+ways = pytest.mark.parametrize("hinder", [silent, locked, *nightly(frozen)])
+
+
+@contextmanager
+def unanswered(
+    hinder: Callable[[Cluster, Relay], AbstractContextManager[None]],
+    postgres: Cluster,
+    folder: Path,
+) -> Iterator[tuple[Served, str, list["Future[httpx.Response]"], ExitStack]]:
+    """A service whose database does not answer, a word in a dataset, and the requests for that
+    dataset that wait: more than the service may have connections. The stack, once closed, lets the
+    database answer."""
+    (folder / "data").mkdir()
+    with ExitStack() as held:
+        relay = held.enter_context(relayed(postgres, postgres.new_schema(), folder))
+        served = Served(folder / "data", ("--store", relay.address, "--log-format", "none"))
+        held.callback(served.process.communicate)
+        held.callback(served.process.kill)
+        replica, word = Replica(served.address), new_word()
+        held.callback(replica.http.close)
+        assert replica.write(dataset(word), {"description": word}).status_code == 200
+        query = f'{{ dataset(urn: "{dataset(word)}") {{ properties {{ name }} }} }}'
+        ways: list[Callable[..., httpx.Response]] = [
+            partial(replica.http.get, f"/entitiesV2/{quote(dataset(word), safe='')}"),
+            partial(replica.http.post, "/api/graphql", json={"query": query}),
+        ]
+        threads = held.enter_context(ThreadPoolExecutor(20))
+        hindrance = held.enter_context(ExitStack())
+        hindrance.enter_context(hinder(postgres, relay))
+        asked = [threads.submit(way, timeout=120) for way in ways]
+        assert wait(asked, timeout=0.2).done == set()
+        asked += [threads.submit(way, timeout=120) for way in ways * 9]
+        yield served, word, asked, hindrance
+
+
+@ways
+def test_a_database_that_does_not_answer_holds_up_neither_searches_nor_the_end(
+    hinder: Any, postgres: Cluster, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    with unanswered(hinder, postgres, tmp_path) as (served, word, asked, _):
+        there = Replica(served.address)
+        request.addfinalizer(there.http.close)
+        for _ in range(10):
+            assert there.http.get("/health/search").status_code == 200
+            assert there.found(word) == [dataset(word)]
+        assert not any(one.done() for one in asked)
+        assert served.stop(signal.SIGTERM) == 0
+
+
+@pytest.mark.nightly
+@ways
+def test_requests_whose_database_does_not_answer_are_told_so_and_it_is_used_again(
+    hinder: Any, postgres: Cluster, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    with unanswered(hinder, postgres, tmp_path) as (served, word, asked, hindrance):
+        there = Replica(served.address)
+        request.addfinalizer(there.http.close)
+        for answer in (one.result(120) for one in asked):
+            assert (answer.status_code, answer.headers["retry-after"]) == (503, "2")
+            assert answer.json()["message"].startswith("the catalog cannot be read: ")
+            assert answer.json()["message"].endswith("; try again in a moment")
+        assert there.found(word) == [dataset(word)]
+        hindrance.close()
+        eventually(lambda: there.http.get("/health/ready").status_code == 200)
+        assert there.value(dataset(word))["description"] == word
+        assert served.stop(signal.SIGTERM) == 0
+        assert "never retrieved" not in served.log.read_text()
 
 
 @pytest.mark.nightly

@@ -52,13 +52,21 @@ _TYPES = frozenset(
 _TEXTS = ("rawSchema", "tableSchema", "documentSchema", "schema")
 
 
-def _schema(node: Node, info: Info, version: int | None = None) -> Value | None:
-    about = str(node.urn)
+def _schema(node: Node, info: Info, version: int | None = None) -> Any:
+    """Return the columns of a dataset; an awaitable of those in an older version."""
     if version:
-        kept = info.context.catalog.store.aspect(about, "schemaMetadata", version)
-        schema: dict[str, Any] | None = orjson.loads(kept.value) if kept else None
-    else:
-        schema = node.aspect("schemaMetadata")
+        return _older_schema(node, info, version)
+    return _schema_value(node, info, node.aspect("schemaMetadata"))
+
+
+async def _older_schema(node: Node, info: Info, version: int) -> Value | None:
+    catalog = info.context.catalog
+    kept = await catalog.read_few(catalog.store.aspect, str(node.urn), "schemaMetadata", version)
+    return _schema_value(node, info, orjson.loads(kept.value) if kept else None, version)
+
+
+def _schema_value(node: Node, info: Info, schema: Value | None, version: int = 0) -> Value | None:
+    about = str(node.urn)
     if schema is None:
         return None
     written = node.aspect("editableSchemaMetadata") or {}
@@ -71,7 +79,7 @@ def _schema(node: Node, info: Info, version: int | None = None) -> Value | None:
         edited[path] = edited[earlier] or edited.get(path)
     return {
         **schema,
-        "aspectVersion": version or 0,
+        "aspectVersion": version,
         "datasetUrn": about,
         # Ingestion may leave these out, but they are non-null in the GraphQL schema.
         "name": schema.get("schemaName") or "",
@@ -269,8 +277,11 @@ async def _browse_path_v2(node: Node, info: Info) -> Value | None:
     def aspect_of(urn: str, name: str) -> StoredAspect | None:
         return session.node(urn).stored.get(name)
 
-    delimiter = noted_delimiter(session.catalog.store, node.urn.platform)
-    return with_folders(registry, node.urn, values, delimiter, aspect_of).get(BROWSE_PATHS)
+    def read() -> Value | None:
+        delimiter = noted_delimiter(session.catalog.store, node.urn.platform)
+        return with_folders(registry, node.urn, values, delimiter, aspect_of).get(BROWSE_PATHS)
+
+    return await session.catalog.read_few(read)
 
 
 def _browse_paths(node: Node, _info: Info) -> list[Value] | None:

@@ -141,7 +141,7 @@ _QUERIES_BY = {"source": "source", "datasetUrn": "entities"}
 _NEWEST_FIRST = (SortBy("lastModifiedAt", descending=True),)
 
 
-def _entity(_root: Any, info: Info, urn: str) -> Node | None:
+def _entity(_root: Any, info: Info, urn: str) -> Any:
     return info.context.existing(urn)
 
 
@@ -153,8 +153,9 @@ async def _entities(_root: Any, info: Info, urns: list[str], **given: Any) -> li
     return [node if node.exists or with_missing else None for node in nodes]
 
 
-def _exists(_root: Any, info: Info, urn: str) -> bool:
-    return str(Urn.parse(urn)) in info.context.catalog.store.existing([urn])
+async def _exists(_root: Any, info: Info, urn: str) -> bool:
+    catalog = info.context.catalog
+    return str(Urn.parse(urn)) in await catalog.read_few(catalog.store.existing, [urn])
 
 
 def _me(_root: Any, info: Info) -> Value:
@@ -164,7 +165,10 @@ def _me(_root: Any, info: Info) -> Value:
         actor = Urn.parse(UNKNOWN_ACTOR)
     may_edit = info.context.access.role != "reader"
     privileges = dict.fromkeys(_MAY, may_edit) | dict.fromkeys(_MAY_NOT, False)
-    return {"corpUser": info.context.node(actor), "platformPrivileges": privileges}
+    return {
+        "corpUser": lambda info: info.context.refer(str(actor), info),
+        "platformPrivileges": privileges,
+    }
 
 
 async def _domains(_root: Any, info: Info, **given: Any) -> Value:
@@ -218,9 +222,9 @@ def _config(_root: Any, _info: Info) -> Value:
     }
 
 
-def _view_settings(_root: Any, info: Info) -> Value:
-    settings = info.context.node(_GLOBAL_SETTINGS).aspect("globalSettingsInfo") or {}
-    views: Value = settings.get("views") or {}
+async def _view_settings(_root: Any, info: Info) -> Value:
+    (settings,) = await info.context.read([_GLOBAL_SETTINGS])
+    views: Value = (settings.aspect("globalSettingsInfo") or {}).get("views") or {}
     return views
 
 
@@ -231,7 +235,7 @@ async def _queries(_root: Any, info: Info, **given: Any) -> Value:
         for name, field in _QUERIES_BY.items()
         if arguments.get(name) is not None
     ]
-    query = _listed(info, "query", arguments, criteria)
+    query = await _listed(info, "query", arguments, criteria)
     return await _page(info, query if query.sort else replace(query, sort=_NEWEST_FIRST))
 
 
@@ -244,7 +248,7 @@ async def _runs_of_job(node: Node, info: Info, **given: Any) -> Value:
 
 
 async def _ownership_types(_root: Any, info: Info, **given: Any) -> Value:
-    query = _listed(info, "ownershipType", given["input"], ())
+    query = await _listed(info, "ownershipType", given["input"], ())
     return await _page(info, query if query.text else replace(query, sort=(SortBy("name"),)))
 
 
@@ -267,7 +271,8 @@ async def _members(info: Info, arguments: Given, members: Filter) -> Value:
     """Return a page of the entities that match both `members` and the search that the arguments
     describe."""
     known = symbols(info.context.catalog.registry)
-    query = read_query(arguments, known, read_types(arguments, known), info.context, facets=True)
+    types = read_types(arguments, known)
+    query = await read_query(arguments, known, types, info.context, facets=True)
     groups = tuple(
         (*group, *others) for group in members.any_of for others in query.filter.any_of or ((),)
     )
@@ -276,13 +281,13 @@ async def _members(info: Info, arguments: Given, members: Filter) -> Value:
     )
 
 
-def _listed(
+async def _listed(
     info: Info, entity_type: str, arguments: Given, criteria: Sequence[Criterion]
 ) -> SearchQuery:
     """Return the search for entities of one type that an input describes, with these criteria
     added."""
     known = symbols(info.context.catalog.registry)
-    query = read_query(arguments, known, (entity_type,), info.context, facets=False)
+    query = await read_query(arguments, known, (entity_type,), info.context, facets=False)
     groups = tuple((*group, *criteria) for group in query.filter.any_of or ((),))
     return replace(query, filter=Filter(groups) if groups != ((),) else Filter())
 

@@ -159,7 +159,7 @@ async def _across(
     flags: Given = arguments.get("searchFlags") or {}
     text = (arguments.get("query") or "").strip()
     start, count = bounds
-    wanted = input_filter(arguments, known, (), info.context, (DEGREE,))
+    wanted = await input_filter(arguments, known, (), info.context, (DEGREE,))
     # An edge may lead to an entity of an unknown type, which has no symbol in the schema.
     types = read_types(arguments, known) or [
         name for name in catalog.registry.entities if form == "columns" or name != _TRANSIENT
@@ -185,7 +185,7 @@ async def _across(
         ),
         columns=form,
     )
-    return await catalog.offload(lineage.answer, question)
+    return await catalog.read(lineage.answer, question)
 
 
 def _results(answer: LineageResults) -> dict[str, Any]:
@@ -267,12 +267,12 @@ async def _lineage(node: Node, info: Info, **given: Any) -> dict[str, Any]:
         include_removed=arguments.get("includeSoftDelete") is True,
         columns="via" if info.context.dialect == "datahub" else "columns",
     )
-    answer = await catalog.offload(
+    answer = await catalog.read(
         LineageService(catalog.store, catalog.registry).answer,
         question,
     )
     reached = answer.reached
-    stamps = await catalog.offload(
+    stamps = await catalog.read(
         read_stamps,
         catalog.store,
         catalog.registry,
@@ -313,7 +313,7 @@ async def _relationships(node: Node, info: Info, **given: Any) -> dict[str, Any]
     start, count = page_bounds(arguments)
     direction = arguments["direction"]
     keeps_removed = arguments.get("includeSoftDelete") is not False
-    total, edges = await catalog.offload(
+    total, edges = await catalog.read(
         catalog.store.edges,
         [str(node.urn)],
         direction,

@@ -377,7 +377,7 @@ async def assign_form_by_filter(_root: Any, info: Info, **given: Any) -> bool:
     catalog = info.context.catalog
     registry = catalog.registry
     types = tuple(name for name in registry.entities if "forms" in registry.aspects_of(name))
-    matches = input_filter(asked, symbols(registry), types, info.context)
+    matches = await input_filter(asked, symbols(registry), types, info.context)
     if not matches.any_of or not all(matches.any_of):
         raise InvalidInput("each of orFilters must have criteria: none would match every entity")
     await edit(_note_assignment)(None, info, input=asked)

@@ -54,7 +54,7 @@ async def _related(
     """Return the entities that point at an entity with a relationship, each once; soft-deleted ones
     only with `with_removed`."""
     catalog = info.context.catalog
-    _, edges = await catalog.offload(
+    _, edges = await catalog.read(
         catalog.store.edges,
         [str(node.urn)],
         "INCOMING",
@@ -666,7 +666,7 @@ async def _points(
     """Return documents of a timeseries aspect, newest first, at most 10,000. `start` and `end` are
     inclusive."""
     catalog, most = info.context.catalog, _MOST if limit is None else min(max(limit, 0), _MOST)
-    documents = await catalog.offload(
+    documents = await catalog.read(
         read_documents,
         catalog.store,
         str(node.urn),

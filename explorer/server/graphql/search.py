@@ -1,7 +1,7 @@
 """Resolvers for searches, scrolls, autocompletion and browsing."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -48,7 +48,7 @@ Given = Mapping[str, Any]
 _ENTITY_TYPE = "_entityType"
 
 
-def read_query(
+async def read_query(
     arguments: Given,
     known: Mapping[str, str],
     types: Sequence[str],
@@ -65,7 +65,7 @@ def read_query(
     query = SearchQuery(
         text=arguments.get("query") or "",
         entity_types=tuple(types) or None,
-        filter=input_filter(arguments, known, types, session),
+        filter=await input_filter(arguments, known, types, session),
         start=start,
         count=count,
         facets=facets and not flags.get("skipAggregates"),
@@ -97,7 +97,7 @@ def page_bounds(
     return start, length
 
 
-def input_filter(
+async def input_filter(
     arguments: Given,
     known: Mapping[str, str],
     types: Sequence[str],
@@ -115,11 +115,12 @@ def input_filter(
     groups = [{"and": group.get("and") or []} for group in arguments.get("orFilters") or ()]
     either = read_filter({"or": groups} if groups else None)
     every = read_filter({"criteria": list(arguments.get("filters") or ())})
-    wanted = _both(_both(either, every), _read_view(arguments.get("viewUrn"), types, session))
+    view = await _read_view(arguments.get("viewUrn"), types, session)
+    wanted = _both(_both(either, every), view)
     wanted = Filter(tuple(tuple(_named(one, known) for one in group) for group in wanted.any_of))
     check_size(wanted)
     rewrites = (arguments.get("searchFlags") or {}).get("rewriteQuery") is not False
-    wanted = expand_related(wanted, session.catalog.store, rewrites=rewrites)
+    wanted = await expand_related(wanted, session.catalog, rewrites=rewrites)
     if session.dialect == "datahub":
         return drop_unknown_fields(wanted, types, session.catalog.index.vocabulary, others)
     return wanted
@@ -137,12 +138,13 @@ def _both(one: Filter, other: Filter) -> Filter:
     return Filter(tuple((*left, *right) for left in one.any_of for right in other.any_of))
 
 
-def _read_view(urn: str | None, types: Sequence[str], session: GraphQLContext) -> Filter:
+async def _read_view(urn: str | None, types: Sequence[str], session: GraphQLContext) -> Filter:
     """Return the filter of a saved view. Fields that cannot be searched among the entity types have
     no values."""
     if not urn:
         return Filter()
-    info = session.node(urn).aspect("dataHubViewInfo")
+    (view,) = await session.read([urn])
+    info = view.aspect("dataHubViewInfo")
     if info is None:
         if session.dialect == "datahub":
             return Filter()
@@ -174,8 +176,8 @@ async def _browse(_root: Any, info: Info, **given: Any) -> Value:
     path = tuple(arguments.get("path") or ())
     start, count = page_bounds(arguments)
     entity_type = known[arguments["type"]]
-    among = input_filter(arguments, known, (entity_type,), info.context)
-    page = await catalog.offload(catalog.browse, entity_type, path, start, count, among)
+    among = await input_filter(arguments, known, (entity_type,), info.context)
+    page = await catalog.read(catalog.browse, entity_type, path, start, count, among)
     return {
         "urns": [urn for _, urn in page.entities],
         "groups": [{"name": name, "count": below} for name, below in page.groups],
@@ -195,8 +197,8 @@ async def _browse_v2(_root: Any, info: Info, **given: Any) -> Value:
     path = tuple(arguments.get("path") or ())
     start, count = page_bounds(arguments)
     text = arguments.get("query") or "*"
-    among = input_filter(arguments, known, types, info.context)
-    page = await catalog.offload(catalog.browse_v2, types, path, start, count, text, among)
+    among = await input_filter(arguments, known, types, info.context)
+    page = await catalog.read(catalog.browse_v2, types, path, start, count, text, among)
     return {
         "groups": [
             {
@@ -215,14 +217,16 @@ async def _browse_v2(_root: Any, info: Info, **given: Any) -> Value:
     }
 
 
-def _browse_paths(_root: Any, info: Info, **given: Any) -> list[Value]:
+async def _browse_paths(_root: Any, info: Info, **given: Any) -> list[Value]:
     arguments: Given = given["input"]
     catalog = info.context.catalog
-    node = info.context.existing(arguments["urn"], symbols(catalog.registry)[arguments["type"]])
+    entity_type = symbols(catalog.registry)[arguments["type"]]
+    stored_node = info.context.existing(arguments["urn"], entity_type)
+    node = await stored_node if isinstance(stored_node, Awaitable) else stored_node
     if node is None:
         raise NotFound(f"{arguments['urn']} does not exist.")
     stored = (node.aspect("browsePaths") or {}).get("paths")
-    delimiter = noted_delimiter(catalog.store, node.urn.platform)
+    delimiter = await catalog.read_few(noted_delimiter, catalog.store, node.urn.platform)
     return [{"path": components(path)} for path in browse_paths(node.urn, stored, delimiter)]
 
 
@@ -275,7 +279,7 @@ def _search_by_meaning(_root: Any, _info: Info, **_given: Any) -> Given:
 async def _searched(
     info: Info, arguments: Given, types: Sequence[str], known: Mapping[str, str]
 ) -> Given:
-    query = read_query(arguments, known, types, info.context, facets=_asks(info, "facets"))
+    query = await read_query(arguments, known, types, info.context, facets=_asks(info, "facets"))
     return await found(info, query, arguments.get("searchFlags") or {})
 
 
@@ -289,7 +293,7 @@ async def _scroll(_root: Any, info: Info, **given: Any) -> Given:
     known = symbols(info.context.catalog.registry)
     arguments: Given = given["input"]
     types = read_types(arguments, known)
-    first = read_query(arguments, known, types, info.context, facets=_asks(info, "facets"))
+    first = await read_query(arguments, known, types, info.context, facets=_asks(info, "facets"))
     query = begin_scroll(first, arguments.get("scrollId"))
     page = await info.context.catalog.offload(info.context.catalog.index.search, query)
     results = await _results(info, page, arguments.get("searchFlags") or {})
@@ -304,7 +308,7 @@ async def _aggregate(_root: Any, info: Info, **given: Any) -> Given:
     index = info.context.catalog.index
     own = tuple(name for name in wanted if name.startswith(PREFIX))
     query = replace(
-        read_query({**arguments, "count": 0}, known, types, info.context, facets=True),
+        await read_query({**arguments, "count": 0}, known, types, info.context, facets=True),
         also_counted=own,
     )
     page = await info.context.catalog.offload(index.search, query)
@@ -439,7 +443,7 @@ async def _completed(
     info: Info, arguments: Given, types: tuple[str, ...], known: Mapping[str, str]
 ) -> dict[str, Any]:
     _, limit = page_bounds(arguments, name="limit")
-    wanted = input_filter(arguments, known, types, info.context)
+    wanted = await input_filter(arguments, known, types, info.context)
     complete = info.context.catalog.index.autocomplete
     names = await info.context.catalog.offload(
         complete, arguments["query"], types, wanted, 0, limit

@@ -22,7 +22,7 @@ import orjson
 from graphql.language import FieldNode, FragmentSpreadNode, InlineFragmentNode, SelectionSetNode
 from msgspec import Struct, ValidationError, convert
 
-from explorer.errors import InvalidInput, NotFound
+from explorer.errors import InvalidInput, NotFound, ServerFault
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 from explorer.server.authentication import Access
@@ -30,7 +30,7 @@ from explorer.server.catalog import CatalogEngine
 from explorer.server.dialect import Dialect
 from explorer.server.failures import RequestRefusal, with_article
 from explorer.server.graphql.object_types import DESCRIBED, PARENT_FIELDS, kind_of_owner
-from explorer.server.store import StoredAspect, Transaction, version_of
+from explorer.server.store import StoredAspect, StoreUnavailable, Transaction, version_of
 
 if TYPE_CHECKING:
     from graphql import GraphQLResolveInfo
@@ -333,14 +333,22 @@ class GraphQLContext:
             found = self._nodes[text] = Node(Urn.parse(urn), self.catalog)
         return found
 
-    def existing(self, text: str, entity_type: str | None = None) -> "Node | None":
-        """Return the entity with a URN if it is stored, else None. Raises `InvalidUrn`, and
-        `InvalidInput` for a URN of another type."""
+    def existing(
+        self, text: str, entity_type: str | None = None
+    ) -> "Node | Awaitable[Node | None] | None":
+        """Return the entity with a URN if it is stored, else None; an awaitable of that if the
+        store is not local. Raises `InvalidUrn`, and `InvalidInput` for a URN of another type."""
         urn = Urn.parse(text)
         if entity_type is not None and urn.entity_type != entity_type:
             raise InvalidInput(f"{text} is not {with_article(entity_type)}")
         self.catalog.intake.check_urn(urn)
         node = self.node(urn)
+        if node.is_read or self.catalog.store.is_local:
+            return node if node.exists else None
+        return self._existing(node)
+
+    async def _existing(self, node: "Node") -> "Node | None":
+        await self._read(node)
         return node if node.exists else None
 
     def refer(self, urn: str, info: Info) -> "Node | Awaitable[Node]":
@@ -352,6 +360,18 @@ class GraphQLContext:
         """
         node = self.node(urn)
         return node if node.is_read or _shallow(info) else self._read(node)
+
+    async def edited(self, urn: str, info: Info) -> "Node":
+        """Return the entity of an edit that was saved, read as `refer` does.
+
+        Raises `ServerFault` if the store cannot be reached: after `StoreUnavailable` the caller
+        would repeat the edit.
+        """
+        found = self.refer(urn, info)
+        try:
+            return found if isinstance(found, Node) else await found
+        except StoreUnavailable as error:
+            raise ServerFault(f"the change was saved, but not read back: {error}") from error
 
     def refer_all(self, urns: Iterable[str], info: Info) -> "list[Node | Awaitable[Node]]":
         """Return the same as `refer` for each of several URNs; anything that is no URN is left
@@ -387,8 +407,8 @@ class GraphQLContext:
     async def _read_now(self, nodes: "list[Node]") -> None:
         urns = list({str(node.urn): None for node in nodes})
         self.budget.read(len(urns))
-        read = self.catalog.store.aspects
-        found = await self.catalog.offload(read, urns) if len(urns) > _MANY else read(urns)
+        read = self.catalog.read if len(urns) > _MANY else self.catalog.read_few
+        found = await read(self.catalog.store.aspects, urns)
         for node in nodes:
             node.take(found.get(str(node.urn), ()))
 
@@ -658,7 +678,7 @@ def edit_giving_entity(
     async def resolve(_root: Any, info: Info, **given: Any) -> Any:
         arguments = given[argument] if argument else given
         urn = await _run(info, lambda tx: change(tx, arguments), default=None)
-        return info.context.node(urn)
+        return await info.context.edited(urn, info)
 
     return resolve
 
@@ -680,7 +700,7 @@ def edit_of(
         await _run(info, lambda tx: change(tx, tx.stored_entity(text), arguments), default=None)
         if gives is not None:
             return gives(info.context.node(text))
-        return info.context.node(text) if argument == "urn" else True
+        return await info.context.edited(text, info) if argument == "urn" else True
 
     return resolve
 

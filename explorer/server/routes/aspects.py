@@ -92,7 +92,7 @@ class VersionRoutes(Routes):
         )
         start = request.query.number("start", 0)
         count = min(request.query.number("count", DEFAULT_PAGE), MAX_PAGE)
-        found = await self._catalog.offload(
+        found = await self._catalog.read(
             self._catalog.store.versions, str(urn), name, ends, start, count
         )
         if found is None:
@@ -215,7 +215,7 @@ class AspectRoutes(Routes):
         urn = self._catalog.intake.read_urn(request.key)
         name = request.query.required("aspect")
         version = request.query.number("version", 0, least=-_FAR)
-        stored = self._catalog.store.aspect(str(urn), name, version)
+        stored = await self._catalog.read_few(self._catalog.store.aspect, str(urn), name, version)
         if stored is None:
             raise NotFound(f"{urn} has no version {version} of the aspect {name}")
         aspect = self._catalog.registry.aspects.get(name)
@@ -277,7 +277,7 @@ class AspectRoutes(Routes):
     )
     async def _timeseries(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
-        return JsonResponse(await self._catalog.offload(self._read_timeseries, parameters))
+        return JsonResponse(await self._catalog.read(self._read_timeseries, parameters))
 
     def _read_timeseries(self, parameters: Parameters) -> bytes:
         urn = self._catalog.intake.read_urn(parameters.text("urn"))

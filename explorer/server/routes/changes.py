@@ -80,7 +80,7 @@ class ExportRoutes(Routes):
         )
         if selection.entity_type is not None:
             self._catalog.registry.entity(selection.entity_type)
-        return JsonResponse(await self._catalog.offload(self._page, after, limit, selection))
+        return JsonResponse(await self._catalog.read(self._page, after, limit, selection))
 
     def _page(self, after: str, limit: int, selection: _ExportSelection) -> bytes:
         store, registry = self._catalog.store, self._catalog.registry
@@ -248,11 +248,11 @@ class ChangeRoutes(Routes):
         if _EVENTS in request.headers.get("accept", ""):
             return await self._stream(request)
         limit = _number(request, "limit", _DEFAULT_LIMIT, _MAX_LIMIT)
-        floor = (await self._catalog.offload(self._catalog.store.log_bounds)).floor
+        floor = (await self._catalog.read(self._catalog.store.log_bounds)).floor
         after = _number(request, "after", floor, _MAX_OFFSET)
         if limit:
             _check_retained(after, floor)
-        body = await self._catalog.offload(self._page, after, limit, _read_filter(request))
+        body = await self._catalog.read(self._page, after, limit, _read_filter(request))
         return JsonResponse(body)
 
     def _page(self, after: int, limit: int, chosen: _ChangeFilter) -> bytes:
@@ -313,8 +313,8 @@ class ChangeRoutes(Routes):
         elif "after" in request.query:
             after = _number(request, "after", 0, _MAX_OFFSET)
         else:
-            after = (await self._catalog.offload(self._catalog.store.log_bounds)).head
-        _check_retained(after, (await self._catalog.offload(self._catalog.store.log_bounds)).floor)
+            after = (await self._catalog.read(self._catalog.store.log_bounds)).head
+        _check_retained(after, (await self._catalog.read(self._catalog.store.log_bounds)).floor)
         # The headers tell proxies not to buffer the response, which would delay the events.
         headers = {"cache-control": "no-store", "x-accel-buffering": "no", "content-type": _EVENTS}
         return StreamingResponse(
@@ -332,14 +332,14 @@ async def _events(
     """
     clock = asyncio.get_running_loop().time
     with catalog.feed.follow(after) as follower:
-        if (await catalog.offload(catalog.store.log_bounds)).floor > after:
+        if (await catalog.read(catalog.store.log_bounds)).floor > after:
             # The rows have just been dropped; the client's next request is answered with 410.
             return
         yield f"retry: {_RETRY_MILLIS}\n\n".encode()
         at = sent = after
         due = clock() + _KEEP_ALIVE_SECONDS
         while not follower.is_over:
-            rows = await catalog.offload(catalog.feed.read, at, _AT_ONCE)
+            rows = await catalog.read(catalog.feed.read, at, _AT_ONCE)
             if rows:
                 at = follower.at = rows[-1].offset
             events = [_event(row, values=chosen.values) for row in rows if chosen.has(row)]

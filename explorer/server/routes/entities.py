@@ -132,7 +132,7 @@ class CountRoutes(Routes):
         entity = parameters.text("entity")
         self._catalog.registry.entity(entity)
         start, count = parameters.start(), parameters.page("count")
-        total, urns = await self._catalog.offload(self._page, entity, start, count)
+        total, urns = await self._catalog.read(self._page, entity, start, count)
         value = {"entities": urns, "start": start, "count": len(urns), "total": total}
         return ValueResponse(value)
 
@@ -205,7 +205,7 @@ class CountRoutes(Routes):
                 f"'urnLike' has at most {MAX_URN_BYTES} characters, as URNs have, and "
                 f"{_MOST_ANYTHING} of them %"
             )
-        found = await self._catalog.offload(self._catalog.store.count, aspect=aspect, urn_like=like)
+        found = await self._catalog.read(self._catalog.store.count, aspect=aspect, urn_like=like)
         return ValueResponse(found)
 
 
@@ -247,7 +247,7 @@ class EntityRoutes(Routes):
     async def _entity(self, request: RestliRequest) -> Response:
         urn = self._catalog.intake.read_urn(request.key)
         names = request.query.many("aspects")
-        stored = self._read([urn], names)
+        stored = await self._catalog.read_few(self._read, [urn], names)
         return JsonResponse(self._wire(urn, stored.get(str(urn), ())))
 
     @Endpoint(
@@ -274,9 +274,8 @@ class EntityRoutes(Routes):
             raise InvalidInput("the query parameter 'ids' is required: ids=List(<urn>,<urn>)")
         urns = [self._catalog.intake.read_urn(text) for text in dict.fromkeys(ids)]
         names = request.query.many("aspects")
-        if len(urns) > _LONG_BATCH:
-            return JsonResponse(await self._catalog.offload(self._results, urns, names))
-        return JsonResponse(self._results(urns, names))
+        read = self._catalog.read if len(urns) > _LONG_BATCH else self._catalog.read_few
+        return JsonResponse(await read(self._results, urns, names))
 
     def _results(self, urns: Sequence[Urn], names: list[str] | None) -> bytes:
         stored = self._read(urns, names)
@@ -327,7 +326,8 @@ class EntityRoutes(Routes):
                 f"the entity type {urn.entity_type} has no snapshot record; "
                 f"read it with /entitiesV2/{quote(str(urn), safe='')}"
             )
-        stored = self._read([urn], None).get(str(urn)) or [self._virtual_key(urn)]
+        found = await self._catalog.read_few(self._read, [urn], None)
+        stored = found.get(str(urn)) or [self._virtual_key(urn)]
         key = registry.entity(urn.entity_type).key
         stored.sort(key=lambda aspect: aspect.name != key)
         aspects = [
@@ -361,11 +361,19 @@ class EntityRoutes(Routes):
     async def _exists(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
         urn = self._catalog.intake.read_urn(parameters.text("urn"))
-        found = str(urn) in self._catalog.store.existing([str(urn)])
-        if found and not parameters.flag("includeSoftDelete", default=True):
-            stored = self._catalog.store.aspects([str(urn)], ("status",))
-            found = not is_removed(stored.get(str(urn), ()))
-        return ValueResponse(found)
+        store, counts_removed = (
+            self._catalog.store,
+            parameters.flag("includeSoftDelete", default=True),
+        )
+
+        def read() -> bool:
+            if not store.existing([str(urn)]):
+                return False
+            return counts_removed or not is_removed(
+                store.aspects([str(urn)], ("status",)).get(str(urn), ())
+            )
+
+        return ValueResponse(await self._catalog.read_few(read))
 
 
 def _wrapped(aspect: StoredAspect) -> dict[str, Any]:

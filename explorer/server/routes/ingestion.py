@@ -96,7 +96,7 @@ class RunRoutes(Routes):
     )
     async def _list(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
-        runs = await self._catalog.offload(
+        runs = await self._catalog.read(
             self._catalog.store.runs,
             parameters.count("pageOffset", 0, 2**31),
             parameters.count("pageSize", _PAGE, MAX_PAGE),
@@ -128,7 +128,7 @@ class RunRoutes(Routes):
         parameters = await request.parameters()
         run = parameters.text("runId")
         with_values = parameters.flag("includeAspect", default=False)
-        rows = await self._catalog.offload(
+        rows = await self._catalog.read(
             self._catalog.store.run_rows,
             run,
             parameters.start(),

@@ -114,7 +114,7 @@ class RelationshipRoutes(Routes):
         direction = _direction(query.required("direction"))
         start = query.number("start", 0)
         count = min(query.number("count", most), MAX_PAGE)
-        total, edges = await self._catalog.offload(
+        total, edges = await self._catalog.read(
             self._catalog.store.edges,
             [str(urn)],
             direction,
@@ -274,8 +274,8 @@ class LineageRoutes(Routes):
         parameters = await request.parameters()
         question = self._question(parameters, leaves_out=request.dialect == "datahub")
         if _reads_lists(parameters):
-            return JsonResponse(await self._catalog.offload(self._lists, question))
-        answer = await self._catalog.offload(self._lineage.answer, question)
+            return JsonResponse(await self._catalog.read(self._lists, question))
+        answer = await self._catalog.read(self._lineage.answer, question)
         value: dict[str, Any] = {
             "start": question.start,
             "count": len(answer.reached),

@@ -209,7 +209,7 @@ class OpenApiRoutes(Routes):
         if self._catalog.registry.aspects[aspect].timeseries:
             found: dict[str, Any] = {aspect: {"value": proposal.value}}
         else:
-            stored = await self._catalog.offload(self._catalog.store.aspects, [str(urn)], {aspect})
+            stored = await self._catalog.read(self._catalog.store.aspects, [str(urn)], {aspect})
             found = _aspects_by_name(
                 stored.get(str(urn), ()), frozenset({aspect}), _is_true(request, "systemMetadata")
             )
@@ -229,7 +229,7 @@ class OpenApiRoutes(Routes):
             found = {name: self._found(*one, with_system) for name, one in wanted.items()}
             return orjson.dumps(found if entity == _GENERIC else found[entity])
 
-        return JsonResponse(await self._catalog.offload(read))
+        return JsonResponse(await self._catalog.read(read))
 
     def _found(
         self,
@@ -355,7 +355,7 @@ class OpenApiRoutes(Routes):
         given = await request.json()
         if not isinstance(given, dict) or not all(isinstance(one, list) for one in given.values()):
             raise InvalidInput("the body must be an object with a list of aspect names by URN")
-        stored = await self._catalog.offload(self._catalog.store.aspects, list(given))
+        stored = await self._catalog.read(self._catalog.store.aspects, list(given))
         registry = self._catalog.registry
         return JsonResponse(
             {
@@ -805,7 +805,7 @@ class EntityScrollRoutes(Routes):
             found = _entities(store, registry, urns, wanted, with_system, _V2)
             return orjson.dumps({"entities": found})
 
-        return JsonResponse(await self._catalog.offload(read))
+        return JsonResponse(await self._catalog.read(read))
 
     @Endpoint(
         "GET",
@@ -860,9 +860,10 @@ class EntityScrollRoutes(Routes):
         if request.dialect == "datahub":
             query = ignore_unknown_fields(query, index.vocabulary)
         query = begin_scroll(query, request.query.one("scrollId") or None)
+        expanded = replace(query, filter=await expand_related(query.filter, self._catalog))
 
         def read() -> bytes:
-            page = index.search(replace(query, filter=expand_related(query.filter, store)))
+            page = index.search(expanded)
             urns = [hit.urn for hit in page.hits if belongs(hit.urn)]
             entities = (
                 [form.entity(urn, {}) for urn in urns]
@@ -879,7 +880,8 @@ class EntityScrollRoutes(Routes):
                 answer["scrollId"] = after
             return orjson.dumps(answer)
 
-        return JsonResponse(await self._catalog.offload(read))
+        run = self._catalog.offload if wanted is None else self._catalog.read
+        return JsonResponse(await run(read))
 
     async def _one(
         self,
@@ -896,16 +898,16 @@ class EntityScrollRoutes(Routes):
         registry, with_system = self._catalog.registry, _is_true(request, "systemMetadata")
         store, version = self._catalog.store, request.query.number("version", 0, least=0)
         if aspect and version:
-            one = await self._catalog.offload(store.aspect, urn, aspect, version)
+            one = await self._catalog.read(store.aspect, urn, aspect, version)
             if one is None:
                 raise NotFound(f"{urn} has no version {version} of {aspect}")
             stored = [one]
         else:
-            stored = (await self._catalog.offload(store.aspects, [urn])).get(urn, [])
+            stored = (await self._catalog.read(store.aspects, [urn])).get(urn, [])
         names = frozenset({aspect}) if aspect else wanted
         found = _aspects_by_name(stored, names, with_system)
         if form is _V3 and not version:
-            found |= await self._catalog.offload(
+            found |= await self._catalog.read(
                 _newest_documents, store, registry, urn, names, with_system
             )
         if not stored or (aspect and not found):
@@ -1217,7 +1219,7 @@ class EdgeScrollRoutes(Routes):
                 answer["scrollId"] = pack_scroll_id(asked, orjson.dumps(after).decode())
             return orjson.dumps(answer)
 
-        return JsonResponse(await self._catalog.offload(read))
+        return JsonResponse(await self._catalog.read(read))
 
 
 _MOST_HANDLES = 2**63

@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 from starlette.responses import Response, StreamingResponse
 
+from explorer.metadata.urn import Urn
 from explorer.query.filters import Filter
 from explorer.server.browse import browse_paths, components
 from explorer.server.catalog import CatalogEngine
@@ -76,14 +77,14 @@ def read_search(parameters: Parameters, text: str, entities: tuple[str, ...]) ->
     )
 
 
-def _entity_filter(
+async def _entity_filter(
     catalog: CatalogEngine, request: RestliRequest, parameters: Parameters, entity: str
 ) -> Filter:
     """Return the filter in the parameters of an action, for entities of one type.
 
     For DataHub's callers, fields that cannot be searched have no values.
     """
-    given = expand_related(read_filter(parameters.given.get("filter")), catalog.store)
+    given = await expand_related(read_filter(parameters.given.get("filter")), catalog)
     if request.dialect == "datahub":
         return drop_unknown_fields(given, (entity,), catalog.index.vocabulary)
     return given
@@ -153,7 +154,7 @@ class IndexRoutes(Routes):
         ),
     )
     async def _files(self, _request: RestliRequest) -> Response:
-        copied = await self._catalog.offload(self._catalog.copy_index)
+        copied = await self._catalog.read(self._catalog.copy_index)
         return StreamingResponse(pack_index(copied), media_type="application/x-tar")
 
 
@@ -187,8 +188,8 @@ class BrowsingRoutes(Routes):
         entity, path = parameters.text("entity"), parameters.text("path")
         self._catalog.registry.entity(entity)
         start, limit = parameters.start(), parameters.page("limit")
-        among = _entity_filter(self._catalog, request, parameters, entity)
-        page = await self._catalog.offload(
+        among = await _entity_filter(self._catalog, request, parameters, entity)
+        page = await self._catalog.read(
             self._catalog.browse, entity, components(path), start, limit, among
         )
         groups = [{"name": name, "count": count} for name, count in page.groups]
@@ -221,14 +222,15 @@ class BrowsingRoutes(Routes):
         parameters = await request.parameters()
         urn = self._catalog.intake.read_urn(parameters.text("urn"))
         self._catalog.registry.entity(urn.entity_type)
+        return ValueResponse(await self._catalog.read_few(self._paths_of, urn))
+
+    def _paths_of(self, urn: Urn) -> list[str]:
         store = self._catalog.store
-        found: list[str] = []
-        if store.existing([str(urn)]):
-            stored = store.aspect(str(urn), "browsePaths")
-            value = orjson.loads(stored.value) if stored else {}
-            delimiter = noted_delimiter(store, urn.platform)
-            found = browse_paths(urn, value.get("paths"), delimiter)
-        return ValueResponse(found)
+        if not store.existing([str(urn)]):
+            return []
+        stored = store.aspect(str(urn), "browsePaths")
+        value = orjson.loads(stored.value) if stored else {}
+        return browse_paths(urn, value.get("paths"), noted_delimiter(store, urn.platform))
 
 
 _FILTERED = (FILTER, SORT, SORT_CRITERIA)
@@ -360,7 +362,7 @@ class SearchRoutes(Routes):
         for entity in query.entity_types or ():
             self._catalog.registry.entity(entity)
         index = self._catalog.index
-        query = replace(query, filter=expand_related(query.filter, self._catalog.store))
+        query = replace(query, filter=await expand_related(query.filter, self._catalog))
         if request.dialect == "datahub":
             query = ignore_unknown_fields(query, index.vocabulary)
         query = leave_out_unlisted(query, index.vocabulary)
@@ -394,7 +396,7 @@ class SearchRoutes(Routes):
             self._catalog.index.autocomplete,
             text,
             (entity,),
-            _entity_filter(self._catalog, request, parameters, entity),
+            await _entity_filter(self._catalog, request, parameters, entity),
             parameters.start(),
             parameters.page("limit"),
         )

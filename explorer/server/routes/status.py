@@ -142,7 +142,7 @@ class StatusRoutes(Routes):
                     "acryldata/datahub": {"version": _SPOKEN_VERSION, "commit": "0000000"}
                 },
                 "catalogExplorer": {
-                    **await self._catalog.offload(self._catalog.describe),
+                    **await self._catalog.read(self._catalog.describe),
                     **self._sign_in,
                 },
             }
@@ -183,7 +183,7 @@ class StatusRoutes(Routes):
     async def _ready(self, _request: RestliRequest) -> Response:
         if not self._catalog.store.can_write:
             await self._catalog.prove_writer()
-        await self._catalog.offload(self._catalog.prove_caught_up)
+        await self._catalog.read(self._catalog.prove_caught_up)
         return JsonResponse()
 
     @Endpoint(
@@ -366,7 +366,7 @@ class Metrics:
 
     async def text(self) -> bytes:
         """Return all metrics in Prometheus's text format, with gauges measured now."""
-        return await self._catalog.offload(generate_latest, self._registry)
+        return await self._catalog.read(generate_latest, self._registry)
 
 
 def _measured(measure: Callable[[], float]) -> float:

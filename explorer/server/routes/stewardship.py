@@ -98,7 +98,7 @@ class StewardshipRoutes(Routes):
         if not 1 <= days <= _MOST_DAYS:
             raise InvalidInput(f"'days' must be from 1 to {_MOST_DAYS}, not {days}")
         start, count = parameters.start(), parameters.page("count")
-        ranked = await self._catalog.offload(self._ranked, parameters, request, start, count, days)
+        ranked = await self._catalog.read(self._ranked, parameters, request, start, count, days)
         value = {
             "datasets": ranked.datasets,
             "total": ranked.total,
@@ -130,7 +130,7 @@ class StewardshipRoutes(Routes):
         parameters = await request.parameters()
         await self._wait()
         by = self._grouping(parameters)
-        value = await self._catalog.offload(self._covered, parameters, request, by)
+        value = await self._catalog.read(self._covered, parameters, request, by)
         return ValueResponse(value)
 
     @Endpoint(
@@ -168,7 +168,7 @@ class StewardshipRoutes(Routes):
         if every not in _STEPS:
             raise InvalidInput(f"'every' must be one of {', '.join(_STEPS)}, not {every!r}")
         step = _STEPS[every]
-        value = await self._catalog.offload(self._trended, parameters, request, by, days, step)
+        value = await self._catalog.read(self._trended, parameters, request, by, days, step)
         return ValueResponse(value)
 
     def _trended(

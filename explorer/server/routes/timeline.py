@@ -111,7 +111,7 @@ class TimelineRoutes(Routes):
             found = self._catalog.store.versions(str(urn), name, (1, 0), skipped, count)
             return [] if found is None else found[1]
 
-        return JsonResponse(await self._catalog.offload(timeline.read, versions))
+        return JsonResponse(await self._catalog.read(timeline.read, versions))
 
 
 def _millis(request: RestliRequest, name: str) -> int | None:

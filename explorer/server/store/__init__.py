@@ -755,6 +755,11 @@ class Store(Reader, Protocol):
     def is_shared(self) -> bool:
         """Whether other services may write to the same store."""
 
+    @property
+    def is_local(self) -> bool:
+        """Whether a few rows are read in microseconds, so that an event loop need not wait for
+        them. Otherwise no event loop may read: a read may take as long as a network does."""
+
     def catalog_id(self) -> str:
         """Return the random id of this catalog; a search index stores the id of its catalog."""
 
@@ -818,6 +823,12 @@ class Store(Reader, Protocol):
 
     def snapshot(self) -> AbstractContextManager[Reader]:
         """Return a reader of the store at one moment; writes continue meanwhile."""
+
+    def hurry(self) -> None:
+        """Wait only a moment for each answer of the engine, because the service stops.
+
+        What gets none raises `StoreUnavailable`.
+        """
 
     def close(self) -> None:
         """Finish the queued jobs, reject new ones and close all connections.

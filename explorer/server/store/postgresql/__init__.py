@@ -35,6 +35,7 @@ from explorer.server.store import (
 )
 from explorer.server.store.postgresql.schema import (
     CHANNEL,
+    Patience,
     PostgresConnection,
     Raw,
     as_fault,
@@ -57,6 +58,9 @@ _READERS = 12
 _WAIT_SECONDS = 2.0
 _POLL_SECONDS = 2.0
 _AGAIN_SECONDS = 0.5
+_END_SECONDS = 0.5
+_MOMENT_SECONDS = 0.1
+_SURVEY_SECONDS = 60
 _CLOCK_SECONDS = 10.0
 _REPORT_SECONDS = 10.0
 _SILENT_SECONDS = 10.0
@@ -167,12 +171,13 @@ class _Follower:
 
     It works in a thread that PostgreSQL wakes, and before each transaction of this service, whose
     own commits are published by the writer. `caught_up` is when the observer last knew the whole
-    log, as `time.monotonic` time. `is_cut_off` is true while the thread cannot query the database.
+    log, as `time.monotonic` time. `is_cut_off` is true while the thread cannot query the database,
+    `is_refused` while it does not answer either: no other thread should wait for it then.
     """
 
-    def __init__(self, address: str, head: Callable[[], int]) -> None:
+    def __init__(self, address: str, patience: Patience) -> None:
         self._address = address
-        self._head = head
+        self._patience = patience
         self.lock = threading.RLock()
         self.published: int | None = None
         self.caught_up = -math.inf
@@ -211,12 +216,18 @@ class _Follower:
                 self.published = head
             self.caught_up = max(self.caught_up, asked)
 
+    @property
+    def is_refused(self) -> bool:
+        return self._thread is not None and self._patience.is_silent
+
     def close(self) -> None:
-        """End the thread."""
+        """End the thread. One that is connecting to a silent database ends by itself."""
         self._is_closing = True
         os.write(self._wake, b"x")
         if self._thread is not None:
-            self._thread.join()
+            self._thread.join(_END_SECONDS)
+            if self._thread.is_alive():
+                return
         os.close(self._wake)
         os.close(self._woken)
 
@@ -244,16 +255,18 @@ class _Follower:
             )
 
     def _listen(self) -> None:
+        self._patience.watch()
         while not self._is_closing:
             try:
-                with connect(self._address) as raw:
+                with connect(self._address, self._patience) as raw:
                     raw.execute(f"LISTEN {CHANNEL}".encode())
+                    log = SqlSnapshot(PostgresConnection(raw), _DIALECT)
                     if self.is_cut_off:
                         _log.warning("the database can be reached again")
                     self._compare_clocks(raw)
                     while not self._is_closing:
                         asked = time.monotonic()
-                        self.tell(self._head(), asked)
+                        self.tell(log.log_bounds().head, asked)
                         self.is_cut_off = False
                         self._report(raw)
                         select.select([raw.fileno(), self._woken], [], [], _POLL_SECONDS)
@@ -275,8 +288,16 @@ class _Follower:
 class _WritingConnection:
     """See `sql.WritingConnection`. The next transaction replaces a lost connection."""
 
-    def __init__(self, address: str, raw: Raw, follower: _Follower, failures: _FailureLog) -> None:
+    def __init__(
+        self,
+        address: str,
+        raw: Raw,
+        patience: Patience,
+        follower: _Follower,
+        failures: _FailureLog,
+    ) -> None:
         self._address = address
+        self._patience = patience
         self._failures = failures
         self._raw: Raw | None = raw
         self._follower = follower
@@ -376,6 +397,9 @@ class _WritingConnection:
 
     def close(self) -> None:
         if self._raw is not None:
+            # Who reads after this would wait for a new connection if the database is silent.
+            with suppress(psycopg.Error):
+                self._raw.execute(b"SELECT 1")
             self._raw.close()
 
     @property
@@ -393,7 +417,9 @@ class _WritingConnection:
         if is_lost(self._raw):
             self.close()
             self._raw, self.can_write = None, False
-            self._raw = connect(self._address, writing=True)
+            if self._follower.is_refused:
+                raise psycopg.OperationalError("the database does not answer")
+            self._raw = connect(self._address, self._patience, writing=True)
         self._own.execute(b"BEGIN")
         count, head = self._own.execute(_TAKE_TURN).fetchone() or (0, 0)
         self.can_write = True
@@ -438,7 +464,8 @@ class PostgresStore(SqlReads):
     def __init__(self, address: str) -> None:
         self._address = address
         self.place = place_of(address)
-        raw, self._id = open_database(address)
+        self._patience = Patience()
+        raw, self._id = open_database(address, self._patience)
         self._pool = ConnectionPool[Raw](
             address,
             min_size=0,
@@ -446,17 +473,20 @@ class PostgresStore(SqlReads):
             timeout=_WAIT_SECONDS,
             reconnect_timeout=_WAIT_SECONDS,
             num_workers=1,
+            connection_class=Raw,
             kwargs={"autocommit": True, **network_settings(address)},
-            configure=configure,
+            configure=lambda raw: configure(raw, self._patience),
             check=_check_socket,
             open=True,
         )
         self._is_closed = False
         self._failure: PoolTimeout | None = None
         self._failed_until = 0.0
-        self._follower = _Follower(address, lambda: self.log_bounds().head)
+        self._follower = _Follower(address, self._patience)
         self._failures = _FailureLog()
-        self._writing = _WritingConnection(address, raw, self._follower, self._failures)
+        self._writing = _WritingConnection(
+            address, raw, self._patience, self._follower, self._failures
+        )
         self._writer = Writer(self._writing)
 
     @property
@@ -470,6 +500,10 @@ class PostgresStore(SqlReads):
     @property
     def is_shared(self) -> bool:
         return True
+
+    @property
+    def is_local(self) -> bool:
+        return False
 
     def catalog_id(self) -> str:
         return self._id
@@ -515,7 +549,7 @@ class PostgresStore(SqlReads):
     @contextmanager
     def pause_writes(self) -> Iterator[None]:
         try:
-            with connect(self._address, writing=True) as raw:
+            with connect(self._address, self._patience, writing=True) as raw:
                 raw.execute(b"SET idle_in_transaction_session_timeout = 0")
                 raw.execute(b"BEGIN")
                 raw.execute(_TAKE_TURN)
@@ -528,15 +562,20 @@ class PostgresStore(SqlReads):
     def survey(self) -> Iterator[SqlSurvey]:
         """Return a survey of the store at one moment. See `store.SurveyedStore`."""
         with self._snapshot() as connection:
+            # Statements that read whole tables take longer than those of requests may.
+            connection.execute(f"SET LOCAL statement_timeout = '{_SURVEY_SECONDS}s'")
             yield SqlSurvey(connection, _DIALECT)
+
+    def hurry(self) -> None:
+        self._patience.hurry()
 
     def close(self) -> None:
         if self._is_closed:
             return
-        self._is_closed = True
         self._writer.close()
+        self._is_closed = True
         self._follower.close()
-        self._pool.close()
+        self._pool.close(_MOMENT_SECONDS)
 
     @contextmanager
     def _snapshot(self) -> Iterator[SqlConnection]:
@@ -552,6 +591,8 @@ class PostgresStore(SqlReads):
         if self._failure is not None and time.monotonic() < self._failed_until:
             # After a timeout, callers fail at once for a moment instead of each waiting as well.
             raise as_fault(self._failure, _UNREAD) from self._failure
+        if self._follower.is_refused:
+            raise as_fault(psycopg.OperationalError(), _UNREAD)
         try:
             with self._connected() as raw:
                 self._failure = None
@@ -562,10 +603,15 @@ class PostgresStore(SqlReads):
             raise as_fault(error, _UNREAD) from error
         except psycopg.Error as error:
             self._failures.log(_UNREAD, error)
-            raise as_fault(error, _UNREAD) from error
+            if self._patience.is_over:
+                # Nobody needs to wait for a connection any more.
+                self._pool.close(_MOMENT_SECONDS)
+            raise as_fault(error, _UNREAD, reading=True) from error
 
     def _connected(self) -> AbstractContextManager[Raw]:
-        return connect(self._address) if self._is_closed else self._pool.connection()
+        if self._is_closed:
+            return connect(self._address, self._patience)
+        return self._pool.connection()
 
 
 def _check_socket(raw: Raw) -> None:
@@ -604,8 +650,9 @@ class PostgresAccess:
         self._address = address
         self.place = place_of(address)
         self._lock = threading.Lock()
+        self._patience = Patience()
         self._raw: Raw
-        self._raw, _ = open_database(address)
+        self._raw, _ = open_database(address, self._patience)
 
     def tokens(self) -> tuple[Token, ...]:
         with self._connected("the access tokens cannot be read") as raw:
@@ -672,6 +719,9 @@ class PostgresAccess:
         with self._connected("old records of the audit log cannot be removed") as raw:
             raw.execute("DELETE FROM audit WHERE at_millis < %s", (before_millis,))
 
+    def hurry(self) -> None:
+        self._patience.hurry()
+
     def close(self) -> None:
         self._raw.close()
 
@@ -681,7 +731,7 @@ class PostgresAccess:
             try:
                 if is_lost(self._raw):
                     self._raw.close()
-                    self._raw = connect(self._address, writing=True)
+                    self._raw = connect(self._address, self._patience, writing=True)
                 yield self._raw
             except psycopg.Error as error:
                 raise as_fault(error, what) from error

@@ -9,9 +9,11 @@ raise `FORMAT`: services that know only the previous format then refuse the data
 
 import re
 import secrets
+import threading
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import psycopg
 from psycopg import pq
@@ -21,9 +23,13 @@ from explorer.errors import CatalogError, InvalidFile, Misconfigured, StorageFau
 from explorer.server.store import StoreAway, StoreFault, StoreFull, StoreUnavailable
 from explorer.server.store.sql import Given, SqlRows
 
+if TYPE_CHECKING:
+    from psycopg.abc import PQGen
+
 __all__ = [
     "CHANNEL",
     "COPY_FROM",
+    "Patience",
     "PostgresConnection",
     "Raw",
     "as_fault",
@@ -35,8 +41,6 @@ __all__ = [
     "place_of",
     "words_of",
 ]
-
-Raw: TypeAlias = psycopg.Connection[tuple[Any, ...]]
 
 FORMAT = 1
 CHANNEL = "catalog_log"
@@ -151,24 +155,104 @@ _EXPANSIONS = (
     """,
 )
 
-# The first statements of a session. PostgreSQL cancels a statement that takes longer.
-_SETTINGS = "SET client_encoding = 'UTF8'; SET statement_timeout = '{statement}s'"
+# PostgreSQL cancels a statement that takes longer, or waits longer for a lock.
+_READ_SECONDS, _READ_LOCK_SECONDS = 30, 3
+_WRITE_SECONDS, _WRITE_LOCK_SECONDS = 60, 10
+# The first statements of a session.
+_SETTINGS = (
+    "SET client_encoding = 'UTF8'; SET statement_timeout = '{statement}s'; "
+    "SET lock_timeout = '{lock}s'"
+)
 _WRITING = (
-    "; SET lock_timeout = '10s'; SET idle_in_transaction_session_timeout = '10s'"
+    "; SET idle_in_transaction_session_timeout = '10s'"
     "; SET default_transaction_isolation = 'read committed'"
 )
-_STATEMENT_SECONDS = 60
 # A silent network is detected within 10 seconds. A standby is not used: it lacks the latest writes
 # and rejects new ones.
 _NETWORK = {
     "target_session_attrs": "read-write",
-    "connect_timeout": 3,
+    "connect_timeout": 2,
     "keepalives_idle": 5,
     "keepalives_interval": 2,
     "keepalives_count": 2,
     "tcp_user_timeout": 10_000,
     "application_name": "catalog",
 }
+
+
+# The database cancels a statement earlier, unless it is frozen or the network has gone silent.
+_LONGEST_SILENCE = _WRITE_SECONDS + 5.0
+# After this time a statement that takes no time is not answered any more.
+_SHORT_SILENCE = 5.0
+_LAST_SILENCE = 0.5
+
+_T = TypeVar("_T")
+
+
+class Patience:
+    """How long the connections to one database wait for it without hearing anything.
+
+    A frozen process and a network that drops everything keep a connection open for ever. What takes
+    longer than the database allows is given up, and its connection closed. `is_silent` is true from
+    then on until the database answers on any connection; meanwhile, waits are short, and so are
+    those of the thread that called `watch`, whose statements take no time. After `hurry`, each
+    answer has half a second to come.
+    """
+
+    def __init__(self) -> None:
+        self.is_silent = False
+        self.is_hurried = False
+        self._watcher: int | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing waits any more: the service stops, and the database is silent."""
+        return self.is_hurried and self.is_silent
+
+    def watch(self) -> None:
+        """Have the calling thread find out whether the database is silent."""
+        self._watcher = threading.get_ident()
+
+    def hurry(self) -> None:
+        """Wait no longer than for the last answers, because the service stops."""
+        self.is_hurried = True
+
+    def limited(self, raw: "Raw", waiting: "PQGen[_T]") -> "PQGen[_T]":
+        """Consume a generator of psycopg, which waits for one answer.
+
+        Raises `psycopg.OperationalError`, and closes the connection, if that does not come.
+        """
+        heard = time.monotonic()
+        try:
+            wanted = next(waiting)
+            while True:
+                ready = yield wanted
+                if ready:
+                    heard = time.monotonic()
+                elif time.monotonic() - heard > self._seconds():
+                    self.is_silent = True
+                    raw.close()
+                    raise psycopg.OperationalError("the database does not answer")
+                wanted = waiting.send(ready)
+        except StopIteration as answered:
+            self.is_silent = False
+            answer: _T = answered.value
+            return answer
+
+    def _seconds(self) -> float:
+        if self.is_hurried:
+            return 0.0 if self.is_over else _LAST_SILENCE
+        is_short = self.is_silent or threading.get_ident() == self._watcher
+        return _SHORT_SILENCE if is_short else _LONGEST_SILENCE
+
+
+class Raw(psycopg.Connection[tuple[Any, ...]]):
+    """A connection of psycopg that does not wait for ever."""
+
+    patience = Patience()
+
+    def wait(self, gen: "PQGen[_T]", *given: Any, **named: Any) -> _T:
+        return super().wait(self.patience.limited(self, gen), *given, **named)
 
 
 class _TextDumper(StrDumperUnknown):
@@ -294,20 +378,30 @@ class PostgresConnection:
                 cursor.execute(f"TRUNCATE staged_{table}".encode())
 
 
-def configure(raw: Raw) -> None:
-    """Configure a session for reading."""
+def configure(raw: Raw, patience: Patience, *, writing: bool = False) -> None:
+    """Configure a session."""
+    raw.patience = patience
     raw.adapters.register_dumper(str, _CopiedTextDumper)
     raw.adapters.register_dumper(str, _TextDumper)
-    raw.execute(_SETTINGS.format(statement=_STATEMENT_SECONDS).encode())
+    settings = (
+        _SETTINGS.format(statement=_WRITE_SECONDS, lock=_WRITE_LOCK_SECONDS) + _WRITING
+        if writing
+        else _SETTINGS.format(statement=_READ_SECONDS, lock=_READ_LOCK_SECONDS)
+    )
+    raw.execute(settings.encode())
 
 
-def connect(address: str, *, writing: bool = False) -> Raw:
+def connect(address: str, patience: Patience, *, writing: bool = False) -> Raw:
     """Open a connection in autocommit mode. Raises `psycopg.Error`."""
-    raw = psycopg.connect(address, autocommit=True, **network_settings(address))
+    if patience.is_over:
+        raise psycopg.OperationalError("the database does not answer")
     try:
-        configure(raw)
-        if writing:
-            raw.execute(_WRITING.removeprefix("; ").encode())
+        raw = Raw.connect(address, autocommit=True, **network_settings(address))
+    except psycopg.errors.ConnectionTimeout:
+        patience.is_silent = True
+        raise
+    try:
+        configure(raw, patience, writing=writing)
     except BaseException:
         raw.close()
         raise
@@ -351,17 +445,24 @@ def words_of(error: BaseException) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
-def as_fault(error: BaseException, what: str) -> CatalogError:
+def as_fault(error: BaseException, what: str, *, reading: bool = False) -> CatalogError:
     """Return the error to raise to callers for an error of psycopg: what failed, and why.
 
     It does not contain psycopg's message, which names hosts, users and values; `words_of` returns
     that for the log.
     """
     match error:
+        case psycopg.errors.QueryCanceled() if reading:
+            why = f"the database took longer than {_READ_SECONDS} seconds"
         case psycopg.errors.QueryCanceled():
-            return StoreFault(f"{what}: the database took longer than {_STATEMENT_SECONDS} seconds")
+            return StoreFault(f"{what}: the database took longer than {_WRITE_SECONDS} seconds")
+        case psycopg.errors.LockNotAvailable() if reading:
+            why = f"its tables have been locked for more than {_READ_LOCK_SECONDS} seconds"
         case psycopg.errors.LockNotAvailable():
-            why = "another service has held the write lock for more than 10 seconds"
+            why = (
+                "another service has held the write lock for more than "
+                f"{_WRITE_LOCK_SECONDS} seconds"
+            )
         case psycopg.errors.ReadOnlySqlTransaction():
             why = "the database is a standby, or a failover is in progress"
         case psycopg.errors.DiskFull():
@@ -387,7 +488,7 @@ def _is_read_only(error: BaseException) -> bool:
     return "session is read-only" in str(error) or "server is in hot standby" in str(error)
 
 
-def open_database(address: str) -> tuple[Raw, str]:
+def open_database(address: str, patience: Patience) -> tuple[Raw, str]:
     """Connect for writing, and create the tables if there are none.
 
     Returns the connection and the id of the catalog. Raises `Misconfigured` if the address cannot
@@ -397,7 +498,7 @@ def open_database(address: str) -> tuple[Raw, str]:
     place = place_of(address)
     is_connected = False
     try:
-        raw = _connect_for_writing(address)
+        raw = _connect_for_writing(address, patience)
         is_connected = True
         try:
             with raw.transaction():
@@ -415,15 +516,15 @@ def open_database(address: str) -> tuple[Raw, str]:
         ) from error
 
 
-def _connect_for_writing(address: str) -> Raw:
+def _connect_for_writing(address: str, patience: Patience) -> Raw:
     """Open a connection, at the second attempt if the database answers only after the first: until
     then it was starting."""
     try:
-        return connect(address, writing=True)
+        return connect(address, patience, writing=True)
     except psycopg.OperationalError:
         if not _answers(address):
             raise
-        return connect(address, writing=True)
+        return connect(address, patience, writing=True)
 
 
 def _answers(address: str) -> bool:

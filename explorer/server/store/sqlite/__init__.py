@@ -238,6 +238,10 @@ class SqliteStore(SqlReads):
     def is_shared(self) -> bool:
         return False
 
+    @property
+    def is_local(self) -> bool:
+        return True
+
     def catalog_id(self) -> str:
         return self._id
 
@@ -291,6 +295,9 @@ class SqliteStore(SqlReads):
         """Return a survey of the store at one moment. See `store.SurveyedStore`."""
         with self._snapshot() as connection:
             yield _Survey(connection, _DIALECT)
+
+    def hurry(self) -> None:
+        """Do nothing: the engine keeps nobody waiting."""
 
     def close(self) -> None:
         self._writer.close()
