@@ -276,6 +276,7 @@ def _propose_each(
             if one.what != "description"
             and one.what != "status"
             and one.what != "path"
+            and one.what != "source"
             and one.what != "entity"
             and one.what != "name"
             and one.what != "parent"
@@ -965,7 +966,17 @@ def undo_edits(target: Target, edit_id: str | None, *, force: bool, as_json: boo
                 f"edit {save.id} was made on {save.server}, not on {address}; "
                 "select that server with --url or --profile"
             )
-        made = _undo_save(catalog, save, force=force)
+        while True:
+            try:
+                made = _undo_save(catalog, save, force=force)
+                break
+            except NotFound as error:
+                # What was edited is gone for good: the save before it is the next to undo.
+                following = None if edit_id else catalog.last_save(everyone=True)
+                if following is None:
+                    raise
+                note(line_text(f"the last save is past undoing: {error}"))
+                save = following
         reopened = _reopen_changeset(catalog, save)
     _report_undo(made, "undone", as_json=as_json)
     if reopened:

@@ -278,6 +278,7 @@ class Catalog(_OneServer, BlockingFace):
     put = blocking(AsyncCatalog.put)
     create = blocking(AsyncCatalog.create)
     create_with = blocking(AsyncCatalog.create_with)
+    set_text_source = blocking(AsyncCatalog.set_text_source)
     new = blocking(AsyncCatalog.new)
     rename = blocking(AsyncCatalog.rename)
     move = blocking(AsyncCatalog.move)

@@ -11,7 +11,7 @@ from explorer.client.records import Held, What
 from explorer.client.transport import Json, millis
 from explorer.errors import Conflict, InvalidInput
 from explorer.metadata.aspects import AuditStamp
-from explorer.metadata.fieldpath import earlier_paths, written_entries
+from explorer.metadata.fieldpath import earlier_paths, encoded_column_urn, written_entries
 from explorer.metadata.registry import Registry
 from explorer.metadata.urn import UNKNOWN_ACTOR, Urn
 
@@ -21,6 +21,7 @@ __all__ = [
     "NAMES",
     "OWNERS",
     "PARENTS",
+    "PROPAGATION",
     "TAGS",
     "TERMS",
     "EditTarget",
@@ -45,15 +46,19 @@ __all__ = [
     "link_parts",
     "links_of",
     "place_of",
+    "source_of",
     "stored_description",
     "urns_of",
     "with_column",
     "with_moved",
+    "with_source",
 ]
 
 COLUMNS = "editableSchemaMetadata"
 """The aspect that holds people's descriptions and labels of columns."""
 _INFOS = "editableSchemaFieldInfo"
+PROPAGATION = "urn:li:dataHubAction:catalog-propagation"
+"""The `source` of the attributions of propagated descriptions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,6 +305,31 @@ def link_parts(element: Json) -> tuple[Any, Any]:
     return element.get("url"), element.get("description") or ""
 
 
+def source_of(value: Json) -> Json | None:
+    """Return where a description was propagated from, from the aspect `documentation` of a column;
+    `None` if it was not."""
+    return next((one for one in _sources_in(value) if _is_propagated(one)), None)
+
+
+def with_source(value: Json, source: Json | None) -> Json:
+    """Return the aspect `documentation` with the source replaced, added, or removed if it is
+    `None`. Entries of other actions stay."""
+    held = _sources_in(value)
+    place = next((at for at, one in enumerate(held) if _is_propagated(one)), len(held))
+    held[place : place + 1] = [] if source is None else [source]
+    return {**value, "documentations": held}
+
+
+def _sources_in(value: Json) -> list[Any]:
+    listed = value.get("documentations")
+    return list(listed) if isinstance(listed, list) else []
+
+
+def _is_propagated(entry: Any) -> bool:
+    attribution = entry.get("attribution") if isinstance(entry, dict) else None
+    return isinstance(attribution, dict) and attribution.get("source") == PROPAGATION
+
+
 def _status_of(value: Json) -> str:
     return "hidden" if value.get("removed") is True else "shown"
 
@@ -364,6 +394,9 @@ def edit_target(urn: Urn, what: What, column: str | None = None) -> EditTarget:
             return EditTarget(urn, what, "institutionalMemory", links_of)
         case "status":
             return EditTarget(urn, what, "status", _status_of)
+        case "source":
+            held_by = Urn.parse(encoded_column_urn(urn, column or ""))
+            return EditTarget(held_by, what, "documentation", source_of)
         case "path" | "entity":
             raise InvalidInput(f"no aspect has the {what} of {urn} as one value; edit its aspects")
 
@@ -490,14 +523,15 @@ def _comparable(held: Held) -> object:
 
 
 def held_text(held: Held) -> str:
-    """Return the value of an edit as one text: labels separated by commas, a deprecation's note."""
+    """Return the value of an edit as one text: labels separated by commas, a deprecation's note,
+    the text that has a source."""
     match held:
         case str():
             return held
         case tuple():
             return ", ".join(held)
         case dict():
-            return str(held.get("note", ""))
+            return str(held.get("note") or held.get("documentation") or "")
         case _:
             return ""
 

@@ -52,7 +52,7 @@ from explorer.client.editable import (
     with_moved,
 )
 from explorer.client.ingestion import ConditionalWrites, Stored, aspect_value
-from explorer.client.journal import Journal, held_labels, one_save, run_name
+from explorer.client.journal import Journal, held_labels, one_save, run_name, save_in_progress
 from explorer.client.records import Edit, Held, StatusChange, What
 from explorer.client.transport import REFUSALS, Json, Request, graphql_request
 from explorer.errors import (
@@ -92,6 +92,8 @@ class EditMethods(ConditionalWrites):
     _journal: Journal | None = None
     _journal_path: Path | None = None
     _not_described: frozenset[str] = frozenset()
+    _unrecorded: str = ""
+    """The save of which a warning said that the journal does not have it."""
 
     @cached_property
     def _unanswered(self) -> dict[tuple[str, What, str | None], Edit]:
@@ -528,15 +530,19 @@ class EditMethods(ConditionalWrites):
             raise
 
     async def _noted(self, edit: Edit) -> Edit:
-        """Write the edit to the journal, if one is in use, and return it."""
+        """Write the edit to the journal, if one is in use, and return it.
+
+        If that fails, a warning is given, one for each save: the edit is stored all the same.
+        """
         journal = await self._journal_in_use()
         if journal is not None and edit.changed:
             try:
                 await asyncio.to_thread(journal.append, edit, self._connection.address)
             except StorageFault as error:
-                raise StorageFault(
-                    f"the edit is stored, but is missing from the journal: {error}"
-                ) from error
+                save = save_in_progress()
+                if not save or save != self._unrecorded:
+                    self._unrecorded = save
+                    self._connection.warned(f"it is saved, but cannot be undone: {error}")
         return edit
 
 

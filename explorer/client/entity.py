@@ -330,6 +330,12 @@ class AspectRead(msgspec.Struct, frozen=True):
             return None
 
     @property
+    def number(self) -> int:
+        """The number of the version as the server counts them, from 1; 0 if it does not say."""
+        counted = self.system.get("version") if isinstance(self.system, dict) else None
+        return int(counted) if isinstance(counted, str) and counted.isdecimal() else 0
+
+    @property
     def run_id(self) -> str | None:
         """The id of the ingestion run that wrote the aspect, or `None` if the server does not
         say."""

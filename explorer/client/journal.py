@@ -5,6 +5,7 @@ records their ids, so the journal alone shows what is undone.
 """
 
 import os
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -22,6 +23,7 @@ from explorer.metadata.urn import Urn
 
 __all__ = [
     "JOURNAL",
+    "SESSION",
     "Journal",
     "JournalEntry",
     "JournalSave",
@@ -32,6 +34,7 @@ __all__ = [
     "last_undo",
     "one_save",
     "run_name",
+    "save_in_progress",
     "saves_of",
     "standing_part",
     "undo_depth",
@@ -54,6 +57,9 @@ class _Saving:
     proposed_by: str = ""
     approved_by: str = ""
 
+
+SESSION: Final = f"{Path(sys.argv[0]).stem} {os.getpid()} {os.urandom(4).hex()}"
+"""This process in the journal: its program, its process id, and a part that makes it unique."""
 
 _SAVING: ContextVar[_Saving | None] = ContextVar("saving", default=None)
 
@@ -105,11 +111,17 @@ def run_name() -> str:
     return "".join(char if char.isprintable() else " " for char in name)[:_LONGEST_RUN]
 
 
+def save_in_progress() -> str:
+    """Return the id of the save that edits made now are part of; empty if each is its own."""
+    saving = _SAVING.get()
+    return saving.id if saving is not None else ""
+
+
 class JournalEntry(msgspec.Struct, frozen=True):
     """One line of the journal: an edit, its id, its time, and the address of the server.
 
     `save` is the id of its save, `undoes` the ids of the entries that it undoes. `proposed_by` and
-    `approved_by` are empty for edits that were not reviewed.
+    `approved_by` are empty for edits that were not reviewed. `session` is the process that made it.
     """
 
     id: str
@@ -124,6 +136,7 @@ class JournalEntry(msgspec.Struct, frozen=True):
     undoes: tuple[str, ...] = ()
     proposed_by: str = ""
     approved_by: str = ""
+    session: str = ""
 
     @property
     def edit(self) -> Edit:
@@ -143,6 +156,16 @@ class JournalSave:
     def server(self) -> str:
         """The address of the server that the edits were made on."""
         return self.entries[0].server
+
+    @property
+    def session(self) -> str:
+        """The process that made the last edit; empty if an older version recorded it."""
+        return self.entries[-1].session
+
+    @property
+    def made_by(self) -> str:
+        """The program that made the save, with its process id."""
+        return self.session.rpartition(" ")[0] or "an older version"
 
     @property
     def at(self) -> datetime:
@@ -223,6 +246,7 @@ class Journal:
             saving.undoes,
             saving.proposed_by,
             saving.approved_by,
+            SESSION,
         )
         line = msgspec.json.encode(entry) + b"\n"
         try:
@@ -290,26 +314,36 @@ def is_undone(entry_id: str, undone: Mapping[str, tuple[str, ...]]) -> bool:
     return any(not is_undone(by, undone) for by in undone.get(entry_id, ()))
 
 
-def last_save(entries: Sequence[JournalEntry], server: str) -> JournalSave | None:
-    """Return the last save on a server that is not undone, or `None`.
+def last_save(
+    entries: Sequence[JournalEntry], server: str, session: str | None = None
+) -> JournalSave | None:
+    """Return the last save on a server that is not undone, or `None`; with `session` the last that
+    this process made.
 
     Entries of it that are undone are left out. An undo or a redo does not count as a save.
     """
     undone = undone_in(entries)
     for save in reversed(saves_of(one for one in entries if one.server == server)):
+        if session not in (None, save.session):
+            continue
         standing = standing_part(save, undone)
         if standing is not None and not any(one.undoes for one in save.entries):
             return standing
     return None
 
 
-def last_undo(entries: Sequence[JournalEntry], server: str) -> JournalSave | None:
-    """Return the last undo on a server that was not redone, or `None`.
+def last_undo(
+    entries: Sequence[JournalEntry], server: str, session: str | None = None
+) -> JournalSave | None:
+    """Return the last undo on a server that was not redone, or `None`; with `session` only saves
+    that this process made count.
 
     Also `None` if something else was saved since.
     """
     undone, known = undone_in(entries), {one.id: one for one in entries}
     for save in reversed(saves_of(one for one in entries if one.server == server)):
+        if session not in (None, save.session):
+            continue
         depth = undo_depth(save.entries[0], known)
         if depth == 0:
             return None

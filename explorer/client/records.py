@@ -86,6 +86,7 @@ What = Literal[
     "deprecation",
     "status",
     "path",
+    "source",
     "entity",
 ]
 Held = str | tuple[str, ...] | dict[str, Any] | None
@@ -103,8 +104,9 @@ class Edit:
     each. `deprecation`: an object with `note`, `decommissionTime` (milliseconds since 1970 UTC) and
     `replacement`, or `None` if not deprecated. `status`: `shown` or `hidden`. `path`, where what
     people wrote about a column is stored: an object with that field path, and what was moved
-    (`description`, `tags`, `terms`) as its value. `entity`: the aspects that the entity was created
-    with, by name, or `None` if it did not exist.
+    (`description`, `tags`, `terms`) as its value. `source`: where a column's description was
+    propagated from, as the entry of its aspect `documentation`, or `None`. `entity`: the aspects
+    that the entity was created with, by name, or `None` if it did not exist.
     """
 
     urn: Urn

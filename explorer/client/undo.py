@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from explorer.client.editable import (
@@ -14,8 +15,8 @@ from explorer.client.editable import (
 from explorer.client.edits import SCHEMA, LinkMethods, paths_in
 from explorer.client.governance import GovernanceMethods
 from explorer.client.health import HealthMethods
-from explorer.client.ingestion import AspectMethods
 from explorer.client.journal import (
+    SESSION,
     JournalEntry,
     JournalSave,
     entries_with,
@@ -25,7 +26,8 @@ from explorer.client.journal import (
     one_save,
 )
 from explorer.client.records import Edit, Held
-from explorer.errors import Forbidden, InvalidInput, NotFound
+from explorer.client.text_sources import TextSourceMethods
+from explorer.errors import CatalogError, Forbidden, InvalidInput, NotFound
 from explorer.metadata.fieldpath import ColumnPaths
 from explorer.metadata.urn import Urn
 
@@ -38,7 +40,7 @@ _DELETE_DOMAIN = "mutation deleteDomain($urn: String!) { deleteDomain(urn: $urn)
 _ADDED_FIELD = "domainAssociations"
 
 
-class UndoMethods(GovernanceMethods, LinkMethods, AspectMethods, HealthMethods):
+class UndoMethods(GovernanceMethods, LinkMethods, TextSourceMethods, HealthMethods):
     """Methods that undo and redo edits."""
 
     async def undo(self, edit: Edit | JournalEntry, *, force: bool = False) -> Edit:
@@ -64,28 +66,34 @@ class UndoMethods(GovernanceMethods, LinkMethods, AspectMethods, HealthMethods):
     async def undo_save(
         self, save: JournalSave | None = None, *, force: bool = False
     ) -> tuple[Edit, ...]:
-        """Undo all edits of one save, by default of the last save on this server that is not
-        undone.
+        """Undo all edits of one save, by default of the last save of this process on this server
+        that is not undone.
 
         Returns the edits made. If any of the values was changed since, nothing is written, unless
-        `force` is set. Undoing an undo is a redo. Requests as for `undo` of each value, and one
-        more each if there are several.
+        `force` is set. What no longer exists is left out, with a warning, and counts as undone; a
+        last save of nothing else is passed over. Undoing an undo is a redo. Requests as for `undo`
+        of each value, and one more each if there are several.
 
         Raises `NotFound` if there is no such save, and what `undo` raises.
 
         Example: `cat.describe(urn, "Orders."); cat.undo_save()`
         """
-        if save is None:
-            save = await self.last_save()
-        if save is None:
-            raise NotFound(f"the journal has no edit of {await self._own_address()} to undo")
-        await self._check_server(save.server)
-        edits = save.edits
-        if not force and len(edits) > 1:
-            for edit, _ in edits:
-                await self._check_standing(await self._of_present_column(edit))
-        with one_save():
-            return tuple([await self._undo_entries(edit, ids, force=force) for edit, ids in edits])
+        if save is not None:
+            return await self._undo_standing(save, force=force)
+        while save := await self.last_save():
+            try:
+                return await self._undo_standing(save, force=force)
+            except NotFound as error:
+                self._connection.warned(f"the last save is past undoing: {error}")
+        address, other = await self._own_address(), await self.last_save(everyone=True)
+        if other is None:
+            raise NotFound(f"the journal has no edit of {address} to undo")
+        edit = other.edits[0][0]
+        raise NotFound(
+            f"this session has no edit of {address} to undo; the last one is the {edit.what} of "
+            f"{edit.urn}, saved {other.at.astimezone():%Y-%m-%d %H:%M} by {other.made_by}: "
+            "undo_save(last_save(everyone=True)) undoes it"
+        )
 
     async def redo(self, *, force: bool = False) -> tuple[Edit, ...]:
         """Redo what the last undo undid; as `undo_save`.
@@ -99,24 +107,27 @@ class UndoMethods(GovernanceMethods, LinkMethods, AspectMethods, HealthMethods):
             raise NotFound("nothing was undone, or something else was saved since")
         return await self.undo_save(undone, force=force)
 
-    async def last_save(self) -> JournalSave | None:
+    async def last_save(self, *, everyone: bool = False) -> JournalSave | None:
         """Return the last save on this server that is not undone, which `undo_save` undoes; `None`
-        if there is none.
+        if there is none. It is one that this process made, or with `everyone` any in the journal.
 
         No request, except the first to the local catalog.
 
         Example: `cat.last_save()`
         """
-        return last_save(await self._entries(), await self._own_address())
+        session = None if everyone else SESSION
+        return last_save(await self._entries(), await self._own_address(), session)
 
-    async def last_undo(self) -> JournalSave | None:
+    async def last_undo(self, *, everyone: bool = False) -> JournalSave | None:
         """Return the last undo on this server that was not redone, which `redo` redoes.
 
-        `None` if there is none, or if something else was saved since. Requests as `last_save`.
+        `None` if there is none, or if something else was saved since. `everyone` and requests are
+        as in `last_save`.
 
         Example: `cat.last_undo()`
         """
-        return last_undo(await self._entries(), await self._own_address())
+        session = None if everyone else SESSION
+        return last_undo(await self._entries(), await self._own_address(), session)
 
     async def journal(self, words: str = "") -> Sequence[JournalEntry]:
         """Return the edits in the journal, oldest first, of every server edited from this machine.
@@ -132,19 +143,59 @@ class UndoMethods(GovernanceMethods, LinkMethods, AspectMethods, HealthMethods):
         journal = await self._journal_in_use()
         return [] if journal is None else await asyncio.to_thread(list, journal)
 
+    async def _undo_standing(self, save: JournalSave, *, force: bool) -> tuple[Edit, ...]:
+        """Undo all edits of a save, but those of what no longer exists, which count as undone.
+
+        Raises `NotFound` if nothing that the save edited exists.
+        """
+        await self._check_server(save.server)
+        edits = save.edits
+        if not force and len(edits) > 1:
+            for edit, _ in edits:
+                with suppress(NotFound):
+                    await self._check_standing(await self._of_present_column(edit))
+        made: list[Edit] = []
+        gone: list[NotFound] = []
+        with one_save():
+            for edit, ids in edits:
+                try:
+                    made.append(await self._undo_entries(edit, ids, force=force))
+                except NotFound as error:
+                    gone.append(error)
+                    await self._note_undone(replace(edit, before=edit.after), ids)
+                except CatalogError:
+                    if made:
+                        self._connection.warned(
+                            f"{len(made):,} of {len(edits):,} edits of the save were undone"
+                        )
+                    raise
+        if gone and not made:
+            raise gone[0]
+        if gone:
+            self._connection.warned(
+                f"{len(gone):,} of {len(edits):,} edits of the save are past undoing: {gone[0]}"
+            )
+        return tuple(made)
+
+    async def _note_undone(self, edit: Edit, ids: Iterable[str]) -> None:
+        """Record in the journal that entries are undone by an edit that changes nothing."""
+        journal = await self._journal_in_use()
+        if journal is not None:
+            with one_save(undoes=ids):
+                await asyncio.to_thread(journal.append, edit, self._connection.address)
+
     async def _own_address(self) -> str:
         if not self._connection.address:
             # The address of the local catalog is known after the first request.
             await self.abilities()
         return self._connection.address
 
-    async def _undo_entries(self, edit: Edit, ids: Iterable[str], *, force: bool) -> Edit:
+    async def _undo_entries(self, edit: Edit, ids: Sequence[str], *, force: bool) -> Edit:
         with one_save(undoes=ids):
             made = await self._undo(edit, force=force)
-            journal = await self._journal_in_use()
-            if journal is not None and not made.changed:
-                # The former value was already there; record in the journal that the edit is undone.
-                await asyncio.to_thread(journal.append, made, self._connection.address)
+        if not made.changed:
+            # The former value was already there.
+            await self._note_undone(made, ids)
         return made
 
     async def _undo(self, edit: Edit, *, force: bool) -> Edit:
@@ -186,14 +237,25 @@ class UndoMethods(GovernanceMethods, LinkMethods, AspectMethods, HealthMethods):
                 return Edit.now(done.urn, "status", was, done.before)
             case "path":
                 return await self._undo_move(done, force=force)
+            case "source":
+                before_source, after_source = (
+                    held if isinstance(held, dict) else None for held in (done.before, done.after)
+                )
+                return await self.set_text_source(
+                    done.urn,
+                    done.column or "",
+                    before_source,
+                    instead_of=None if force else after_source or {},
+                )
             case "entity":
                 return await self._undo_entity(done)
 
     async def _check_standing(self, edit: Edit) -> None:
         """Raise `TextConflict` if the server no longer holds what an edit wrote."""
-        if edit.what in ("status", "path", "entity"):
-            # Hiding and showing overwrite nothing, a created entity in use is not removed, and a
-            # description may have been moved and changed in one save, whose undo compares it.
+        if edit.what in ("status", "path", "source", "entity"):
+            # Hiding and showing overwrite nothing; a description may have been moved and changed in
+            # one save, whose undo compares it; a source belongs to its text; a created entity that
+            # is in use is not removed.
             return
         now = await self._now(edit)
         if edit.what in (*LABEL_KINDS, "links"):
@@ -215,7 +277,7 @@ class UndoMethods(GovernanceMethods, LinkMethods, AspectMethods, HealthMethods):
     async def _of_present_column(self, edit: Edit) -> Edit:
         """Return an edit of a column with the path that the column has now, if its type or case
         changed since. One request for a column."""
-        if edit.column is None or edit.what == "path":
+        if edit.column is None or edit.what in ("path", "source"):
             return edit
         paths = ColumnPaths.of(paths_in(await self._stored(edit.urn, SCHEMA)))
         return replace(edit, column=paths.match(edit.column) or edit.column)

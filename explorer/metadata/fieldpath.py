@@ -20,6 +20,7 @@ __all__ = [
     "column_edges",
     "column_urn",
     "earlier_paths",
+    "encoded_column_urn",
     "split_column",
     "written_entries",
 ]
@@ -96,12 +97,19 @@ def _is_annotation(token: str) -> bool:
 
 
 _PREFIX = "urn:li:schemaField:("
+_RESERVED = {",": "%2C", "(": "%28", ")": "%29"}
 
 
 def column_urn(dataset: object, path: str) -> str:
     """Return the URN of a column with that exact field path; `dataset` is a URN, as text or
     parsed."""
     return f"{_PREFIX}{dataset},{path})"
+
+
+def encoded_column_urn(dataset: object, path: str) -> str:
+    """Return the URN of a column, with the separators of URNs percent-encoded in its path, as
+    DataHub does."""
+    return column_urn(dataset, "".join(_RESERVED.get(char, char) for char in path))
 
 
 def split_column(urn: str) -> tuple[str, str] | None:

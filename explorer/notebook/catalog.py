@@ -612,7 +612,7 @@ class NotebookCatalog(client.Catalog):
     is the client's.
 
     Edits go into the journal that the terminal and the command write too: `cat.undo_save()` takes
-    back what the last save did, `cat.redo()` does it again.
+    back what the last save of this notebook did, `cat.redo()` does it again.
 
     `cat["fct_orders"]` is the entity of that name or URN, and completes from what was read;
     `cat.names()` reads them all.

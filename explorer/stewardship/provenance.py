@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 from urllib.parse import unquote
 
-from explorer.client.editable import COLUMNS, TextConflict
+from explorer.client.editable import COLUMNS, PROPAGATION, TextConflict, source_of
 from explorer.client.entity import AspectRead, Entity
 from explorer.client.journal import one_save
 from explorer.client.transport import REFUSALS
-from explorer.errors import Conflict, Forbidden, NotFound
-from explorer.metadata.fieldpath import ColumnPaths, FieldPath, column_urn, split_column
+from explorer.errors import CatalogError, Conflict, Forbidden, NotFound
+from explorer.metadata.fieldpath import ColumnPaths, FieldPath, encoded_column_urn, split_column
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Criterion, Filter
@@ -46,7 +46,7 @@ __all__ = [
     "take_back_propagated",
 ]
 
-ACTION: Final = "urn:li:dataHubAction:catalog-propagation"
+ACTION: Final = PROPAGATION
 """The `source` of the attributions written here."""
 
 _ASPECT: Final = "documentation"
@@ -54,7 +54,6 @@ _TEXTS: Final = ("schemaMetadata", COLUMNS)
 _NAMES: Final = ("datasetKey", "datasetProperties", "status")
 _ATTEMPTS: Final = 5
 _REFUSED: Final = (Forbidden, Conflict, TextConflict, *REFUSALS)
-_RESERVED: Final = {",": "%2C", "(": "%28", ")": "%29"}
 _UNKNOWN: Final = "urn:li:corpuser:unknown"
 _FOUND_BY: Final = ("lineage", "name", "elsewhere")
 
@@ -136,7 +135,8 @@ def propagated_source(edit: StagedEdit) -> TextSource | None:
 
 async def columns_version(catalog: "AsyncCatalog", urn: str) -> int:
     """Return the version of a dataset's edited column descriptions, 0 for none. One request."""
-    return _number((await catalog.entity(urn, [COLUMNS])).aspects.get(COLUMNS))
+    held = (await catalog.entity(urn, [COLUMNS])).aspects.get(COLUMNS)
+    return held.number if held is not None else 0
 
 
 async def note_source(
@@ -144,11 +144,12 @@ async def note_source(
 ) -> None:
     """Store the source of a propagated description that was just written.
 
-    Two requests. Raises what writing an aspect raises.
+    This is an edit, which is undone with the description. Two requests. Raises what writing an
+    aspect raises.
     """
     now_millis = time.time_ns() // 1_000_000
     detail = {
-        "origin": _column_urn(source.urn, source.column),
+        "origin": encoded_column_urn(source.urn, source.column),
         "propagated": "true",
         "actor": by or _UNKNOWN,
         "propagation_started_at": str(now_millis),
@@ -167,7 +168,7 @@ async def note_source(
         "sourceDetail": detail,
     }
     ours = {"documentation": edit.text, "attribution": attribution}
-    await _put_entry(catalog, _column_urn(edit.urn, edit.column or ""), ours)
+    await catalog.set_text_source(edit.urn, edit.column or "", ours)
 
 
 async def read_propagated(
@@ -234,8 +235,12 @@ async def refresh_propagated(
         origin = TextSource(
             _how(one.found_by), one.source_urn, one.source_table, one.source_path, one.hops
         )
-        await catalog.describe(one.urn, one.source_text, column=one.path, instead_of=one.text)
-        await note_source(catalog, edit, origin, one.before_version, by)
+        await _describe(
+            catalog,
+            one,
+            one.source_text,
+            lambda: note_source(catalog, edit, origin, one.before_version, by),
+        )
 
     left = tuple(one for one in texts if one.state != "outdated")
     with one_save():
@@ -256,9 +261,13 @@ async def take_back_propagated(
         return PropagatedOutcome(tuple(texts), (), ())
 
     async def take_back(one: PropagatedText) -> None:
+        async def forget() -> None:
+            await catalog.set_text_source(one.urn, one.path, None)
+
         if one.is_written:
-            await catalog.describe(one.urn, one.before, column=one.path, instead_of=one.text)
-        await _drop_entry(catalog, _column_urn(one.urn, one.path))
+            await _describe(catalog, one, one.before, forget)
+        else:
+            await forget()
 
     with one_save():
         outcome = await _each(texts, take_back)
@@ -278,11 +287,11 @@ async def pin_propagated(
 ) -> PropagatedOutcome:
     """Exclude propagated descriptions from refreshing, or include them again.
 
-    Those that people have changed are left. Two requests for each.
+    Those that people have changed are left. One save; three requests for each.
     """
 
     async def pin(one: PropagatedText) -> None:
-        urn = _column_urn(one.urn, one.path)
+        urn = encoded_column_urn(one.urn, one.path)
         entry = _entry_of(await catalog.entity(urn, [_ASPECT]))
         if entry is None:
             raise NotFound(f"the source of the description of {one.path} is no longer stored")
@@ -290,10 +299,29 @@ async def pin_propagated(
         if is_pinned:
             detail["pinned"] = "true"
         attribution = {**entry["attribution"], "sourceDetail": detail}
-        await _put_entry(catalog, urn, {**entry, "attribution": attribution})
+        await catalog.set_text_source(
+            one.urn, one.path, {**entry, "attribution": attribution}, instead_of=entry
+        )
 
     left = tuple(one for one in texts if not one.is_written)
-    return await _each([one for one in texts if one.is_written], pin, left)
+    with one_save():
+        return await _each([one for one in texts if one.is_written], pin, left)
+
+
+async def _describe(
+    catalog: "AsyncCatalog",
+    one: PropagatedText,
+    text: str,
+    write_source: Callable[[], Awaitable[None]],
+) -> None:
+    """Replace a propagated description, then write its source. If the source is refused, the
+    description is written back, so that both or none are changed."""
+    edit = await catalog.describe(one.urn, text, column=one.path, instead_of=one.text)
+    try:
+        await write_source()
+    except _REFUSED:
+        await catalog.undo(edit)
+        raise
 
 
 async def _each(
@@ -302,16 +330,22 @@ async def _each(
     left: tuple[PropagatedText, ...] = (),
 ) -> PropagatedOutcome:
     """Change texts one after another, and return which were changed, `left`, and which were
-    refused."""
+    refused. An error that concerns all, such as an unreachable server, is that of the rest too."""
     done: list[PropagatedText] = []
     failed: list[tuple[PropagatedText, str]] = []
+    ended_by: CatalogError | None = None
     for one in texts:
-        try:
-            await change(one)
-        except _REFUSED as error:
-            failed.append((one, str(error)))
-        else:
-            done.append(one)
+        if ended_by is None:
+            try:
+                await change(one)
+            except _REFUSED as error:
+                failed.append((one, str(error)))
+            except CatalogError as error:
+                ended_by = error
+            else:
+                done.append(one)
+        if ended_by is not None:
+            failed.append((one, str(ended_by)))
     return PropagatedOutcome(tuple(done), left, tuple(failed))
 
 
@@ -356,12 +390,6 @@ def _propagated(
     )
 
 
-def _column_urn(dataset: str, path: str) -> str:
-    """Return the URN of a column, with the separators of URNs percent-encoded in its path, as
-    DataHub does."""
-    return column_urn(dataset, "".join(_RESERVED.get(char, char) for char in path))
-
-
 def _exact(key: ColumnKey, datasets: Mapping[str, Entity]) -> ColumnKey:
     """Return the column in a URN with the field path as in its dataset's schema."""
     entity = datasets.get(key[0])
@@ -403,71 +431,9 @@ def _detail(entry: Mapping[str, Any]) -> dict[str, str]:
     return {key: value for key, value in (found or {}).items() if isinstance(value, str)}
 
 
-def _entries(entity: Entity) -> list[Any]:
-    listed = (entity.raw(_ASPECT) or {}).get("documentations")
-    return list(listed) if isinstance(listed, list) else []
-
-
-def _is_propagated(entry: Any) -> bool:
-    attribution = entry.get("attribution") if isinstance(entry, dict) else None
-    return isinstance(attribution, dict) and attribution.get("source") == ACTION
-
-
-def _entry_of(entity: Entity) -> dict[str, Any] | None:
-    return next((one for one in _entries(entity) if _is_propagated(one)), None)
-
-
-def _number(aspect: AspectRead | None) -> int:
-    """Return the number of an aspect's version, 0 for none or unknown."""
-    system = aspect.system if aspect is not None else None
-    version = system.get("version") if isinstance(system, dict) else None
-    return int(version) if isinstance(version, str) and version.isdecimal() else 0
-
-
-def _condition(aspect: AspectRead | None) -> int | None:
-    """Return the version for a conditional write, `None` if the server does not count versions."""
-    return -1 if aspect is None else _number(aspect) or None
-
-
-async def _put_entry(catalog: "AsyncCatalog", urn: str, entry: Mapping[str, Any]) -> None:
-    """Add our entry, or replace it if there is one."""
-    for attempt in range(_ATTEMPTS):
-        entity = await catalog.entity(urn, [_ASPECT])
-        entries, held = _entries(entity), entity.aspects.get(_ASPECT)
-        place = next((at for at, one in enumerate(entries) if _is_propagated(one)), len(entries))
-        entries[place : place + 1] = [dict(entry)]
-        value = {**(held.value if held is not None else {}), "documentations": entries}
-        try:
-            is_counted = (await catalog.abilities()).versions
-            condition = _condition(held) if held is not None or is_counted else None
-            await catalog.put(urn, _ASPECT, value, only_if_version=condition)
-        except Conflict:
-            if attempt + 1 == _ATTEMPTS:
-                raise
-        else:
-            return
-
-
-async def _drop_entry(catalog: "AsyncCatalog", urn: str) -> None:
-    """Remove our entry; if it was the only one also the aspect, and the column's entity if nothing
-    is left."""
-    entity = await catalog.entity(urn)
-    held = entity.aspects.get(_ASPECT)
-    others = [one for one in _entries(entity) if not _is_propagated(one)]
-    if held is None or len(others) == len(_entries(entity)):
-        return
-    if others or not (await catalog.abilities()).versions:
-        value = {**held.value, "documentations": others}
-        await catalog.put(urn, _ASPECT, value, only_if_version=_condition(held))
-    elif set(entity.aspects) <= {_ASPECT, "schemaFieldKey"}:
-        await catalog.delete(urn)
-    else:
-        await _remove(catalog, urn, _ASPECT, held)
-
-
 async def _remove(catalog: "AsyncCatalog", urn: str, aspect: str, held: AspectRead) -> None:
     """Remove an aspect if it is still the version that was read."""
-    headers = {"If-Version-Match": str(_number(held))}
+    headers = {"If-Version-Match": str(held.number)}
     await catalog.ingest(Proposal(Urn.parse(urn), aspect, change="DELETE", headers=headers))
 
 
@@ -502,9 +468,9 @@ async def _restore_columns(
             if not first and not infos:
                 await _remove(catalog, urn, COLUMNS, held)
             elif earlier is not None and _unstamped(value) == _unstamped(earlier):
-                await catalog.put(urn, COLUMNS, earlier, only_if_version=_condition(held))
+                await catalog.put(urn, COLUMNS, earlier, only_if_version=held.number or None)
             elif value != held.value:
-                await catalog.put(urn, COLUMNS, value, only_if_version=_condition(held))
+                await catalog.put(urn, COLUMNS, value, only_if_version=held.number or None)
         except Conflict:
             continue
         return
@@ -517,6 +483,10 @@ async def _version(catalog: "AsyncCatalog", urn: str, number: int) -> dict[str, 
         if version.number == number:
             return dict(version.value)
     return None
+
+
+def _entry_of(entity: Entity) -> dict[str, Any] | None:
+    return source_of(entity.raw(_ASPECT) or {})
 
 
 def _infos(value: Mapping[str, Any] | None) -> list[Any]:

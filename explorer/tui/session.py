@@ -232,6 +232,8 @@ class TerminalSession:
         # One that is still empty counts as false.
         self.exchanges = RequestLog() if exchanges is None else exchanges
         self.say = say
+        self.warning = ""
+        """The warning that came last; empty if there was none since the last save began."""
         self.times = Times()
         self.drafts: frozenset[tuple[str, str | None]] = frozenset()
         """Of what there are drafts that no other program edits: URN, and field path or None."""
@@ -265,7 +267,15 @@ class TerminalSession:
             return self._catalog
 
     def _warn(self, sentence: str) -> None:
-        self.say(f"{sentence[0].upper()}{sentence[1:]}.", error=True)
+        self.warning = f"{sentence[0].upper()}{sentence[1:]}."
+        self.say(self.warning, error=True)
+
+    def say_saved(
+        self, sentence: str, say: ShowMessage | None = None, *, error: bool = False
+    ) -> None:
+        """Show how a save ended, with the warning that came meanwhile, if any."""
+        told = " ".join(filter(None, (sentence, self.warning)))
+        (say or self.say)(told, error=error or bool(self.warning))
 
     async def _keep_journal(self, catalog: "AsyncCatalog") -> None:
         """Attach the journal to the client. If that fails, a message is shown, and edits work

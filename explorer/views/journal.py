@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
+from urllib.parse import unquote
 
 import msgspec
 
@@ -21,7 +22,7 @@ from explorer.client.journal import (
 )
 from explorer.client.records import Edit, Held, What
 from explorer.client.transport import UNIX
-from explorer.metadata.fieldpath import FieldPath
+from explorer.metadata.fieldpath import FieldPath, split_column
 from explorer.metadata.names import ownership
 from explorer.metadata.urn import Urn
 from explorer.views.diff import Diff, DiffLine, text_diff
@@ -36,6 +37,7 @@ __all__ = [
     "save_diff",
     "save_records",
     "save_sentence",
+    "source_words",
 ]
 
 _PART: Final = 48
@@ -201,10 +203,21 @@ def held_words(what: What, held: Held, limit: int = _PART) -> str:
             return "created"
         case dict() if what == "path":
             return ", ".join(line(path, limit) for path in held)
+        case dict() if what == "source":
+            return source_words(held)
         case dict():
             return line(", ".join(_deprecation(held)), limit * 2)
         case _:
             return ", ".join(line(word) for word in _labels(what, held))
+
+
+def source_words(source: Mapping[str, Any]) -> str:
+    """Return the column that a description was propagated from, in words."""
+    detail = source.get("attribution", {}).get("sourceDetail") or {}
+    origin = split_column(str(detail.get("origin")))
+    if origin is None:
+        return "propagated"
+    return f"propagated from {line(edit_place(Urn.parse(origin[0]), unquote(origin[1])))}"
 
 
 def _edit_diff(edit: Edit) -> Iterator[DiffLine]:

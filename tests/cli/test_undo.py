@@ -143,6 +143,19 @@ def test_what_one_command_did_to_several_places_is_taken_back_and_done_again_at_
     mine("delete", other, "--hard", "--yes")
 
 
+def test_a_save_of_what_was_deleted_for_good_is_told_and_the_one_before_is_undone(
+    mine: Any, table: Any
+) -> None:
+    other = table.replace("undone.", "undone_gone.")
+    mine("load", "-", stdin=json.dumps([status(other)]).encode())
+    mine("describe", table, "--text", "Mine.")
+    mine("describe", other, "--text", "Gone.")
+    mine("delete", other, "--hard", "--yes")
+    ran = mine("undo")
+    assert (ran.code, "past undoing" in ran.err) == (0, True), ran
+    assert text(mine, table) is None
+
+
 def test_hiding_and_restoring_are_taken_back(mine: Any, table: Any) -> None:
     mine("delete", table, "--soft")
     assert [(one["what"], one["after"]) for one in listed(mine)] == [("status", "hidden")]

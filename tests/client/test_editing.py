@@ -11,7 +11,7 @@ import pytest
 from explorer.client.catalog import AsyncCatalog
 from explorer.client.editable import TextConflict
 from explorer.client.journal import one_save, saves_of
-from explorer.errors import Forbidden, InvalidInput, NotFound, StorageFault
+from explorer.errors import Forbidden, InvalidInput, NotFound
 from explorer.metadata import Urn
 from tests.conftest import schema_of
 
@@ -513,14 +513,19 @@ def test_every_edit_in_the_journal_can_be_taken_back_and_back_again(
     assert len(client.links(table)) == 1
 
 
-def test_an_edit_that_could_not_be_written_down_is_said_to_be_stored(
+def test_an_edit_that_could_not_be_written_down_is_saved_and_said_not_to_be_undoable(
     client: Any, table: Any, tmp_path: Path
 ) -> None:
     journal = client.keep_journal(tmp_path / "journal")
     journal.path.unlink()
     journal.path.mkdir()
-    with pytest.raises(StorageFault, match="the edit is stored, but is missing from the journal"):
-        client.describe(table, "text")
+    with pytest.warns(UserWarning, match="it is saved, but cannot be undone: the journal"):
+        assert client.describe(table, "text").changed
+    with one_save():
+        with pytest.warns(UserWarning, match="cannot be undone"):
+            client.describe(table, "text", column=PLAIN)
+        # Of one save it is said once: a second warning would be an error here.
+        client.add_tags(table, TAGS[0])
     assert client.entity(table).edited_description == "text"
     client.keep_journal(tmp_path / "another")
 
@@ -649,6 +654,44 @@ def test_a_tag_that_others_use_or_changed_stays_when_its_creation_is_undone(
     assert client.exists(described)
     assert client.last_save() is None
     client.delete(other)
+
+
+def test_a_save_of_what_was_deleted_for_good_is_told_and_passed_over(
+    client: Any, table: Any, journal: Any
+) -> None:
+    client.describe(table, "mine")
+    other, both = (Urn.dataset("hive", f"undo.{name}") for name in ("gone", "both"))
+    for urn in (other, both):
+        client.put(urn, "status", {"removed": False})
+    with one_save():
+        client.describe(both, "stays")
+        client.describe(other, "goes")
+    client.add_tags(other, TAGS[0])
+    client.delete(other)
+    with pytest.warns(UserWarning, match="past undoing.*undo.gone") as told:
+        client.undo_save()
+    assert len(told) == 2
+    assert client.entity(both).edited_description == ""
+    client.undo_save()
+    assert client.entity(table).edited_description == ""
+    assert client.last_save() is None
+    client.delete(both)
+
+
+def test_what_another_session_saved_is_undone_only_when_it_is_named(
+    client: Any, table: Any, journal: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.describe(table, "mine")
+    with monkeypatch.context() as another:
+        another.setattr("explorer.client.journal.SESSION", "catalog-tui 4711 0a", raising=False)
+        client.describe(table, "theirs", column=PLAIN)
+    client.undo_save()
+    assert client.entity(table).edited_description == ""
+    assert info(client, PLAIN)["description"] == "theirs"
+    with pytest.raises(NotFound, match=r"by catalog-tui 4711: undo_save\(last_save\(everyone"):
+        client.undo_save()
+    client.undo_save(client.last_save(everyone=True))
+    assert not info(client, PLAIN)["description"]
 
 
 def test_hiding_and_restoring_are_edits_that_are_undone(

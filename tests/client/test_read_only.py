@@ -62,6 +62,7 @@ WRITES = {
     "create_with": lambda c: c.create_with(
         "urn:li:tag:uncreated", {"tagProperties": {"name": "x"}}
     ),
+    "set_text_source": lambda c: c.set_text_source(TABLE, "id", {"documentation": "x"}),
     "new": lambda c: c.new("tag", "Uncreated"),
     "rename": lambda c: c.rename("urn:li:tag:another", "Renamed"),
     "move": lambda c: c.move("urn:li:glossaryTerm:Held", "urn:li:glossaryNode:held"),

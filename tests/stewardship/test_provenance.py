@@ -11,10 +11,15 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from explorer.client import Catalog
+from explorer.client.connection import Connection
+from explorer.client.transport import Request
+from explorer.errors import CatalogError, Forbidden, Unreachable
 from explorer.metadata import Proposal, Urn
 from explorer.metadata.fieldpath import column_urn
+from explorer.server.authentication import Gate, Keyring, create_token
 from explorer.stewardship import StagedChangeset, Stewardship
 from explorer.stewardship.provenance import ACTION
+from explorer.views.journal import held_words
 from tests.conftest import schema_metadata, serving_catalog
 
 STAMP = {"time": 0, "actor": "urn:li:corpuser:jdoe"}
@@ -140,27 +145,123 @@ def test_outdated_texts_are_refreshed_but_not_pinned_ones_nor_what_people_wrote(
     found(client, 0, urns=[made])
 
 
-def test_an_undone_text_is_no_text_of_people_and_comes_back_with_redo(
+def test_undo_and_redo_take_a_text_and_where_it_came_from_together(
     client: Catalog, tmp_path: Path
 ) -> None:
     source, made = urn_of("undone.source"), urn_of("undone.made")
     put_table(client, source, {"id": "The key."})
     put_table(client, made, {"id": ""}, source)
+
+    def stored(client: Catalog) -> tuple[str | None, dict[str, Any] | None]:
+        column = client.entity(made).schema.column("id")
+        assert column is not None
+        return column.edited or None, client.entity(column_urn(made, "id")).raw("documentation")
+
     with Catalog(client.address) as own:
         own.journal_in(tmp_path / "journal.jsonl")
         steward = Stewardship(own)
+
+        def write(action: str) -> None:
+            texts = found(own, 1, urns=[made])
+            match action:
+                case "refresh":
+                    client.describe(source, "A newer key.", column="id")
+                    outcome = steward.refresh_propagated(found(own, 1, urns=[made]))
+                case "pin":
+                    outcome = steward.pin_propagated(texts)
+                case _:
+                    outcome = steward.take_back_propagated(texts)
+            assert len(outcome.done) == 1
+
+        states = [stored(own)]
         propagate(own, made, tmp_path / "a.changes.jsonl")
-        assert found(own, 1, urns=[made])[0].state == "current"
-        own.undo_save()
-        assert found(own, 1, urns=[made])[0].state == "undone"
-        own.redo()
-        assert found(own, 1, urns=[made])[0].state == "current"
-        own.undo_save()
-        texts = found(own, 1, urns=[made])
-        assert steward.pin_propagated(texts).done == ()
-        assert len(steward.take_back_propagated(texts).done) == 1
-        assert not any(one.edited for one in own.entity(made).schema)
-        found(own, 0, urns=[made])
+        save = own.last_save()
+        assert save is not None
+        where = {edit.what: held_words(edit.what, edit.after) for edit, _ in save.edits}
+        assert where["source"] == "propagated from provenance.undone.source · id"
+        states.append(stored(own))
+        for action in ("refresh", "pin", "take back"):
+            write(action)
+            states.append(stored(own))
+        texts = [text for text, _ in states]
+        assert texts == [None, "The key.", "A newer key.", "A newer key.", None]
+        for state in reversed(states[:-1]):
+            own.undo_save()
+            assert stored(own) == state
+        for state in states[1:]:
+            own.redo()
+            assert stored(own) == state
+
+
+def test_a_text_that_was_undone_elsewhere_is_no_text_of_people(
+    client: Catalog, pair: tuple[str, str]
+) -> None:
+    _, made = pair
+    client.describe(made, "", column="id")
+    steward = Stewardship(client)
+    texts = found(client, 1, urns=[made], column="id")
+    assert texts[0].state == "undone"
+    assert steward.pin_propagated(texts).done == ()
+    assert len(steward.take_back_propagated(texts).done) == 1
+    found(client, 1, urns=[made])
+
+
+def test_an_editor_takes_back_what_they_propagated(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    tokens = tmp_path / "tokens.json"
+    token, _ = create_token(tokens, "ann", "urn:li:corpuser:ann", role="editor")
+    source, made = urn_of("editor.source"), urn_of("editor.made")
+    with (
+        serving_catalog(tmp_path / "data", Gate(Keyring(tokens))) as address,
+        Catalog(address, token=token) as ann,
+    ):
+        ann.journal_in(tmp_path / "journal.jsonl")
+        put_table(ann, source, {"id": "The key."})
+        put_table(ann, made, {"id": ""}, source)
+        propagate(ann, made, tmp_path / "a.changes.jsonl")
+        outcome = Stewardship(ann).take_back_propagated(found(ann, 1, urns=[made]))
+        assert (len(outcome.done), outcome.failed) == (1, ())
+        assert not any(one.edited for one in ann.entity(made).schema)
+        found(ann, 0, urns=[made])
+        ann.undo_save()
+        assert found(ann, 1, urns=[made])[0].state == "current"
+
+
+def failing(monkeypatch: pytest.MonkeyPatch, error: CatalogError, *words: str) -> None:
+    """Have all writes whose body has these words fail."""
+    ask = Connection.ask
+
+    async def fail(self: Connection, request: Request, **more: Any) -> Any:
+        if request.writes and all(word in str(request.body) for word in words):
+            raise error
+        return await ask(self, request, **more)
+
+    monkeypatch.setattr(Connection, "ask", fail)
+
+
+@pytest.mark.parametrize("action", ["take back", "refresh"])
+def test_where_the_source_is_refused_the_text_stays_as_it_was(
+    client: Catalog, pair: tuple[str, str], monkeypatch: pytest.MonkeyPatch, action: str
+) -> None:
+    source, made = pair
+    client.describe(source, "A newer key.", column="id")
+    texts = found(client, 1, urns=[made], column="id")
+    failing(monkeypatch, Forbidden("not for you"), "schemaField")
+    steward = Stewardship(client)
+    write = steward.take_back_propagated if action == "take back" else steward.refresh_propagated
+    assert [(one.path, why) for one, why in write(texts).failed] == [("id", "not for you")]
+    assert [one.edited for one in client.entity(made).schema] == ["The key.", "Where it went."]
+    assert found(client, 1, urns=[made], column="id")[0].state == "outdated"
+
+
+def test_what_was_written_before_the_server_went_away_is_told(
+    client: Catalog, pair: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = found(client, 2, urns=[pair[1]])
+    failing(monkeypatch, Unreachable("no answer"), "updateDescription", "town")
+    outcome = Stewardship(client).take_back_propagated(texts)
+    assert [one.path for one in outcome.done] == ["id"]
+    assert [(one.path, why) for one, why in outcome.failed] == [("town", "no answer")]
 
 
 def test_a_text_that_a_reviewer_changed_is_theirs(

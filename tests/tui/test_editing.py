@@ -15,7 +15,9 @@ from textual._compositor import Compositor
 from textual._context import active_app
 from textual.widgets import Static
 
+from explorer import config
 from explorer.client import AsyncCatalog, Catalog
+from explorer.client.journal import JOURNAL
 from explorer.errors import NotSignedIn
 from explorer.metadata import Urn
 from explorer.stewardship.drafts import Drafts
@@ -356,6 +358,24 @@ async def test_every_draft_is_in_a_list(
         await reader.press("ctrl+s")
         await reader.sees("Saved a.")
     assert edited(desk, urn, "a") == "of a"
+
+
+async def test_a_save_that_the_journal_cannot_take_is_saved_and_claims_no_draft(
+    desk: Path, at: OpenTerminal
+) -> None:
+    urn = dataset(desk, "unrecorded", "a")
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("documented")
+        journal = config.state_dir() / JOURNAL
+        journal.unlink(missing_ok=True)
+        journal.mkdir(parents=True)
+        await reader.press("2", "e")
+        await reader.sees("column 1 of 1")
+        await reader.type("Kept.")
+        await reader.press("ctrl+s")
+        shown = await reader.sees("documented", "Saved", "cannot be undone")
+        assert "Not saved" not in shown
+    assert edited(desk, urn, "a") == "Kept."
 
 
 async def test_an_entity_that_is_gone_is_told_and_the_text_is_kept(

@@ -16,6 +16,7 @@ from textual.widgets import Static
 
 from explorer.client import journal
 from explorer.client.editable import TextConflict
+from explorer.errors import NotFound
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.names import singular
 from explorer.metadata.urn import Urn
@@ -418,7 +419,8 @@ class UndoActions:
     async def _find(self, *, again: bool) -> None:
         with self._session.reporting("searching for the last save"):
             catalog = await self._session.catalog()
-            save = await (catalog.last_undo() if again else catalog.last_save())
+            find = catalog.last_undo if again else catalog.last_save
+            save = await find() or await find(everyone=True)
             if save is None:
                 self._session.say(
                     "Nothing to redo: nothing was undone, or something was saved since."
@@ -465,6 +467,11 @@ class UndoActions:
                 )
                 self._ask(text, save, again=again, force=True, done=done)
                 return
+            except NotFound as error:
+                # It counts as undone now, so the next time it is the turn of the save before.
+                key = "^y" if again else "U"
+                self._session.say(f"Past undoing: {error}. {key} goes on.", error=True)
+                return
             reopened = 0 if again else await reopen_changeset_of(catalog, save)
             await self._refresh(frozenset(edit.urn for edit in made))
             done()
@@ -477,7 +484,8 @@ class UndoActions:
         edits = [edit for edit, _ in save.edits]
         when = self._session.times.format(round(save.at.timestamp() * 1000))
         head += f", {len(edits):,} edits?" if len(edits) > 1 else "?"
-        text = Text.assemble((head, "bold"), (f"  saved {when}", "dim"))
+        who = "" if save.session == journal.SESSION else f" by {line(save.made_by)}"
+        text = Text.assemble((head, "bold"), (f"  saved {when}{who}", "dim"))
         for edit in edits[:_SHOWN_AT_MOST]:
             text.append("\n").append_text(line_text(_describe_target(edit))).append("\n  ")
             text.append_text(describe_undo(edit))

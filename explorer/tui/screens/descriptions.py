@@ -498,6 +498,7 @@ class Saves:
         from explorer.client import TextConflict
 
         held = self._server_texts[save.key]
+        self._session.warning = ""
         told: list[str] = []
         conflict: TextConflict | None = None
 

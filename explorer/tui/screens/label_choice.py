@@ -264,6 +264,10 @@ def describe_value(what: "What", held: "Held", name_of: NameOf = Urn.label) -> s
             return f"“{short[:_SHORT]}…”" if len(short) > _SHORT else f"“{short}”"
         case dict() if what == "path":
             return ", ".join(held)
+        case dict() if what == "source":
+            from explorer.views.journal import source_words
+
+            return source_words(held)
         case dict():
             note = str(held.get("note") or "")
             return f"deprecated: {note[:_SHORT]}" if note else "deprecated"
