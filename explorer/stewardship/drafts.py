@@ -47,10 +47,11 @@ class Draft(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class StoredDraft:
-    """A draft on disk and when it was written. `open` is true if another running program is editing
-    it."""
+    """A draft, its file, and when it was written. `open` is true if another running program is
+    editing it."""
 
     draft: Draft
+    file: Path
     at: datetime
     open: bool
 
@@ -59,7 +60,9 @@ class StoredDraft:
 class Drafts:
     """The drafts for one server, one file for each description and program.
 
-    Two programs never overwrite each other's drafts. Reading and writing block: call from a thread.
+    Two programs never overwrite or delete each other's drafts: a program has at most one draft of a
+    description, its own; those that ended programs left are separate drafts until one is continued.
+    Reading and writing block: call from a thread.
     """
 
     directory: Path
@@ -93,51 +96,85 @@ class Drafts:
         return cls.of(session.server or place, kind)
 
     def read(self, urn: str, path: str | None) -> Draft | None:
-        """Return the newest draft of a description that no other running program is editing, or
-        `None`."""
-        found = sorted(self._files(urn, path), key=_written, reverse=True)
-        drafts = (_draft(file) for file in found)
-        return next((one for one in drafts if one and (one.urn, one.path) == (urn, path)), None)
+        """Return this program's own draft of a description, or else the newest that no running
+        program is editing, which becomes its own. `None` if there is none."""
+        own = self._own_file(urn, path)
+        found = sorted(self._files(urn, path), key=lambda file: (file == own, _written(file)))
+        for file in reversed(found):
+            draft = _draft(file)
+            is_of = draft is not None and (draft.urn, draft.path) == (urn, path)
+            if is_of and self._take(file, own):
+                return draft
+        return None
 
     def all(self) -> list[StoredDraft]:
-        """Return the newest draft of each description, newest first."""
-        newest: dict[tuple[str, str | None], StoredDraft] = {}
-        for file in sorted(self.directory.glob("*.json"), key=_written, reverse=True):
-            draft = _draft(file)
-            if draft is not None:
-                at = datetime.fromtimestamp(_written(file), UTC)
-                kept = StoredDraft(draft, at, not self._may_use(file))
-                newest.setdefault((draft.urn, draft.path), kept)
-        return list(newest.values())
+        """Return all drafts, newest first; of one description there may be several."""
+        files = sorted(self.directory.glob("*.json"), key=_written, reverse=True)
+        drafts = ((file, _draft(file)) for file in files)
+        return [
+            StoredDraft(
+                draft, file, datetime.fromtimestamp(_written(file), UTC), not self._may_use(file)
+            )
+            for file, draft in drafts
+            if draft is not None
+        ]
 
     def keep(self, draft: Draft) -> None:
-        """Write a draft atomically. Raises `StorageFault` if it cannot be written."""
-        target = self.directory / f"{_name(draft.urn, draft.path)}-{self.process}.json"
+        """Write this program's own draft of a description, atomically. Raises `StorageFault` if it
+        cannot be written."""
+        self._write(self._own_file(draft.urn, draft.path), draft)
+
+    def drop(self, urn: str, path: str | None, text: str | None = None) -> None:
+        """Delete this program's own draft of a description, which was saved or discarded; with
+        `text`, only if it has that text."""
+        own = self._own_file(urn, path)
+        kept = _draft(own) if text is not None else None
+        if kept is None or kept.text == text:
+            _delete(own)
+
+    def take(self, stored: StoredDraft) -> bool:
+        """Make a draft this program's own, so that `read` returns it; return whether it is still
+        there and no other program continues it. The one that was its own stays, separately."""
+        own = self._own_file(stored.draft.urn, stored.draft.path)
+        return self._may_use(stored.file) and self._take(stored.file, own)
+
+    def discard(self, stored: StoredDraft) -> None:
+        """Delete one draft."""
+        _delete(stored.file)
+
+    def restore(self, draft: Draft) -> None:
+        """Write a discarded draft again, as a separate one. Raises `StorageFault` if it cannot be
+        written."""
+        self._write(_separate(self._own_file(draft.urn, draft.path)), draft)
+
+    def _take(self, file: Path, own: Path) -> bool:
+        """Rename a draft to this program's own; return whether it was still there."""
+        if file == own:
+            return True
         try:
-            target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            if file.exists() and own.exists():
+                own.rename(_separate(own))
+            file.rename(own)
+        except FileNotFoundError:
+            # Another program was faster.
+            return False
+        except OSError:
+            # It can be read, if not renamed.
+            return True
+        return True
+
+    def _write(self, file: Path, draft: Draft) -> None:
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             # `replace_file` creates it readable by its owner only, because drafts may be private.
-            replace_file(target, msgspec.json.encode(draft))
+            replace_file(file, msgspec.json.encode(draft))
         except OSError as error:
             raise StorageFault(
                 f"The draft cannot be kept ({error.strerror}): save before you leave."
             ) from error
 
-    def drop(self, urn: str, path: str | None, text: str | None = None) -> None:
-        """Delete the drafts of a description, which was saved or discarded.
-
-        With `text`, only if the newest draft has that text. Drafts that another running program is
-        editing are kept.
-        """
-        if text is not None:
-            newest = self.read(urn, path)
-            if newest is not None and newest.text != text:
-                return
-        for file in list(self._files(urn, path)):
-            try:
-                file.unlink(missing_ok=True)
-            except OSError:
-                # A draft that cannot be deleted does no harm: it is offered again.
-                continue
+    def _own_file(self, urn: str, path: str | None) -> Path:
+        return self.directory / f"{_name(urn, path)}-{self.process}.json"
 
     def _files(self, urn: str, path: str | None) -> Iterator[Path]:
         return filter(self._may_use, self.directory.glob(f"{_name(urn, path)}-*.json"))
@@ -152,6 +189,20 @@ def _draft(file: Path) -> Draft | None:
         return msgspec.json.decode(file.read_bytes(), type=Draft)
     except (OSError, msgspec.DecodeError):
         return None
+
+
+def _separate(own: Path) -> Path:
+    """Return the file of a draft that no program is editing."""
+    # No number, so it is not taken for that of a process.
+    return own.with_name(f"{own.stem.rpartition('-')[0]}-kept{os.urandom(8).hex()}.json")
+
+
+def _delete(file: Path) -> None:
+    try:
+        file.unlink(missing_ok=True)
+    except OSError:
+        # A draft that cannot be deleted does no harm: it is offered again.
+        return
 
 
 def _name(urn: str, path: str | None) -> str:

@@ -413,7 +413,7 @@ class CatalogApp(App[None]):
             drafts_of = await asyncio.to_thread(import_module, "explorer.stewardship.drafts")
             drafts = await drafts_of.Drafts.at(self._session)
             kept = [one.draft for one in await asyncio.to_thread(drafts.all) if not one.open]
-            self._session.note_drafts(frozenset((one.urn, one.path) for one in kept))
+            self._session.note_drafts(tuple((one.urn, one.path) for one in kept))
             self._main_screen.query_one(SearchView).show_drafts()
             if self._has_entity_page:
                 self._entity_view.show_drafts()

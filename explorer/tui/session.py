@@ -235,8 +235,8 @@ class TerminalSession:
         self.warning = ""
         """The warning that came last; empty if there was none since the last save began."""
         self.times = Times()
-        self.drafts: frozenset[tuple[str, str | None]] = frozenset()
-        """Of what there are drafts that no other program edits: URN, and field path or None."""
+        self.drafts: tuple[tuple[str, str | None], ...] = ()
+        """What each draft that no other program edits is of: URN, and field path or None."""
         self._names: dict[Urn, str] = {}
 
     @property
@@ -295,7 +295,7 @@ class TerminalSession:
         load_registry()
         return catalog
 
-    def note_drafts(self, drafts: frozenset[tuple[str, str | None]]) -> None:
+    def note_drafts(self, drafts: tuple[tuple[str, str | None], ...]) -> None:
         """Have the screens mark what has drafts."""
         self.drafts = drafts
         self._on_status()
@@ -325,7 +325,7 @@ class TerminalSession:
             self._make, self.server = make, server
         self._unread.clear()
         self._retried.clear()
-        self.drafts = frozenset()
+        self.drafts = ()
         self._names.clear()
         self._stand(ServerStatus())
         if previous is not None:

@@ -316,6 +316,22 @@ def test_a_draft_left_by_a_program_that_was_killed_is_offered(cat: Catalog, tabl
     assert Drafts.of(cat.identity).all() == []
 
 
+def test_a_widget_discards_no_draft_that_another_kept_since(
+    cat: Catalog, table: Any, explorer: Any
+) -> None:
+    write(explorer, "first")
+    other = Explorer(cat, urn=table)
+    try:
+        assert other.wait(WAIT_SECONDS)
+        write(other, "second")
+        hear(explorer, "discard")
+        assert [one.draft.text for one in Drafts.of(cat.identity).all()] == ["second"]
+        hear(other, "discard")
+        assert Drafts.of(cat.identity).all() == []
+    finally:
+        other.close()
+
+
 def test_saving_ends_the_draft_on_disk_and_what_was_typed_meanwhile_stays_one(
     cat: Catalog, table: Any, explorer: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

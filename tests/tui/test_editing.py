@@ -2,9 +2,11 @@
 
 import asyncio
 import gc
+import os
 import re
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,7 @@ from explorer.client import AsyncCatalog, Catalog
 from explorer.client.journal import JOURNAL
 from explorer.errors import NotSignedIn
 from explorer.metadata import Urn
-from explorer.stewardship.drafts import Drafts
+from explorer.stewardship.drafts import Draft, Drafts
 from explorer.tui.screens import editor
 from explorer.tui.screens.descriptions import Descriptions, DescriptionTarget
 from explorer.tui.screens.editor import EditorScreen
@@ -376,6 +378,47 @@ async def test_a_save_that_the_journal_cannot_take_is_saved_and_claims_no_draft(
         shown = await reader.sees("documented", "Saved", "cannot be undone")
         assert "Not saved" not in shown
     assert edited(desk, urn, "a") == "Kept."
+
+
+async def test_drafts_of_one_text_by_two_programs_are_listed_saved_and_discarded_by_themselves(
+    desk: Path, at: OpenTerminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
+    urn = dataset(desk, "twice", "a")
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("documented")
+        drafts = await Drafts.at(reader.app._session)
+
+        def kept() -> list[str]:
+            return sorted(one.draft.text for one in drafts.all())
+
+        # No process has so high a number: these programs have ended.
+        for number, text in enumerate(("older", "newer", "newest"), 4_194_305):
+            replace(drafts, process=number).keep(Draft(str(urn), "a", "", text, "twice", "a"))
+            [file] = drafts.directory.glob(f"*-{number}.json")
+            os.utime(file, (number, number))
+        await reader.press("f4")
+        await reader.sees("3 drafts, not saved", "older", "newer", "newest")
+        await reader.press("delete")
+        assert "newest" not in await reader.sees("2 drafts, not saved", "older", "newer")
+        await reader.press("ctrl+z")
+        await reader.sees("3 drafts, not saved", "newest")
+        await reader.press("delete", "end", "enter")
+        await reader.sees("This is your unsaved draft", "│ older")
+        await reader.press("escape")
+        await reader.sees("2 drafts F4")
+        assert kept() == ["newer", "older"]
+        # What was continued was kept last; it stays when another is continued.
+        await reader.press("f4")
+        await reader.sees("2 drafts, not saved", "older", "newer")
+        await reader.press("end", "enter")
+        await reader.sees("This is your unsaved draft", "│ newer")
+        await reader.press("ctrl+s")
+        await reader.sees("Saved a.")
+        await reader.until(lambda: kept() == ["older"])
+        await reader.press("escape", "f4")
+        await reader.sees("1 draft, not saved", "older")
+    assert edited(desk, urn, "a") == "newer"
 
 
 async def test_an_entity_that_is_gone_is_told_and_the_text_is_kept(

@@ -287,10 +287,11 @@ class DraftEditor:
             draft = fresh
         elif stored is None or stored == self._stored.get(place):
             draft = replace(draft, note=fresh.resumed(draft.text, draft.base).note)
-        # Another program, or this one in an earlier run, kept its own since.
-        if stored is not None and stored != self._stored.get(place) and stored.text != fresh.text:
-            draft = fresh.resumed(stored.text, stored.base)
+        # Another widget, or a program that ended, kept its own since.
+        if stored is not None and stored != self._stored.get(place):
             self._stored[place] = stored
+            if stored.text != fresh.text:
+                draft = fresh.resumed(stored.text, stored.base)
         self._keep(draft)
         self._open, self._opening = place, None
         self._put_text()
@@ -313,8 +314,10 @@ class DraftEditor:
         def write(_: object) -> None:
             draft, disk = self.drafts.get(place), self._disk()
             if draft is None or not draft.changed:
-                disk.drop(*place)
-                self._stored.pop(place, None)
+                kept = self._stored.pop(place, None)
+                if kept is not None:
+                    # Another widget may have kept another text since.
+                    disk.drop(*place, kept.text)
                 return
             stored = StoredDraft(*place, draft.base, draft.text, draft.name, draft.column)
             if stored != self._stored.get(place):

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Final, ParamSpec, Protocol, TypeVar
 
 from rich.text import Text
 from textual import on, work
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from explorer.client.entity import Entity
 
 __all__ = [
+    "OPEN_ELSEWHERE",
     "DescriptionQueue",
     "DescriptionTarget",
     "Descriptions",
@@ -174,7 +175,10 @@ def _texts(entity: "Entity") -> tuple[str, str]:
     return edited, entity.ingested_description if apart else ""
 
 
-class DraftsScreen(ListScreen[Draft]):
+OPEN_ELSEWHERE: Final = "Another running program has this draft open: close it there first."
+
+
+class DraftsScreen(ListScreen[StoredDraft]):
     """Lists the drafts for this server, newest first; returns the one to continue."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("drafts")
@@ -194,16 +198,16 @@ class DraftsScreen(ListScreen[Draft]):
 
     def action_open(self) -> None:
         """Continue the draft under the cursor."""
-        draft = self._closed_draft()
-        if draft is not None:
-            self.dismiss(draft)
+        stored = self._closed_draft()
+        if stored is not None:
+            self.dismiss(stored)
 
     def action_remove(self) -> None:
         """Discard the draft under the cursor."""
-        draft = self._closed_draft()
-        if draft is not None:
-            self._removed.append(draft)
-            self._drop(draft)
+        stored = self._closed_draft()
+        if stored is not None:
+            self._removed.append(stored.draft)
+            self._discard(stored)
 
     def action_restore(self) -> None:
         """Restore the last discarded draft."""
@@ -217,25 +221,23 @@ class DraftsScreen(ListScreen[Draft]):
             return bool(self._stored)
         return action != "restore" or bool(self._removed)
 
-    def _closed_draft(self) -> Draft | None:
+    def _closed_draft(self) -> StoredDraft | None:
         """Return the draft under the cursor. If another program has it open, say so and return
         None."""
         one = self.query_one(Rows).under_cursor(self._stored)
         if one is not None and one.open:
-            self.say(
-                "Another running program has this draft open: close it there first.", error=True
-            )
+            self.say(OPEN_ELSEWHERE, error=True)
             return None
-        return one.draft if one is not None else None
+        return one
 
     @work(exclusive=True, group="drafts")
     async def _read(self) -> None:
         await self._show()
 
     @work(group="drafts")
-    async def _drop(self, draft: Draft) -> None:
+    async def _discard(self, stored: StoredDraft) -> None:
         drafts = await Drafts.at(self._session)
-        await asyncio.to_thread(drafts.drop, draft.urn, draft.path)
+        await asyncio.to_thread(drafts.discard, stored)
         await self._show()
         self.say("Discarded the draft; ^z restores it while this list is open.")
 
@@ -243,7 +245,7 @@ class DraftsScreen(ListScreen[Draft]):
     async def _bring_back(self, draft: Draft) -> None:
         with self._session.reporting("restoring the draft"):
             drafts = await Drafts.at(self._session)
-            await asyncio.to_thread(drafts.keep, draft)
+            await asyncio.to_thread(drafts.restore, draft)
         await self._show()
 
     async def _show(self) -> None:
@@ -293,6 +295,10 @@ class DraftKeeper:
         """Return the draft of a text, None if there is none."""
         drafts = await self._own()
         return await _in_turn(drafts.read, str(target.urn), target.path)
+
+    async def take(self, stored: StoredDraft) -> bool:
+        """Make a draft the one that `read` returns; return whether no other program has it."""
+        return await _in_turn((await self._own()).take, stored)
 
     async def keep(self, target: DescriptionTarget, base: str, text: str) -> None:
         """Store a draft that started from `base`; raises `StorageFault` if that fails."""

@@ -28,13 +28,14 @@ from explorer.errors import Misconfigured, Unusable
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Criterion, Filter
-from explorer.stewardship.drafts import Draft
+from explorer.stewardship.drafts import Draft, StoredDraft
 from explorer.tui.actions import actions_of, bindings
 from explorer.tui.content import join, line_text, markdown, padded, preview, rendered_lines
 from explorer.tui.desktop import edit_outside
 from explorer.tui.key_queue import CLOSING, LEADING, OPENING, OpeningFailed, start_worker
 from explorer.tui.screens.columns import column_fact_line, read_measurements
 from explorer.tui.screens.descriptions import (
+    OPEN_ELSEWHERE,
     DescriptionQueue,
     Descriptions,
     DescriptionTarget,
@@ -1520,7 +1521,7 @@ class EditorLauncher:
     def show_drafts(self) -> None:
         """Show the drafts."""
 
-        def left(chosen: Draft | None) -> None:
+        def left(chosen: StoredDraft | None) -> None:
             self._drafts_changed()
             if chosen is not None:
                 do = partial(self._go_on_with, chosen)
@@ -1627,17 +1628,22 @@ class EditorLauncher:
                     return self._subject_of(await catalog.entity(urn))
         return None
 
-    async def _go_on_with(self, draft: Draft) -> None:
+    async def _go_on_with(self, stored: StoredDraft) -> None:
         """Open the description of a draft, even if the entity no longer exists."""
         if self._session.refuses_to_write():
             return
-        urn = Urn.parse(draft.urn)
+        urn = Urn.parse(stored.draft.urn)
         if not is_describable(urn):
             return
         entity = await self._read_for_editor(urn)
-        if entity is not None:
+        if entity is None:
+            return
+        if await self._keeper.take(stored):
             self._open_page(urn)
-            self.edit(entity, draft.path)
+            self.edit(entity, stored.draft.path)
+        else:
+            self._session.say(OPEN_ELSEWHERE, error=True)
+            self._app.post_message(OpeningFailed())
 
     async def _read_for_editor(self, urn: Urn) -> "Entity | None":
         """Return an entity; one request. If it fails, show why, drop the keys that were typed for
