@@ -120,6 +120,8 @@ class Abilities:
     """GraphQL edits with a condition on the present value."""
     proposals: bool = False
     """Staged changesets stored on the server, for review by several people."""
+    catalog_id: str = ""
+    """The id of the catalog, whatever its address; empty if the server gives none."""
 
 
 def read_abilities(config: Any) -> Abilities:
@@ -148,6 +150,7 @@ def read_abilities(config: Any) -> Abilities:
             coverage_trend=ours.get("coverageTrend") is True,
             conditional_edits=ours.get("conditionalEdits") is True,
             proposals=ours.get("proposals") is True,
+            catalog_id=str(ours.get("id") or ""),
         )
     versions = declared.get("versions")
     known = versions.get("acryldata/datahub") if isinstance(versions, dict) else None

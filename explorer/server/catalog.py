@@ -67,7 +67,14 @@ from explorer.server.search import SearchEngine
 from explorer.server.search.document import FolderQuery
 from explorer.server.search.query import SearchQuery
 from explorer.server.stewardship import Ledger
-from explorer.server.store import Job, Reader, Store, StoredFolderPage, Transaction
+from explorer.server.store import (
+    Job,
+    Reader,
+    Store,
+    StoredFolderPage,
+    Transaction,
+    lasting_id,
+)
 
 __all__ = ["AGE_HEADER", "FRESH_SECONDS", "Behind", "CatalogEngine", "Freshness", "noting_writes"]
 
@@ -784,6 +791,7 @@ class CatalogEngine:
         return {
             **({"user": actor} if actor != UNKNOWN_ACTOR else {}),
             "version": __version__,
+            "id": lasting_id(self.store),
             "sample": self.store.note(_SAMPLE_RUN) is not None,
             "entities": self.store.count(other_than=self.index.vocabulary.unlisted),
             "conditionalEdits": True,

@@ -137,7 +137,17 @@ class AsyncStewardship:
             title=title,
             server=self._catalog.address,
             proposed_by=str(user) if user is not None else "",
+            catalog=(await self._catalog.abilities()).catalog_id,
         )
+
+    async def import_changeset(self, changeset: StagedChangeset) -> StagedChangeset:
+        """Create a changeset for this catalog with the edits of one of another catalog, all
+        undecided, and return it. Requests and errors as `stage`.
+
+        Example: `steward.import_changeset(changeset).counts()`
+        """
+        edits = [item.edit for item in changeset.items]
+        return await self.stage(edits, changeset.title)
 
     async def documentation(
         self,
@@ -342,6 +352,7 @@ class Stewardship(SharedThreadFace):
     sync_changeset = blocking(AsyncStewardship.sync_changeset)
     withdraw_changeset = blocking(AsyncStewardship.withdraw_changeset)
     stage = blocking(AsyncStewardship.stage)
+    import_changeset = blocking(AsyncStewardship.import_changeset)
     dbt_plan = blocking(AsyncStewardship.dbt_plan)
     dbt_changes = blocking(AsyncStewardship.dbt_changes)
     dbt_edits = blocking(AsyncStewardship.dbt_edits)

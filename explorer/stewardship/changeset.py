@@ -37,7 +37,13 @@ from explorer.stewardship.documentation import (
     read_datasets,
     rows_of,
 )
-from explorer.stewardship.proposals import OVERTAKEN, Syncing, server_key, sync_changeset
+from explorer.stewardship.proposals import (
+    OVERTAKEN,
+    Syncing,
+    check_own,
+    server_key,
+    sync_changeset,
+)
 from explorer.stewardship.provenance import columns_version, note_source, propagated_source
 from explorer.stewardship.staging import (
     ReviewItem,
@@ -421,6 +427,7 @@ async def apply_staged(
     """
     syncing = Syncing(catalog, changeset)
     try:
+        await check_own(catalog, changeset)
         await syncing.begin()
     except StorageFault:
         raise

@@ -49,6 +49,7 @@ __all__ = [
     "SyncOutcome",
     "Syncing",
     "changeset_urn",
+    "check_own",
     "fetch_changeset",
     "server_key",
     "share_changeset",
@@ -148,6 +149,18 @@ async def why_undecided(catalog: "AsyncCatalog") -> str:
     return _READER if is_reader else ""
 
 
+async def check_own(catalog: "AsyncCatalog", changeset: StagedChangeset) -> None:
+    """Raise `InvalidInput` if a changeset was made for another catalog. Where either has no id,
+    as on DataHub's servers and in older files, that is not known."""
+    here = (await catalog.abilities()).catalog_id
+    if here and changeset.catalog and changeset.catalog != here:
+        raise InvalidInput(
+            f"this changeset was made for another catalog, at {changeset.server}, and not for the "
+            f"one at {catalog.address}; nothing was written. To use it here on purpose, import it "
+            "in Python with import_changeset of a Stewardship"
+        )
+
+
 async def share_changeset(
     catalog: "AsyncCatalog", changeset: StagedChangeset, *, progress: "Progress | None" = None
 ) -> Urn:
@@ -162,6 +175,7 @@ async def share_changeset(
     Example: `steward.share_changeset(steward.stage(edits, "Texts from upstream"))`
     """
     await _check_supported(catalog)
+    await check_own(catalog, changeset)
     key, urn = server_key(catalog), changeset_urn(changeset.id)
     await asyncio.to_thread(changeset.read_again)
     entity = await _entity(catalog, urn)

@@ -141,6 +141,7 @@ class _Header(msgspec.Struct, frozen=True, omit_defaults=True, tag="changeset"):
     at: datetime
     format: str = _FORMAT
     version: int = _VERSION
+    catalog: str = ""
 
 
 class _Staged(msgspec.Struct, frozen=True, omit_defaults=True, tag="edit"):
@@ -314,6 +315,7 @@ class StagedChangeset:
         title: str,
         server: str,
         proposed_by: str,
+        catalog: str = "",
         progress: "Callable[[int], None] | None" = None,
     ) -> "StagedChangeset":
         """Create a changeset in a new file. Blocks.
@@ -324,7 +326,9 @@ class StagedChangeset:
         staged = {edit.place: edit for edit in edits}.values()
         if not staged:
             raise InvalidInput("there is nothing to stage")
-        header = _Header(os.urandom(8).hex(), title, server, proposed_by, datetime.now(UTC))
+        header = _Header(
+            os.urandom(8).hex(), title, server, proposed_by, datetime.now(UTC), catalog=catalog
+        )
         numbered = dict(enumerate(staged, 1))
         return cls._write(path, header, numbered, progress=progress)
 
@@ -466,6 +470,11 @@ class StagedChangeset:
     def server(self) -> str:
         """The address of the server that the changeset was made for."""
         return self._header.server
+
+    @property
+    def catalog(self) -> str:
+        """The id of the catalog that the changeset was made for; empty if it is not known."""
+        return self._header.catalog
 
     @property
     def proposed_by(self) -> str:

@@ -38,6 +38,14 @@ def write(directory: Any, *names: Any) -> None:
     opened.close()
 
 
+def id_of(directory: Any) -> Any:
+    opened = open_catalog(directory, load_registry())
+    try:
+        return opened.describe()["id"]
+    finally:
+        opened.close()
+
+
 def held_in(directory: Any) -> Any:
     """The tags that a catalog holds, as the store and as a search has them."""
     opened = open_catalog(directory, load_registry())
@@ -86,8 +94,11 @@ def restore(catalog: Run, directory: Any) -> Any:
 def test_the_catalog_of_a_backup_takes_the_place_of_the_present_one(
     restore: Any, directory: Any, tmp_path: Path, named: str
 ) -> None:
+    known_as = id_of(directory)
     ran = restore(tmp_path / "backup" / named)
     assert (ran.code, ran.out) == (0, ""), ran
+    # It is the same catalog to its clients.
+    assert id_of(directory) == known_as
     assert "1 entities" in ran.err
     assert held_in(directory) == {"old"}
     assert check_directory(directory) == []

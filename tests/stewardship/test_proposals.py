@@ -610,3 +610,31 @@ def test_two_reviewers_agree_whatever_they_do_over_a_bad_line(
     assert said(fresh) == said(copies[0])
     for person in people:
         person.catalog.close()
+
+
+def test_a_changeset_of_one_catalog_is_not_written_into_another_unless_it_is_imported(
+    meet: Meet, orders: str, tmp_path: Path
+) -> None:
+    ann = meet("ann")
+    changeset = ann.propose(orders, "c0")
+    changeset.decide(1, "accepted", ann.urn)
+    (tmp_path / "other").mkdir()
+    with serving_catalog(tmp_path / "other") as address, Catalog(address) as other:
+        schema = schema_metadata(dict.fromkeys(COLUMNS))
+        other.ingest(Proposal(Urn.parse(orders), "schemaMetadata", schema))
+        steward = Stewardship(other)
+        outcome = steward.apply_staged(StagedChangeset.open(changeset.path))
+        assert (outcome.applied, outcome.untried) == (0, 1)
+        assert changeset.server in str(outcome.ended_by)
+        assert address in str(outcome.ended_by)
+        assert not other.entity(orders).schema.documented
+        with pytest.raises(InvalidInput, match="made for another catalog"):
+            steward.share_changeset(changeset)
+
+        imported = steward.import_changeset(changeset)
+        assert states(imported) == ["open"]
+        imported.decide(1, "accepted", "urn:li:corpuser:ann")
+        assert steward.apply_staged(imported).applied == 1
+        assert [one.edited for one in other.entity(orders).schema if one.edited] == ["About c0."]
+    # It is still one of its own catalog.
+    assert ann.steward.apply_staged(StagedChangeset.open(changeset.path)).applied == 1

@@ -111,7 +111,8 @@ class StatusRoutes(Routes):
         "describe the server and its capabilities",
         role="reader",
         gives="the flags and the release by which clients choose their calls; under "
-        "catalogExplorer the release of this server, whether it holds the sample, the number "
+        "catalogExplorer the release of this server, the id of the catalog, which stays when it is "
+        "moved or restored from a backup, whether it holds the sample, the number "
         "of entities of the types that a search of all types lists, whether edits in GraphQL "
         "accept the condition ifCurrent, whether filters accept names in place of URNs, whether "
         "/stewardship and its trend are available, whether changesets are kept and, in signIn, "

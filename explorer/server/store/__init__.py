@@ -19,6 +19,7 @@ from msgspec import Struct, field
 from explorer.errors import Busy, CatalogError, ServerFault, StorageFault
 
 __all__ = [
+    "LASTING_ID",
     "AspectRow",
     "BrowseFolderRow",
     "Direction",
@@ -60,6 +61,7 @@ __all__ = [
     "counted",
     "digest",
     "is_removed",
+    "lasting_id",
     "log_mark",
     "read_object",
     "same_value",
@@ -937,6 +939,16 @@ class SurveyedStore(Store, Protocol):
 
     def survey(self) -> AbstractContextManager[Survey]:
         """Return a survey of the store at one moment; writes continue meanwhile."""
+
+
+LASTING_ID = "id"
+"""The key of the note with the first id of a catalog that has been given another since."""
+
+
+def lasting_id(store: Store) -> str:
+    """Return the random id of a catalog that stays when it is restored from a backup or moved to
+    another store; clients tell catalogs apart by it."""
+    return store.note(LASTING_ID) or store.catalog_id()
 
 
 def read_object(value: bytes | None) -> dict[str, Any]:

@@ -20,7 +20,7 @@ import orjson
 from msgspec import Struct
 
 from explorer.errors import InvalidInput, StorageFault
-from explorer.server.store import Store, StoreFault, Transaction
+from explorer.server.store import LASTING_ID, Store, StoreFault, Transaction, lasting_id
 from explorer.server.store.sql import TableLayout
 
 if TYPE_CHECKING:
@@ -71,7 +71,12 @@ _TABLES = (
         ("offset", "entity", "aspect", "change", "value", "previous", "before", "digest", *_STAMP),
     ),
     # Notes only: each catalog has its own format and id.
-    TableLayout("meta", ("key", "value"), 1, f"key LIKE 'note.%' AND key <> 'note.{NOTE}'"),
+    TableLayout(
+        "meta",
+        ("key", "value"),
+        1,
+        f"key LIKE 'note.%' AND key NOT IN ('note.{NOTE}', 'note.{LASTING_ID}')",
+    ),
 )
 
 
@@ -107,7 +112,8 @@ def copy_catalog(
         )
     if noted is None or any(noted.get(name) != value for name, value in begun.items()):
         noted = {**begun, "table": 0, "after": None}
-        target.write(partial(_begin, orjson.dumps(noted).decode())).result()
+        begin = partial(_begin, orjson.dumps(noted).decode(), lasting_id(source))
+        target.write(begin).result()
     for table in _TABLES[noted["table"] :]:
         while rows := _part(source, table, noted["after"]):
             after, noted["after"] = noted["after"], rows[-1][: table.keys]
@@ -135,11 +141,12 @@ def copy_catalog(
     return copied
 
 
-def _begin(noted: str, transaction: Transaction) -> None:
+def _begin(noted: str, known_as: str, transaction: Transaction) -> None:
     tables = cast("SqlTransaction", transaction)
     for table in _TABLES:
         tables.empty(table)
     tables.set_note(NOTE, noted)
+    tables.set_note(LASTING_ID, known_as)
 
 
 def _copy(

@@ -113,7 +113,7 @@ class ReviewScreen(TableScreen[Urn]):
         self._drafts = Drafts.of_changeset(changeset.id)
         # One after another, in the order in which they were typed.
         self._drafting = asyncio.Lock()
-        self._user = ""
+        self._user = self._address = ""
         self._progress = ""
         # What tells the server that keeps it from others; empty for one that is in its file alone.
         self._server = ""
@@ -223,8 +223,9 @@ class ReviewScreen(TableScreen[Urn]):
             return
         count = len(self._changeset.of("accepted"))
         question = Text.assemble(
-            f"Write {counted(count, 'change')} to the catalog?\n\n",
-            "A single undo takes all of them back.",
+            f"Write {counted(count, 'change')} to the catalog",
+            line_text(f" at {self._address}" if self._address else "", "bold"),
+            "?\n\nA single undo takes all of them back.",
         )
 
         def apply() -> None:
@@ -431,6 +432,7 @@ class ReviewScreen(TableScreen[Urn]):
                 self._sync()
             user = await catalog.me()
             self._user = str(user) if user is not None else ""
+            self._address = catalog.address
             if self._server:
                 self._why_undecided = await why_undecided(catalog)
 

@@ -11,7 +11,14 @@ from explorer.errors import InvalidInput, StorageFault
 from explorer.instance import hold
 from explorer.metadata.registry import load_registry
 from explorer.server.data_directory import migrate, open_catalog, open_store
-from explorer.server.store import Placement, Store, StoredEdge, StoreUnavailable, Transaction
+from explorer.server.store import (
+    Placement,
+    Store,
+    StoredEdge,
+    StoreUnavailable,
+    Transaction,
+    lasting_id,
+)
 from tests.postgres import Cluster
 from tests.server.store.examples import (
     KEY,
@@ -65,6 +72,14 @@ def told(place: str) -> dict[str, Any]:
     }
 
 
+def known_as(place: str) -> str:
+    store = open_store(Path(place), place if "://" in place else None)
+    try:
+        return lasting_id(store)
+    finally:
+        store.close()
+
+
 @pytest.fixture
 def source(tmp_path: Path) -> str:
     (tmp_path / "source").mkdir()
@@ -83,6 +98,8 @@ def test_a_catalog_goes_to_postgresql_and_back(
     assert told(database) == told(source)
     migrate(database, back, no_progress)
     assert told(back) == told(source)
+    # Clients know it by the same id, wherever it is.
+    assert known_as(database) == known_as(back) == known_as(source)
     store = open_store(Path(), database)
     try:
         # Offsets, versions, runs and folders go on where they were.

@@ -25,7 +25,7 @@ from typing import Any
 
 from explorer.errors import CatalogError, InvalidFile, StorageFault
 from explorer.metadata.names import natural_key
-from explorer.server.store import digest
+from explorer.server.store import LASTING_ID, digest
 
 __all__ = [
     "SQLITE_ERRORS",
@@ -643,8 +643,15 @@ def read_id(connection: sqlite3.Connection) -> str:
 
 
 def renew_id(connection: sqlite3.Connection) -> str:
-    """Give a catalog a new random id, so that no existing index belongs to it; return the id."""
+    """Give a catalog a new random id, so that no existing index belongs to it; return the id.
+
+    Clients know it by its first one for good: see `store.lasting_id`.
+    """
     found = secrets.token_hex(16)
+    connection.execute(
+        "INSERT OR IGNORE INTO meta SELECT ?, value FROM meta WHERE key = 'id'",
+        (f"note.{LASTING_ID}",),
+    )
     connection.execute("INSERT OR REPLACE INTO meta VALUES ('id', ?)", (found,))
     return found
 
