@@ -53,6 +53,7 @@ from explorer.server.ingestion import (
     remove_property_values,
 )
 from explorer.server.projection import Projection
+from explorer.server.remembered import CatalogMemory, Loss
 from explorer.server.removal import (
     AspectReference,
     RollbackResult,
@@ -146,9 +147,11 @@ class CatalogEngine:
         registry: Registry,
         counts: Path | None = None,
         name: str = "",
+        memory: CatalogMemory | None = None,
     ) -> None:
         """`counts` is the database file of the stewardship ledger; without one it is temporary.
-        `name` is the name of this search index if several services share the store.
+        `name` is the name of this search index if several services share the store. `memory` is
+        what the data directory remembers of the catalog.
         """
         self.store = store
         self.index = index
@@ -172,6 +175,9 @@ class CatalogEngine:
         self._one_at_a_time = asyncio.Lock()
         self.commits = Commits(store, self._projection)
         self.feed = Feed(store, self.commits)
+        self._memory = memory
+        if memory is not None:
+            self.commits.listeners.append(memory.note)
         self._projection.on_moved = self._follow_moved
         self._is_closing = threading.Event()
         self._tasks: list[threading.Thread] = []
@@ -235,6 +241,11 @@ class CatalogEngine:
         # The index also needs its last row, which proves that it belongs to this catalog.
         needed = [self.index.committed_offset - 1]
         return min(needed + [follower.at for follower in tuple(self.feed.followers)])
+
+    @property
+    def losses(self) -> tuple[Loss, ...]:
+        """What the catalog had, as far as its data directory remembers, and has lost."""
+        return () if self._memory is None else self._memory.losses
 
     async def prove_writer(self) -> None:
         """Wait until the writer has run a job that changes nothing.
@@ -343,6 +354,8 @@ class CatalogEngine:
             thread.join()
         self.ledger.close()
         self.store.close()
+        if self._memory is not None:
+            self._memory.save()
         if not self.index.is_suspended:
             try:
                 self.index.flush()

@@ -21,9 +21,17 @@ from explorer.metadata.urn import Urn
 from explorer.query.filters import Filter
 from explorer.server.browse import default_delimiter
 from explorer.server.catalog import CatalogEngine
-from explorer.server.data_directory import FILE, INDEX, find_damage, is_read_only, open_store
+from explorer.server.data_directory import (
+    FILE,
+    INDEX,
+    find_damage,
+    find_missing,
+    is_read_only,
+    open_store,
+)
 from explorer.server.ingestion import Intake
 from explorer.server.projection import document_of, noted_delimiter, places_of
+from explorer.server.remembered import CatalogMemory
 from explorer.server.retention import complete_since
 from explorer.server.search import SearchEngine
 from explorer.server.search.analysis import analyse, identity
@@ -46,7 +54,7 @@ from explorer.server.timeseries import use_from
 
 __all__ = ["MOST", "Finding", "check", "check_directory"]
 
-Part = Literal["file", "entities", "versions", "edges", "browse", "log", "points", "search"]
+Part = Literal["lost", "file", "entities", "versions", "edges", "browse", "log", "points", "search"]
 
 MOST = 1_000
 _EXACT_FACET_VALUES = 100
@@ -291,12 +299,15 @@ def check(store: SurveyedStore, index: SearchEngine | None, registry: Registry) 
 
 
 def check_directory(data_dir: Path, registry_file: Path | None = None) -> list[Finding]:
-    """Return the inconsistencies of a data directory that the caller holds, see `check`.
+    """Return the inconsistencies of a data directory that the caller holds, see `check`, after what
+    its catalog has lost.
 
     First, the search index is brought up to date, as when a service starts. Damaged files of the
     index are reported and not changed. On read-only media the index is not checked. Raises
     `Unusable` if the directory cannot be read.
     """
+    if (missing := find_missing(data_dir)) is not None:
+        return [Finding("lost", FILE, missing)]
     if damage := find_damage(data_dir):
         return [Finding("file", FILE, line) for line in damage]
     registry = load_registry(registry_file)
@@ -323,8 +334,10 @@ def _check_opened(
     read_only: bool,
 ) -> list[Finding]:
     try:
+        losses = CatalogMemory(data_dir, store).losses
+        found = [Finding("lost", "the change log", str(loss)) for loss in losses]
         if problems or read_only:
-            found = [Finding("search", "the index", problem) for problem in problems]
+            found += [Finding("search", "the index", problem) for problem in problems]
             found += check(store, None, registry)
             store.close()
             return found
@@ -336,7 +349,7 @@ def _check_opened(
     try:
         catalog.catch_up()
         catalog.recount_use()
-        return check(store, index, registry)
+        return [*found, *check(store, index, registry)]
     finally:
         catalog.close()
 

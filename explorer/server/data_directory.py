@@ -28,6 +28,15 @@ from explorer.server.audit_log import AuditFile, AuditSink, read_records
 from explorer.server.authentication import TOKENS_FILE, TokenFile, TokenStore, copy_tokens
 from explorer.server.browse import default_delimiter
 from explorer.server.catalog import CatalogEngine
+from explorer.server.remembered import (
+    FILE,
+    INDEX,
+    CatalogMemory,
+    accept_losses,
+    count_remembered,
+    forget,
+    say_gone,
+)
 from explorer.server.search.document import Document
 from explorer.server.search.fields import Vocabulary
 from explorer.server.search.index import SearchIndex, fetch_index
@@ -43,10 +52,12 @@ __all__ = [
     "COUNTS",
     "FILE",
     "INDEX",
+    "accept_loss",
     "back_up",
     "bootstrap_proposals",
     "compact",
     "find_damage",
+    "find_missing",
     "has_audit_records",
     "hold_to",
     "is_read_only",
@@ -93,8 +104,6 @@ def _proposal(entity_type: str, name: str, aspect: str, value: object) -> Propos
     return Proposal(Urn.of(entity_type, name), aspect, value, actor=SYSTEM_ACTOR)
 
 
-FILE = "catalog.db"
-INDEX = "search"
 COUNTS = "stewardship.sqlite"
 # Of earlier releases; it is counted again.
 _FORMER_COUNTS = "stewardship.counts"
@@ -124,10 +133,11 @@ def open_store(
     """Open the store of a directory, or the one at an address that begins with `postgresql://`.
 
     This is where the engine is chosen. With `read_only` nothing can be written, and the directory
-    may be on read-only media. Raises `Unusable` if the store cannot be read.
+    may be on read-only media. A directory without a catalog gets an empty one. Raises `Unusable`
+    if the store cannot be read, or the catalog of the directory is gone.
     """
     if address is None:
-        _require_own(data_dir)
+        _require_not_gone(data_dir)
         return engine.SqliteStore(data_dir / FILE, read_only=read_only)
     with _needing_postgres():
         from explorer.server.store.postgresql import PostgresStore
@@ -163,6 +173,39 @@ def find_damage(data_dir: Path) -> list[str]:
     return engine.find_file_damage(data_dir / FILE)
 
 
+def find_missing(data_dir: Path) -> str | None:
+    """Return the problem if a directory has no catalog file, or one with nothing in it, although it
+    had a catalog; `None` otherwise. Raises `Unusable` as `find_damage` does."""
+    _require_own(data_dir)
+    if not engine.is_empty(data_dir / FILE):
+        return None
+    changes = count_remembered(data_dir)
+    # A directory of an older release may have lost its index too.
+    if not changes and not (changes is None and has_audit_records(str(data_dir))):
+        return None
+    return say_gone(data_dir, "is empty" if (data_dir / FILE).exists() else "is missing", changes)
+
+
+def accept_loss(data_dir: Path) -> list[str]:
+    """Go on without what the catalog of a directory has lost; return what that is, one sentence
+    each. A catalog that is gone is forgotten, so that an empty one can be begun. The caller holds
+    the directory. Raises `Unusable` if it has no catalog or cannot be written."""
+    try:
+        if not (data_dir / _REPLICA).exists():
+            if (missing := find_missing(data_dir)) is not None:
+                # The state file of the index remembers the catalog too.
+                shutil.rmtree(data_dir / INDEX, ignore_errors=True)
+                forget(data_dir)
+                return [missing]
+            _require_catalog(data_dir)
+            with closing(open_store(data_dir)) as store:
+                if CatalogMemory(data_dir, store).losses:
+                    shutil.rmtree(data_dir / INDEX, ignore_errors=True)
+        return [str(loss) for loss in accept_losses(data_dir)]
+    except OSError as error:
+        raise StorageFault(f"{data_dir} cannot be written: {error.strerror}") from error
+
+
 def is_read_only(data_dir: Path) -> bool:
     """Return whether the catalog of a directory cannot be written, as on read-only media."""
     return engine.is_read_only(data_dir / FILE)
@@ -191,6 +234,7 @@ def open_catalog(
     store = open_store(data_dir, address)
     try:
         _require_no_migration(store)
+        memory = _recall(data_dir, store)
         if index_from is not None and not (data_dir / INDEX / STATE).exists():
             fetch_index(
                 index_from.address, index_from.token, data_dir / INDEX, Vocabulary(registry), store
@@ -202,7 +246,7 @@ def open_catalog(
         raise
     with suppress(OSError):
         (data_dir / _FORMER_COUNTS).unlink()
-    catalog = CatalogEngine(store, index, registry, data_dir / COUNTS, name)
+    catalog = CatalogEngine(store, index, registry, data_dir / COUNTS, name, memory)
     try:
         catalog.ledger.open()
         if index.committed_offset == 0 and (count := store.count()) > _MADE_AT_ONCE:
@@ -221,6 +265,21 @@ def open_catalog(
         catalog.close()
         raise
     return catalog
+
+
+def _recall(data_dir: Path, store: Store) -> CatalogMemory:
+    """Return what a directory remembers of the catalog in a store, and log what that has lost.
+    Raises `StorageFault` if nothing is left of it."""
+    memory = CatalogMemory(data_dir, store)
+    for loss in memory.losses:
+        if loss.after == 0:
+            raise StorageFault(say_gone(data_dir, "has no changes", loss.through))
+        _log.error(
+            "%s; go back to a backup with catalog restore, or go on without them with catalog "
+            "check --accept-loss",
+            loss,
+        )
+    return memory
 
 
 def _require_no_migration(store: Store) -> None:
@@ -278,10 +337,11 @@ def reindex(data_dir: Path, registry: Registry, begin: Callable[[int], Advance])
     """
     _require_catalog(data_dir)
     with hold_to("reindex", data_dir):
-        shutil.rmtree(data_dir / INDEX, ignore_errors=True)
         store = open_store(data_dir)
-        total = store.count()
         try:
+            _recall(data_dir, store)
+            shutil.rmtree(data_dir / INDEX, ignore_errors=True)
+            total = store.count()
             index = _CountingIndex(data_dir / INDEX, registry, store, begin(total))
         except BaseException:
             store.close()
@@ -479,6 +539,7 @@ def _restore(data_dir: Path, file: Path) -> RestoreResult:
         draft.unlink(missing_ok=True)
         raise
     shutil.rmtree(data_dir / INDEX, ignore_errors=True)
+    forget(data_dir)
     return RestoreResult(entities, kept)
 
 
@@ -523,5 +584,12 @@ def _in_use(data_dir: Path, then: str) -> str:
 
 def _require_catalog(data_dir: Path, option: str = "--data-dir") -> None:
     _require_own(data_dir, option)
-    if not (data_dir / FILE).is_file():
+    _require_not_gone(data_dir)
+    if engine.is_empty(data_dir / FILE):
         raise StorageFault(f"there is no catalog in {data_dir}; name its directory with {option}")
+
+
+def _require_not_gone(data_dir: Path) -> None:
+    """Raise `StorageFault` for a directory whose catalog is gone."""
+    if (missing := find_missing(data_dir)) is not None:
+        raise StorageFault(missing)

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from explorer.cli import service
 from explorer.instance import find, hold
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.registry import load_registry
@@ -205,3 +206,58 @@ def test_a_damaged_database_is_told_before_anything_else_with_what_to_do(
     ran = check(kept)
     assert (ran.code, ran.out) == (1, "file catalog.db file is not a database\n")
     assert "catalog restore BACKUP" in ran.err
+
+
+def test_a_catalog_that_is_gone_is_begun_anew_only_by_whoever_accepts_that(
+    kept: Any, check: Any, catalog: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (kept / "catalog.db").unlink()
+    ran = check(kept)
+    assert ran.code == 1
+    assert ran.out.startswith("lost catalog.db ")
+    assert "catalog restore BACKUP" in ran.err
+    for words in (("reindex",), ("backup", str(kept / "copy")), ("compact",)):
+        ran = catalog(*words, "--data-dir", str(kept), url=None)
+        assert ran.code == 3
+        assert "is gone: catalog.db is missing" in ran.err
+    capsys.readouterr()
+    assert service.main(["--data-dir", str(kept), "--idle-seconds", "0.1"]) == 2
+    assert "is gone: catalog.db is missing" in capsys.readouterr().err
+    assert not (kept / "catalog.db").exists()
+    ran = catalog("check", "--accept-loss", "--data-dir", str(kept), url=None)
+    assert (ran.code, ran.out) == (0, "")
+    assert "is gone: catalog.db is missing" in ran.err
+    assert check(kept).code == 3
+    open_catalog(kept, load_registry()).close()
+    assert check(kept).code == 0
+    ran = catalog("check", "--accept-loss", "--data-dir", str(kept), url=None)
+    assert (ran.code, ran.err) == (0, "nothing is lost\n")
+
+
+def test_an_older_copy_in_the_place_of_a_catalog_is_told_until_that_is_accepted(
+    kept: Any, check: Any, catalog: Run
+) -> None:
+    older = (kept / "catalog.db").read_bytes()
+    opened = open_catalog(kept, load_registry())
+    change = opened.intake.check(Proposal(Urn.of("tag", "x"), "tagProperties", {"name": "x"}))
+    opened.store.write(lambda view: opened.intake.apply(view, change, 1)).result()
+    opened.close()
+    (kept / "catalog.db").write_bytes(older)
+    for _ in range(2):
+        ran = check(kept)
+        assert ran.code == 1
+        assert "2 changes after" in ran.out
+        assert "catalog check --accept-loss" in ran.err
+    ran = catalog("check", "--accept-loss", "--data-dir", str(kept), url=None)
+    assert ran.code == 0
+    assert "2 changes after" in ran.err
+    assert check(kept).code == 0
+
+
+def test_an_empty_file_is_no_consistent_catalog(kept: Any, check: Any) -> None:
+    """As a copy that failed leaves it, in a directory that remembers nothing."""
+    for path in kept.iterdir():
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    (kept / "catalog.db").touch()
+    ran = check(kept)
+    assert (ran.code, ran.out) == (1, "file catalog.db it is empty\n")

@@ -23,16 +23,17 @@ from unittest.mock import patch
 import httpx
 import pytest
 
-from explorer.errors import Busy, CatalogError
+from explorer.errors import Busy, CatalogError, StorageFault
 from explorer.instance import Instance, find
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.registry import Registry, load_registry
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Filter
 from explorer.server.app import Service
+from explorer.server.audit_log import AuditFile
 from explorer.server.catalog import CatalogEngine
 from explorer.server.consistency import check, check_directory
-from explorer.server.data_directory import open_catalog
+from explorer.server.data_directory import accept_loss, back_up, open_catalog, restore
 from explorer.server.projection import document_of
 from explorer.server.search.document import Document
 from explorer.server.search.engine import EngineFailed, Searcher, find_index_damage
@@ -73,6 +74,33 @@ def build(directory: Path, count: int = TABLES) -> None:
         urn = str(table(number))
         catalog.store.write(erase(urn)).result()
     catalog.close()
+
+
+@patch("explorer.server.remembered._EVERY_SECONDS", 0.0)
+def build_killed(directory: Path, *, closed: int) -> None:
+    """Make a catalog as a killed service leaves it: all but the first tables are in the write-ahead
+    log alone, and the index and the audit log know of them."""
+    served = directory.with_name(f"{directory.name}.served")
+    served.mkdir(parents=True)
+    for numbers in filter(None, (range(closed), range(closed, TABLES))):
+        catalog = open_catalog(served, load_registry())
+        for begin in range(0, len(numbers), 10):
+            changes = [
+                catalog.intake.check(
+                    Proposal(table(number), "datasetProperties", described(number))
+                )
+                for number in numbers[begin : begin + 10]
+            ]
+            catalog.store.write(
+                partial(catalog.intake.apply_all, changes=changes, now_millis=1)
+            ).result()
+        catalog.index.flush()
+        AuditFile(served).append_audit(
+            "", [(1, b'{"time_millis":1,"outcome":"done","status":200}')]
+        )
+        if numbers[-1] == TABLES - 1:
+            shutil.copytree(served, directory)
+        catalog.close()
 
 
 def erase(urn: str) -> Callable[[Transaction], object]:
@@ -119,8 +147,11 @@ class Look:
                 self._refused(process, words)
                 return
             with connect(instance) as http:
-                healthy = self._ask(http, "GET", "/health").status_code == 200
+                health = self._ask(http, "GET", "/health")
+                healthy = health.status_code == 200
                 lost = self._read(http)
+                self.outcomes["lost"] += lost
+                self.outcomes["told on /health"] += bool(health.content)
                 self._search(http, healthy=healthy)
                 self._write(http)
                 healthy = self._ask(http, "GET", "/health").status_code == 200
@@ -139,7 +170,7 @@ class Look:
     def _check(self, when: str) -> list[Any]:
         """What `catalog check` says."""
         copy = self.directory.with_name(f"{self.directory.name}.{when}")
-        shutil.copytree(self.directory, copy)
+        shutil.copytree(self.directory, copy, ignore=shutil.ignore_patterns("service.*"))
         try:
             return check_directory(copy)
         except CatalogError as error:
@@ -318,6 +349,63 @@ def damage(dice: random.Random, directory: Path, at: int) -> str:
     return f"{how.__name__} {path.name}"
 
 
+def lose_log(_dice: random.Random, directory: Path) -> None:
+    (directory / "catalog.db-wal").unlink()
+
+
+def cut_log(dice: random.Random, directory: Path) -> None:
+    cut(dice, directory / "catalog.db-wal")
+
+
+def lose_file(_dice: random.Random, directory: Path) -> None:
+    (directory / "catalog.db").unlink()
+
+
+def empty_file(_dice: random.Random, directory: Path) -> None:
+    (directory / "catalog.db").write_bytes(b"")
+
+
+def lose_all(dice: random.Random, directory: Path) -> None:
+    lose_log(dice, directory)
+    lose_file(dice, directory)
+
+
+LOSSES: tuple[Callable[[random.Random, Path], None], ...] = (
+    lose_log,
+    cut_log,
+    lose_file,
+    empty_file,
+    lose_all,
+)
+# What is lost beside the catalog; each of the two others still tells of it.
+ALSO_LOST = ("", "search", "remembered.json")
+
+
+def lose(dice: random.Random, directory: Path, at: int) -> str:
+    """Lose the catalog or its latest changes, and part of what tells of them; what was done."""
+    how = LOSSES[at % len(LOSSES)]
+    how(dice, directory)
+    also = ALSO_LOST[at // len(LOSSES) % len(ALSO_LOST)]
+    lose_beside(directory, also)
+    return f"{how.__name__} {also}"
+
+
+def lose_beside(directory: Path, name: str) -> None:
+    if name == "search":
+        shutil.rmtree(directory / name)
+    elif name:
+        (directory / name).unlink()
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Two catalogs of killed services: of one the database file is still empty."""
+    young, grown = (tmp_path_factory.mktemp(name) / "data" for name in ("young", "grown"))
+    build_killed(young, closed=0)
+    build_killed(grown, closed=TABLES // 2)
+    return young, grown
+
+
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("whole") / "data"
@@ -416,6 +504,95 @@ def test_a_damaged_database_is_told(copy: Path, how: Callable[[random.Random, Pa
     look = Look(copy)
     look.take()
     assert look.faults == []
+
+
+@pytest.mark.parametrize(
+    ("how", "also"),
+    [
+        *((how, "") for how in LOSSES),
+        *((how, also) for how in (lose_log, lose_file) for also in ALSO_LOST[1:]),
+    ],
+)
+def test_a_lost_catalog_or_log_is_told_and_never_begun_anew_by_itself(
+    killed: tuple[Path, Path],
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    how: Callable[[random.Random, Path], None],
+    also: str,
+) -> None:
+    for base in killed[1:] if how is cut_log else killed:
+        directory = tmp_path / base.parent.name
+        shutil.copytree(base, directory)
+        how(random.Random(11), directory)
+        lose_beside(directory, also)
+        (finding,) = check_directory(directory)
+        assert finding.part == "lost"
+        is_gone = how in (lose_file, empty_file, lose_all) or base == killed[0]
+        if is_gone:
+            advice = f"catalog restore.*check --accept-loss --data-dir {directory}"
+            with pytest.raises(StorageFault, match=advice):
+                open_catalog(directory, load_registry())
+            assert (directory / "catalog.db").exists() is (how not in (lose_file, lose_all))
+        else:
+            with closing(open_catalog(directory, load_registry())) as catalog:
+                assert str(*catalog.losses) in caplog.text
+                assert names(catalog) == {Urn.parse(urn).name for urn in catalog.store.urns()}
+                write(catalog, Urn.of("tag", "later"), "tagProperties", {"name": "later"})
+            assert [one.part for one in check_directory(directory)] == ["lost"]
+        assert len(accept_loss(directory)) == 1
+        with closing(open_catalog(directory, load_registry())) as catalog:
+            assert not catalog.losses
+            assert bool(catalog.store.count()) is not is_gone
+        assert check_directory(directory) == []
+
+
+def test_a_lost_write_ahead_log_is_told_by_a_service_that_goes_on(
+    killed: tuple[Path, Path], tmp_path: Path
+) -> None:
+    look = Look(Path(shutil.copytree(killed[1], tmp_path / "data")))
+    lose_log(random.Random(1), look.directory)
+    look.take()
+    assert look.faults == []
+    assert look.outcomes["lost"] == TABLES - TABLES // 2
+    assert look.outcomes["told on /health"]
+    assert not look.outcomes["writes refused"]
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("part", range(20))
+def test_no_loss_goes_undetected(killed: tuple[Path, Path], tmp_path: Path, part: int) -> None:
+    for at in range(part * 10, part * 10 + 10):
+        dice = random.Random(at)
+        look = Look(Path(shutil.copytree(dice.choice(killed), tmp_path / f"copy{at}")))
+        what = lose(dice, look.directory, at)
+        look.take()
+        assert look.faults == [], what
+        assert look.outcomes["refused to start"] or look.outcomes["told on /health"], what
+
+
+def test_a_catalog_that_is_gone_is_restored_from_a_backup(
+    copy: Path, whole: Path, tmp_path: Path
+) -> None:
+    back_up(copy, tmp_path / "backup")
+    with closing(open_catalog(copy, load_registry())) as catalog:
+        write(catalog, Urn.of("tag", "later"), "tagProperties", {"name": "later"})
+    (copy / "catalog.db").unlink()
+    restore(copy, tmp_path / "backup")
+    with closing(open_catalog(copy, load_registry())) as catalog:
+        assert not catalog.losses
+        assert catalog.store.count() == TABLES
+
+
+@pytest.mark.parametrize("name", ["remembered.json", "search"])
+def test_a_directory_that_remembers_nothing_is_opened_without_a_word(
+    copy: Path, caplog: pytest.LogCaptureFixture, name: str
+) -> None:
+    lose_beside(copy, name)
+    with closing(open_catalog(copy, load_registry())) as catalog:
+        assert not catalog.losses
+    assert (copy / "remembered.json").exists()
+    assert check_directory(copy) == []
+    assert not caplog.text
 
 
 def write(catalog: CatalogEngine, urn: Urn, aspect: str, value: Any) -> None:
@@ -680,6 +857,7 @@ def test_an_older_copy_of_the_database_is_not_searched_with_the_newer_index(
         shutil.rmtree(copy / "search")
         kept.rename(copy / "search")
     catalog = open_catalog(copy, load_registry())
+    assert catalog.losses
     tables = {table(at).name for at in range(TABLES)}
     assert names(catalog) == tables | {f"there{number}" for number in range(more)}
     catalog.close()

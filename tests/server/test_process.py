@@ -305,6 +305,8 @@ def test_an_index_that_is_lost_or_of_another_catalog_is_made_again(
     assert catalog.index.search(wanted).total == 1
     catalog.close()
     (tmp_path / "other").mkdir()
+    open_catalog(tmp_path / "other", load_registry()).close()
+    rmtree(tmp_path / "other" / "search")
     copytree(tmp_path / "kept", tmp_path / "other" / "search")
     other = open_catalog(tmp_path / "other", load_registry())
     assert other.index.search(wanted).total == 0

@@ -1,6 +1,7 @@
 """Several services on one PostgreSQL database: what one writes the others find, and nobody loses
 anything when the database goes away."""
 
+import asyncio
 import json
 import math
 import os
@@ -29,7 +30,9 @@ from starlette.types import Receive, Scope, Send
 from explorer.client import Catalog
 from explorer.client.transport import Retry
 from explorer.errors import StorageFault
+from explorer.metadata.proposal import Proposal
 from explorer.metadata.registry import load_registry
+from explorer.metadata.urn import Urn
 from explorer.query import Filter
 from explorer.server import data_directory
 from explorer.server.app import Service
@@ -37,6 +40,7 @@ from explorer.server.catalog import FRESH_SECONDS, CatalogEngine
 from explorer.server.consistency import check, check_directory
 from explorer.server.data_directory import (
     IndexSource,
+    accept_loss,
     back_up,
     bootstrap_proposals,
     compact,
@@ -52,7 +56,7 @@ from explorer.server.search.index import fetch_index
 from explorer.server.search.query import SearchQuery
 from explorer.server.store import StoreUnavailable, SurveyedStore
 from tests.conftest import nightly, serving
-from tests.postgres import Cluster
+from tests.postgres import BINARIES, Cluster
 from tests.relay import Relay, relayed
 from tests.server import replica_load
 from tests.server.test_serving import Served
@@ -394,6 +398,33 @@ def test_a_directory_is_that_of_one_catalog(
     (shared / "catalog.db").unlink()
     with opened(shared, database) as catalog:
         assert catalog.followed == replicas[0].catalog.store.log_bounds().head
+
+
+def test_a_database_restored_to_an_earlier_state_is_told_by_who_knew_the_later_one(
+    postgres: Cluster, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    address = postgres.new_schema()
+    schema = address.rpartition("%3D")[2]
+    dump = [str(BINARIES[-1] / "pg_dump"), "-n", schema, "--dbname", postgres.address()]
+    word = new_word()
+    with opened(tmp_path / "data", address) as catalog:
+        catalog.seed(bootstrap_proposals)
+        before = catalog.store.log_bounds().head
+        script = subprocess.run(dump, capture_output=True, text=True, check=True).stdout
+        proposal = Proposal(Urn.parse(dataset(word)), "datasetProperties", {"name": word})
+        asyncio.run(catalog.ingest(proposal))
+        after = catalog.store.log_bounds().head
+    script = f"drop schema {schema} cascade;\n{script}"
+    psql = [str(BINARIES[-1] / "psql"), "-q", "--dbname", postgres.address()]
+    subprocess.run(psql, input=script, capture_output=True, text=True, check=True)
+    for _ in range(2):
+        with opened(tmp_path / "data", address) as catalog:
+            assert [(loss.after, loss.through) for loss in catalog.losses] == [(before, after)]
+            assert catalog.index.total(["dataset"]) == 0
+            assert f"(offset {before + 1} to {after})" in caplog.text
+    assert len(accept_loss(tmp_path / "data")) == 1
+    with opened(tmp_path / "data", address) as catalog:
+        assert not catalog.losses
 
 
 @pytest.mark.nightly

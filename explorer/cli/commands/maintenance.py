@@ -212,9 +212,12 @@ Examples
 
 
 @click.command(epilog=_CHECK_EPILOG)
+@click.option(
+    "--accept-loss", is_flag=True, help="Go on without the changes that are told to be lost."
+)
 @kept_in
 @registry_file
-def check(data_dir: Path | None, registry_file: Path | None) -> None:
+def check(data_dir: Path | None, registry_file: Path | None, *, accept_loss: bool) -> None:
     """Check the integrity of a catalog on this machine.
 
     Runs SQLite's integrity check on the database file, and compares the files of the search index
@@ -222,16 +225,29 @@ def check(data_dir: Path | None, registry_file: Path | None) -> None:
     (versions, relationships, browse folders, the change log, the search index), runs searches, and
     compares the results with what is stored. Stop the service of the catalog first. Backups can be
     checked too, even on read-only media. The exit code is 1 if there are differences.
+
+    A catalog that lost its file, or its latest changes with the write-ahead log beside it, is told
+    by what the directory remembers of it; so is an older copy that was put in its place by hand.
+    Restore a backup then. With --accept-loss nothing is checked: what is lost is told once more,
+    and not after that. A catalog that is gone begins anew as an empty one.
     """
     from explorer import config
     from explorer.errors import StorageFault
-    from explorer.server.data_directory import hold_to
+    from explorer.server.data_directory import FILE, find_missing, hold_to
+    from explorer.server.data_directory import accept_loss as accept
 
     directory = data_dir or config.data_dir()
-    if not (directory / "catalog.db").is_file():
+    is_there = directory.is_dir() if accept_loss else (directory / FILE).is_file()
+    if not is_there and find_missing(directory) is None:
         raise StorageFault(
             f"there is no catalog in {directory}; give its directory with --data-dir"
         )
+    if accept_loss:
+        with hold_to("check", directory):
+            lost = accept(directory)
+        for sentence in lost or ("nothing is lost",):
+            click.echo(sentence, err=True)
+        return
     # A read-only directory cannot be locked, and cannot be served either.
     with hold_to("check", directory) if os.access(directory, os.W_OK) else nullcontext():
         from explorer.server.consistency import MOST, check_directory
@@ -258,6 +274,11 @@ def _advice(directory: Path, parts: set[str]) -> str:
         return (
             "only the search index differs, and no metadata is lost; rebuild the index with: "
             "catalog reindex"
+        )
+    if "lost" in parts:
+        return (
+            f"keep a copy of {directory}, and restore a backup with: catalog restore BACKUP; or go "
+            "on with what is left: catalog check --accept-loss"
         )
     if "file" in parts:
         return (

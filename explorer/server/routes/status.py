@@ -154,7 +154,7 @@ class StatusRoutes(Routes):
         "/health",
         "check whether the server is up",
         role="reader",
-        gives="nothing: 200 and an empty body",
+        gives="nothing: 200 and an empty body; a message if changes that the catalog had are lost",
         notes=(
             "Answered without a token.",
             "503 with a message if nothing can be written: the database is damaged, or the "
@@ -165,7 +165,8 @@ class StatusRoutes(Routes):
     )
     async def _health(self, _request: RestliRequest) -> Response:
         await self._catalog.prove_writer()
-        return JsonResponse()
+        lost = "; ".join(map(str, self._catalog.losses))
+        return JsonResponse({"message": lost}) if lost else JsonResponse()
 
     @Endpoint(
         "GET",

@@ -53,6 +53,7 @@ __all__ = [
     "is_index_file",
     "note_problem",
     "read_problems",
+    "read_progress",
 ]
 
 STATE = "index.json"
@@ -312,6 +313,19 @@ def note_problem(directory: Path, vocabulary: Vocabulary, source: Store) -> str:
 def read_problems(directory: Path) -> list[str]:
     """Return what is wrong with the files of the index in a directory; empty if there is none."""
     return find_index_damage(directory) if (directory / STATE).is_file() else []
+
+
+def read_progress(directory: Path) -> tuple[str, int, str] | None:
+    """Return the id of the catalog that the index in a directory is of, the offset of its change
+    log up to which the index is complete, and the digest of that row; `None` if there is no index
+    with changes, or its state file is damaged."""
+    try:
+        state = msgspec.json.decode((directory / STATE).read_bytes(), type=_State)
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    if state.check != state.checked() or state.offset <= 0:
+        return None
+    return state.catalog, state.offset, state.mark
 
 
 def _clear(directory: Path) -> None:

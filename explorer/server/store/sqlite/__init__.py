@@ -41,6 +41,7 @@ from explorer.server.store.sqlite.schema import (
     copy_database,
     find_damage,
     flush_directory,
+    is_empty,
     is_read_only,
     open_file,
     read_id,
@@ -55,6 +56,7 @@ __all__ = [
     "draft_restored_file",
     "find_file_damage",
     "flush_directory",
+    "is_empty",
     "is_read_only",
     "replace_file",
 ]
@@ -341,6 +343,8 @@ def find_file_damage(path: Path) -> list[str]:
     Raises `Unusable` if a file on read-only media has its latest writes in a write-ahead log beside
     it.
     """
+    if is_empty(path):
+        return ["it is empty"]
     try:
         with closing(connect_read_only(path)) as connection:
             return find_damage(connection)

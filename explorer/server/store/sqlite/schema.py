@@ -529,6 +529,8 @@ CREATE TABLE leaves (
 CREATE INDEX leaves_of ON leaves (entity);
 """
 
+# The size of a page; a file of one page has no tables, or has them in its write-ahead log.
+_PAGE_BYTES = 4_096
 _CACHE = f"cache_size = -{32 * 1024}"
 _MMAP = f"mmap_size = {1 << 30}"
 
@@ -552,6 +554,20 @@ def connect(path: Path, *, reading: bool = False) -> sqlite3.Connection:
 def is_read_only(path: Path) -> bool:
     """Return whether a catalog file or its directory cannot be written, as on read-only media."""
     return not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
+
+
+def is_empty(path: Path) -> bool:
+    """Return whether there is no catalog file, or nothing was written to it. Raises `Unusable` as
+    `connect_read_only` does."""
+    # SQLite deletes the write-ahead log of a file of 0 bytes, in which something may be left.
+    size = path.stat().st_size if path.is_file() else 0
+    if not 0 < size <= _PAGE_BYTES:
+        return not size
+    try:
+        with closing(connect_read_only(path)) as connection:
+            return connection.execute("SELECT 1 FROM sqlite_master").fetchone() is None
+    except SQLITE_ERRORS:
+        return False
 
 
 def connect_read_only(path: Path) -> sqlite3.Connection:
@@ -616,7 +632,8 @@ def open_file(
             else:
                 connection.executescript(
                     f"BEGIN IMMEDIATE;{_TABLES}"
-                    f"INSERT INTO meta VALUES ('format', '{FORMAT}');COMMIT;"
+                    f"INSERT INTO meta VALUES ('format', '{FORMAT}'), "
+                    f"('id', '{secrets.token_hex(16)}');COMMIT;"
                 )
         except BaseException:
             connection.close()

@@ -1,0 +1,210 @@
+"""What a data directory remembers of its catalog: which one it is, and how far its change log came.
+
+A catalog that lost its file or its write-ahead log looks like an empty or an older one. What it
+should be is in a file of its own, and in the state file of the search index.
+"""
+
+import shlex
+import time
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from explorer.errors import CatalogError
+from explorer.files import replace_file
+from explorer.server.search.layers import read_progress
+from explorer.server.store import Store, log_mark
+
+__all__ = [
+    "FILE",
+    "INDEX",
+    "REMEMBERED",
+    "CatalogMemory",
+    "Loss",
+    "accept_losses",
+    "count_remembered",
+    "forget",
+    "say_gone",
+]
+
+FILE = "catalog.db"
+INDEX = "search"
+REMEMBERED = "remembered.json"
+
+# The last changes before a kill, of at most this time, are remembered only by the search index.
+_EVERY_SECONDS = 1.0
+
+
+class Loss(Struct, frozen=True):
+    """Changes that a catalog had and lacks now, the last of them at the offset `through`.
+
+    They begin after the offset `after`, whose change was made at `since_millis` (milliseconds since
+    1970, `None` if nothing is left). `after` is `None` if it is unknown, because other changes have
+    these offsets by now.
+    """
+
+    through: int
+    after: int | None = None
+    since_millis: int | None = None
+
+    def __str__(self) -> str:
+        if self.after is None:
+            return (
+                f"changes up to offset {self.through:,} are lost: there are others in their place, "
+                "as in an older copy that was written to since"
+            )
+        since = ""
+        if self.since_millis is not None:
+            at = datetime.fromtimestamp(self.since_millis / 1_000, UTC)
+            since = f" after {at:%Y-%m-%d %H:%M:%S} UTC"
+        return (
+            f"{self.through - self.after:,} changes{since} are lost (offset {self.after + 1:,} to "
+            f"{self.through:,}), as without the write-ahead log {FILE}-wal or in an older copy"
+        )
+
+
+class _Remembered(Struct, frozen=True):
+    """The content of the file. `mark` is the digest of the row of the log at `offset`."""
+
+    catalog: str = ""
+    offset: int = 0
+    mark: str = ""
+    losses: tuple[Loss, ...] = ()
+
+
+class CatalogMemory:
+    """What is remembered of the catalog in a store, kept up to date while the store is written to.
+
+    `losses` is what it had and lacks, until that is accepted.
+    """
+
+    def __init__(self, data_dir: Path, store: Store) -> None:
+        """Compare the store with what the directory remembers, and remember what is lost.
+
+        Call it before the search index is opened, which is discarded if it has lost changes.
+        """
+        self._data_dir = data_dir
+        self._store = store
+        self._due = 0.0
+        self._head = 0
+        known = _recall(data_dir) or _Remembered()
+        # The offset is remembered anew, because it may be known from the index alone.
+        self._remembered = _Remembered(losses=known.losses)
+        try:
+            self._compare(known)
+        except CatalogError:
+            # A store that is damaged is only read.
+            if store.problem is None:
+                raise
+
+    def _compare(self, known: _Remembered) -> None:
+        self._head = self._store.log_bounds().head
+        if known.catalog != self._store.catalog_id():
+            # Another catalog was put in its place, or it is a new one.
+            self._remembered = _Remembered()
+        elif (loss := _loss(known, self._store, self._head)) is not None:
+            others = (one for one in known.losses if one.through != loss.through)
+            self._remembered = _Remembered(losses=(*others, loss))
+        self._write()
+
+    @property
+    def losses(self) -> tuple[Loss, ...]:
+        """What the catalog had and lacks."""
+        return self._remembered.losses
+
+    def note(self, offset: int) -> None:
+        """Note that the store was written to up to an offset; about 0.2 ms, at most once a
+        second."""
+        self._head = offset
+        if time.monotonic() >= self._due:
+            self.save()
+
+    def save(self) -> None:
+        """Remember what was noted last."""
+        if self._head > self._remembered.offset:
+            self._write()
+
+    def _write(self) -> None:
+        """Write the file. If that fails, or the row of the log cannot be read, less is
+        remembered."""
+        self._due = time.monotonic() + _EVERY_SECONDS
+        with suppress(OSError, CatalogError):
+            mark = log_mark(self._store, self._head) if self._head else ""
+            if mark is not None:
+                catalog, losses = self._store.catalog_id(), self._remembered.losses
+                self._remembered = _Remembered(catalog, self._head, mark, losses)
+                # After a power failure an older file, or none, does no harm.
+                _write(self._data_dir, self._remembered, is_synced=False)
+
+
+def count_remembered(data_dir: Path) -> int | None:
+    """Return the number of changes that the catalog of a directory had as far as is remembered, 0
+    if there were none, and `None` if nothing is remembered."""
+    known = _recall(data_dir)
+    if known is None:
+        return None
+    return max((known.offset, *(loss.through for loss in known.losses)))
+
+
+def accept_losses(data_dir: Path) -> tuple[Loss, ...]:
+    """Forget the losses that a directory remembers, and return them. Raises `OSError`."""
+    known = _read(data_dir)
+    if known is None or not known.losses:
+        return ()
+    _write(data_dir, replace(known, losses=()))
+    return known.losses
+
+
+def forget(data_dir: Path) -> None:
+    """Forget the catalog of a directory, because another one takes its place. Raises `OSError`."""
+    _write(data_dir, _Remembered())
+
+
+def say_gone(data_dir: Path, what: str, changes: int | None) -> str:
+    """Return the sentence that nothing is left of the catalog of a directory, and what to do.
+    `changes` is how many it had, if that is known."""
+    had = "a catalog" if changes is None else f"a catalog with {changes:,} changes"
+    return (
+        f"the catalog in {data_dir} is gone: {FILE} {what}, but the directory had {had}; go back "
+        "to a backup with catalog restore, or, to begin with an empty catalog, run first: catalog "
+        f"check --accept-loss --data-dir {shlex.quote(str(data_dir))}"
+    )
+
+
+def _recall(data_dir: Path) -> _Remembered | None:
+    """Return what the file and the index of a directory remember of the same catalog, or `None`."""
+    known = _read(data_dir)
+    progress = read_progress(data_dir / INDEX)
+    if progress is None:
+        return known
+    of_index = _Remembered(*progress, losses=() if known is None else known.losses)
+    if known is None or not known.offset:
+        return of_index
+    is_later = of_index.catalog == known.catalog and of_index.offset > known.offset
+    return of_index if is_later else known
+
+
+def _loss(known: _Remembered, store: Store, head: int) -> Loss | None:
+    """Return which of the remembered changes a store lacks, `None` if it has them."""
+    if head < known.offset:
+        last = store.log(head - 1, 1) if head else ()
+        return Loss(known.offset, head, last[0].time_millis if last else None)
+    if known.offset <= store.log_bounds().floor:
+        # Nothing is remembered, or retention dropped the row that would tell.
+        return None
+    mark = log_mark(store, known.offset)
+    return Loss(known.offset) if mark not in (known.mark, None) else None
+
+
+def _read(data_dir: Path) -> _Remembered | None:
+    with suppress(OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return msgspec.json.decode((data_dir / REMEMBERED).read_bytes(), type=_Remembered)
+    return None
+
+
+def _write(data_dir: Path, remembered: _Remembered, *, is_synced: bool = True) -> None:
+    replace_file(data_dir / REMEMBERED, msgspec.json.encode(remembered), is_synced=is_synced)
