@@ -108,6 +108,7 @@ _SEEDED = "seeded"
 _SAMPLE_RUN = "sample"
 # A longer batch is checked in a thread, so that the event loop can answer other requests meanwhile.
 _LONG_BATCH = 20
+_LARGEST_BATCH = 20_000
 # The error for a batch lists at most this many of the refused elements.
 _MAX_NAMED = 20
 # A large operation is split into writer jobs of this size; updating the derived data makes each
@@ -443,7 +444,8 @@ class CatalogEngine:
         dialect: Dialect = "plain",
     ) -> None:
         """Write several changes in one transaction: all of them or none. The order is that of
-        `ingest_batch`."""
+        `ingest_batch`. Raises `RequestRefusal` (413) if there are too many."""
+        _check_size("aspects", len(proposals), "elements")
 
         def checked() -> list[CheckedProposal]:
             by = self.intake.default_actor
@@ -471,15 +473,20 @@ class CatalogEngine:
 
         Raises `RequestRefusal` for the first invalid element; without `all_or_none`, for all
         invalid elements, after the others have been written. The message names an element by the
-        `name` of the list, its position (from 0) and its URN.
+        `name` of the list, its position (from 0) and its URN. A list that is too long is refused as
+        a whole (413).
         """
+        _check_size(name, len(given), "elements")
 
         def check() -> list[list[CheckedProposal] | RequestRefusal]:
             by = self.intake.default_actor
             found: list[list[CheckedProposal] | RequestRefusal] = []
+            changes = 0
             for at, one in enumerate(given):
                 try:
                     read_one = read(one)
+                    changes += len(read_one)
+                    _check_size(name, changes, "changes")
                     found.append([self.intake.check(each, actor, dialect, by) for each in read_one])
                 except CatalogError as error:
                     urn = one.get("entityUrn") if isinstance(one, dict) else None
@@ -836,6 +843,14 @@ def _trim(before_millis: int, through: int, transaction: Transaction) -> int:
 
 def _all_follow_definitions(changes: list[CheckedProposal] | RequestRefusal) -> bool:
     return isinstance(changes, RequestRefusal) or all(map(may_need_definition, changes))
+
+
+def _check_size(name: str, size: int, what: str) -> None:
+    """Raise `RequestRefusal` (413) if a list in a request has too many elements or changes."""
+    if size > _LARGEST_BATCH:
+        raise RequestRefusal(
+            413, f"{name!r} has {size:,} {what}; send {_LARGEST_BATCH:,} at most at once"
+        )
 
 
 def _in_batch(place: str, urn: Any, error: CatalogError) -> RequestRefusal:

@@ -53,6 +53,46 @@ def test_a_batch_that_is_none_is_refused(caller: Caller, path: str, body: Any, s
     assert caller.post(f"/openapi/v3/entity/{path}", body).status_code == status
 
 
+@pytest.mark.parametrize("header", [{}, {"X-Catalog-All-Or-None": "false"}])
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("/aspects?action=ingestProposalBatch", "proposals"),
+        ("/entities?action=batchIngest", "entities"),
+        ("/usageStats?action=batchIngest", "buckets"),
+        ("/openapi/v3/entity/dataset", None),
+        ("/openapi/v3/entity/generic", "dataset"),
+    ],
+)
+def test_a_batch_that_is_too_long_is_refused_as_a_whole(
+    caller: Caller, path: str, name: str | None, header: dict[str, str]
+) -> None:
+    elements: list[Any] = [{}] * 20_001
+    answer = caller.post(path, {name: elements} if name else elements, **header)
+    assert answer.status_code == 413
+    assert "20,001 elements; send 20,000 at most at once" in answer.json()["message"]
+
+
+def test_a_snapshot_of_too_many_aspects_is_refused(caller: Caller) -> None:
+    urn = hive("batched.long")
+    value = {"urn": urn, "aspects": [{"com.linkedin.common.Status": {"removed": False}}] * 20_001}
+    entity = {"value": {"com.linkedin.metadata.snapshot.DatasetSnapshot": value}}
+    one = caller.post("/entities?action=ingest", {"entity": entity})
+    several = caller.post("/entities?action=batchIngest", {"entities": [entity]})
+    for answer in (one, several):
+        assert answer.status_code == 413
+        assert "send 20,000 at most at once" in answer.json()["message"]
+    assert not caller.exists(urn)
+
+
+def test_a_trace_of_too_many_aspects_is_refused(caller: Caller) -> None:
+    entities: dict[str, list[str]] = {f"urn:li:tag:{at}": [] for at in range(10_001)}
+    for asked in (entities, {"urn:li:tag:x": ["status"] * 10_001}):
+        answer = caller.post(f"/openapi/v1/trace/write/{'0' * 32}", asked)
+        assert answer.status_code == 400
+        assert "name at most 10000" in answer.json()["message"]
+
+
 @pytest.mark.parametrize("slash", ["", "/"])
 def test_relationships_are_paged_until_a_page_is_empty(
     caller: Caller, dataset: str, slash: str

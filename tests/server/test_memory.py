@@ -1,5 +1,6 @@
 """What a service keeps of large requests once it has answered them."""
 
+import gzip
 import json
 import subprocess
 import sys
@@ -25,10 +26,16 @@ class Process:
         self.http = http
 
     def resident_mb(self) -> float:
+        return self._mb("VmRSS")
+
+    def peak_mb(self) -> float:
+        return self._mb("VmHWM")
+
+    def _mb(self, name: str) -> float:
         for line in Path(f"/proc/{self.pid}/status").read_text().splitlines():
-            if line.startswith("VmRSS"):
+            if line.startswith(name):
                 return int(line.split()[1]) / 1024
-        raise AssertionError("no VmRSS")
+        raise AssertionError(f"no {name}")
 
     def post(self, path: str, body: Any) -> httpx.Response:
         return self.http.post(path, json=body)
@@ -109,6 +116,33 @@ def test_what_large_requests_took_is_given_back(process: Process) -> None:
     grown = process.resident_mb() - before
     print(f"{before:.0f} MB before, {grown:.0f} MB more afterwards")
     assert grown < MOST_GROWTH_MB
+
+
+@pytest.mark.nightly
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads /proc")
+@pytest.mark.parametrize(
+    ("value", "number"),
+    [
+        ("{}", 5_000_000),
+        ("{}", 499_000),
+        ('{"a":1}', 499_000),
+        ("[1]", 740_000),
+        ('"\U0001f600"', 1_490_000),
+        ('{"a":' * 900 + "1" + "}" * 900, 830),
+    ],
+)
+def test_no_batch_takes_much_more_memory_than_its_length(
+    process: Process, value: str, number: int
+) -> None:
+    body = f'{{"proposals":[{",".join([value] * number)}]}}'.encode()
+    for header in ("true", "false"):
+        answer = process.http.post(
+            "/aspects?action=ingestProposalBatch",
+            content=gzip.compress(body, 1),
+            headers={"content-encoding": "gzip", "x-catalog-all-or-none": header},
+        )
+        assert answer.status_code in (400, 413), answer.text
+    assert process.peak_mb() < 300
 
 
 @pytest.mark.nightly

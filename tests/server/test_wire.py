@@ -116,6 +116,30 @@ def test_packed_members_that_are_too_large_together_are_refused(caller: Caller) 
     assert answer.status_code == 413
 
 
+@pytest.mark.parametrize(
+    ("path", "start", "end"),
+    [
+        ("/aspects?action=ingestProposalBatch", '{"proposals": [', "]}"),
+        ("/entities?action=batchIngest", '{"entities": [', "]}"),
+        ("/entities?action=search", '{"filter": [', "]}"),
+        ("/api/graphql", '{"query": "{ __typename }", "variables": {"given": [', "]}}"),
+        ("/openapi/v3/entity/dataset", "[", "]"),
+        ("/openapi/v3/entity/dataset/batchGet", "[", "]"),
+        ("/openapi/openlineage/api/v1/lineage/batch", "[", "]"),
+        # The value of a proposal is JSON in a text.
+        ("/aspects?action=ingestProposal", '{"proposal": {"aspect": {"value": "[', ']"}}}'),
+    ],
+)
+def test_a_body_of_too_many_values_is_refused_before_it_is_parsed(
+    caller: Caller, path: str, start: str, end: str
+) -> None:
+    body = f"{start}{','.join(['{},[],1'] * 250_001)}{end}".encode()
+    headers = {"content-encoding": "gzip"}
+    answer = caller.http.post(path, content=gzip.compress(body, 1), headers=headers)
+    assert answer.status_code == 413
+    assert "1,500,000 at most are read; send it in parts" in answer.json()["message"]
+
+
 def test_pages_of_other_sites_and_of_other_ports_may_not_post(caller: Caller) -> None:
     body = {"urn": "urn:li:tag:none"}
     host, port = caller.http.base_url.host, caller.http.base_url.port

@@ -56,6 +56,7 @@ __all__ = [
 
 _COLUMNS = "editableSchemaMetadata"
 _LONGEST_RUN = 500
+_MOST_CHANGES = 10_000
 _TEXTS: Mapping[str, tuple[str, str]] = {
     "dataset": ("editableDatasetProperties", "description"),
     "chart": ("editableChartProperties", "description"),
@@ -524,6 +525,7 @@ class EditTransaction:
         self.actor = actor
         self.dialect = dialect
         self.has_written = False
+        self._changes = 0
         self._now_millis = time.time_ns() // 1_000_000
 
     @property
@@ -594,6 +596,11 @@ class EditTransaction:
         self._put(Proposal(urn, aspect, value, actor=self.actor, system=self._system))
 
     def _put(self, proposal: Proposal) -> None:
+        self._changes += 1
+        if self._changes > _MOST_CHANGES:
+            raise InvalidInput(
+                f"an edit may change {_MOST_CHANGES:,} aspects at most; name fewer entities at once"
+            )
         intake = self._catalog.intake
         # GraphQL mutations are DataHub's, so they are checked like DataHub's in both dialects.
         change = intake.check(proposal, self.actor, "datahub")

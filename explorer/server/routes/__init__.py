@@ -96,7 +96,7 @@ BATCHED = (
     "the message names the element by its position. In a batch of a DataHub client every element "
     "is written or refused independently; if some are refused, the status is that of an error, "
     "and the message names them and says how many were written. The header X-Catalog-All-Or-None "
-    "overrides either."
+    "overrides either. A batch may have 20,000 changes."
 )
 CONDITIONS = (
     Parameter(

@@ -355,6 +355,9 @@ class OpenApiRoutes(Routes):
         given = await request.json()
         if not isinstance(given, dict) or not all(isinstance(one, list) for one in given.values()):
             raise InvalidInput("the body must be an object with a list of aspect names by URN")
+        named = sum(max(1, len(one)) for one in given.values())
+        if named > MAX_PAGE:
+            raise InvalidInput(f"the body names {named} aspects; name at most {MAX_PAGE}")
         stored = await self._catalog.read(self._catalog.store.aspects, list(given))
         registry = self._catalog.registry
         return JsonResponse(

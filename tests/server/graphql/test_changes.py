@@ -93,6 +93,22 @@ def test_a_batch_is_made_as_a_whole_or_not_at_all(desk: Any, caller: Caller, tab
     assert not caller.exists(missing)
 
 
+def test_an_edit_of_too_many_entities_is_refused_as_a_whole(
+    desk: Any, caller: Caller, table: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("explorer.server.graphql.session._MOST_CHANGES", 2)
+    columns = [
+        {"resourceUrn": table, "subResource": path, "subResourceType": "DATASET_FIELD"}
+        for path in ("a", "b")
+    ]
+    given = {"tagUrns": [TAG], "resources": [{"resourceUrn": table}, *columns]}
+    error = desk.one_error(change(caller, "batchAddTags", "BatchAddTagsInput", given))
+    assert error["message"].endswith("2 aspects at most; name fewer entities at once")
+    assert tags_of(caller, table) == []
+    given = {**given, "resources": columns}
+    assert "errors" not in change(caller, "batchAddTags", "BatchAddTagsInput", given)
+
+
 @pytest.mark.parametrize(
     ("name", "kind", "given", "told"),
     [
