@@ -1,12 +1,13 @@
-"""Writing files atomically."""
+"""Writing files atomically, and unpacking bytes."""
 
 import errno
 import os
 import stat
 import tempfile
+import zlib
 from pathlib import Path
 
-__all__ = ["give_to_owner", "keep_owner", "replace_file", "replaced_path"]
+__all__ = ["give_to_owner", "keep_owner", "replace_file", "replaced_path", "unpacked"]
 
 _LONGEST = 60
 # A link, a socket, and what is gone meanwhile.
@@ -108,3 +109,34 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+# What follows the end of a member is copied, so data of many small ones is read in short pieces.
+_GZIP_PIECE_BYTES = 1024
+
+
+def unpacked(packed: bytes, most_bytes: int, *, with_zlib: bool = False) -> bytes:
+    """Return gzip data decompressed, all members of it (RFC 1952 allows several); with `with_zlib`
+    also data of zlib, which its first bytes tell.
+
+    Raises `OverflowError` if the result is longer than `most_bytes`, and `ValueError` if the data
+    is damaged, ends early, or goes on with anything else.
+    """
+    held: list[bytes] = []
+    size = at = 0
+    unpacker = None
+    while at < len(packed):
+        if unpacker is None or unpacker.eof:
+            unpacker = zlib.decompressobj(zlib.MAX_WBITS | (32 if with_zlib else 16))
+        piece = packed[at : at + _GZIP_PIECE_BYTES]
+        try:
+            held.append(unpacker.decompress(piece, most_bytes + 1 - size))
+        except zlib.error as error:
+            raise ValueError(str(error)) from None
+        size += len(held[-1])
+        if size > most_bytes:
+            raise OverflowError
+        at += len(piece) - len(unpacker.unused_data)
+    if unpacker is None or not unpacker.eof:
+        raise ValueError("it ends early")
+    return b"".join(held)

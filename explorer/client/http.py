@@ -5,7 +5,6 @@ Imported with the first request, because importing httpx takes longer than drawi
 
 import asyncio
 import ssl
-import zlib
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from typing import Any
@@ -29,6 +28,7 @@ from explorer.client.transport import (
     unusable_proxy,
 )
 from explorer.errors import CatalogError, InvalidInput, Misconfigured, Untrusted
+from explorer.files import unpacked
 
 __all__ = ["HttpTransport"]
 
@@ -40,8 +40,6 @@ _CONNECT_SECONDS = 5.0
 _MAX_IDLE_SECONDS = 4.0
 # The maximum size of an answer, compressed and decompressed.
 _MAX_ANSWER_BYTES = 256 * 1024 * 1024
-# gzip or zlib, detected by the first bytes.
-_EITHER = zlib.MAX_WBITS | 32
 
 
 class HttpTransport:
@@ -417,16 +415,10 @@ def _unpacked(body: bytes, headers: Mapping[str, str]) -> bytes:
     """
     if headers.get("content-encoding", "").lower() not in ("gzip", "x-gzip", "deflate"):
         return body
-    unpacking = zlib.decompressobj(_EITHER)
     try:
-        body = unpacking.decompress(body, _MAX_ANSWER_BYTES)
-    except zlib.error:
+        return unpacked(body, _MAX_ANSWER_BYTES, with_zlib=True)
+    except ValueError:
         raise ValueError("its answer cannot be decompressed") from None
-    if unpacking.unconsumed_tail:
-        raise OverflowError
-    if not unpacking.eof:
-        raise ValueError("its answer cannot be decompressed")
-    return body
 
 
 def _headers_of(answer: httpx.Response) -> dict[str, str]:

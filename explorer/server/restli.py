@@ -10,7 +10,6 @@ query is decoded exactly once, after it has been split off:
 import itertools
 import re
 import secrets
-import zlib
 from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -28,6 +27,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from explorer.errors import InvalidInput
+from explorer.files import unpacked
 from explorer.server.authentication import ANONYMOUS, Access, Role
 from explorer.server.catalog import CatalogEngine, Freshness
 from explorer.server.dialect import Dialect
@@ -373,7 +373,12 @@ class RestliRequest(Request):
         body = b"".join(pieces)
         encoding = self.headers.get("content-encoding", "").strip().lower()
         if encoding in ("gzip", "x-gzip"):
-            body = _unpacked(body)
+            try:
+                body = unpacked(body, MAX_BODY_BYTES)
+            except OverflowError:
+                raise _too_large() from None
+            except ValueError as error:
+                raise InvalidInput(f"the body cannot be decompressed with gzip: {error}") from None
         elif encoding not in ("", "identity"):
             raise RequestRefusal(
                 415, f"a body encoded with {encoding[:40]!r} is not read; send it as it is, or gzip"
@@ -427,35 +432,6 @@ def content_length(headers: Mapping[bytes, bytes]) -> int:
             400, f"Content-Length must be a number of bytes, not {declared[:40]!r}"
         )
     return int(declared)
-
-
-# What follows the end of a member is copied, so a body of many small ones is read in short pieces.
-_GZIP_PIECE_BYTES = 1024
-
-
-def _unpacked(packed: bytes) -> bytes:
-    """Decompress all members of a gzip file (RFC 1952 allows several).
-
-    Raises `RequestRefusal` (413) if the result is too large, and `InvalidInput` if it is not gzip.
-    """
-    body: list[bytes] = []
-    size = at = 0
-    unpacker = None
-    while at < len(packed):
-        if unpacker is None or unpacker.eof:
-            unpacker = zlib.decompressobj(zlib.MAX_WBITS | 16)
-        piece = packed[at : at + _GZIP_PIECE_BYTES]
-        try:
-            body.append(unpacker.decompress(piece, MAX_BODY_BYTES + 1 - size))
-        except zlib.error as error:
-            raise InvalidInput(f"the body cannot be decompressed with gzip: {error}") from None
-        size += len(body[-1])
-        if size > MAX_BODY_BYTES:
-            raise _too_large()
-        at += len(piece) - len(unpacker.unused_data)
-    if unpacker is None or not unpacker.eof:
-        raise InvalidInput("the body cannot be decompressed with gzip: it ends early")
-    return b"".join(body)
 
 
 def _too_large(most_bytes: int = MAX_BODY_BYTES) -> RequestRefusal:

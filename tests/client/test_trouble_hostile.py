@@ -10,7 +10,7 @@ import pytest
 
 from explorer.client import AsyncCatalog, http
 from explorer.client.transport import Retry, error_of_answer
-from explorer.errors import InvalidInput, Misuse, TimedOut, Unreadable
+from explorer.errors import InvalidInput, Misuse, TimedOut, Unreachable, Unreadable
 from tests.loopback import listening
 
 pytestmark = pytest.mark.anyio
@@ -91,6 +91,21 @@ async def test_an_answer_that_unpacks_to_very_much_is_refused(
         with pytest.raises(Unreadable, match="ask for less"):
             await catalog.graphql("{ fine }")
         assert await catalog.graphql("{ fine }") == {"fine": True}
+
+
+async def test_an_answer_packed_in_several_members_is_read_to_its_end() -> None:
+    packed = b"".join(gzip.compress(part) for part in (FINE[:9], b"", FINE[9:]))
+    said = packed
+
+    async def act(line: Any) -> None:
+        line.write(answer(said, b"Content-Encoding: gzip\r\n"))
+
+    async with serving(act) as address, client_of(address) as catalog:
+        assert await catalog.graphql("{ fine }") == {"fine": True}
+        for damaged in (packed[:-1], packed + b"no member", packed + gzip.compress(b"no JSON")):
+            said = damaged
+            with pytest.raises((Unreachable, Unreadable)):
+                await catalog.graphql("{ fine }")
 
 
 @pytest.mark.nightly
