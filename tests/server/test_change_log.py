@@ -113,7 +113,7 @@ def test_a_change_says_what_was_and_what_is(own: CatalogEngine, site: str) -> No
                     "value": '{"name":"one"}',
                     "contentType": "application/json",
                 },
-                "created": {"time": 77, "actor": "urn:li:corpuser:writer"},
+                "created": {"time": 78, "actor": "urn:li:corpuser:writer"},
             }
         ],
         "next": 3,

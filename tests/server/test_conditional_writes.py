@@ -126,6 +126,20 @@ def test_a_change_in_the_same_second_is_a_change(
     )
 
 
+def test_a_change_after_the_clock_was_set_back_is_a_change(
+    caller: Caller, dataset: str, clock: Callable[[int], None]
+) -> None:
+    clock(20_000)
+    caller.ingest(dataset, ASPECT, text("read"))
+    at_reading = changed(caller, dataset)
+    clock(19_999)
+    caller.ingest(dataset, ASPECT, text("of somebody else"))
+    assert changed(caller, dataset) > at_reading
+    headers = {"If-Unmodified-Since": at_reading.isoformat()}
+    assert caller.send(dataset, ASPECT, text("late"), headers=headers).status_code == 412
+    assert caller.value(dataset, ASPECT) == text("of somebody else")
+
+
 @pytest.mark.parametrize("year", [1987, 2026, 2038, 2039])
 def test_a_time_in_a_condition_is_exact_to_the_millisecond(year: int) -> None:
     first = datetime(year, 9, 1, tzinfo=UTC)

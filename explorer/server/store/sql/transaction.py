@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
+from msgspec.structs import replace
+
 from explorer.metadata.names import natural_key
 from explorer.server.store import (
     Placement,
@@ -377,6 +379,8 @@ class SqlTransaction(SqlSnapshot):
             self._seen_rows.append((seen_again(now, write.system), row))
             self._gathered.add((entity, write.aspect))
             return False
+        # Conditions name the time of the value that was read, and the clock may be set back.
+        write = replace(write, time_millis=max(write.time_millis, stamp[0] + 1))
         run = self._run_id(write.run)
         system = counted(write.system, version_of(now, superseded) + 1)
         if seen is not None:
