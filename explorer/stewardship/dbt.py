@@ -307,11 +307,13 @@ class ProjectPlan:
     def write(self) -> None:
         """Write the files one by one, each atomically and with its permissions kept.
 
-        Raises `Conflict` if a file changed since it was read, `StorageFault` if one cannot be
-        written; the files before it are then written.
+        Raises `Conflict` if a file changed since it was read, or became a link out of the project,
+        `StorageFault` if one cannot be written; the files before it are then written.
         """
         for one in self.files:
             path = self.root / one.name
+            if not _is_inside(self.root, one.name):
+                raise Conflict(f"{path} is a link out of the project by now, and is left alone")
             now = read_file(path) if path.exists() else None
             if now != one.before:
                 raise Conflict(
@@ -743,6 +745,10 @@ class _Planner:
         self._settle_inherited()
         files: list[FileUpdate] = []
         for file, operations in self._operations.items():
+            if not _is_inside(self._project.root, file):
+                for operation in operations:
+                    self._mark(operation, "unwritable", f"{file} is a link out of the project")
+                continue
             before = self._project.files.get(file)
             text = before.decode() if before is not None else _empty_file(operations)
             # Owners after tags, because both may be in a mapping that does not exist yet.
@@ -852,12 +858,16 @@ def _new_file(project: Project, resource: DbtResource) -> str:
     if not path.endswith((".yml", ".yaml")):
         path += ".yml"
     file = os.path.normpath(folder / path)
-    inside = (project.root / file).resolve().is_relative_to(project.root.resolve())
-    if not inside:
+    if not _is_inside(project.root, file):
         raise InvalidInput(f"the path “{rule}” of dbt-osmosis is outside the project")
     if (project.root / file).exists() and file not in project.files:
         raise InvalidInput(f"{file} exists and cannot be read as a properties file")
     return PurePosixPath(file).as_posix()
+
+
+def _is_inside(root: Path, file: str) -> bool:
+    """Return whether a file is in the project, also after symbolic links are followed."""
+    return (root / file).resolve().is_relative_to(root.resolve())
 
 
 def _by_position(values: Sequence[str]) -> dict[str, str]:

@@ -721,9 +721,9 @@ def test_half_a_surrogate_pair_is_said_and_not_written(root: Path) -> None:
 # Writing.
 
 
-def test_modes_and_links_are_kept(root: Path, tmp_path: Path) -> None:
+def test_modes_and_links_are_kept(root: Path) -> None:
     file = root / "models/staging/staging.yml"
-    real = tmp_path / "real.yml"
+    real = root / "real.yml"
     file.rename(real)
     file.symlink_to(real)
     real.chmod(0o640)
@@ -731,7 +731,32 @@ def test_modes_and_links_are_kept(root: Path, tmp_path: Path) -> None:
     assert file.is_symlink()
     assert "Orders." in real.read_text()
     assert real.stat().st_mode & 0o777 == 0o640
-    assert [path.name for path in tmp_path.iterdir() if "part" in path.name] == []
+    assert [path.name for path in root.iterdir() if "part" in path.name] == []
+
+
+@pytest.mark.parametrize("linked", ["models/staging/staging.yml", "models/staging", "models"])
+def test_nothing_is_written_through_a_link_out_of_the_project(
+    root: Path, tmp_path: Path, linked: str
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    (root / linked).rename(elsewhere)
+    (root / linked).symlink_to(elsewhere)
+    found = planned(root, entity(ORDERS, "Orders.", ingested="Raw orders."))
+    (update,) = found.left
+    assert (update.kind, found.files) == ("unwritable", ())
+    assert update.why == "models/staging/staging.yml is a link out of the project"
+
+
+def test_a_file_that_became_a_link_out_of_the_project_is_not_written(
+    root: Path, tmp_path: Path
+) -> None:
+    found = planned(root, entity(ORDERS, "Orders.", ingested="Raw orders."))
+    file, elsewhere = root / "models/staging/staging.yml", tmp_path / "elsewhere.yml"
+    file.rename(elsewhere)
+    file.symlink_to(elsewhere)
+    with pytest.raises(Conflict, match="is a link out of the project"):
+        found.write()
+    assert elsewhere.read_text() == STAGING
 
 
 def test_a_file_that_changed_since_is_not_overwritten(root: Path) -> None:
