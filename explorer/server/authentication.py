@@ -369,7 +369,7 @@ _POLL_SECONDS = 0.5
 _BLIND_SECONDS = 300.0
 _USE_MILLIS = 60_000
 _MOST_LIMITED = 10_000
-_OPEN = ("/health", "/health/ready", "/health/search", "/config", "/restli/docs")
+_OPEN = ("/health", "/health/live", "/health/ready", "/health/search", "/config", "/restli/docs")
 # Used as the hash if there is no token with the given id, so that the comparison takes as long.
 _NOBODY = "0" * 64
 _log = logging.getLogger("explorer.server")

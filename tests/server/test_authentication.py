@@ -96,7 +96,8 @@ def test_nothing_is_told_without_a_token(
 
 
 @pytest.mark.parametrize(
-    "path", ["/health", "/health/ready", "/health/search", "/config", "/restli/docs"]
+    "path",
+    ["/health", "/health/live", "/health/ready", "/health/search", "/config", "/restli/docs"],
 )
 def test_what_a_client_asks_first_needs_no_token(
     file: Path, site: Callable[..., httpx.Client], path: str

@@ -861,6 +861,7 @@ def test_a_database_that_does_not_answer_holds_up_neither_searches_nor_the_end(
         there = Replica(served.address)
         request.addfinalizer(there.http.close)
         for _ in range(10):
+            assert there.http.get("/health/live").status_code == 200
             assert there.http.get("/health/search").status_code == 200
             assert there.found(word) == [dataset(word)]
         assert not any(one.done() for one in asked)

@@ -96,7 +96,7 @@ _SPOKEN_VERSION = "v1.7.0.17"
 
 
 class StatusRoutes(Routes):
-    """The endpoints `/config`, `/health`, `/health/ready`, `/health/search` and `/metrics`."""
+    """The endpoints `/config`, `/metrics`, and those of the server's health."""
 
     def __init__(
         self, catalog: CatalogEngine, metrics: "Metrics", sign_in: Mapping[str, str] | None = None
@@ -167,6 +167,21 @@ class StatusRoutes(Routes):
         await self._catalog.prove_writer()
         lost = "; ".join(map(str, self._catalog.losses))
         return JsonResponse({"message": lost}) if lost else JsonResponse()
+
+    @Endpoint(
+        "GET",
+        "/health/live",
+        "check whether the server runs",
+        role="reader",
+        standing="ours",
+        gives="nothing: 200 and an empty body",
+        notes=(
+            "Answered without a token, and whatever the database and the search index do. Meant "
+            "for what restarts a server that hangs; a restart does not bring back a database.",
+        ),
+    )
+    async def _live(self, _request: RestliRequest) -> Response:
+        return JsonResponse()
 
     @Endpoint(
         "GET",
