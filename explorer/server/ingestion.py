@@ -2,11 +2,13 @@
 that they must meet in the store, and the aspects that are written along with them."""
 
 import re
+import secrets
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import orjson
 from msgspec import Struct
 
@@ -28,6 +30,7 @@ from explorer.server.cache import cached_short
 from explorer.server.dialect import Dialect, dialect_of_write
 from explorer.server.failures import RequestRefusal
 from explorer.server.store import (
+    Reader,
     StoredAspect,
     StoredEdge,
     TimeseriesDocument,
@@ -42,15 +45,21 @@ if TYPE_CHECKING:
     from explorer.metadata.patch import Patcher
 
 __all__ = [
+    "MOVED_AT_ONCE",
     "SUMMARIES",
     "UNKNOWN_ACTOR",
     "CheckedProposal",
     "Intake",
+    "Respelling",
+    "datasets_of",
     "fill_derived",
     "may_need_definition",
     "named_in",
+    "note_respelled",
     "own_write",
+    "read_respelled",
     "remove_property_values",
+    "respell_path",
     "summarise_incidents",
 ]
 
@@ -262,10 +271,13 @@ class Intake:
             value = keep_descriptions(orjson.loads(stored.value), value)
         before = orjson.loads(stored.value) if stored and change.aspect in DERIVED else {}
         value = fill_derived(change.aspect, before, value, adds=change.dialect == "datahub")
+        former = None
         if change.aspect == "dataPlatformInfo":
-            for urn, paths in moved_paths(transaction, change.urn, value):
-                self._put(transaction, _about(change, urn), "browsePaths", paths, now_millis)
+            former = _delimiter(transaction, change.urn.name)
         self._put(transaction, change, change.aspect, value, now_millis)
+        if former not in (None, _delimiter(transaction, change.urn.name)):
+            respelling = Respelling(former, change.actor, change.system)
+            respell(transaction, self._registry, change.urn, respelling, now_millis)
 
     def apply_all(
         self, transaction: Transaction, changes: Collection[CheckedProposal], now_millis: int
@@ -456,21 +468,6 @@ def _is_platform(text: str) -> bool:
         return False
 
 
-def _about(change: CheckedProposal, urn: Urn) -> CheckedProposal:
-    """Return a change of the `browsePaths` of another entity, with the run and the actor of this
-    change, which moves that entity."""
-    return CheckedProposal(
-        urn,
-        str(urn),
-        "browsePaths",
-        "UPSERT",
-        None,
-        change.declared,
-        change.actor,
-        change.system,
-    )
-
-
 def _check_field_paths(aspect: str, value: dict[str, Any]) -> None:
     """Raise `InvalidAspect` if a column has no field path, or two have the same one."""
     listed = _COLUMNS.get(aspect)
@@ -602,23 +599,82 @@ def default_aspects(registry: Registry, transaction: Transaction, urn: Urn) -> I
             yield "browsePaths", {"paths": [path]}
 
 
-def moved_paths(
-    transaction: Transaction, platform: Urn, info: dict[str, Any]
-) -> Iterator[tuple[Urn, dict[str, Any]]]:
-    """Yield the datasets whose default browse path changes if `info` becomes the `dataPlatformInfo`
-    of their platform, each with its new `browsePaths`.
+class Respelling(Struct, frozen=True):
+    """A change of the name delimiter of a platform, whose datasets have to follow.
 
-    Paths that somebody has written are kept.
+    `former` is the delimiter before. Default browse paths made with it are written anew, by the
+    actor and with the system metadata of the change; with `actor` `None` none are. `token` tells
+    changes apart.
     """
-    before = _delimiter(transaction, platform.name)
-    after = _declared_delimiter(info) or default_delimiter(platform.name)
-    if before == after:
+
+    former: str
+    actor: str | None = None
+    system: Mapping[str, Any] | None = None
+    token: str = msgspec.field(default_factory=lambda: secrets.token_hex(8))
+
+
+_RESPELLED = "respelled"
+MOVED_AT_ONCE = 50
+"""How many entities that have to follow a change are updated in its transaction; if there are more,
+they are updated afterwards, in small transactions."""
+
+
+def datasets_of(platform: str) -> str:
+    """Return how the URNs of the datasets of a platform begin."""
+    return f"urn:li:dataset:({platform},"
+
+
+def read_respelled(view: Reader) -> dict[str, list[Respelling]]:
+    """Return the changes that the datasets of platforms have not followed yet, by the URN of the
+    platform. They are in a note that all services of a store share."""
+    return msgspec.json.decode(view.note(_RESPELLED) or "{}", type=dict[str, list[Respelling]])
+
+
+def note_respelled(transaction: Transaction, respelled: Mapping[str, list[Respelling]]) -> None:
+    """Set what `read_respelled` returns."""
+    note = msgspec.json.encode(respelled).decode() if respelled else None
+    transaction.set_note(_RESPELLED, note)
+
+
+def respell(
+    transaction: Transaction,
+    registry: Registry,
+    platform: Urn,
+    respelling: Respelling,
+    now_millis: int,
+) -> None:
+    """Update the default browse paths of the datasets of a platform whose delimiter changed; note
+    that they are to be updated if there are many."""
+    prefix = datasets_of(str(platform))
+    urns = transaction.urns(prefix=prefix, limit=MOVED_AT_ONCE + 1)
+    if len(urns) > MOVED_AT_ONCE:
+        respelled = read_respelled(transaction)
+        respelled.setdefault(str(platform), []).append(respelling)
+        note_respelled(transaction, respelled)
         return
-    for text in transaction.urns(prefix=f"urn:li:dataset:({platform},"):
-        urn = Urn.parse(text)
-        stored = transaction.aspect(text, "browsePaths")
-        if stored and orjson.loads(stored.value).get("paths") == [_path(urn, before)]:
-            yield urn, {"paths": [_path(urn, after)]}
+    for text in urns:
+        respell_path(transaction, registry, Urn.parse(text), (respelling,), now_millis)
+
+
+def respell_path(
+    transaction: Transaction,
+    registry: Registry,
+    urn: Urn,
+    respellings: Iterable[Respelling],
+    now_millis: int,
+) -> None:
+    """Write the default browse path of a dataset if it has that by a former delimiter. Paths that
+    somebody has written are kept."""
+    paths = _stored(transaction, str(urn), "browsePaths").get("paths")
+    now = [_path(urn, _delimiter(transaction, urn.platform))]
+    for one in respellings:
+        if one.actor is not None and paths == [_path(urn, one.former)] != now:
+            value = {"paths": now}
+            write = own_write(
+                registry, urn, "browsePaths", value, now_millis, one.actor, one.system
+            )
+            transaction.put(write)
+            return
 
 
 def _path(urn: Urn, delimiter: str) -> str:
@@ -793,13 +849,20 @@ def _summarise(
 
 
 def own_write(
-    registry: Registry, urn: Urn, aspect: str, value: _Value, now_millis: int, actor: str
+    registry: Registry,
+    urn: Urn,
+    aspect: str,
+    value: _Value,
+    now_millis: int,
+    actor: str,
+    given: Mapping[str, Any] | None = None,
 ) -> Write:
-    """Return the write of an aspect that the service itself changes, outside of any run."""
-    system, run = _system(None, now_millis)
+    """Return the write of an aspect that the service itself changes; outside of any run, unless it
+    follows a change with the system metadata `given`."""
+    system, run = _system(given, now_millis)
     edges = edges_to_store(registry, aspect, value)
-    given = orjson.dumps(value)
-    return Write(str(urn), urn.entity_type, aspect, given, now_millis, actor, system, run, edges)
+    stored = orjson.dumps(value)
+    return Write(str(urn), urn.entity_type, aspect, stored, now_millis, actor, system, run, edges)
 
 
 _PROPERTY = "structuredProperty"

@@ -20,7 +20,15 @@ from explorer.metadata.structured_properties import Definition, read_definition
 from explorer.metadata.urn import Urn
 from explorer.server.browse import default_delimiter, placements, with_folders
 from explorer.server.failures import Progress
-from explorer.server.ingestion import summarise_incidents
+from explorer.server.ingestion import (
+    MOVED_AT_ONCE,
+    Respelling,
+    datasets_of,
+    note_respelled,
+    read_respelled,
+    respell_path,
+    summarise_incidents,
+)
 from explorer.server.search import SearchEngine
 from explorer.server.search.document import Document, build_document
 from explorer.server.stewardship import Ledger
@@ -45,12 +53,10 @@ __all__ = ["Projection", "document_of", "noted_delimiter", "places_of"]
 _RUNS = "assertionRunEvent"
 _RUN_SUMMARY = "assertionRunSummary"
 _AT_ONCE = 500
-# If a container with more contents moves, they are updated after its transaction and not within it.
-_MOVED_AT_ONCE = 50
 # The entities updated by one transaction afterwards. Other writes wait for at most one of these.
 _MOVED_PART = 20
-# The keys of two notes in the store: the moved containers whose contents are not updated yet, and
-# the moment from which on the index counts use.
+# The keys of two notes in the store: the moved containers and respelled platforms whose contents
+# are not updated yet, and the moment from which on the index counts use.
 _NOTES = ("moved", "use.from")
 _CONTAINER = "container"
 _PLATFORM_URN = "urn:li:dataPlatform:"
@@ -72,9 +78,10 @@ class Projection:
     During a `rebuild` commits do not update the index: they are in the change log, and the rebuild
     ends with all that were made meanwhile.
 
-    If a container moves, so do its contents: few are updated in the same transaction, many in small
-    transactions by `follow_moved`. `on_moved` is called when that has work; a note in the store
-    says what is left to do.
+    If a container moves, so do its contents, and if the name delimiter of a platform changes, so do
+    its datasets: few are updated in the same transaction, many in small transactions by
+    `follow_moved`; until then they are found at their former places. `on_moved` is called when that
+    has work; notes in the store say what is left to do.
     """
 
     def __init__(
@@ -293,17 +300,22 @@ class Projection:
             for urn in touched
             if urn.startswith(_CONTAINER_URN) and self._has_moved(transaction, urn)
         ]
-        found = _inside(transaction, moved, _MOVED_AT_ONCE)
-        if len(found) <= _MOVED_AT_ONCE:
+        found = _inside(transaction, moved, MOVED_AT_ONCE)
+        if len(found) <= MOVED_AT_ONCE:
             return set(found)
+        self._leave(transaction, moved)
+        return set()
+
+    def _leave(self, transaction: Transaction, moved: Iterable[str]) -> None:
+        """Note that the contents of containers or platforms are left to `follow_moved`."""
         noted = orjson.loads(transaction.note(self._moved_note) or "[]")
         noted += [(urn, secrets.token_hex(8)) for urn in moved]
         transaction.set_note(self._moved_note, orjson.dumps(noted).decode())
         self._has_left = True
-        return set()
 
     def follow_moved(self) -> None:
-        """Update the contents of the containers that moved, some per transaction.
+        """Update the contents of the containers that moved and the datasets of the platforms whose
+        name delimiter changed, some per transaction.
 
         Call it from a thread that may block for long. Work that a crash or `end` leaves undone is
         done when the catalog is opened next. Errors are logged.
@@ -312,7 +324,8 @@ class Projection:
             self._follow_moved()
         except CatalogError:
             _log.exception(
-                "entities in a container that was moved are not yet found at their new place"
+                "entities in a container that was moved, or of a platform whose name delimiter "
+                "changed, are not yet found at their new place"
             )
 
     def moves_left(self) -> int | None:
@@ -327,23 +340,50 @@ class Projection:
 
     def _follow_moved(self) -> None:
         noted = orjson.loads(self._store.note(self._moved_note) or "[]")
-        below = list(_inside(self._store, (urn for urn, _ in noted)))
-        for begin in range(0, len(below), _MOVED_PART):
-            part = below[begin : begin + _MOVED_PART]
-            if self._ending.is_set():
-                return
-            self._store.write(partial(_mark_stale, part)).result()
-        if not noted or self._ending.is_set():
+        # What another service of the store was to update, and did not, is updated here too.
+        respelled = read_respelled(self._store)
+        if not noted and not respelled:
             return
-        # The note can be removed once the index has the updates on disk.
+        roots = {urn for urn, _ in noted}
+        self._write_parts(list(_inside(self._store, roots)), _mark_stale)
+        for platform in {*respelled, *(urn for urn in roots if urn.startswith(_PLATFORM_URN))}:
+            self._write_parts(self._store.urns(prefix=datasets_of(platform)), self._respell)
+        if self._ending.is_set():
+            return
+        # The notes can be removed once the index has the updates on disk.
         self._index.flush()
 
         def settle(transaction: Transaction) -> None:
             now = orjson.loads(transaction.note(self._moved_note) or "[]")
             left = [one for one in now if one not in noted]
             transaction.set_note(self._moved_note, orjson.dumps(left).decode() if left else None)
+            due = read_respelled(transaction)
+            note_respelled(
+                transaction,
+                {urn: given for urn, given in due.items() if given != respelled.get(urn)},
+            )
 
         self._store.write(settle).result()
+
+    def _write_parts(
+        self, urns: Sequence[str], update: Callable[[Sequence[str], Transaction], None]
+    ) -> None:
+        """Update entities in small transactions, until `end` is called."""
+        for begin in range(0, len(urns), _MOVED_PART):
+            if self._ending.is_set():
+                return
+            part = urns[begin : begin + _MOVED_PART]
+            self._store.write(partial(update, part)).result()
+
+    def _respell(self, urns: Sequence[str], transaction: Transaction) -> None:
+        """Update the browse paths and places of datasets by the delimiter of their platform."""
+        respelled, now_millis = read_respelled(transaction), time.time_ns() // 1_000_000
+        for text in transaction.existing(urns):
+            urn = Urn.parse(text)
+            given = respelled.get(f"{_PLATFORM_URN}{urn.platform}", ())
+            respell_path(transaction, self._registry, urn, given, now_millis)
+            self._place(transaction, urn, _stored_values(transaction, text))
+            transaction.changes.stale.add(text)
 
     def _has_moved(self, transaction: Transaction, urn: str) -> bool:
         if self._is_rebuilding:
@@ -370,7 +410,7 @@ class Projection:
                 row.urn for row in rows if row.urn in platforms and _separates(row)
             )
         for platform in changed:
-            yield from self._store.urns(prefix=f"urn:li:dataset:({platform},")
+            yield from self._store.urns(prefix=datasets_of(platform))
 
     def recount_use(self) -> int:
         """Recount the use of the last 30 days for the entities whose counted use includes some that
@@ -381,10 +421,9 @@ class Projection:
             return 0
         left = self._store.urns(measured=DocumentRange(USAGE, *sorted((noted, begin))))
         changed = [urn for urn in left if self._is_used_otherwise(Urn.parse(urn), begin)]
-        for at in range(0, len(changed), _MOVED_PART):
-            if self._ending.is_set():
-                return 0
-            self._store.write(partial(_mark_stale, changed[at : at + _MOVED_PART])).result()
+        self._write_parts(changed, _mark_stale)
+        if self._ending.is_set():
+            return 0
         if left or noted:
             self._store.write(partial(_note_use, self._use_note, begin)).result()
         return len(changed)
@@ -406,14 +445,24 @@ class Projection:
 
     def _settle_delimiter(self, transaction: Transaction, platform: Urn) -> set[str]:
         """If the name delimiter of a platform changed, move its datasets in the browse tree; return
-        the URNs of the datasets that were moved."""
+        the URNs of the datasets that were moved. Many are left to `follow_moved`."""
         values = _stored_values(transaction, str(platform))
         declared = values.get(_PLATFORM_INFO, {}).get(_DELIMITER)
         delimiter = declared or default_delimiter(platform.name)
-        if delimiter == noted_delimiter(transaction, platform.name):
+        former = noted_delimiter(transaction, platform.name)
+        if delimiter == former:
             return set()
         transaction.set_note(_delimiter_note(platform.name), delimiter)
-        moved = transaction.urns(prefix=f"urn:li:dataset:({platform},")
+        prefix, respelled = datasets_of(str(platform)), read_respelled(transaction)
+        moved = transaction.urns(prefix=prefix, limit=MOVED_AT_ONCE + 1)
+        given = respelled.setdefault(str(platform), [])
+        if given or len(moved) > MOVED_AT_ONCE:
+            # What follows an earlier change may be at any of the delimiters in between.
+            by = given[-1] if given else Respelling(former)
+            given.append(Respelling(former, by.actor, by.system))
+            note_respelled(transaction, respelled)
+            self._leave(transaction, (str(platform),))
+            return set()
         for urn in moved:
             self._place(transaction, Urn.parse(urn), _stored_values(transaction, urn))
         return set(moved)

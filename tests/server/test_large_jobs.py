@@ -2,16 +2,23 @@
 
 import asyncio
 import json
+import shutil
 import threading
 from collections.abc import Callable, Coroutine
-from typing import Any
+from contextlib import closing
+from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
 from explorer.errors import ServerFault
 from explorer.metadata.proposal import Proposal
+from explorer.metadata.registry import load_registry
 from explorer.metadata.urn import Urn
 from explorer.server.catalog import CatalogEngine
+from explorer.server.consistency import check
+from explorer.server.data_directory import open_catalog, open_store
+from explorer.server.store import SurveyedStore
 
 MANY = 250
 TAG = Urn.parse("urn:li:tag:everywhere")
@@ -42,9 +49,12 @@ async def fill(catalog: CatalogEngine) -> None:
     await catalog.ingest(Proposal(HALL, "container", {"container": FROM}))
 
 
+MOVE = Proposal(HALL, "container", {"container": TO})
+
+
 async def move(catalog: CatalogEngine) -> None:
     """Put the container of all into another, and wait until they are found there."""
-    await catalog.ingest(Proposal(HALL, "container", {"container": TO}))
+    await catalog.ingest(MOVE)
     # Nothing tells when; a reader looks again.
     while not await catalog.offload(all_moved, catalog):  # noqa: ASYNC110
         await asyncio.sleep(0.01)
@@ -54,10 +64,32 @@ def all_moved(catalog: CatalogEngine) -> bool:
     return catalog.browse_v2(["dataset"], (TO,), 0, 10).total_entities == MANY
 
 
+PLATFORM = Urn.parse("urn:li:dataPlatform:hive")
+FOLDER = ("prod", "hive", "large.table")
+RESPELL = Proposal(
+    PLATFORM,
+    "dataPlatformInfo",
+    {"name": "hive", "type": "OTHERS", "datasetNameDelimiter": "_"},
+    system={"runId": "respelling", "lastObserved": 2},
+)
+
+
+async def respell(catalog: CatalogEngine) -> None:
+    """Change the delimiter in the names of all, and wait until they are found in the new folder."""
+    await catalog.ingest(RESPELL)
+    while not await catalog.offload(all_respelled, catalog):  # noqa: ASYNC110
+        await asyncio.sleep(0.01)
+
+
+def all_respelled(catalog: CatalogEngine) -> bool:
+    return catalog.store.browse("dataset", FOLDER, 0, 0).total_below == MANY
+
+
 BIG_JOBS: dict[str, Big] = {
     "references": lambda catalog: catalog.delete_references(TAG, dry_run=False),
     "rollback": lambda catalog: catalog.roll_back("large", dry_run=False, hard=False),
     "move": move,
+    "respell": respell,
 }
 
 
@@ -92,7 +124,7 @@ def test_a_rehearsal_waits_for_no_writer_and_keeps_none_waiting(
     async def run() -> tuple[Any, Any]:
         await fill(catalog)
         # A container was moved, and the writer is held: what is in it waits for the writer.
-        await catalog.ingest(Proposal(HALL, "container", {"container": TO}))
+        await catalog.ingest(MOVE)
         held, go = asyncio.Event(), threading.Event()
         loop = asyncio.get_running_loop()
 
@@ -145,17 +177,55 @@ def test_a_large_job_that_was_ended_goes_on_when_it_is_asked_for_again(
     assert (again["total"] if name == "references" else again["entitiesAffected"]) == 0
 
 
+@pytest.mark.parametrize(
+    ("change", "is_done"),
+    [(MOVE, all_moved), (RESPELL, all_respelled)],
+    ids=["move", "respell"],
+)
 def test_a_move_that_was_ended_is_finished_when_the_catalog_is_opened_again(
-    fresh: Callable[[], CatalogEngine],
+    fresh: Callable[[], CatalogEngine], change: Proposal, is_done: Callable[[CatalogEngine], bool]
 ) -> None:
     catalog = fresh()
 
     async def begin() -> None:
         await fill(catalog)
-        await catalog.ingest(Proposal(HALL, "container", {"container": TO}))
+        await catalog.ingest(change)
 
     asyncio.run(begin())
     assert catalog.store.note("moved")
     catalog = fresh()
     assert catalog.store.note("moved") is None
-    assert all_moved(catalog)
+    assert catalog.store.note("respelled") is None
+    assert is_done(catalog)
+    assert check(cast(SurveyedStore, catalog.store), catalog.index, catalog.registry) == []
+
+
+def test_names_respelled_by_a_service_that_was_killed_are_respelled_by_the_next(
+    fresh: Callable[[], CatalogEngine], tmp_path: Path
+) -> None:
+    catalog, killed = fresh(), tmp_path / "killed"
+
+    def copy(_: object) -> None:
+        # Nothing is committed meanwhile; the copy is what a kill would leave.
+        shutil.copytree(tmp_path / "data", killed, ignore=shutil.ignore_patterns("search"))
+
+    async def begin() -> None:
+        await fill(catalog)
+        before = catalog.store.log_bounds().head
+        job = asyncio.ensure_future(respell(catalog))
+        while catalog.store.log_bounds().head < before + 20:  # noqa: ASYNC110
+            await asyncio.sleep(0.001)
+        await catalog.write(copy)
+        await job
+
+    asyncio.run(begin())
+    with closing(open_store(killed)) as store:
+        assert 0 < store.browse("dataset", FOLDER, 0, 0).total_below < MANY
+    with closing(open_catalog(killed, load_registry())) as next_one:
+        assert all_respelled(next_one)
+        assert check(cast(SurveyedStore, next_one.store), next_one.index, next_one.registry) == []
+        assert len(next_one.store.urns(run="respelling")) == MANY + 1
+        asyncio.run(next_one.roll_back("respelling", dry_run=False, safe=True))
+        asyncio.run(next_one.offload(next_one.catch_up))
+        assert next_one.store.browse("dataset", ("prod", "hive", "large"), 0, 0).total_below == MANY
+        assert check(cast(SurveyedStore, next_one.store), next_one.index, next_one.registry) == []
