@@ -38,6 +38,7 @@ __all__ = [
     "save_records",
     "save_sentence",
     "source_words",
+    "without_sources",
 ]
 
 _PART: Final = 48
@@ -64,7 +65,7 @@ class SaveRecord:
     @property
     def edits(self) -> tuple[Edit, ...]:
         """One edit for each value that the save changed, in order."""
-        return tuple(edit for edit, _ in reversed(self.save.edits))
+        return without_sources(edit for edit, _ in reversed(self.save.edits))
 
     @property
     def entities(self) -> tuple[Urn, ...]:
@@ -150,6 +151,13 @@ def journal_table(entries: Sequence[JournalEntry], undone: Mapping[str, tuple[st
         for entry in entries
     ]
     return Table.of("journal", names, rows)
+
+
+def without_sources(edits: Iterable[Edit]) -> tuple[Edit, ...]:
+    """Return edits without the sources of texts, which go with the texts; all if nothing else was
+    edited."""
+    given = tuple(edits)
+    return tuple(edit for edit in given if edit.what != "source") or given
 
 
 def save_sentence(record: SaveRecord) -> str:

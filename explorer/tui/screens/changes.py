@@ -40,7 +40,14 @@ from explorer.views.feed import (
     feed_remarks,
     feed_table,
 )
-from explorer.views.journal import SaveRecord, journal_page, journal_table, save_diff, save_records
+from explorer.views.journal import (
+    SaveRecord,
+    journal_page,
+    journal_table,
+    save_diff,
+    save_records,
+    without_sources,
+)
 from explorer.views.table import Table
 
 if TYPE_CHECKING:
@@ -481,7 +488,7 @@ class UndoActions:
             self._session.say(" ".join(told))
 
     def _question(self, head: str, save: "JournalSave") -> Text:
-        edits = [edit for edit, _ in save.edits]
+        edits = without_sources(edit for edit, _ in save.edits)
         when = self._session.times.format(round(save.at.timestamp() * 1000))
         head += f", {len(edits):,} edits?" if len(edits) > 1 else "?"
         who = "" if save.session == journal.SESSION else f" by {line(save.made_by)}"
@@ -496,7 +503,7 @@ class UndoActions:
 
 
 def _outcome(made: "Iterable[Edit]", *, again: bool) -> str:
-    done = list(made)
+    done = without_sources(made)
     first = done[0]
     more = f" and {len(done) - 1:,} more" if len(done) > 1 else ""
     what = f"{line(_describe_target(first))}{more}"
