@@ -225,7 +225,7 @@ def test_names_respelled_by_a_service_that_was_killed_are_respelled_by_the_next(
         assert all_respelled(next_one)
         assert check(cast(SurveyedStore, next_one.store), next_one.index, next_one.registry) == []
         assert len(next_one.store.urns(run="respelling")) == MANY + 1
-        asyncio.run(next_one.roll_back("respelling", dry_run=False, safe=True))
+        asyncio.run(next_one.roll_back("respelling", dry_run=False, hard=False))
         asyncio.run(next_one.offload(next_one.catch_up))
         assert next_one.store.browse("dataset", ("prod", "hive", "large"), 0, 0).total_below == MANY
         assert check(cast(SurveyedStore, next_one.store), next_one.index, next_one.registry) == []
