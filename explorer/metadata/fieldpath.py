@@ -191,10 +191,9 @@ def earlier_paths(columns: Iterable[str], written: Mapping[str, bool]) -> dict[s
     changed, by the column's present path.
 
     `columns` are the paths in the schema, `written` is as `written_entries` returns it. An entry
-    belongs to the column that its path
-    matches, see `ColumnPaths.match`, so to none if two columns are spelled alike. It belongs to
-    none either if another entry would belong to the same column, or if that column has a text of
-    its own as well.
+    belongs to the column that its path matches, see `ColumnPaths.match`, so to none if two columns
+    are spelled alike. It belongs to none either if another entry would belong to the same column,
+    or if that column has a text of its own as well.
     """
     paths = list(columns)
     lost = written.keys() - set(paths)

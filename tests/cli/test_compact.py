@@ -105,7 +105,7 @@ def test_older_versions_than_are_kept_go_while_a_catalog_is_served(
     change = engine.intake.check(Proposal(tag(2), "tagProperties", {"name": "last"}))
     engine.store.write(partial(engine.intake.apply, change=change, now_millis=1)).result()
     head = engine.store.log_bounds().head
-    engine.store.write(lambda view: view.trim_log(2, head, 10_000)).result()
+    engine.store.write(lambda view: view.trim_log(100, head, 10_000)).result()
     engine.close()
     words = ["serve", "--port", "0", "--data-dir", str(directory)]
     more = {"CATALOG_KEEP_VERSIONS": "2"} if by == "environment" else {}
