@@ -588,7 +588,8 @@ class PostgresStore(SqlReads):
 
     @contextmanager
     def _reading(self) -> Iterator[SqlConnection]:
-        if self._failure is not None and time.monotonic() < self._failed_until:
+        is_back = self._follower.caught_up > self._failed_until - _AGAIN_SECONDS
+        if self._failure is not None and time.monotonic() < self._failed_until and not is_back:
             # After a timeout, callers fail at once for a moment instead of each waiting as well.
             raise as_fault(self._failure, _UNREAD) from self._failure
         if self._follower.is_refused:
