@@ -9,15 +9,14 @@ with Catalog() as cat:
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from explorer.version import __version__
+
 if TYPE_CHECKING:
     from explorer.notebook import AsyncCatalog, Catalog
 
 __all__ = ["AsyncCatalog", "Catalog", "__version__"]
 
-__version__ = "0.1.0"
-
-# `import explorer` is paid by every command, so what it offers is imported when asked for. By
-# name: the modules below this one import it for its version, and the arrows point down only.
+# Every command imports this package, so its classes are imported when they are first used.
 _HOMES = dict.fromkeys(("AsyncCatalog", "Catalog"), "explorer.notebook")
 
 

@@ -20,9 +20,9 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from explorer import __version__
 from explorer.errors import InUse, StorageFault, Unreachable, Unusable
 from explorer.files import replace_file
+from explorer.version import __version__
 
 if TYPE_CHECKING:
     import subprocess

@@ -11,8 +11,9 @@ from typing import Final
 
 import click
 
-from explorer import __version__, config
+from explorer import config
 from explorer.errors import CatalogError, MissingExtra, StorageFault, Unreachable, Unusable
+from explorer.version import __version__
 
 __all__ = ["SECTIONS", "catalog", "run"]
 

@@ -1,7 +1,6 @@
 """The connection to one server: sends requests, retries, authenticates, uses the offline cache."""
 
 import asyncio
-import os
 import re
 import time
 import warnings
@@ -14,7 +13,6 @@ from itertools import islice
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
-from urllib.parse import urlsplit
 
 import orjson
 
@@ -31,7 +29,6 @@ from explorer.client.transport import (
     Streamed,
     Streaming,
     Transport,
-    base_url,
     error_of_answer,
     error_of_graphql,
     hung_up,
@@ -39,6 +36,7 @@ from explorer.client.transport import (
     is_local,
     parse_retry_after,
     part_login,
+    proxy_of,
     shown,
     too_slow,
     type_fields_request,
@@ -76,7 +74,6 @@ __all__ = [
     "config_request",
     "gather_limited",
     "in_chunks",
-    "proxy_of",
     "read_abilities",
 ]
 
@@ -376,25 +373,6 @@ class ServerTransport:
         proxy = None if self.address.startswith(UNIX) else proxy_of(self.address)
         # In a thread: importing httpx and loading certificates take a while.
         return await asyncio.to_thread(_http, self.address, self._timeout_seconds, proxy)
-
-
-def proxy_of(address: str) -> str | None:
-    """Return the proxy that the environment names for an HTTP or HTTPS address, or `None`.
-
-    It is read from `HTTP_PROXY`, `HTTPS_PROXY` or `ALL_PROXY`, in upper or lower case; hosts in
-    `NO_PROXY` have none.
-    """
-    if not any(name.lower().endswith("_proxy") for name in os.environ):
-        return None
-    from urllib.request import getproxies_environment, proxy_bypass
-
-    parts = urlsplit(base_url(address))
-    proxies = getproxies_environment()
-    proxy = proxies.get(parts.scheme) or proxies.get("all")
-    place = parts.netloc.rpartition("@")[2]
-    if not proxy or proxy_bypass(place) or proxy_bypass(parts.hostname or ""):
-        return None
-    return proxy if "://" in proxy else f"http://{proxy}"
 
 
 def _http(address: str, timeout_seconds: float, proxy: str | None) -> Transport:

@@ -13,8 +13,7 @@ from urllib.parse import urlencode, urlsplit
 import msgspec
 import orjson
 
-from explorer.client.connection import proxy_of
-from explorer.client.transport import Answer, Request, is_local, shown
+from explorer.client.transport import Answer, Request, is_local, proxy_of, shown
 from explorer.config import SignIn
 from explorer.errors import InvalidInput, Misconfigured, NotSignedIn, Unreachable, Unreadable
 

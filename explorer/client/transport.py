@@ -1,6 +1,7 @@
 """Requests and answers as records, the interface of transports and the retry policy; the exceptions
 for error answers and missing answers, and the parsing of the outer shape of answers."""
 
+import os
 import random
 import re
 from base64 import b64encode
@@ -271,6 +272,25 @@ def base_url(address: str) -> str:
             f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
         )
     return address.rstrip("/")
+
+
+def proxy_of(address: str) -> str | None:
+    """Return the proxy that the environment names for an HTTP or HTTPS address, or `None`.
+
+    It is read from `HTTP_PROXY`, `HTTPS_PROXY` or `ALL_PROXY`, in upper or lower case; hosts in
+    `NO_PROXY` have none.
+    """
+    if not any(name.lower().endswith("_proxy") for name in os.environ):
+        return None
+    from urllib.request import getproxies_environment, proxy_bypass
+
+    parts = urlsplit(base_url(address))
+    proxies = getproxies_environment()
+    proxy = proxies.get(parts.scheme) or proxies.get("all")
+    place = parts.netloc.rpartition("@")[2]
+    if not proxy or proxy_bypass(place) or proxy_bypass(parts.hostname or ""):
+        return None
+    return proxy if "://" in proxy else f"http://{proxy}"
 
 
 def is_local(address: str) -> bool:

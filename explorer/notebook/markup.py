@@ -19,9 +19,9 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from explorer.client.display import block, line
-from explorer.notebook.view import clean_diff_line, is_safe
 from explorer.views.diff import Diff, LineKind
 from explorer.views.parts import (
+    LINK_SCHEMES,
     Cell,
     Code,
     Difference,
@@ -34,6 +34,7 @@ from explorer.views.parts import (
     Prose,
     Say,
     Title,
+    is_safe_link,
     with_names,
 )
 
@@ -50,7 +51,6 @@ __all__ = [
     "safe_markdown_line",
 ]
 
-_SCHEMES = {"http", "https", "mailto"}
 _TAGS = {
     *("a", "blockquote", "br", "code", "del", "em", "hr", "li", "ol", "p", "pre", "s", "strong"),
     *("h4", "h5", "h6", "table", "tbody", "td", "th", "thead", "tr", "ul"),
@@ -149,7 +149,7 @@ def _cleaner() -> nh3.Cleaner:
     return nh3.Cleaner(
         tags=_TAGS,
         attributes=_ATTRIBUTES,
-        url_schemes=_SCHEMES,
+        url_schemes=set(LINK_SCHEMES),
         link_rel="noopener noreferrer",
         filter_style_properties=_STYLE_PROPERTIES,
         # Of nothing that is not allowed is the content dropped: it is text.
@@ -213,7 +213,7 @@ def _without_images(tokens: Iterable[Token]) -> Iterable[Token]:
 
 def _leads_out(address: object) -> bool:
     scheme, colon, _ = str(address or "").partition(":")
-    return bool(colon) and scheme.lower() in _SCHEMES
+    return bool(colon) and scheme.lower() in LINK_SCHEMES
 
 
 Node = Any
@@ -252,7 +252,7 @@ class _Tree(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         address = next((value or "" for name, value in attrs if name == "href"), "")
         inside: list[Node] = []
-        self._open[-1].append([tag, address if is_safe(address) else "", inside])
+        self._open[-1].append([tag, address if is_safe_link(address) else "", inside])
         if tag not in _VOID:
             self._open.append(inside)
 
@@ -271,7 +271,7 @@ def difference_lines(diff: Diff) -> list[str]:
     lines = []
     for one in diff:
         place = f"{one.mark} " if one.kind in ("place", "minor") and one.mark else ""
-        lines.append(signs.get(one.kind, "@") + place + clean_diff_line(one).text)
+        lines.append(signs.get(one.kind, "@") + place + one.on_one_line().text)
     return lines
 
 
@@ -336,7 +336,7 @@ def _cell_as_data(cell: Cell) -> dict[str, Any]:
             # Named as it is: it is sent back, not only shown.
             said["urn"] = cell.detail
     address = line(cell.link)
-    if address and is_safe(address):
+    if address and is_safe_link(address):
         said["link"] = address
     elif address:
         said["detail"] = address

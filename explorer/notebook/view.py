@@ -11,7 +11,6 @@ from html import escape
 from itertools import zip_longest
 from math import ceil
 from typing import TYPE_CHECKING, Any, Self, TypeVar
-from urllib.parse import urlsplit
 
 from rich.cells import cell_len, set_cell_size
 
@@ -33,6 +32,7 @@ from explorer.views.parts import (
     Say,
     Title,
     Tone,
+    is_safe_link,
     with_names,
 )
 from explorer.views.table import Cell as Value
@@ -48,11 +48,9 @@ __all__ = [
     "NamedRecords",
     "Shown",
     "ShownTable",
-    "clean_diff_line",
     "draw_html",
     "draw_text",
     "grid_parts",
-    "is_safe",
     "table_parts",
     "tabulated",
     "values_of",
@@ -263,12 +261,7 @@ def _part_as_text(part: Part) -> Iterator[str]:
 def _diff_line_as_text(one: DiffLine) -> str:
     indent = "" if one.kind in ("place", "minor") else _GAP
     space = " " if not indent and one.mark else ""
-    return indent + one.mark + space + clean_diff_line(one).text
-
-
-def clean_diff_line(one: DiffLine) -> DiffLine:
-    """Return the line with its text cleaned for showing, on one line."""
-    return one.cleaned(lambda text: block(text).replace("\n", " "))
+    return indent + one.mark + space + one.on_one_line().text
 
 
 def _indented(text: str) -> Iterator[str]:
@@ -335,7 +328,6 @@ AS_WRITTEN = "mathjax_ignore tex2jax_ignore"
 """The classes of the outermost element of a page of ours: within it no notebook sets formulas,
 which it would wherever a catalog's text has two dollars."""
 
-_SCHEMES = frozenset({"http", "https", "mailto"})
 _TONES: dict[Tone, str] = {
     "plain": "",
     # As pale as text may be on any theme: 4.5 to 1 against its ground.
@@ -455,7 +447,7 @@ def _cell(cell: Cell, *, is_short: bool) -> str:
         # A browser wraps at <wbr> even where white-space is nowrap.
         text = escape(line(cell.text)) if is_short else _breakable(line(cell.text))
     address = line(cell.link)
-    if address and is_safe(address):
+    if address and is_safe_link(address):
         text = (
             f'<a href="{escape(address)}" target="_blank" rel="noopener noreferrer" '
             f'style="color:inherit;text-decoration:underline">'
@@ -510,7 +502,7 @@ def _picture(svg: str, alt: str) -> str:
 def _diff_line(one: DiffLine) -> str:
     shown = "".join(
         _span(segment, _CHANGED_WORDS) if is_changed else escape(segment)
-        for segment, is_changed in clean_diff_line(one).segments()
+        for segment, is_changed in one.on_one_line().segments()
     )
     is_place = one.kind in ("place", "minor")
     mark = f"{one.mark} " if is_place and one.mark else one.mark
@@ -519,14 +511,6 @@ def _diff_line(one: DiffLine) -> str:
 
 def _indent(levels: float) -> str:
     return f"padding-left:{levels * 1.2:.1f}em;" if levels else ""
-
-
-def is_safe(address: str) -> bool:
-    """Return whether an address may be a link: that of a page or of mail."""
-    try:
-        return urlsplit(address).scheme.lower() in _SCHEMES
-    except ValueError:
-        return False
 
 
 def _span(text: str, style: str) -> str:

@@ -10,10 +10,10 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from explorer import __version__
 from explorer.errors import Misconfigured
 from explorer.instance import hold, socket_path
 from explorer.server.retention import Retention
+from explorer.version import __version__
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette

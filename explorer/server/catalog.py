@@ -23,7 +23,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-from explorer import __version__
 from explorer.errors import (
     Busy,
     CatalogError,
@@ -76,6 +75,7 @@ from explorer.server.store import (
     Transaction,
     lasting_id,
 )
+from explorer.version import __version__
 
 __all__ = ["AGE_HEADER", "FRESH_SECONDS", "Behind", "CatalogEngine", "Freshness", "noting_writes"]
 

@@ -11,12 +11,12 @@ from urllib.parse import quote, urlencode
 
 import orjson
 
-from explorer import __version__
 from explorer.errors import UnknownName
 from explorer.metadata.registry import Aspect, Registry, read_type
 from explorer.metadata.validation import required_fields
 from explorer.server.graphql import EXAMPLE_DOCUMENT, GRAPHQL_PATH
 from explorer.server.restli import EXAMPLE_URN, Endpoint, Parameter
+from explorer.version import __version__
 
 if TYPE_CHECKING:
     from graphql import GraphQLField, GraphQLSchema

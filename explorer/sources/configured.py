@@ -15,7 +15,6 @@ from typing import Any, Final, Literal
 
 import orjson
 
-from explorer import __version__
 from explorer.client import Catalog
 from explorer.client.editable import TextConflict
 from explorer.client.entity import Entity
@@ -25,6 +24,7 @@ from explorer.metadata.urn import Urn
 from explorer.sources.duckdb_file import IN_MEMORY
 from explorer.sources.source import Source, SourceOptions
 from explorer.stewardship.feed import likely_columns
+from explorer.version import __version__
 
 __all__ = [
     "OPTIONS",

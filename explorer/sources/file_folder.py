@@ -781,7 +781,7 @@ def _data_files(storage: Storage, metadata: Any, folder: str) -> list[Any]:
 
     base = metadata.location.rstrip("/")
 
-    class Below:
+    class LocalInput:
         """An input file of pyiceberg below the table's folder."""
 
         def __init__(self, location: str) -> None:
@@ -796,8 +796,8 @@ def _data_files(storage: Storage, metadata: Any, folder: str) -> list[Any]:
     class Files:
         """A file system of pyiceberg with only the files below the table's folder."""
 
-        def new_input(self, location: str) -> Below:
-            return Below(location)
+        def new_input(self, location: str) -> LocalInput:
+            return LocalInput(location)
 
     files, snapshot = Files(), metadata.current_snapshot()
     assert snapshot is not None  # noqa: S101 - the caller has looked

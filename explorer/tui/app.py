@@ -41,7 +41,6 @@ from explorer.tui.screens.browse import BrowseTree
 from explorer.tui.screens.label_choice import BulkLabelsRequested
 from explorer.tui.screens.search import SearchView
 from explorer.tui.screens.search_results import SEEN, Facets, Welcome
-from explorer.tui.screens.tabs import Tab
 from explorer.tui.session import (
     ChangeListener,
     Changes,
@@ -70,6 +69,7 @@ from explorer.tui.widgets.bars import (
     format_waiting,
 )
 from explorer.tui.widgets.rows import Rows
+from explorer.tui.widgets.tabs import Tab
 
 if TYPE_CHECKING:
     from textual.timer import Timer
@@ -595,9 +595,9 @@ class CatalogApp(App[None]):
         """Go forward to the next page."""
         self._go(self._history.forward())
 
-    @on(SearchView.Opened)
-    @on(BrowseTree.Opened)
-    def _opened(self, event: SearchView.Opened | BrowseTree.Opened) -> None:
+    @on(SearchView.HitOpened)
+    @on(BrowseTree.NodeOpened)
+    def _opened(self, event: SearchView.HitOpened | BrowseTree.NodeOpened) -> None:
         self._open(event.urn)
 
     @on(SearchView.ResultOpened)
@@ -608,7 +608,7 @@ class CatalogApp(App[None]):
         self.call_next(self._keys.put_first, event.take)
 
     # Handlers of messages whose classes are imported late are found by their names.
-    def on_entity_view_opened(self, event: "EntityView.Opened") -> None:
+    def on_entity_view_related_opened(self, event: "EntityView.RelatedOpened") -> None:
         """Follow a reference."""
         self._open(event.urn)
 

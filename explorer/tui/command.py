@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from explorer import __version__
+from explorer.version import __version__
 
 if TYPE_CHECKING:
     from explorer.tui.session import Opening

@@ -7,7 +7,7 @@ from difflib import SequenceMatcher, unified_diff
 from itertools import groupby
 from typing import Final, Literal
 
-from explorer.client.display import line
+from explorer.client.display import block, line
 from explorer.client.records import ChangeKind, ValueChange
 from explorer.metadata.urn import Urn
 
@@ -83,6 +83,10 @@ class DiffLine:
             if is_changed:
                 changed.append((start, len(text)))
         return replace(self, text=text, changed=tuple(changed))
+
+    def on_one_line(self) -> "DiffLine":
+        """Return the line with control characters shown as marks, and line breaks as spaces."""
+        return self.cleaned(lambda text: block(text).replace("\n", " "))
 
 
 Diff = tuple[DiffLine, ...]

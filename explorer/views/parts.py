@@ -7,13 +7,15 @@ links and in the reader's time zone. The cells of facts and grids are text.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Literal
+from typing import Final, Literal
+from urllib.parse import urlsplit
 
 from explorer.client.display import moment
 from explorer.metadata.urn import Urn
 from explorer.views.diff import Diff
 
 __all__ = [
+    "LINK_SCHEMES",
     "Cell",
     "Code",
     "Difference",
@@ -33,9 +35,21 @@ __all__ = [
     "Tone",
     "Value",
     "Web",
+    "is_safe_link",
     "mentioned",
     "with_names",
 ]
+
+LINK_SCHEMES: Final = frozenset({"http", "https", "mailto"})
+"""The schemes of addresses that are shown as links."""
+
+
+def is_safe_link(address: str) -> bool:
+    """Return whether an address may be shown as a link: a web page or a mail address."""
+    try:
+        return urlsplit(address).scheme.lower() in LINK_SCHEMES
+    except ValueError:
+        return False
 
 
 @dataclass(frozen=True, slots=True)

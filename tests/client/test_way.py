@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from explorer.client import AsyncCatalog
-from explorer.client.connection import proxy_of
-from explorer.client.transport import NeverSent, Retry
+from explorer.client.transport import NeverSent, Retry, proxy_of
 from explorer.errors import InvalidInput, Misconfigured, Untrusted
 from tests.loopback import listening
 

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from explorer import __version__
 from explorer.errors import InvalidUrn
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Criterion, Filter
@@ -29,6 +28,7 @@ from explorer.server.graphql.search import Given, found, page_bounds, read_query
 from explorer.server.graphql.session import Info, Node, Resolver
 from explorer.server.ingestion import UNKNOWN_ACTOR
 from explorer.server.search.query import SearchQuery, SortBy
+from explorer.version import __version__
 
 __all__ = ["DOCUMENT_RESOLVERS", "LIST_RESOLVERS", "RESOLVERS", "type_of"]
 

@@ -25,10 +25,10 @@ from prometheus_client import (
 )
 from starlette.responses import HTMLResponse, Response
 
-from explorer import __version__
 from explorer.errors import CatalogError
 from explorer.server.catalog import CatalogEngine
 from explorer.server.restli import Endpoint, JsonResponse, RequestContext, RestliRequest, Routes
+from explorer.version import __version__
 
 if TYPE_CHECKING:
     from graphql import GraphQLSchema

@@ -482,7 +482,7 @@ class Folders(Vertical):
     read a page at a time; pages that were visible longest ago are dropped."""
 
     @dataclass
-    class Opened(Message):
+    class NodeOpened(Message):
         """An entity was opened."""
 
         urn: Urn
@@ -655,7 +655,7 @@ class Folders(Vertical):
         elif spot.entry is None:
             return
         elif spot.entry.urn is not None:
-            self.post_message(self.Opened(spot.entry.urn))
+            self.post_message(self.NodeOpened(spot.entry.urn))
         else:
             self.action_turn()
 
@@ -950,8 +950,8 @@ class BrowseTree(Folders):
         self.refresh_bindings()
         self._request_pages()
 
-    @on(FilterLine.Left)
-    def _leave_filter(self, event: FilterLine.Left) -> None:
+    @on(FilterLine.FilterClosed)
+    def _leave_filter(self, event: FilterLine.FilterClosed) -> None:
         event.stop()
         event.line.put_away()
         branch = self._filtered

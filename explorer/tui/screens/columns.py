@@ -26,11 +26,11 @@ from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
 from explorer.tui.content import Times, counted, join, line_text, padded, preview, without_start
 from explorer.tui.screens.label_choice import LabelKind, LabelsRequested
-from explorer.tui.screens.tabs import Tab
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.charts import bar_text
 from explorer.tui.widgets.inputs import FilterLine
 from explorer.tui.widgets.rows import MARK, ActionRequested, ActionRows, SizeAware, strip_of
+from explorer.tui.widgets.tabs import Tab
 from explorer.views.columns import (
     ColumnFilter,
     ColumnKnowledge,
@@ -420,7 +420,7 @@ class ColumnsView(Vertical, Tab):
         path: str
 
     @dataclass
-    class Moved(Message):
+    class TextsMoved(Message):
         """What was written about earlier columns was moved to the present ones."""
 
     def __init__(self, session: TerminalSession) -> None:
@@ -600,8 +600,8 @@ class ColumnsView(Vertical, Tab):
         event.stop()
         self._narrow(event.value)
 
-    @on(FilterLine.Left)
-    def _typed_all(self, event: FilterLine.Left) -> None:
+    @on(FilterLine.FilterClosed)
+    def _typed_all(self, event: FilterLine.FilterClosed) -> None:
         event.stop()
         if not event.keep:
             self._narrow("")
@@ -642,7 +642,7 @@ class ColumnsView(Vertical, Tab):
             catalog = await self._session.catalog()
             with one_save():
                 moved = [edit for path in paths for edit in await catalog.carry_over(urn, path)]
-            self.post_message(self.Moved())
+            self.post_message(self.TextsMoved())
             self._session.say(
                 f"What was written of {counted(len(moved), 'column')} is moved. U undoes it."
             )

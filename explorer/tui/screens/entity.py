@@ -34,12 +34,11 @@ from explorer.tui.screens.tabs import (
     LazyProfileTab,
     LazyRawTab,
     LazyUsageTab,
-    Tab,
-    titles,
 )
 from explorer.tui.session import Changes, TerminalSession, change_sentence
 from explorer.tui.widgets.bars import KeyLine
 from explorer.tui.widgets.rows import SizeAware
+from explorer.tui.widgets.tabs import Tab, titles
 from explorer.views.columns import schema_of
 from explorer.views.entity import ownership_name, urn_of
 
@@ -416,7 +415,7 @@ class EntityView(Vertical, SizeAware):
         at: "Key | None"
 
     @dataclass
-    class Opened(Message):
+    class RelatedOpened(Message):
         """A related entity was opened."""
 
         urn: Urn
@@ -536,8 +535,8 @@ class EntityView(Vertical, SizeAware):
         if self._entity is not None:
             self.post_message(self.EditRequested(self._entity, event.path))
 
-    @on(ColumnsView.Moved)
-    def _read_moved(self, event: ColumnsView.Moved) -> None:
+    @on(ColumnsView.TextsMoved)
+    def _read_moved(self, event: ColumnsView.TextsMoved) -> None:
         event.stop()
         self.action_reload()
 
@@ -736,16 +735,16 @@ class EntityView(Vertical, SizeAware):
         event.stop()
         start_worker(self, self.refresh_entity, group="entity-again")
 
-    def on_lineage_tab_opened(self, event: "LineageTab.Opened") -> None:
+    def on_lineage_tab_box_opened(self, event: "LineageTab.BoxOpened") -> None:
         """Follow an edge of the drawing."""
         event.stop()
-        self.post_message(self.Opened(event.urn))
+        self.post_message(self.RelatedOpened(event.urn))
 
-    @on(OverviewTab.Opened)
-    @on(RelationsView.Opened)
-    def _follow(self, event: OverviewTab.Opened | RelationsView.Opened) -> None:
+    @on(OverviewTab.MentionOpened)
+    @on(RelationsView.RelationOpened)
+    def _follow(self, event: OverviewTab.MentionOpened | RelationsView.RelationOpened) -> None:
         event.stop()
-        self.post_message(self.Opened(event.urn))
+        self.post_message(self.RelatedOpened(event.urn))
 
     async def _entity_of(self, catalog: "AsyncCatalog", urn: Urn) -> "Entity":
         entity = await catalog.entity(urn)

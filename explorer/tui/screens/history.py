@@ -24,11 +24,11 @@ from explorer.metadata.fieldpath import FieldPath
 from explorer.tui.actions import bindings
 from explorer.tui.content import Times, counted, join, line_text, padded, preview
 from explorer.tui.key_queue import LEADING
-from explorer.tui.screens.tabs import View
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.bars import KeyLine
 from explorer.tui.widgets.dialogs import FramedScreen
 from explorer.tui.widgets.rows import ActionRequested, ActionRows, DifferenceRows, Rows
+from explorer.tui.widgets.tabs import View
 from explorer.views.diff import Diff, plain_lines, text_diff, value_diff
 from explorer.views.history import (
     ActorNames,
@@ -639,8 +639,8 @@ class HistoryTab(Vertical, View):
         event.stop()
         self._show_change()
 
-    @on(DifferenceRows.Left)
-    def _left(self, event: DifferenceRows.Left) -> None:
+    @on(DifferenceRows.DifferenceClosed)
+    def _left(self, event: DifferenceRows.DifferenceClosed) -> None:
         event.stop()
         self._look_at(text=False)
 

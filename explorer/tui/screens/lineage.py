@@ -35,11 +35,11 @@ from explorer.tui.screens.lineage_map import (
     unfold,
 )
 from explorer.tui.screens.search_dialogs import ChoiceScreen
-from explorer.tui.screens.tabs import View
 from explorer.tui.session import TerminalSession, open_graphs
 from explorer.tui.widgets.dialogs import ChooserEntry, EntityScreen
 from explorer.tui.widgets.inputs import AskLine
 from explorer.tui.widgets.rows import ActionRequested, Rows
+from explorer.tui.widgets.tabs import View
 from explorer.views.lineage import (
     CERTAINTY,
     ImpactView,
@@ -431,7 +431,7 @@ class ImpactRows(Rows):
     BINDINGS: ClassVar[list[BindingType]] = bindings("impact")
 
     @dataclass
-    class Left(Message):
+    class BackToDrawing(Message):
         """Asks to go back to the drawing."""
 
     def __init__(self) -> None:
@@ -474,7 +474,7 @@ class ImpactRows(Rows):
 
     def action_leave(self) -> None:
         """Go back to the drawing."""
-        self.post_message(self.Left())
+        self.post_message(self.BackToDrawing())
 
     def _draw_row(self, index: int, width: int) -> tuple[Text]:
         row = self._rows[index]
@@ -522,7 +522,7 @@ class LineageTab(Vertical, View):
     """
 
     @dataclass
-    class Opened(Message):
+    class BoxOpened(Message):
         """An entity of the drawing was opened."""
 
         urn: Urn
@@ -717,7 +717,7 @@ class LineageTab(Vertical, View):
             return
         urn = Urn.parse(self._held(node.id).get("dataset", node.id))
         if self._question is None or urn != self._question.urn:
-            self.post_message(self.Opened(urn))
+            self.post_message(self.BoxOpened(urn))
 
     def _expand(self) -> None:
         """Draw more neighbours of the node under the cursor, or the usual number again."""
@@ -865,17 +865,17 @@ class LineageTab(Vertical, View):
         event.stop()
         affected = self.query_one(ImpactRows).affected
         if affected is not None:
-            self.post_message(self.Opened(Urn.parse(affected.urn)))
+            self.post_message(self.BoxOpened(Urn.parse(affected.urn)))
 
-    @on(ImpactRows.Left)
-    def _leave_impact(self, event: ImpactRows.Left) -> None:
+    @on(ImpactRows.BackToDrawing)
+    def _leave_impact(self, event: ImpactRows.BackToDrawing) -> None:
         event.stop()
         self.query_one(ContentSwitcher).current = "drawn"
         self._show_extent()
         self._show_details()
         self.screen.set_focus(self._map)
 
-    @on(AskLine.Left)
+    @on(AskLine.Cancelled)
     def _close_line(self) -> None:
         self.query_one(AskLine).display = False
         self.screen.set_focus(self._map)

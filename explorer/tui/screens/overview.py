@@ -19,9 +19,9 @@ from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
 from explorer.tui.content import Times, block, join, line_text, markdown, rendered_lines
 from explorer.tui.screens.relations import page_of_urn
-from explorer.tui.screens.tabs import Tab
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.rows import Rows, wrapped_parts
+from explorer.tui.widgets.tabs import Tab
 from explorer.views.entity import entity_parts, health_parts, problems
 from explorer.views.parts import (
     Code,
@@ -258,7 +258,7 @@ class OverviewTab(Rows, Tab):
     BINDINGS: ClassVar[list[BindingType]] = bindings("overview")
 
     @dataclass
-    class Opened(Message):
+    class MentionOpened(Message):
         """A mentioned entity was opened."""
 
         urn: Urn
@@ -371,7 +371,7 @@ class OverviewTab(Rows, Tab):
         event.stop()
         target = self._lines[event.index].target
         if isinstance(target, Urn):
-            self.post_message(self.Opened(page_of_urn(target)))
+            self.post_message(self.MentionOpened(page_of_urn(target)))
         elif target is not None:
             self.post_message(self.Visited(target))
 

@@ -18,10 +18,10 @@ from explorer.client.display import moment
 from explorer.errors import CatalogError
 from explorer.tui.actions import bindings
 from explorer.tui.content import block, counted, join, line_text, padded
-from explorer.tui.screens.tabs import View
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.inputs import FilterLine
 from explorer.tui.widgets.rows import ActionRequested, ActionRows, Rows, wrapped_parts
+from explorer.tui.widgets.tabs import View
 from explorer.views.history import actor_of, actors_of, run_of
 
 if TYPE_CHECKING:
@@ -442,8 +442,8 @@ class RawTab(Vertical, View):
         if self._filtered:
             self._filter(event.value.strip())
 
-    @on(FilterLine.Left)
-    def _leave_filter(self, event: FilterLine.Left) -> None:
+    @on(FilterLine.FilterClosed)
+    def _leave_filter(self, event: FilterLine.FilterClosed) -> None:
         event.stop()
         if not event.keep:
             self._plant(frozenset(), 0)

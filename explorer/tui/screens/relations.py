@@ -17,10 +17,10 @@ from explorer.metadata.names import plural, singular
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
 from explorer.tui.content import join, line_text, padded
-from explorer.tui.screens.tabs import Tab
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.inputs import FilterLine
 from explorer.tui.widgets.rows import ActionRequested, ActionRows, Rows
+from explorer.tui.widgets.tabs import Tab
 from explorer.views.table import Row, Table
 
 if TYPE_CHECKING:
@@ -199,7 +199,7 @@ class RelationsView(Vertical, Tab):
     eager: ClassVar[bool] = True
 
     @dataclass
-    class Opened(Message):
+    class RelationOpened(Message):
         """The entity on the other side was opened."""
 
         urn: Urn
@@ -340,8 +340,8 @@ class RelationsView(Vertical, Tab):
         event.stop()
         self._narrow(event.value)
 
-    @on(FilterLine.Left)
-    def _typed_all(self, event: FilterLine.Left) -> None:
+    @on(FilterLine.FilterClosed)
+    def _typed_all(self, event: FilterLine.FilterClosed) -> None:
         event.stop()
         if not event.keep:
             self._narrow("")
@@ -366,7 +366,7 @@ class RelationsView(Vertical, Tab):
         event.stop()
         row = self._rows[event.index]
         if row.urn is not None:
-            self.post_message(self.Opened(page_of_urn(row.urn)))
+            self.post_message(self.RelationOpened(page_of_urn(row.urn)))
         elif row.kind is not None:
             self._fold()
         else:

@@ -521,7 +521,7 @@ class SearchView(Vertical, SizeAware):
         take: Callable[[], list[events.Key]]
 
     @dataclass
-    class Opened(Message):
+    class HitOpened(Message):
         """A result was opened."""
 
         urn: Urn
@@ -1031,7 +1031,7 @@ class SearchView(Vertical, SizeAware):
 
     def open(self, urn: Urn) -> None:
         """Open an entity."""
-        self.post_message(self.Opened(urn))
+        self.post_message(self.HitOpened(urn))
 
     def open_result(self, index: int) -> None:
         """Open a result; while a search runs, its first result when the answer comes."""
@@ -1099,8 +1099,8 @@ class SearchView(Vertical, SizeAware):
         event.stop()
         self.results_key(event.what)
 
-    @on(Facets.Left)
-    def _facets_left(self, event: Facets.Left) -> None:
+    @on(Facets.BackToResults)
+    def _facets_left(self, event: Facets.BackToResults) -> None:
         event.stop()
         self.focus_results()
 

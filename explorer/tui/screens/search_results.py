@@ -554,7 +554,7 @@ class Facets(Rows):
         what: str
 
     @dataclass
-    class Left(Message):
+    class BackToResults(Message):
         """Asks to go back to the results."""
 
     def __init__(self) -> None:
@@ -584,7 +584,7 @@ class Facets(Rows):
 
     def action_leave(self) -> None:
         """Go back to the results."""
-        self.post_message(self.Left())
+        self.post_message(self.BackToResults())
 
     @on(Rows.Chosen)
     def _choose(self, event: Rows.Chosen) -> None:

@@ -161,7 +161,7 @@ class DatasetScreen(TableScreen[Urn]):
         if question != self._question:
             self._turn_to(question)
 
-    @on(AskLine.Left)
+    @on(AskLine.Cancelled)
     def _hide_filter(self) -> None:
         self.query_one(AskLine).display = False
         self.set_focus(self._rows)

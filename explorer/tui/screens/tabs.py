@@ -1,5 +1,4 @@
-"""The base of every tab of an entity's page, tabs that are made when first opened, and the line of
-titles.
+"""Tabs of an entity's page that are made when they are first opened.
 
 Most readers of an entity never look at its history or its raw aspects: what is shown of them is
 made when the tab is first opened, and its module is imported in a thread by then. Until then a tab
@@ -8,21 +7,17 @@ knows its title and for which entities it has content.
 
 import asyncio
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
-from rich.text import Text
 from textual.app import RenderResult
-from textual.geometry import Size
-from textual.widgets import ContentSwitcher
 
 from explorer.metadata.registry import load_registry
 from explorer.tui.key_queue import OPENING
 from explorer.tui.session import TerminalSession
-from explorer.tui.widgets.bars import action_style
-from explorer.tui.widgets.rows import SizeAware
+from explorer.tui.widgets.tabs import Tab, View
 
 if TYPE_CHECKING:
     from textual.worker import WorkType
@@ -36,109 +31,7 @@ __all__ = [
     "LazyProfileTab",
     "LazyRawTab",
     "LazyUsageTab",
-    "Tab",
-    "View",
-    "titles",
 ]
-
-
-class View(SizeAware):
-    """A view of an entity.
-
-    `show_entity` is called with every entity that was read, and draws what needs no request. `read`
-    requests the rest. Responses for an entity that is no longer shown are discarded.
-    """
-
-    @property
-    def room(self) -> Size:
-        """Return the size that the page has for its tabs, known before the first layout of this
-        one."""
-        pages = (one for one in self.ancestors if isinstance(one, ContentSwitcher))
-        return next((one.size for one in pages), self.app.size)
-
-    def tally(self) -> str:
-        """Return the count shown after the title; empty if there is none."""
-        return ""
-
-    def show_entity(self, entity: "Entity", *, keep: bool) -> None:
-        """Draw what needs no request; `keep` means that it is the same entity, read again."""
-
-    async def read(self, entity: "Entity") -> None:
-        """Request the rest, and show it."""
-
-    def show_times(self) -> None:
-        """Show times in the chosen zone."""
-
-    def table(self) -> "Table | None":
-        """Return what is shown as a table for a file; None if it is not a list."""
-        return None
-
-    def focus_content(self) -> None:
-        """Focus the content."""
-
-
-class Tab(View):
-    """A view that is a numbered tab of the page. It is read when it is first shown, or, if it is
-    `eager`, right after the entity was read."""
-
-    NAME: ClassVar[str]
-    """What the tab is called in actions and as a widget's id."""
-    KEY: ClassVar[str]
-    """The number that shows it."""
-    TITLE: ClassVar[str]
-    SHORT: ClassVar[str]
-    """The title where there is little room."""
-
-    eager: ClassVar[bool] = False
-
-    def offers(self, entity: "Entity") -> bool:
-        """Return whether the entity has content for this tab."""
-        del entity
-        return True
-
-
-_Gap = Literal["wide", "close", "none"]
-
-
-def titles(tabs: Sequence[Tab], chosen: Tab, width: int) -> Text:
-    """Return the titles with their numbers, the chosen one in full. In less room they are first set
-    closer, then shortened one after another (the longest savings first), then reduced to numbers;
-    text that is still cut ends with a mark."""
-    short: set[Tab] = set()
-    text = _titles(tabs, chosen, "wide", short)
-    others = [tab for tab in tabs if tab is not chosen and tab.SHORT != tab.TITLE]
-    others.sort(key=lambda tab: len(tab.SHORT) - len(tab.TITLE))
-    while text.cell_len > width:
-        text = _titles(tabs, chosen, "close", short)
-        if not others:
-            break
-        short.add(others.pop(0))
-    if text.cell_len > width:
-        text = _titles(tabs, chosen, "none", short)
-    text.truncate(width, overflow="ellipsis")
-    return text
-
-
-def _titles(tabs: Sequence[Tab], chosen: Tab, gap: _Gap, short: set[Tab]) -> Text:
-    text = Text(no_wrap=True)
-    for tab in tabs:
-        if text.plain:
-            text.append("  " if gap == "wide" else " ")
-        start = len(text)
-        if gap == "none" and tab is not chosen:
-            text.append(tab.KEY, "dim")
-            text.stylize(action_style(f"tab('{tab.NAME}')"), start)
-            continue
-        title = tab.SHORT if tab in short else tab.TITLE
-        tally = tab.tally()
-        text.append(f" {tab.KEY} " if gap != "none" else f"{tab.KEY} ", "dim")
-        text.append(f"{title}·{tally}" if tally else title, _style(tab is chosen))
-        text.stylize(action_style(f"tab('{tab.NAME}')"), start)
-    return text
-
-
-def _style(is_chosen: bool) -> str:
-    return "bold underline" if is_chosen else ""
 
 
 _USED = ("dataset", "chart", "dashboard")

@@ -25,10 +25,10 @@ from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
 from explorer.tui.content import block, counted, join, line_text, padded
-from explorer.tui.screens.tabs import View
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.charts import ChartWidget, Plot, Point, bar_text, sparkline
 from explorer.tui.widgets.rows import Rows
+from explorer.tui.widgets.tabs import View
 from explorer.views.chart import Panel, PanelRow, compact, panel_rows, written
 from explorer.views.timeseries import (
     ColumnHistory,

@@ -209,7 +209,7 @@ class ChartWidget(Widget):
     """
 
     @dataclass
-    class Moved(Message):
+    class PointChosen(Message):
         """The cursor moved to another point."""
 
         index: int
@@ -242,7 +242,7 @@ class ChartWidget(Widget):
         if target != self.cursor:
             self.cursor = target
             self.refresh()
-            self.post_message(self.Moved(target))
+            self.post_message(self.PointChosen(target))
 
     def on_click(self, event: events.Click) -> None:
         """Move the cursor to the point nearest to a click."""

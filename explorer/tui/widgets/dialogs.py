@@ -692,8 +692,8 @@ class TableScreen(OverlayScreen[_Result], Generic[_Result]):
         """Focus the difference, to scroll it."""
         self.set_focus(self.query_one(DifferenceRows))
 
-    @on(DifferenceRows.Left)
-    def _go_back(self, event: DifferenceRows.Left) -> None:
+    @on(DifferenceRows.DifferenceClosed)
+    def _go_back(self, event: DifferenceRows.DifferenceClosed) -> None:
         event.stop()
         self.set_focus(self._rows)
 
@@ -798,8 +798,8 @@ class FilteredListScreen(TableScreen[_Result], Generic[_Result]):
         event.stop()
         self.narrow()
 
-    @on(FilterLine.Left)
-    def _end_filter(self, event: FilterLine.Left) -> None:
+    @on(FilterLine.FilterClosed)
+    def _end_filter(self, event: FilterLine.FilterClosed) -> None:
         event.stop()
         self.set_focus(self._rows)
         if not event.keep:

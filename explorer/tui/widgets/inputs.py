@@ -91,7 +91,7 @@ class FilterLine(Input):
     BINDINGS: ClassVar[list[BindingType]] = bindings("narrowing")
 
     @dataclass
-    class Left(Message):
+    class FilterClosed(Message):
         """The input was closed; without `keep` the filter is cleared."""
 
         line: "FilterLine"
@@ -117,12 +117,12 @@ class FilterLine(Input):
     def action_keep(self) -> None:
         """Keep the filter, and go to the list."""
         self.display = bool(self.value.strip())
-        self.post_message(self.Left(self, keep=True))
+        self.post_message(self.FilterClosed(self, keep=True))
 
     def action_leave(self) -> None:
         """Clear the filter, and go to the list."""
         self.put_away()
-        self.post_message(self.Left(self, keep=False))
+        self.post_message(self.FilterClosed(self, keep=False))
 
 
 # Both would move what stands behind them.
@@ -185,7 +185,7 @@ class AskLine(TypedLine):
     BINDINGS: ClassVar[list[BindingType]] = bindings("asking")
 
     @dataclass
-    class Left(Message):
+    class Cancelled(Message):
         """The input was cancelled."""
 
     def __init__(
@@ -202,4 +202,4 @@ class AskLine(TypedLine):
 
     def action_leave(self) -> None:
         """Cancel."""
-        self.post_message(self.Left())
+        self.post_message(self.Cancelled())

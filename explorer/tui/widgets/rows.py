@@ -584,7 +584,7 @@ class DifferenceRows(TextRows):
     DifferenceRows > .differences--removed { color: $text-error; }
     """
 
-    class Left(Message):
+    class DifferenceClosed(Message):
         """Asks to go back to the list beside it."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"differences--added", "differences--removed"}
@@ -605,7 +605,7 @@ class DifferenceRows(TextRows):
 
     def action_leave(self) -> None:
         """Go back to the list."""
-        self.post_message(self.Left())
+        self.post_message(self.DifferenceClosed())
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Disable choosing: the lines are only for reading."""
