@@ -131,7 +131,6 @@ def lay_out(
     grid: bool = False,
     spacing: Spacing | None = None,
     previous: Layout[N] | None = None,
-    effort: int | None = None,
 ) -> Layout[N]:
     """Return the layered drawing of a networkx graph.
 
@@ -152,7 +151,6 @@ def lay_out(
         grid=grid,
         spacing=spacing,
         previous=previous,
-        effort=effort,
     )
 
 
@@ -164,7 +162,6 @@ def lay_out_pairs(
     grid: bool = False,
     spacing: Spacing | None = None,
     previous: Layout[N] | None = None,
-    effort: int | None = None,
 ) -> Layout[N]:
     """Return a layered drawing: edges lead from layer to layer, few of them cross, none passes
     through a box.
@@ -180,9 +177,7 @@ def lay_out_pairs(
     other lines only cross, or meet before a common target.
 
     Nodes that are also in `previous` keep their order within a layer, if an edge connected them
-    before. `effort` limits the search for fewer crossings, in edges visited, about a quarter of a
-    microsecond each; by default it grows with the graph: 30 nodes take about 7 ms, 200 about 20 ms,
-    500 about 60 ms, 2,000 less than half a second. The same input always gives the same drawing.
+    before. The same input always gives the same drawing.
     Raises `InvalidInput` for an edge of an unknown node, and for invalid sizes.
     """
     nodes = list(sizes)
@@ -204,8 +199,7 @@ def lay_out_pairs(
 
     canvas = _Canvas(len(nodes), len(pairs))
     drawings = [
-        _draw(components[at], edges_of[at], pairs, measures, room, grid, ranks, effort)
-        for at in joined
+        _draw(components[at], edges_of[at], pairs, measures, room, grid, ranks) for at in joined
     ]
     gap = max(room.node, room.edge)
     corners = pack([(drawing.along, drawing.across) for drawing in drawings], gap)
@@ -781,7 +775,6 @@ def draw_component(
     *,
     grid: bool,
     kept: Sequence[int | None],
-    effort: int | None,
 ) -> ComponentDrawing:
     """Draw a connected component. `sizes` are along and across; `kept` is as in `order_layers`."""
     turned = turn_back_edges(len(sizes), edges)
@@ -798,7 +791,7 @@ def draw_component(
     layers = assign_layers(len(sizes), pairs)
     lanes = [any(turned[one] for one in strand) for strand in strands.values()]
     mesh = make_mesh(layers, pairs, lanes if grid else None)
-    order, crossings = order_layers(mesh, [*kept, *[None] * (len(mesh.layer) - len(kept))], effort)
+    order, crossings = order_layers(mesh, [*kept, *[None] * (len(mesh.layer) - len(kept))])
     extents = [
         _extent(size, len(loops.get(node, ())), spacing, grid) for node, size in enumerate(sizes)
     ]
@@ -1025,7 +1018,6 @@ def _draw(
     room: Spacing,
     grid: bool,
     ranks: Mapping[int, int],
-    effort: int | None,
 ) -> ComponentDrawing:
     local = {node: number for number, node in enumerate(members)}
     return draw_component(
@@ -1034,5 +1026,4 @@ def _draw(
         room,
         grid=grid,
         kept=[ranks.get(node) for node in members],
-        effort=None if effort is None else effort * len(edges) // len(pairs),
     )

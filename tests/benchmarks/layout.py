@@ -1,6 +1,6 @@
 """How long a drawing takes and how many edges cross in it, for lineage of several sizes.
 
-    python tests/benchmarks/layout.py [--seeds 3] [--effort 1000000]
+    python tests/benchmarks/layout.py [--seeds 3]
 
 Each is set beside networkx, which only puts nodes into layers, and Graphviz where it is installed,
 whose own count of crossings is taken. Times are of the processor, but for Graphviz, a program of
@@ -30,13 +30,12 @@ _PAIR = tuple[int, int]
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--effort", type=int)
     given = parser.parse_args()
     print(f"{'nodes':>6} {'edges':>6} {'drawing':>22} {'ms':>8} {'crossings':>10} {'to dot':>7}")
     for nodes, edges, layers in _SHAPES:
         graphs = [lineage(nodes, edges, layers, seed) for seed in range(given.seeds)]
-        free = [_ours(nodes, pairs, given.effort, grid=False) for pairs in graphs]
-        cells = [_ours(nodes, pairs, given.effort, grid=True) for pairs in graphs]
+        free = [_ours(nodes, pairs, grid=False) for pairs in graphs]
+        cells = [_ours(nodes, pairs, grid=True) for pairs in graphs]
         plain = [(_multipartite(nodes, pairs), None) for pairs in graphs]
         found: list[tuple[str, list[Any]]] = [
             ("free", free),
@@ -76,11 +75,11 @@ def lineage(nodes: int, edges: int, layers: int, seed: int) -> list[_PAIR]:
     return sorted(pairs)
 
 
-def _ours(nodes: int, pairs: list[_PAIR], effort: int | None, grid: bool) -> tuple[float, int]:
+def _ours(nodes: int, pairs: list[_PAIR], grid: bool) -> tuple[float, int]:
     size = (18, 1) if grid else (160, 32)
     sizes = dict.fromkeys(range(nodes), size)
     started = time.process_time()
-    layout = lay_out_pairs(sizes, pairs, grid=grid, effort=effort)
+    layout = lay_out_pairs(sizes, pairs, grid=grid)
     return (time.process_time() - started) * 1000, layout.crossings
 
 

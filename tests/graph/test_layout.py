@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from explorer.errors import InvalidInput
-from explorer.graph.layers import Arrangement, Sifter, count_between, in_input_order, make_mesh
+from explorer.graph.layers import Mesh, count_between, make_mesh, order_layers
 from explorer.graph.layout import Layout, Spacing, lay_out, lay_out_pairs
 
 _nodes = st.integers(1, 14)
@@ -102,46 +102,22 @@ def test_a_crowded_channel_has_no_line_shared_by_strangers() -> None:
             assert {one.source, one.target} & {other.source, other.target}, (one, other)
 
 
-def test_sifting_takes_crossings_away() -> None:
+def test_ordering_takes_crossings_away_and_says_how_many_are_left() -> None:
     mesh = make_mesh([0] * 20 + [1] * 20, [(at * 7 % 20, 20 + at * at % 19) for at in range(60)])
-    arrangement = Arrangement(mesh, [None] * 40, 100_000)
-    arrangement.begin(in_input_order(mesh))
-    before = arrangement.count()
-    after = Sifter(arrangement).sift(before)
-    assert after < before / 2
-    assert after == arrangement.count()
+    layers, crossings = order_layers(mesh)
+    before = _crossings(mesh, [list(range(20)), list(range(20, 40))])
+    assert crossings == _crossings(mesh, layers) < before / 2
+    assert [sorted(layer) for layer in layers] == [list(range(20)), list(range(20, 40))]
 
 
-@pytest.mark.parametrize("leaves", [20, 200, 33_000])
-def test_what_sifting_says_it_took_away_is_gone_however_many_edges_a_node_has(leaves: int) -> None:
-    pairs = [(2, 4), (2, 5), (1, 5), (1, 3), (2, 3), *[(0, leaf) for leaf in range(6, leaves)]]
-    mesh = make_mesh([0] * 3 + [1] * (leaves - 3), pairs)
-    arrangement = Arrangement(mesh, [None] * leaves, 1_000_000)
-    arrangement.begin(in_input_order(mesh))
-    before = arrangement.count()
-    after = Sifter(arrangement).sift(before)
-    assert after == arrangement.count() < before
-
-
-def test_sifting_leaves_what_was_drawn_before_in_its_order() -> None:
+def test_ordering_leaves_what_was_drawn_before_in_its_order() -> None:
     mesh = make_mesh([0] * 4 + [1] * 4, [(0, 7), (1, 6), (2, 5), (3, 4)])
     kept: list[int | None] = [0, None, 2, 3, 4, None, 6, 7]
-    arrangement = Arrangement(mesh, kept, 100_000)
-    arrangement.begin(in_input_order(mesh))
-    assert Sifter(arrangement).sift(arrangement.count()) == arrangement.count()
-    for layer in arrangement.finish(arrangement.layers):
+    layers, crossings = order_layers(mesh, kept)
+    assert crossings == _crossings(mesh, layers)
+    for layer in layers:
         ranks = [rank for element in layer if (rank := kept[element]) is not None]
         assert ranks == sorted(ranks)
-
-
-def test_layers_too_wide_for_sifting_are_left_as_they_are() -> None:
-    width = 2_001
-    pairs = [(at, width + at * 2 % width) for at in range(width)]
-    mesh = make_mesh([0] * width + [1] * width, pairs)
-    arrangement = Arrangement(mesh, [None] * 2 * width, 100_000)
-    arrangement.begin(in_input_order(mesh))
-    before = arrangement.count()
-    assert Sifter(arrangement).sift(before) == before == arrangement.count()
 
 
 def test_nets_that_ask_for_each_others_rows_step_aside() -> None:
@@ -276,17 +252,6 @@ def test_a_networkx_graph_is_drawn_with_its_parallel_edges() -> None:
         lay_out(graph, {"a": (1, 1), "b": (1, 1)})
 
 
-def test_the_effort_bounds_the_search_and_more_of_it_finds_no_worse() -> None:
-    names = range(80)
-    edges = [(at * 7 % 40, 40 + at * at % 37) for at in range(160)]
-    sizes = dict.fromkeys(names, (10, 4))
-    crossings = [
-        lay_out_pairs(sizes, edges, effort=effort).crossings for effort in (0, 20_000, 200_000)
-    ]
-    assert crossings == sorted(crossings, reverse=True)
-    assert crossings[2] < crossings[0]
-
-
 def test_nothing_gives_an_empty_drawing() -> None:
     layout: Layout[str] = lay_out_pairs({}, [])
     assert (layout.width, layout.height, layout.layers, layout.routes) == (0, 0, (), ())
@@ -391,16 +356,19 @@ def _undirected(nodes: Any, edges: Any) -> Any:
     return graph
 
 
-@pytest.mark.parametrize("edges", [300, 6_000])
-def test_crossings_are_counted_the_same_however_many_edges_there_are(edges: int) -> None:
-    width = 7
-    ends = [at * 3 % width for at in range(edges)]
-    met = [0] * width
-    expected = 0
-    for end in ends:
-        expected += sum(met[end + 1 :])
-        met[end] += 1
-    assert count_between(ends, width) == expected
+def _crossings(mesh: Mesh, layers: list[list[int]]) -> int:
+    """Count the crossings of two layers by comparing each two edges."""
+    places = {element: place for layer in layers for place, element in enumerate(layer)}
+    edges = [
+        (places[source], places[target]) for source in layers[0] for target in mesh.after[source]
+    ]
+    return sum(
+        (one[0] - other[0]) * (one[1] - other[1]) < 0 for one, other in combinations(edges, 2)
+    )
+
+
+def test_crossings_are_counted() -> None:
+    assert count_between([3, 1, 2, 0]) == 5
 
 
 def test_edges_into_one_node_share_a_lane() -> None:
