@@ -13,6 +13,7 @@ CatalogError                    one sentence that says what happened and what to
 ├── Conflict                    somebody else wrote in between: compare and write again
 ├── Unreachable                 try again: the server did not answer
 │   ├── TimedOut                the answer took too long
+│   ├── StorageFull             free space where the server stores the catalog, then go on
 │   └── Busy                    the server cannot answer yet, and may say how long to wait
 ├── Superseded                  nothing: a later request replaced this one
 ├── Unusable                    change something on this machine
@@ -55,6 +56,7 @@ __all__ = [
     "ReadOnly",
     "ServerFault",
     "StorageFault",
+    "StorageFull",
     "Superseded",
     "TimedOut",
     "UnknownName",
@@ -204,6 +206,13 @@ class Unreachable(CatalogError):
 
 class TimedOut(Unreachable):
     """The answer, or the rest of it, did not arrive in time."""
+
+
+class StorageFull(Unreachable):
+    """The storage of the server has no room for the change; nothing was written.
+
+    The same request fails until somebody makes room; a smaller one may fit.
+    """
 
 
 class Busy(Unreachable):

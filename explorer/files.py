@@ -7,11 +7,13 @@ import tempfile
 import zlib
 from pathlib import Path
 
-__all__ = ["give_to_owner", "keep_owner", "replace_file", "replaced_path", "unpacked"]
+__all__ = ["give_to_owner", "is_full", "keep_owner", "replace_file", "replaced_path", "unpacked"]
 
 _LONGEST = 60
 # A link, a socket, and what is gone meanwhile.
 _NOT_OPENED = (errno.ELOOP, errno.ENXIO, errno.ENOENT)
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_SQLITE_FULL = 13
 
 
 def replace_file(
@@ -103,6 +105,19 @@ def replaced_path(path: Path) -> Path | None:
     if path.exists() and not path.is_file():
         return None
     return path.resolve() if path.is_symlink() else path
+
+
+def is_full(error: BaseException | None) -> bool:
+    """Return whether an error, or one that caused it, says that a disk is full or a quota used
+    up."""
+    while error is not None:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        # tantivy passes the system's errors on as text.
+        is_said = f"(os error {errno.ENOSPC})" in str(error)
+        if is_said or code == _SQLITE_FULL or getattr(error, "errno", None) in _FULL:
+            return True
+        error = error.__cause__
+    return False
 
 
 def _umask() -> int:

@@ -6,6 +6,7 @@ import itertools
 import os
 import shutil
 import signal
+import subprocess
 import threading
 import time
 from asyncio import selector_events
@@ -137,6 +138,34 @@ def stop_service(directory: Path) -> None:
     deadline = time.monotonic() + 60
     while instance.is_held(directory) and time.monotonic() < deadline:
         time.sleep(0.02)
+
+
+class SmallDisk:
+    """A file system of a few megabytes that can be filled, and emptied again."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._filling = path / "filling"
+
+    def fill(self) -> None:
+        with self._filling.open("ab", buffering=0) as file, suppress(OSError):
+            while True:
+                file.write(bytes(4096))
+
+    def empty(self) -> None:
+        self._filling.unlink()
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[SmallDisk]:
+    path = tmp_path / "disk"
+    path.mkdir()
+    mount = shutil.which("mount")
+    command = (mount or "mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(path))
+    if mount is None or subprocess.run(command, capture_output=True, check=False).returncode:
+        pytest.skip("no file system can be mounted here")
+    yield SmallDisk(path)
+    subprocess.run(("umount", "--lazy", str(path)), check=True)
 
 
 @pytest.fixture

@@ -52,6 +52,7 @@ from explorer.errors import (
     NotFound,
     ReadOnly,
     ServerFault,
+    StorageFull,
     Superseded,
     TimedOut,
     Unreachable,
@@ -977,6 +978,8 @@ def _warn(sentence: str) -> None:
 
 
 def _is_worth_another(request: Request, failure: CatalogError) -> bool:
+    if isinstance(failure, StorageFull):
+        return False
     return isinstance(failure, NeverSent) or (
         isinstance(failure, Unreachable) and request.repeatable
     )

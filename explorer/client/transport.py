@@ -30,6 +30,7 @@ from explorer.errors import (
     NotFound,
     NotSignedIn,
     ServerFault,
+    StorageFull,
     TimedOut,
     Unreachable,
     Unreadable,
@@ -447,6 +448,7 @@ _BY_STATUS: dict[int, type[CatalogError]] = {
     502: Unreachable,
     503: Unreachable,
     504: TimedOut,
+    507: StorageFull,
 }
 REFUSALS = (InvalidInput, NotFound, ServerFault)
 """The errors with which servers refuse calls, or parts of calls, that they do not support."""
@@ -575,6 +577,8 @@ def hung_up(address: str, why: str) -> Unreachable:
 def _sentence(status: int, words: str, kind: type[CatalogError]) -> str:
     if status == 429:
         return f"the server is overloaded{_in_brackets(words)}; try again in a while"
+    if kind is StorageFull:
+        return words or "the storage of the server is full; free space there, then go on"
     if issubclass(kind, Unreachable):
         # Many servers say themselves when to try again.
         hint = "" if "try again" in words else "; try again"

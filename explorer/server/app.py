@@ -10,13 +10,19 @@ from starlette.responses import Response
 from starlette.routing import Mount, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from explorer.errors import Busy, CatalogError
+from explorer.errors import Busy, StorageFull
 from explorer.server.access_log import AccessLog
 from explorer.server.audit_log import AuditLog
 from explorer.server.authentication import Gate, Unauthorized
 from explorer.server.catalog import AGE_HEADER, CatalogEngine, noting_writes
 from explorer.server.dialect import Dialect, dialect_of
-from explorer.server.failures import RequestRefusal, error_body, status_of
+from explorer.server.failures import (
+    RequestRefusal,
+    as_catalog_error,
+    error_body,
+    headers_of,
+    status_of,
+)
 from explorer.server.graphql import GraphqlRoute
 from explorer.server.restli import (
     LOG_OFFSET,
@@ -265,19 +271,15 @@ class _NotFound:
 async def _failure(request: Request, error: Exception) -> Response:
     """Return the response to a request that raised an error; log the error if it is the
     server's."""
-    headers: dict[str, str] = {"x-restli-error-response": "true"}
-    if isinstance(error, RequestRefusal):
-        headers |= error.headers
-    elif not isinstance(error, CatalogError):
+    told = as_catalog_error(error)
+    if told is not error:
         _log.error("%s %s failed", request.method, request.scope["path"], exc_info=error)
-        error = RequestRefusal(500, "internal server error; see the log of the server")
-    elif isinstance(error, Busy):
+    elif isinstance(error, Busy | StorageFull):
         # The access log has its status. While a database is unreachable every request ends so, and
         # the store logs that once.
         _log.info("%s", error)
-    elif status_of(error) >= 500:
+    elif status_of(told) >= 500:
         _log.error("%s", error)
-    if isinstance(error, Busy) and error.retry_after_seconds is not None:
-        headers["retry-after"] = f"{error.retry_after_seconds:.0f}"
-    status = status_of(error)
-    return JsonResponse(error_body(status, str(error)), status, headers)
+    headers = {"x-restli-error-response": "true", **headers_of(told)}
+    status = status_of(told)
+    return JsonResponse(error_body(status, str(told)), status, headers)

@@ -6,6 +6,7 @@ be. They are kept in the database if the catalog is in one, else in JSON Lines f
 directory.
 """
 
+import io
 import logging
 import os
 import threading
@@ -107,11 +108,19 @@ class AuditFile:
             with suppress(FileNotFoundError):
                 if self._path.stat().st_size >= self._most_bytes:
                     self._path.rename(self._path.with_name(f"audit-{time.time_ns():020}.jsonl"))
-            descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-            with os.fdopen(descriptor, "ab") as file:
-                file.write(b"".join(line + b"\n" for _, line in lines))
-                file.flush()
-                os.fsync(file.fileno())
+            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+            with os.fdopen(descriptor, "rb+", buffering=0) as file:
+                end = file.seek(0, os.SEEK_END)
+                file.seek(max(end - 1, 0))
+                # A crash may have cut the last line off; the first record would become part of it.
+                cut = b"" if file.read(1) in (b"", b"\n") else b"\n"
+                try:
+                    _write_all(file, cut + b"".join(line + b"\n" for _, line in lines))
+                    os.fsync(descriptor)
+                except OSError:
+                    # The batch is sent again as a whole.
+                    file.truncate(end)
+                    raise
         except OSError as error:
             raise StorageFault(
                 f"the audit log {self._path} cannot be written: {error.strerror}"
@@ -142,6 +151,11 @@ class AuditFile:
 
     def _older(self) -> Iterator[Path]:
         return self._path.parent.glob("audit-*.jsonl")
+
+
+def _write_all(file: io.RawIOBase, data: bytes) -> None:
+    while data:
+        data = data[file.write(data) :]
 
 
 def read_records(sink: AuditSink) -> Generator[AuditRecord]:

@@ -42,7 +42,7 @@ from explorer.server.browse import FolderPage, read_folders
 from explorer.server.changelog import Commits, Feed
 from explorer.server.coverage import CoverageHistories
 from explorer.server.dialect import Dialect
-from explorer.server.failures import RequestRefusal, status_of
+from explorer.server.failures import RequestRefusal, said_of, status_of
 from explorer.server.ingestion import (
     UNKNOWN_ACTOR,
     CheckedProposal,
@@ -623,7 +623,7 @@ class CatalogEngine:
         With `dry_run` nothing is written, and the result is what would be removed, according to one
         snapshot of the store. Each aspect is changed in one transaction; many aspects are changed
         in several, with other writes in between. A second call continues after a crash. Raises
-        `ServerFault`, with the number of aspects processed, if it cannot continue.
+        `RequestRefusal`, with the number of aspects processed, if it cannot continue.
         """
         text, by = str(urn), actor or self.intake.default_actor
 
@@ -648,7 +648,7 @@ class CatalogEngine:
         With `dry_run` nothing is written, and the result is what would be rolled back, according to
         one snapshot of the store. Each entity is rolled back in one transaction; many entities are
         in several, with other writes in between. A second call continues after a crash. Raises
-        `ServerFault`, with the number of entities processed, if it cannot continue, and
+        `RequestRefusal`, with the number of entities processed, if it cannot continue, and
         `InvalidInput` for the id that stands for writes without a run.
         """
         if run == NO_RUN:
@@ -713,7 +713,7 @@ class CatalogEngine:
         """Process items in writer jobs of about 15 ms each, so that other writes are done in
         between; `done` is called with each result after its commit.
 
-        Raises `ServerFault`, with the number of items processed, if a job fails.
+        Raises `RequestRefusal`, with the number of items processed, if a job fails.
         """
         at = 0
         while at < len(items):
@@ -730,9 +730,10 @@ class CatalogEngine:
             try:
                 made = await self.write(job)
             except CatalogError as error:
-                raise ServerFault(
+                raise said_of(
+                    error,
                     f"stopped after {at:,} of {len(items):,}: {error}; repeat the request to "
-                    "continue"
+                    "continue",
                 ) from error
             at += len(made)
             for one in made:

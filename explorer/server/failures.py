@@ -4,6 +4,7 @@ what the errors of requests say that wait for work in the background.
 A mistake of the caller is never answered with 5xx, because clients retry after such a status.
 """
 
+import errno
 import math
 import time
 from collections.abc import Mapping
@@ -13,6 +14,7 @@ from typing import Any
 import orjson
 
 from explorer.errors import (
+    Busy,
     CatalogError,
     Conflict,
     Forbidden,
@@ -20,11 +22,23 @@ from explorer.errors import (
     InvalidInput,
     NotFound,
     NotSignedIn,
+    StorageFull,
     Unreachable,
     Unusable,
 )
+from explorer.files import is_full
 
-__all__ = ["Progress", "RequestRefusal", "error_body", "kind_of", "status_of", "with_article"]
+__all__ = [
+    "Progress",
+    "RequestRefusal",
+    "as_catalog_error",
+    "error_body",
+    "headers_of",
+    "kind_of",
+    "said_of",
+    "status_of",
+    "with_article",
+]
 
 _EXCEPTION_CLASS = "com.linkedin.restli.server.RestLiServiceException"
 _KINDS = {
@@ -36,7 +50,19 @@ _KINDS = {
     422: "BAD_REQUEST",
     429: "TOO_MANY_REQUESTS",
     503: "SERVICE_UNAVAILABLE",
+    507: "SERVICE_UNAVAILABLE",
 }
+# What the system refuses for a while: the disk, memory, or another open file.
+_REFUSED = (
+    errno.EIO,
+    errno.EROFS,
+    errno.ESTALE,
+    errno.ENOMEM,
+    errno.EMFILE,
+    errno.ENFILE,
+    errno.EAGAIN,
+)
+_RETRY_SECONDS = 5.0
 
 
 class RequestRefusal(CatalogError):
@@ -49,7 +75,11 @@ class RequestRefusal(CatalogError):
 
 
 def status_of(error: CatalogError) -> int:
-    """Return the HTTP status of an error; 500 only if the caller did not cause it."""
+    """Return the HTTP status of an error.
+
+    507 if storage is full, which clients do not retry; 503 if something else that the service needs
+    cannot be used at the moment; 500 only for a fault of the service itself.
+    """
     match error:
         case RequestRefusal():
             return error.status
@@ -63,10 +93,40 @@ def status_of(error: CatalogError) -> int:
             return 401
         case Forbidden():
             return 403
+        case StorageFull():
+            return 507
         case Unreachable() | Unusable():
-            return 503
+            return 507 if is_full(error) else 503
         case _:
             return 500
+
+
+def as_catalog_error(error: Exception) -> CatalogError:
+    """Return the error with which a request is answered that raised this one."""
+    if isinstance(error, CatalogError):
+        return error
+    if is_full(error):
+        return StorageFull("the disk of the service is full; make room there")
+    if isinstance(error, OSError) and error.errno in _REFUSED:
+        return Busy(
+            f"the service cannot use its files: {error.strerror}; try again in a moment",
+            retry_after_seconds=_RETRY_SECONDS,
+        )
+    return RequestRefusal(500, "internal server error; see the log of the server")
+
+
+def said_of(error: CatalogError, message: str) -> RequestRefusal:
+    """Return an error that is answered as another one is, with a message of its own."""
+    return RequestRefusal(status_of(error), message, headers_of(error))
+
+
+def headers_of(error: CatalogError) -> Mapping[str, str]:
+    """Return the headers of the answer to a request that failed with an error."""
+    if isinstance(error, RequestRefusal):
+        return error.headers
+    if isinstance(error, Busy) and error.retry_after_seconds is not None:
+        return {"retry-after": f"{error.retry_after_seconds:.0f}"}
+    return {}
 
 
 def kind_of(status: int) -> str:

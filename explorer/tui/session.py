@@ -21,6 +21,7 @@ from explorer.errors import (
     InvalidInput,
     NotSignedIn,
     StorageFault,
+    StorageFull,
     Unreachable,
     Unusable,
 )
@@ -412,7 +413,7 @@ class TerminalSession:
         if isinstance(error, Unreachable) and self._is_offline:
             # No request was sent, so the server is not silent.
             return ServerStatus("kept", self._catalog.as_of if self._catalog else None)
-        if isinstance(error, Unreachable | Unusable):
+        if isinstance(error, Unreachable | Unusable) and not isinstance(error, StorageFull):
             return ServerStatus("silent")
         return ServerStatus("refused") if isinstance(error, NotSignedIn) else self.standing
 

@@ -18,6 +18,7 @@ from explorer.errors import (
     NotFound,
     NotSignedIn,
     ServerFault,
+    StorageFull,
     Unreachable,
 )
 from explorer.metadata import Urn
@@ -203,6 +204,7 @@ def test_an_answer_of_another_shape_is_a_fault_of_the_server(body: Any) -> None:
         (422, InvalidInput),
         (500, ServerFault),
         (503, Unreachable),
+        (507, StorageFull),
     ],
 )
 def test_a_refusal_becomes_the_error_that_says_what_to_do(status: int, kind: Any) -> None:

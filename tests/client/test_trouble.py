@@ -28,6 +28,7 @@ from explorer.errors import (
     NotFound,
     NotSignedIn,
     ServerFault,
+    StorageFull,
     TimedOut,
     Unreachable,
     Unreadable,
@@ -378,6 +379,14 @@ async def test_a_question_is_asked_again_and_a_change_is_not(server: Any) -> Non
             with pytest.raises(Unreachable):
                 await catalog.graphql("mutation { a }")
             assert len(server.asked) == 1
+
+
+async def test_a_full_disk_is_not_asked_again(server: Any) -> None:
+    server.says(answer(507, b'{"message": "the disk is full; make room there"}'))
+    async with catalog_of(server) as catalog:
+        with pytest.raises(StorageFull, match=r"^the disk is full; make room there$"):
+            await catalog.graphql("{ a }")
+    assert len(server.asked) == 1
 
 
 async def test_tries_and_time_are_bounded(server: Any) -> None:

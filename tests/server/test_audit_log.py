@@ -14,6 +14,7 @@ import httpx
 import msgspec
 import pytest
 
+from explorer.errors import StorageFault
 from explorer.server.app import Service
 from explorer.server.audit_log import (
     AUDIT_FILE,
@@ -35,7 +36,7 @@ from explorer.server.authentication import (
 from explorer.server.catalog import CatalogEngine
 from explorer.server.data_directory import open_access
 from explorer.server.store import StoreUnavailable
-from tests.conftest import serving
+from tests.conftest import SmallDisk, serving
 from tests.postgres import Cluster
 from tests.server.conftest import Caller
 from tests.server.test_replicas import eventually
@@ -305,6 +306,26 @@ def test_a_file_begins_anew_and_old_ones_go(tmp_path: Path) -> None:
     file.trim_audit(2**62)
     assert list(tmp_path.glob("audit-*.jsonl")) == []
     assert [one.time_millis for one in read_records(file)][-1] > 1
+
+
+def test_what_follows_a_line_that_was_cut_off_is_not_lost_with_it(tmp_path: Path) -> None:
+    file = AuditFile(tmp_path)
+    (tmp_path / AUDIT_FILE).write_bytes(b'{"time_mil')
+    file.append_audit("", lines(1))
+    assert [one.time_millis for one in read_records(file)] == [1]
+
+
+def test_a_batch_that_found_no_room_is_kept_once_and_whole(small_disk: SmallDisk) -> None:
+    file = AuditFile(small_disk.path)
+    file.append_audit("", lines(1))
+    small_disk.fill()
+    batch = lines(*range(2, 200))
+    with pytest.raises(StorageFault, match="No space left"):
+        file.append_audit("", batch)
+    assert [one.time_millis for one in read_records(file)] == [1]
+    small_disk.empty()
+    file.append_audit("", batch)
+    assert [one.time_millis for one in read_records(file)] == [*range(199, 0, -1)]
 
 
 def test_a_database_keeps_each_batch_once_and_no_longer_than_was_asked(postgres: Cluster) -> None:

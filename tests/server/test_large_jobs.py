@@ -11,13 +11,13 @@ from typing import Any, cast
 
 import pytest
 
-from explorer.errors import ServerFault
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.registry import load_registry
 from explorer.metadata.urn import Urn
 from explorer.server.catalog import CatalogEngine
 from explorer.server.consistency import check
 from explorer.server.data_directory import open_catalog, open_store
+from explorer.server.failures import RequestRefusal
 from explorer.server.store import SurveyedStore
 
 MANY = 250
@@ -165,7 +165,7 @@ def test_a_large_job_that_was_ended_goes_on_when_it_is_asked_for_again(
             await asyncio.sleep(0.001)
         catalog.store.close()
         with pytest.raises(
-            ServerFault, match=r"stopped after \d+ of 250: .* repeat the request to continue"
+            RequestRefusal, match=r"stopped after \d+ of 250: .* repeat the request to continue"
         ):
             await job
 

@@ -57,12 +57,11 @@ from graphql.type import (
 from graphql.validation import validate
 from msgspec import Struct
 
-from explorer.errors import CatalogError
 from explorer.server.authentication import Access
 from explorer.server.cache import ByteCache
 from explorer.server.catalog import Behind, CatalogEngine
 from explorer.server.dialect import Dialect
-from explorer.server.failures import kind_of, status_of
+from explorer.server.failures import as_catalog_error, kind_of, status_of
 from explorer.server.graphql import (
     aspects,
     entities,
@@ -727,20 +726,18 @@ def _conclude(changes: list[NotedChange], answer: dict[str, Any]) -> None:
 
 def _failed(error: GraphQLError) -> dict[str, Any]:
     cause = error.original_error
-    if isinstance(cause, CatalogError):
-        status = status_of(cause)
-        kind = kind_of(status)
-        shape = _shape(error, _CODES.get(kind, status), kind, "DataFetchingException")
-        if isinstance(cause, EditConflict):
-            shape["extensions"]["current"] = cause.current
-        return shape
     if cause is None or isinstance(cause, GraphQLError):
         return _shape(error, 400, "BAD_REQUEST", "ValidationError")
-    _log.error("a GraphQL field failed", exc_info=cause)
-    hidden = GraphQLError(
-        "internal server error; see the log of the server", error.nodes, path=error.path
-    )
-    return _shape(hidden, 500, "SERVER_ERROR", "DataFetchingException")
+    told = as_catalog_error(cause)
+    if told is not cause:
+        _log.error("a GraphQL field failed", exc_info=cause)
+        error = GraphQLError(str(told), error.nodes, path=error.path)
+    status = status_of(told)
+    kind = kind_of(status)
+    shape = _shape(error, _CODES.get(kind, status), kind, "DataFetchingException")
+    if isinstance(cause, EditConflict):
+        shape["extensions"]["current"] = cause.current
+    return shape
 
 
 def _shape(error: GraphQLError, code: int, kind: str, classification: str) -> dict[str, Any]:

@@ -44,7 +44,6 @@ __all__ = [
     "Store",
     "StoreAway",
     "StoreFault",
-    "StoreFull",
     "StoreUnavailable",
     "StoredAspect",
     "StoredDocument",
@@ -81,14 +80,6 @@ class StoreUnavailable(Busy):
     """The engine cannot be reached at the moment.
 
     Nothing was written, unless the message says that this is not known.
-    """
-
-
-class StoreFull(Busy):
-    """The disk of the engine has no room for a change.
-
-    Nothing was written; a smaller change may fit. Names no time to wait: clients would wait as long
-    before they tell their user, and somebody has to make room first.
     """
 
 
@@ -404,7 +395,7 @@ class Reader(Protocol):
 
     Text is sorted by code point. Offsets of pages are 0 or higher; a limit of -1 means no limit.
     Raises `Unusable` if the stored data turns out to be damaged, `StoreUnavailable` if the engine
-    fails temporarily, `StoreFull` if its disk is full, and `StoreFault` if it fails otherwise.
+    fails temporarily, `StorageFull` if its disk is full, and `StoreFault` if it fails otherwise.
     """
 
     def aspect(self, urn: str, name: str, version: int = 0) -> StoredAspect | None:

@@ -15,6 +15,7 @@ from explorer.server.store import (
     Placement,
     Store,
     StoredAspect,
+    StoreUnavailable,
     Transaction,
     TransactionChanges,
 )
@@ -419,7 +420,7 @@ def test_closing_finishes_what_is_queued_and_takes_no_more(open_store: Open) -> 
     futures = [store.write(putting(tag(str(n)))) for n in range(50)]
     store.close()
     assert all(future.result(0) for future in futures)
-    with pytest.raises(ServerFault, match="shutting down"):
+    with pytest.raises(StoreUnavailable, match="shutting down"):
         store.write(putting(tag("late")))
     store.close()
     assert open_store().count() == 50

@@ -24,7 +24,7 @@ import psycopg
 from psycopg import pq
 from psycopg_pool import ConnectionPool, PoolTimeout
 
-from explorer.errors import Busy
+from explorer.errors import Busy, StorageFull
 from explorer.server.authentication import Token
 from explorer.server.store import (
     Job,
@@ -159,7 +159,7 @@ class _FailureLog:
     def log(self, what: str, error: psycopg.Error) -> None:
         """Log a failure, unless it is one of many of an outage."""
         now = time.monotonic()
-        if isinstance(as_fault(error, what), Busy) and not _is_conflict(error):
+        if isinstance(as_fault(error, what), Busy | StorageFull) and not _is_conflict(error):
             if now < self._silent_until:
                 return
             self._silent_until = now + _SILENT_SECONDS

@@ -19,8 +19,8 @@ import psycopg
 from psycopg import pq
 from psycopg.types.string import StrBinaryDumper, StrDumperUnknown
 
-from explorer.errors import CatalogError, InvalidFile, Misconfigured, StorageFault
-from explorer.server.store import StoreAway, StoreFault, StoreFull, StoreUnavailable
+from explorer.errors import CatalogError, InvalidFile, Misconfigured, StorageFault, StorageFull
+from explorer.server.store import StoreAway, StoreFault, StoreUnavailable
 from explorer.server.store.sql import Given, SqlRows
 
 if TYPE_CHECKING:
@@ -466,7 +466,7 @@ def as_fault(error: BaseException, what: str, *, reading: bool = False) -> Catal
         case psycopg.errors.ReadOnlySqlTransaction():
             why = "the database is a standby, or a failover is in progress"
         case psycopg.errors.DiskFull():
-            return StoreFull(f"{what}: the disk of the database is full; make room there")
+            return StorageFull(f"{what}: the disk of the database is full; make room there")
         case psycopg.OperationalError() if _is_read_only(error):
             why = "the database is a standby, or a failover is in progress"
         case psycopg.OperationalError():

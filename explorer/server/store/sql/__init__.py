@@ -18,7 +18,13 @@ from typing import Any, Protocol, TypeVar
 from msgspec import Struct
 
 from explorer.errors import Misuse, ServerFault
-from explorer.server.store import Job, Observer, Transaction, TransactionChanges
+from explorer.server.store import (
+    Job,
+    Observer,
+    StoreUnavailable,
+    Transaction,
+    TransactionChanges,
+)
 
 __all__ = [
     "COMPRESSED",
@@ -125,6 +131,7 @@ class Dialect(Struct, frozen=True):
 
 T = TypeVar("T")
 _MAX_GROUP = 256
+_RESTART_SECONDS = 5.0
 _log = logging.getLogger("explorer.server")
 
 
@@ -241,8 +248,8 @@ class Writer:
     def queue(self, job: Job[T]) -> Future[T]:
         """Queue a job; return a future of its result.
 
-        Raises `Unusable` if the database is damaged, and `ServerFault` if the writer has died or
-        the store is closing.
+        Raises `Unusable` if the database is damaged, `ServerFault` if the writer has died, and
+        `StoreUnavailable` if the store is closing.
         """
         self._connection.check()
         future: Future[T] = Future()
@@ -252,7 +259,10 @@ class Writer:
             if self.has_died:
                 raise _died()
             if self._closing:
-                raise ServerFault("the catalog is shutting down; try again in a moment")
+                raise StoreUnavailable(
+                    "the catalog is shutting down; try again in a moment",
+                    retry_after_seconds=_RESTART_SECONDS,
+                )
             self._queue.put(_Queued(job, future))
         return future
 

@@ -17,14 +17,14 @@ from pathlib import Path
 from queue import Empty, LifoQueue
 from typing import TypeVar, cast
 
-from explorer.errors import CatalogError, InvalidFile
+from explorer.errors import CatalogError, InvalidFile, StorageFull
+from explorer.files import is_full
 from explorer.server.store import (
     Job,
     LogReader,
     Observer,
     Reader,
     StoreFault,
-    StoreFull,
     StoreUnavailable,
 )
 from explorer.server.store.sql import Dialect, Writer
@@ -64,6 +64,17 @@ __all__ = [
 T = TypeVar("T")
 _RETRY_SECONDS = 5.0
 _SILENT_SECONDS = 10.0
+_LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+# What the system refuses for a while: the disk, memory, or another open file.
+_REFUSED = (
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_NOMEM,
+    sqlite3.SQLITE_PROTOCOL,
+)
+
+_UNSAVED = "the change could not be saved"
 
 _log = logging.getLogger("explorer.server")
 
@@ -111,13 +122,33 @@ _DIALECT = Dialect(
 )
 
 
+class _Faults:
+    """What errors of SQLite mean. Those of the system are logged, once every 10 seconds."""
+
+    def __init__(self, damage: Damage) -> None:
+        self._damage = damage
+        self._silent_until = -math.inf
+
+    def of(self, error: Exception, what: str) -> CatalogError:
+        """Return the error to raise for one of SQLite; `what` says what failed."""
+        fault = self._damage.note(error) or _fault(error, what)
+        is_logged = is_full(error) or _code_of(error) in _REFUSED
+        if is_logged and time.monotonic() >= self._silent_until:
+            self._silent_until = time.monotonic() + _SILENT_SECONDS
+            if isinstance(fault, StorageFull):
+                _log.error("the disk of %s is full, and changes are not saved", self._damage.path)
+            else:
+                _log.error("%s: %s", self._damage.path, error)
+        return fault
+
+
 class _WritingConnection:
     """See `sql.WritingConnection`."""
 
-    def __init__(self, connection: sqlite3.Connection, damage: Damage) -> None:
+    def __init__(self, connection: sqlite3.Connection, damage: Damage, faults: _Faults) -> None:
         self._connection = connection
         self._damage = damage
-        self._silent_until = -math.inf
+        self._faults = faults
         self._cache = WriterCache()
         self.check = damage.check
         self.close = connection.close
@@ -159,29 +190,28 @@ class _WritingConnection:
 
     def as_fault(self, error: Exception) -> Exception:
         # Only errors of SQLite concern the file; others are the job's own.
-        if not isinstance(error, sqlite3.Error):
-            return error
-        fault = self._damage.note(error) or _fault(error)
-        if isinstance(fault, StoreFull) and time.monotonic() >= self._silent_until:
-            # While the disk is full every write fails.
-            self._silent_until = time.monotonic() + _SILENT_SECONDS
-            _log.error("the disk of %s is full, and changes are not saved", self._damage.path)
-        return fault
+        return self._faults.of(error, _UNSAVED) if isinstance(error, sqlite3.Error) else error
 
 
-def _fault(error: sqlite3.Error) -> CatalogError:
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    if code == sqlite3.SQLITE_FULL:
-        return StoreFull(
-            "the change could not be saved: the disk of the catalog is full; make room there"
-        )
-    if code == sqlite3.SQLITE_BUSY:
-        return StoreUnavailable(
+def _code_of(error: Exception) -> int:
+    code: int = getattr(error, "sqlite_errorcode", 0)
+    return code & 0xFF
+
+
+def _fault(error: Exception, what: str) -> CatalogError:
+    if is_full(error):
+        return StorageFull(f"{what}: the disk of the catalog is full; make room there")
+    code = _code_of(error)
+    if code in _LOCKED:
+        why = (
             "another program has locked the catalog against writes, as catalog migrate does "
-            "while it switches over; try again in a moment",
-            retry_after_seconds=_RETRY_SECONDS,
+            "while it switches over"
         )
-    return StoreFault(f"the change could not be saved: {error}")
+    elif code in _REFUSED:
+        why = f"{what}: {error}"
+    else:
+        return StoreFault(f"{what}: {error}")
+    return StoreUnavailable(f"{why}; try again in a moment", retry_after_seconds=_RETRY_SECONDS)
 
 
 class _Survey(SqlSurvey):
@@ -204,6 +234,7 @@ class SqliteStore(SqlReads):
         self._readers: LifoQueue[sqlite3.Connection] = LifoQueue()
         self._is_closed = False
         self._damage = Damage(path)
+        self._faults = _Faults(self._damage)
         self._id = ""
         if read_only:
             connection = connect_read_only(path)
@@ -215,7 +246,7 @@ class SqliteStore(SqlReads):
                 connection.close()
                 raise
             self._damage.problem = f"{path} is read-only: nothing can be written to it"
-            self._writer = Writer(_WritingConnection(connection, self._damage))
+            self._writer = Writer(_WritingConnection(connection, self._damage, self._faults))
             return
         connection = open_file(path)
         try:
@@ -226,7 +257,7 @@ class SqliteStore(SqlReads):
             if self._damage.note(error) is None:
                 connection.close()
                 raise
-        self._writer = Writer(_WritingConnection(connection, self._damage))
+        self._writer = Writer(_WritingConnection(connection, self._damage, self._faults))
 
     @property
     def problem(self) -> str | None:
@@ -288,7 +319,7 @@ class SqliteStore(SqlReads):
             try:
                 connection.execute("BEGIN IMMEDIATE")
             except sqlite3.Error as error:
-                raise _fault(error) from error
+                raise self._faults.of(error, _UNSAVED) from error
             yield
             connection.execute("ROLLBACK")
 
@@ -321,20 +352,18 @@ class SqliteStore(SqlReads):
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
+        connection: sqlite3.Connection | None = None
         try:
-            connection = self._readers.get_nowait()
-        except Empty:
-            connection = self._connect(self._path)
-        try:
+            try:
+                connection = self._readers.get_nowait()
+            except Empty:
+                connection = self._connect(self._path)
             yield connection
         except SQLITE_ERRORS as error:
-            damaged = self._damage.note(error)
-            raise damaged or StoreFault(f"the catalog cannot be read: {error}") from error
+            raise self._faults.of(error, "the catalog cannot be read") from error
         finally:
-            if self._is_closed:
-                connection.close()
-            else:
-                self._readers.put(connection)
+            if connection is not None:
+                connection.close() if self._is_closed else self._readers.put(connection)
 
 
 def find_file_damage(path: Path) -> list[str]:

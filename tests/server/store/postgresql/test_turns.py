@@ -7,14 +7,13 @@ from typing import Any, cast
 
 import pytest
 
-from explorer.errors import Busy, Unusable
+from explorer.errors import Busy, StorageFull, Unusable
 from explorer.server.store import (
     Job,
     Placement,
     Store,
     StoredEdge,
     StoreFault,
-    StoreFull,
     StoreUnavailable,
     Transaction,
 )
@@ -357,7 +356,7 @@ def test_a_full_disk_of_the_database_is_told_and_outlived(pair: tuple[Store, Sto
     def fail(_tx: Transaction) -> None:
         raise psycopg.errors.DiskFull("could not extend file")
 
-    with pytest.raises(StoreFull, match="disk of the database is full; make room there"):
+    with pytest.raises(StorageFull, match="disk of the database is full; make room there"):
         do(pair[0], fail)
     assert put(pair[0], write(A)) == [True]
 

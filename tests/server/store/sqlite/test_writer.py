@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from explorer.errors import Unusable
-from explorer.server.store import Store, StoreFault, StoreFull, Transaction
+from explorer.errors import StorageFull, Unusable
+from explorer.server.store import Store, StoreFault, StoreUnavailable, Transaction
 from explorer.server.store.sqlite import SqliteStore
 from tests.server.store.examples import do, put, tag, write
 
@@ -39,8 +39,10 @@ def test_a_full_disk_does_not_stop_writing_and_a_damaged_file_does(store: Store)
         return fail
 
     for code, kind, told in (
-        (sqlite3.SQLITE_FULL, StoreFull, "disk of the catalog is full"),
-        (sqlite3.SQLITE_IOERR_WRITE, StoreFault, "no good"),
+        (sqlite3.SQLITE_FULL, StorageFull, "disk of the catalog is full"),
+        (sqlite3.SQLITE_IOERR_WRITE, StoreUnavailable, "no good; try again in a moment"),
+        (sqlite3.SQLITE_READONLY, StoreUnavailable, "no good; try again in a moment"),
+        (sqlite3.SQLITE_CONSTRAINT, StoreFault, "no good"),
     ):
         with pytest.raises(kind, match=told):
             do(store, fault(code))
@@ -52,6 +54,22 @@ def test_a_full_disk_does_not_stop_writing_and_a_damaged_file_does(store: Store)
     with pytest.raises(Unusable, match="no more writes are accepted"):
         store.write(lambda tx: tx.put(write(tag("b"))))
     assert store.urns() == [tag("a")]
+
+
+def test_a_file_that_cannot_be_read_for_a_while_is_to_be_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> sqlite3.Connection:
+        error = sqlite3.OperationalError("unable to open database file")
+        error.sqlite_errorcode = sqlite3.SQLITE_CANTOPEN
+        raise error
+
+    store = SqliteStore(tmp_path / "catalog.db")
+    monkeypatch.setattr(store, "_connect", refuse)
+    with pytest.raises(StoreUnavailable, match="cannot be read") as told:
+        store.aspects([tag("a")])
+    assert told.value.retry_after_seconds == 5
+    store.close()
 
 
 def test_tables_of_another_shape_are_a_fault_of_the_store(store: Store, tmp_path: Path) -> None:
