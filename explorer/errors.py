@@ -31,6 +31,7 @@ CatalogError                    one sentence that says what happened and what to
 The attributes of an error are set by its constructor and not changed afterwards.
 """
 
+import errno
 import sys
 import traceback
 from collections.abc import Iterable, Mapping
@@ -211,8 +212,11 @@ class TimedOut(Unreachable):
 class StorageFull(Unreachable):
     """The storage of the server has no room for the change; nothing was written.
 
-    The same request fails until somebody makes room; a smaller one may fit.
+    The same request fails until somebody makes room; a smaller one may fit. `errno` is that of the
+    system's own error for a full disk.
     """
+
+    errno = errno.ENOSPC
 
 
 class Busy(Unreachable):

@@ -13,7 +13,8 @@ _LONGEST = 60
 # A link, a socket, and what is gone meanwhile.
 _NOT_OPENED = (errno.ELOOP, errno.ENXIO, errno.ENOENT)
 _FULL = (errno.ENOSPC, errno.EDQUOT)
-_SQLITE_FULL = 13
+# SQLITE_FULL, and SQLITE_IOERR_SHMSIZE: there is no room for the memory that connections share.
+_SQLITE_FULL = (13, 4874)
 
 
 def replace_file(
@@ -111,10 +112,10 @@ def is_full(error: BaseException | None) -> bool:
     """Return whether an error, or one that caused it, says that a disk is full or a quota used
     up."""
     while error is not None:
-        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        code = getattr(error, "sqlite_errorcode", 0)
         # tantivy passes the system's errors on as text.
         is_said = f"(os error {errno.ENOSPC})" in str(error)
-        if is_said or code == _SQLITE_FULL or getattr(error, "errno", None) in _FULL:
+        if is_said or code in _SQLITE_FULL or getattr(error, "errno", None) in _FULL:
             return True
         error = error.__cause__
     return False

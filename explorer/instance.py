@@ -21,13 +21,14 @@ from urllib.parse import urlsplit
 import msgspec
 
 from explorer.errors import InUse, StorageFault, Unreachable, Unusable
-from explorer.files import replace_file
+from explorer.files import is_full, replace_file
 from explorer.version import __version__
 
 if TYPE_CHECKING:
     import subprocess
 
 __all__ = [
+    "FULL_STATUS",
     "HELD_STATUS",
     "DirectoryInUse",
     "Hold",
@@ -37,9 +38,12 @@ __all__ = [
     "hold",
     "is_held",
     "socket_path",
+    "telling_full",
 ]
 
 HELD_STATUS = 3
+FULL_STATUS = 4
+"""The exit status of a service whose disk is full, and whose log may have no room for a word."""
 _LOCK, _FILE, _LOG, _SOCKET = "service.lock", "service.json", "service.log", "service.sock"
 _MAX_SOCKET_BYTES = 100
 _MAX_LOG_BYTES = 1 << 20
@@ -81,6 +85,17 @@ class Hold:
     def withdraw(self) -> None:
         """Stop publishing the address."""
         (self.data_dir / _FILE).unlink(missing_ok=True)
+
+
+@contextmanager
+def telling_full(data_dir: Path) -> Iterator[None]:
+    """Replace an error for a full disk by a `StorageFault` that says which disk it is."""
+    try:
+        yield
+    except Exception as error:
+        if not is_full(error):
+            raise
+        raise _full(data_dir) from error
 
 
 @contextmanager
@@ -127,9 +142,10 @@ def ensure(data_dir: Path, timeout_seconds: float = 60.0, answer_seconds: float 
 
     The service is a separate process that outlives this one. If several processes start it at the
     same time, one service remains. The service of an older release is stopped, after it answered
-    the requests under way, and replaced. Raises `Unusable`, with the service's own message, if it
-    cannot start, and `Unreachable` if it does not answer in time: a service that starts or stops
-    may take `timeout_seconds`, one that has published its address `answer_seconds`.
+    the requests under way, and replaced. Raises `StorageFault` if the disk is full, `Unusable`,
+    with the service's own message, if it cannot start, and `Unreachable` if it does not answer in
+    time: a service that starts or stops may take `timeout_seconds`, one that has published its
+    address `answer_seconds`.
     """
     data_dir = data_dir.absolute()
     _children[:] = [child for child in _children if child.poll() is None]
@@ -168,12 +184,15 @@ def ensure(data_dir: Path, timeout_seconds: float = 60.0, answer_seconds: float 
                 f"try again, or see {log}"
             )
         if child is None and not is_held(data_dir):
-            _prepare(data_dir)
-            child, begin = _start(data_dir, log)
+            with telling_full(data_dir):
+                _prepare(data_dir)
+                child, begin = _start(data_dir, log)
         status = child.poll() if child is not None else None
         if status == HELD_STATUS:
             # Another process was faster; wait for its service.
             child = None
+        elif status == FULL_STATUS:
+            raise _full(data_dir)
         elif status is not None:
             raise Unusable(
                 _last_line(log, begin) or f"the catalog service stopped unexpectedly; see {log}"
@@ -226,6 +245,17 @@ def _cannot_write(data_dir: Path, error: OSError) -> StorageFault:
     why = error.strerror or str(error)
     return StorageFault(
         f"{data_dir} cannot be written ({why}); name another directory with CATALOG_DATA_DIR"
+    )
+
+
+def _full(data_dir: Path) -> StorageFault:
+    import shutil
+
+    near = next(path for path in (data_dir, *data_dir.absolute().parents) if path.exists())
+    free_kilobytes = shutil.disk_usage(near).free // 1024
+    return StorageFault(
+        f"the disk of {data_dir} is full ({free_kilobytes:,} KB are free, which are too few); make "
+        "room there, or name another directory with CATALOG_DATA_DIR"
     )
 
 

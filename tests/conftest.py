@@ -147,9 +147,10 @@ class SmallDisk:
         self.path = path
         self._filling = path / "filling"
 
-    def fill(self) -> None:
+    def fill(self, free_bytes: int = 0) -> None:
+        """Leave only so much room."""
         with self._filling.open("ab", buffering=0) as file, suppress(OSError):
-            while True:
+            while shutil.disk_usage(self.path).free > free_bytes:
                 file.write(bytes(4096))
 
     def empty(self) -> None:

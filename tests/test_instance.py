@@ -19,7 +19,9 @@ from explorer.client import AsyncCatalog
 from explorer.errors import StorageFault, Unreachable, Unusable
 from explorer.instance import DirectoryInUse, Instance, ensure, find, hold, socket_path
 from explorer.metadata.registry import load_registry
+from explorer.server import serve
 from explorer.server.data_directory import open_catalog
+from tests.conftest import SmallDisk
 
 
 @pytest.fixture
@@ -210,6 +212,26 @@ def test_a_service_that_cannot_start_is_told_in_its_own_words(directory: Path) -
     (directory / "catalog.db").write_bytes(b"no database" * 100)
     with pytest.raises(Unusable, match="cannot be used as a catalog"):
         ensure(directory)
+
+
+@pytest.mark.parametrize("free_kilobytes", [0, 250])
+def test_a_first_start_on_a_full_disk_says_which_disk_is_full(
+    small_disk: SmallDisk, free_kilobytes: int
+) -> None:
+    directory = small_disk.path / "data"
+    small_disk.fill(free_kilobytes * 1024)
+    with pytest.raises(StorageFault) as told:
+        ensure(directory)
+    assert str(told.value).startswith(f"the disk of {directory} is full (")
+
+
+def test_serving_from_a_full_disk_says_which_disk_is_full(small_disk: SmallDisk) -> None:
+    directory = small_disk.path / "data"
+    # Enough for the directory, and not for the memory that connections to the catalog share.
+    small_disk.fill(8 * 1024)
+    with pytest.raises(StorageFault) as told:
+        serve(host="127.0.0.1", port=0, data_dir=directory, announce=print)
+    assert str(told.value).startswith(f"the disk of {directory} is full (")
 
 
 def test_a_service_that_does_not_answer_is_unreachable(tmp_path: Path) -> None:

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from explorer.errors import CatalogError
-from explorer.instance import HELD_STATUS, DirectoryInUse
+from explorer.files import is_full
+from explorer.instance import FULL_STATUS, HELD_STATUS, DirectoryInUse
 from explorer.server import Retention, serve_embedded
 from explorer.server.retention import LEAST_DOCUMENT_DAYS
 
@@ -65,6 +66,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return HELD_STATUS
     except CatalogError as error:
+        if is_full(error):
+            # The log is on the same disk. What it had no room for would fail again at the exit,
+            # and change the status.
+            sys.stderr = None
+            return FULL_STATUS
         print(error, file=sys.stderr)
         return _FAILED_STATUS
     return 0

@@ -93,8 +93,6 @@ def status_of(error: CatalogError) -> int:
             return 401
         case Forbidden():
             return 403
-        case StorageFull():
-            return 507
         case Unreachable() | Unusable():
             return 507 if is_full(error) else 503
         case _:

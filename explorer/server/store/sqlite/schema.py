@@ -24,6 +24,7 @@ from types import MappingProxyType
 from typing import Any
 
 from explorer.errors import CatalogError, InvalidFile, StorageFault
+from explorer.files import is_full
 from explorer.metadata.names import natural_key
 from explorer.server.store import LASTING_ID, digest
 
@@ -685,7 +686,9 @@ def _sentences(path: Path) -> Iterator[None]:
                 "name another data directory"
             ) from error
         what = "name another data directory"
-        if isinstance(error, PermissionError):
+        if is_full(error):
+            what = f"make room there, or {what}"
+        elif isinstance(error, PermissionError):
             what = f"give it to the user that the service runs as, or {what}"
         why = getattr(error, "strerror", None) or error
         raise StorageFault(f"{path} cannot be used as a catalog: {why}; {what}") from error
