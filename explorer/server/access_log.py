@@ -6,12 +6,12 @@ import sys
 import threading
 import time
 from collections import deque
-from datetime import UTC, datetime
 from typing import IO, Literal
 from urllib.parse import quote
 
 import orjson
 
+from explorer.server.json_log import now
 from explorer.server.restli import RequestContext
 
 __all__ = ["AccessLog", "LogFormat"]
@@ -89,8 +89,8 @@ class AccessLog:
         dropped, self._dropped = self._dropped, 0
         message = f"{dropped} requests were not logged, because the output of the log was too slow"
         if self._form == "json":
-            return orjson.dumps({"time": _now(), "message": message}) + b"\n"
-        return f"{_now()} {message}\n".encode()
+            return orjson.dumps({"time": now(), "message": message}) + b"\n"
+        return f"{now()} {message}\n".encode()
 
     def _line(self, context: RequestContext) -> bytes:
         agent = context.headers.get(b"user-agent", b"").decode("latin-1")[:_MAX_TEXT]
@@ -103,7 +103,7 @@ class AccessLog:
         if self._form == "json":
             return orjson.dumps(
                 {
-                    "time": _now(),
+                    "time": now(),
                     "method": method,
                     "path": path,
                     "status": context.status,
@@ -117,7 +117,7 @@ class AccessLog:
                 option=orjson.OPT_APPEND_NEWLINE,
             )
         text = (
-            f"{_now()} {method} {path} {context.status} {millis}ms {context.sent_bytes}B "
+            f"{now()} {method} {path} {context.status} {millis}ms {context.sent_bytes}B "
             f"{context.access.actor or '-'} {client or '-'} {request_id} "
         )
         # The user agent is quoted, because it may contain line breaks or terminal escape
@@ -144,7 +144,3 @@ def _path(context: RequestContext) -> str:
             # Text in the place of the name may itself be the secret.
             shown.append(f"{key if _NAME.fullmatch(key) else '…'}=…")
     return f"{path}?{'&'.join(shown)}"
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -3,12 +3,14 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
+import textwrap
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import httpx
 import pytest
@@ -141,7 +143,7 @@ def test_the_log_tells_each_request_and_no_secret(tmp_path: Path, start: Start) 
     assert made != "bad id"
     assert served.stop() == 0
     text = served.log.read_text()
-    first, second = (json.loads(line) for line in text.splitlines() if line.startswith("{"))
+    first, second = filter(lambda told: "method" in told, map(json.loads, text.splitlines()))
     assert first["time"].endswith("Z")
     assert first["millis"] > 0
     del first["time"], first["millis"]
@@ -159,6 +161,81 @@ def test_the_log_tells_each_request_and_no_secret(tmp_path: Path, start: Start) 
     assert token not in text
     assert token.split("_", 2)[2] not in text
     assert "secret-in-body" not in text
+
+
+TROUBLED = """
+    import asyncio
+    import sys
+    import threading
+    import warnings
+    from explorer.cli.command import run
+    from explorer.server.process import _Server
+
+    startup = _Server.startup
+
+    def fail(what):
+        raise RuntimeError(f"in {what}\\nand on another line")
+
+    class Kept:
+        def __del__(self):
+            fail("a destructor")
+
+    async def start(self, sockets=None):
+        await startup(self, sockets)
+        warnings.warn("a warning of a library", stacklevel=1)
+        print("printed by a library", file=sys.stderr)
+        asyncio.get_running_loop().call_soon(fail, "the loop")
+        thread = threading.Thread(target=fail, args=("a thread",), name="of-a-library")
+        thread.start()
+        thread.join()
+        Kept()
+
+    _Server.startup = start
+    code = run()
+    fail("the program") if code == 0 else sys.exit(code)
+"""
+
+
+def test_with_json_everything_is_told_as_one_object_a_line(tmp_path: Path) -> None:
+    def serve(errors: IO[bytes]) -> subprocess.Popen[str]:
+        command = (sys.executable, "-c", textwrap.dedent(TROUBLED), "serve", "--port", "0")
+        return subprocess.Popen(
+            (*command, "--data-dir", str(tmp_path / "data"), "--log-format", "json"),
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+        )
+
+    log = tmp_path / "log"
+    with log.open("wb") as errors, serve(errors) as served:
+        try:
+            assert served.stdout is not None
+            address = httpx.URL(served.stdout.readline().strip())
+            with serve(errors) as second:
+                assert second.wait(120) == 3
+            with socket.create_connection((address.host, address.port or 0), 120) as line:
+                line.sendall(b"not HTTP\r\n\r\n")
+                assert line.recv(64).startswith(b"HTTP/1.1 400")
+            served.send_signal(signal.SIGTERM)
+            assert served.wait(120) == 1
+        finally:
+            served.kill()
+    told = [json.loads(line) for line in log.read_text().splitlines()]
+    assert all(one["time"].endswith("Z") for one in told)
+    messages = [one["message"] for one in told]
+    for expected in (
+        "serving the catalog in",
+        "a warning of a library",
+        "printed by a library",
+        "the thread of-a-library failed",
+        "error: ",
+        "Invalid HTTP request received.",
+        "the process failed",
+    ):
+        assert any(expected in message for message in messages), (expected, messages)
+    traces = [one["traceback"] for one in told if "traceback" in one]
+    for place in ("the loop", "a thread", "a destructor", "the program"):
+        assert any(f"RuntimeError: in {place}\nand on" in trace for trace in traces), place
 
 
 def test_a_line_of_the_log_stays_one_line_of_text(start: Start) -> None:

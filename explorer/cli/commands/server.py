@@ -712,7 +712,8 @@ class _Rate(click.ParamType[int]):
     type=click.Choice(["text", "json", "none"]),
     default="text",
     show_default=True,
-    help="How each request is told on standard error.",
+    help="How each request is told on standard error. With json, everything else there is an "
+    "object on each line too.",
 )
 @env_option(
     "--keep-changes",
@@ -827,6 +828,10 @@ def serve(
 
     directory = data_dir or config.data_dir()
     form: LogFormat | None = None if log_format == "none" else log_format
+    if form == "json":
+        from explorer.server.json_log import log_as_json
+
+        log_as_json()
 
     def announce(address: str) -> None:
         place = directory if store is None else f"a database, with its index in {directory}"
