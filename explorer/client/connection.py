@@ -50,6 +50,7 @@ from explorer.errors import (
     InvalidInput,
     Misuse,
     NotFound,
+    NotSignedIn,
     ReadOnly,
     ServerFault,
     StorageFull,
@@ -385,8 +386,8 @@ def _http(address: str, timeout_seconds: float, proxy: str | None) -> Transport:
 class Authenticator:
     """Adds the token to requests.
 
-    GraphQL requests always carry it. Others carry it once the server has answered 401, or from the
-    start with `always`. `fetch` returns the token; it may take long, is called in a thread, and
+    With `always` every request carries it, else those of GraphQL, and others once the server has
+    answered 401. `fetch` returns the token; it may take long, is called in a thread, and
     only when a token is needed. It is called again, with True, if a token was refused that had
     expired or was replaced.
     """
@@ -401,9 +402,16 @@ class Authenticator:
 
     async def sign(self, request: Request) -> Request:
         """Return the request with the token if it is to be sent. Raises what `fetch` raises."""
-        if not (self._always or request.path.startswith(GRAPHQL_PATH)):
+        needs_token = request.path.startswith(GRAPHQL_PATH)
+        if not (self._always or needs_token):
             return request
-        secret = await self._found()
+        try:
+            secret = await self._found()
+        except NotSignedIn:
+            if needs_token:
+                raise
+            # The server may want none; if it does, that it lacks is told.
+            return request
         return request if secret is None else replace(request, signature=secret)
 
     async def on_unauthorized(self, request: Request) -> bool:
@@ -549,7 +557,7 @@ class Connection:
         if token is not None:
             token.check()
         folder = Path(data_dir).expanduser() if data_dir else None
-        fetch, always, known_seconds = None, False, None
+        fetch, always, known_seconds = None, True, None
         address, self.read_only = "in process", False
         server, self.identity = "", ""
         self._drafting = Drafting()
@@ -564,7 +572,8 @@ class Connection:
             address, login = part_login(found.url or "")
             token = token or login
             fetch = None if found.token is config.NO_TOKEN else _fetch_from(found.token)
-            always = found.signs == "always"
+            # Nobody is asked for a token that the server may not want.
+            always = found.signs == "always" and not found.token.asks
             known_seconds, self.read_only = found.timeout_seconds, found.read_only
             self._drafting = found.drafting
             folder = (found.data_dir or config.data_dir()) if found.url is None else None

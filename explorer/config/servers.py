@@ -175,7 +175,7 @@ class ConnectionProfile(
     source: str = msgspec.field(default="none", name="token_from")
     read_only: bool = False
     timeout_seconds: float | None = None
-    signs: Signs = "when asked"
+    signs: Signs = "always"
     drafting_command: str | None = None
     drafting_timeout_seconds: float | None = None
 
@@ -896,7 +896,7 @@ def _at(url: str, kept: ConnectionProfiles) -> ServerSettings:
     if found is not None:
         return replace(found, url=url)
     drafting = _drafting_of(None, kept)
-    return ServerSettings(url, url, None, False, None, "when asked", NO_TOKEN, drafting)
+    return ServerSettings(url, url, None, False, None, "always", NO_TOKEN, drafting)
 
 
 def _in(data_dir: Path, kept: ConnectionProfiles) -> ServerSettings:
@@ -904,7 +904,7 @@ def _in(data_dir: Path, kept: ConnectionProfiles) -> ServerSettings:
     if found is not None:
         return replace(found, data_dir=data_dir)
     drafting = _drafting_of(None, kept)
-    return ServerSettings(EMBEDDED, None, data_dir, False, None, "when asked", NO_TOKEN, drafting)
+    return ServerSettings(EMBEDDED, None, data_dir, False, None, "always", NO_TOKEN, drafting)
 
 
 def _of(name: str, kept: ConnectionProfiles) -> ServerSettings:

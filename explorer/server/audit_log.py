@@ -194,8 +194,8 @@ class AuditLog:
         endpoint = context.endpoint
         changes = context.changes
         is_one = endpoint is not None and endpoint.role != "reader"
-        # The answer to a request without a token tells the client that it needs one; our client
-        # sends none before that.
+        # The answer to a request without a token tells the client that it needs one; many clients
+        # send none before that.
         is_told = context.status == 401 and b"authorization" not in context.headers
         is_refused = context.status in _REFUSED and not is_told
         if not (changes or is_one or is_refused):

@@ -67,7 +67,7 @@ def test_a_profile_is_added_listed_used_and_removed(profile: Any) -> None:
         "token_from": "none",
         "read_only": True,
         "timeout_seconds": 2.5,
-        "signs": "when asked",
+        "signs": "always",
         "drafting_command": None,
     }
     assert profile("use", "prod").code == 0

@@ -102,3 +102,14 @@ def test_a_profile_says_whether_the_token_is_shown_unasked(
     shown = f"Bearer {TOKEN}"
     unasked = shown if signs == "always" else None
     assert [token for _, token in heard.asked] == [unasked, shown, unasked]
+
+
+def test_a_token_that_is_missing_hinders_nobody_at_a_server_that_wants_none(
+    heard: Heard, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("CATALOG_CONFIG_DIR", str(tmp_path))
+    profile = config.ConnectionProfile(url=heard.url, source="environment:TOKEN_OF_THE_ADDRESSED")
+    config.change_profiles(lambda _: config.ConnectionProfiles(None, {"there": profile}))
+    with Catalog(profile="there") as catalog:
+        catalog.search("x")
+    assert [token for _, token in heard.asked] == [None]

@@ -37,7 +37,7 @@ def test_what_is_kept_is_read_again_and_only_its_owner_may() -> None:
         source="environment:PROD_TOKEN",
         read_only=True,
         timeout_seconds=2.5,
-        signs="always",
+        signs="when asked",
     )
     other = ConnectionProfile(data_dir='/srv/a "quoted" \\ dir\u00e9')
     config.change_profiles(lambda _: ConnectionProfiles("prod", {"prod": full, "a.b": other}))

@@ -21,7 +21,7 @@ def kept(monkeypatch: pytest.MonkeyPatch) -> None:
         "a": ConnectionProfile(
             url=A, source="environment:TOKEN_OF_A", read_only=True, timeout_seconds=7
         ),
-        "b": ConnectionProfile(url=B, source="environment:TOKEN_OF_B", signs="always"),
+        "b": ConnectionProfile(url=B, source="environment:TOKEN_OF_B", signs="when asked"),
     }
     config.change_profiles(lambda _: ConnectionProfiles("a", by_name))
 
@@ -39,7 +39,7 @@ def datahubenv(home: Any, text: Any) -> None:
 def test_with_nothing_said_it_is_this_machines_own(home: Any) -> None:
     meant = config.server()
     assert (meant.name, meant.url, meant.data_dir) == ("embedded", None, config.data_dir())
-    assert (meant.read_only, meant.timeout_seconds, meant.signs) == (False, None, "when asked")
+    assert (meant.read_only, meant.timeout_seconds, meant.signs) == (False, None, "always")
     assert meant.token() is None
 
 
@@ -78,7 +78,7 @@ def test_a_profile_brings_all_it_says(kept: Any) -> None:
     meant = config.server()
     assert (meant.url, meant.read_only, meant.timeout_seconds) == (A, True, 7.0)
     assert meant.token() == "secret-a"
-    assert config.server(profile="b").signs == "always"
+    assert config.server(profile="b").signs == "when asked"
 
 
 def test_the_environment_limits_an_answer_where_no_profile_does(
