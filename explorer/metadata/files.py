@@ -33,7 +33,14 @@ from explorer.metadata.urn import Urn
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-__all__ = ["MetadataFile", "Refused", "read_file", "read_record"]
+__all__ = [
+    "MetadataFile",
+    "Refused",
+    "UntilDamage",
+    "decompressed",
+    "read_file",
+    "read_record",
+]
 
 _MARK = "pegasus2avro."
 _CHUNK: Final = 1 << 20
@@ -68,7 +75,7 @@ class MetadataFile:
         self.record = -1
         """The place of the record that the last change is of, from 0; -1 before the first."""
         self._registry = registry
-        self._records = _records(*_decompressed(stream))
+        self._records = _records(*decompressed(stream))
         self._skip = skip
 
     def __iter__(self) -> Iterator[Proposal | Refused]:
@@ -109,7 +116,7 @@ def _why_no_json(text: bytes | str, error: orjson.JSONDecodeError) -> str:
     return f"not JSON: {error}"
 
 
-class _UntilDamage(io.RawIOBase):
+class UntilDamage(io.RawIOBase):
     """The decompressed bytes of a file, up to where it is damaged or cut off; `damage` is the error
     then."""
 
@@ -135,8 +142,9 @@ class _UntilDamage(io.RawIOBase):
         return len(part)
 
 
-def _decompressed(stream: io.BufferedReader) -> tuple[BinaryIO, _UntilDamage | None]:
-    """Return a stream of the decompressed bytes, and what knows of damage if it was compressed."""
+def decompressed(stream: io.BufferedReader) -> tuple[BinaryIO, UntilDamage | None]:
+    """Return a stream of the decompressed bytes of a file that may be compressed with gzip or zstd,
+    and what knows of damage if it is."""
     start = stream.peek(len(_ZSTD))
     compressed: gzip.GzipFile | io.BufferedReader
     if start.startswith(_GZIP):
@@ -145,7 +153,7 @@ def _decompressed(stream: io.BufferedReader) -> tuple[BinaryIO, _UntilDamage | N
         compressed = io.BufferedReader(_ZstdReader(stream), _CHUNK)
     else:
         return cast("BinaryIO", stream), None
-    raw = _UntilDamage(compressed)
+    raw = UntilDamage(compressed)
     return cast("BinaryIO", io.BufferedReader(raw, _CHUNK)), raw
 
 
@@ -184,7 +192,7 @@ class _ZstdReader(io.RawIOBase):
         return len(part)
 
 
-def _records(stream: BinaryIO, source: _UntilDamage | None) -> Iterator[bytes | str]:
+def _records(stream: BinaryIO, source: UntilDamage | None) -> Iterator[bytes | str]:
     """Return the texts of a file's records; the start of the file is read at once. Raises
     `InvalidInput` if it is empty, damaged or not JSON."""
     first = _first_line(stream)
@@ -226,12 +234,12 @@ def _from(first: bytes | str, rest: Iterator[bytes | str]) -> Iterator[bytes | s
     yield from rest
 
 
-def _damage(source: _UntilDamage | None) -> Exception | None:
+def _damage(source: UntilDamage | None) -> Exception | None:
     return None if source is None else source.damage
 
 
 def _with_damage(
-    records: Iterator[bytes | str], source: _UntilDamage | None
+    records: Iterator[bytes | str], source: UntilDamage | None
 ) -> Iterator[bytes | str]:
     """Yield the records and, if the file turns out to be damaged, the error as the last item."""
     for record in records:
@@ -251,7 +259,7 @@ def _is_damage(error: Exception) -> bool:
     return isinstance(error, EOFError | OSError | zlib.error | ZstdError) and not is_numbered
 
 
-def _lines(stream: BinaryIO, source: _UntilDamage | None) -> Iterator[bytes]:
+def _lines(stream: BinaryIO, source: UntilDamage | None) -> Iterator[bytes]:
     while line := stream.readline(_LARGEST_RECORD):
         is_cut = not line.endswith(b"\n") and _damage(source) is not None
         if (stripped := line.strip()) and not is_cut:

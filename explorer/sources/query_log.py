@@ -7,7 +7,7 @@ of statements that differ only in literals.
 """
 
 import csv
-import gzip
+import io
 import sys
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,12 +15,13 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import IO, Any, Final, Literal
+from typing import Any, Final, Literal
 
 import orjson
 
 from explorer.client import Catalog
 from explorer.errors import InvalidInput
+from explorer.metadata.files import decompressed
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Criterion, Filter
@@ -310,20 +311,25 @@ def _statements(path: Path, inventory: Inventory, dialect: str = "") -> Iterator
     of a script share a session. Raises `InvalidInput` if the file cannot be read as its format, or
     has no column with the text of statements."""
     kind = _format(path)
+    lines = _Lines(path)
     if kind == "sql":
-        with _opened(path) as file:
-            yield _Statement(file.read(), 1, session=str(path))
+        script = "".join(lines)
+        if lines.damage is not None:
+            # Of the last statement only a part is there.
+            script = script[: script.rfind(";") + 1]
+        yield _Statement(script, 1, session=str(path))
+        inventory.skipped += lines.cut()
         return
-    readers: Mapping[str | None, Callable[[Path], Iterable[Mapping[str, Any]]]] = {
-        "csv": lambda file: _csv_rows(file, ","),
-        "tsv": lambda file: _csv_rows(file, "\t"),
-        "json lines": _json_rows,
-        "parquet": _parquet_rows,
+    readers: Mapping[str | None, Callable[[], Iterable[Mapping[str, Any]]]] = {
+        "csv": lambda: _csv_rows(lines, ","),
+        "tsv": lambda: _csv_rows(lines, "\t"),
+        "json lines": lambda: _json_rows(lines),
+        "parquet": lambda: _parquet_rows(path),
     }
     if kind not in readers:
         raise InvalidInput(f"{path} is neither SQL, CSV, JSON lines nor Parquet")
     failed = 0
-    for place, row in enumerate(readers[kind](path), start=1):
+    for place, row in enumerate(readers[kind](), start=1):
         if not _has_text(row, path):
             continue
         if not _is_done(row):
@@ -333,42 +339,80 @@ def _statements(path: Path, inventory: Inventory, dialect: str = "") -> Iterator
         if text:
             yield _statement(row, text, place, dialect)
     inventory.count("failed statement", failed)
+    inventory.skipped += lines.cut()
 
 
-def _opened(path: Path) -> IO[str]:
-    if path.suffix.lower() == ".gz":
-        return gzip.open(path, "rt", encoding="utf-8-sig", errors="replace", newline="")
-    return path.open(encoding="utf-8-sig", errors="replace", newline="")
+class _Lines:
+    """The lines of a file, up to where a compressed one is cut off or damaged.
+
+    `number` is that of the last line, and `damage` the error after it, `None` before the last line
+    and for a file that is whole.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.number = 0
+        self.damage: Exception | None = None
+
+    def __iter__(self) -> Iterator[str]:
+        with self.path.open("rb") as file:
+            stream, source = decompressed(file)
+            lines = io.TextIOWrapper(stream, "utf-8-sig", errors="replace", newline="")
+            last: str | None = None
+            for line in lines:
+                if last is not None:
+                    self.number += 1
+                    yield last
+                last = line
+            # More is decompressed at once than the line that is asked for.
+            self.damage = None if source is None else source.damage
+            if last is not None:
+                self.number += 1
+                yield last
+
+    def cut(self) -> list[SkippedPart]:
+        """Return what is told of a file that is cut off or damaged, nothing of another. Raises
+        `InvalidInput` if none of it could be read."""
+        if self.damage is None:
+            return []
+        if not self.number:
+            raise InvalidInput(f"{self.path} is cut off or damaged: {self.damage}")
+        reason = (
+            f"it is cut off or damaged at line {self.number:,} ({self.damage}); what comes before "
+            "was read"
+        )
+        return [SkippedPart(self.path.name, reason)]
 
 
-def _csv_rows(path: Path, delimiter: str) -> Iterator[Mapping[str, Any]]:
+def _csv_rows(lines: _Lines, delimiter: str) -> Iterator[Mapping[str, Any]]:
     csv.field_size_limit(sys.maxsize)
-    with _opened(path) as file:
-        rows = csv.reader(file, delimiter=delimiter)
-        try:
-            names = next(rows, [])
-            folded = [name.strip().casefold() for name in names]
-            if len(names) in _CSVLOG_WIDTH and _moment(names[0]) is not None:
-                folded = list(_CSVLOG)
-                yield dict(zip(folded, names, strict=False))
-            for row in rows:
+    rows = csv.reader(lines, delimiter=delimiter)
+    try:
+        names = next(rows, [])
+        folded = [name.strip().casefold() for name in names]
+        if len(names) in _CSVLOG_WIDTH and _moment(names[0]) is not None:
+            folded = list(_CSVLOG)
+            yield dict(zip(folded, names, strict=False))
+        for row in rows:
+            # With damage it is the last one, of which only a part may be there.
+            if lines.damage is None:
                 yield dict(zip(folded, row, strict=False))
-        except csv.Error as error:
-            raise InvalidInput(f"{path}, line {rows.line_num} cannot be read: {error}") from error
+    except csv.Error as error:
+        raise InvalidInput(f"{lines.path}, line {rows.line_num} cannot be read: {error}") from error
 
 
-def _json_rows(path: Path) -> Iterator[Mapping[str, Any]]:
-    with _opened(path) as file:
-        for number, line in enumerate(file, start=1):
-            if not line.strip():
-                continue
-            try:
-                row = orjson.loads(line)
-            except orjson.JSONDecodeError as error:
-                raise InvalidInput(f"{path}, line {number} is not JSON: {error}") from error
-            if not isinstance(row, dict):
-                raise InvalidInput(f"{path}, line {number} is not an object with a query")
-            yield _folded(row)
+def _json_rows(lines: _Lines) -> Iterator[Mapping[str, Any]]:
+    for line in lines:
+        if not line.strip() or (lines.damage is not None and not line.endswith("\n")):
+            continue
+        place = f"{lines.path}, line {lines.number}"
+        try:
+            row = orjson.loads(line)
+        except orjson.JSONDecodeError as error:
+            raise InvalidInput(f"{place} is not JSON: {error}") from error
+        if not isinstance(row, dict):
+            raise InvalidInput(f"{place} is not an object with a query")
+        yield _folded(row)
 
 
 def _parquet_rows(path: Path) -> Iterator[Mapping[str, Any]]:

@@ -2,19 +2,24 @@
 
 import csv
 import gzip
+import io
 import json
-from collections.abc import Iterator
+import random
+import re
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
+import zstandard
 
 from explorer.client import Catalog
+from explorer.errors import InvalidInput
 from explorer.sources import query_log
 from explorer.sources.query_log import statement_key
-from explorer.sources.script_lineage import Session
+from explorer.sources.script_lineage import Session, split_statements
 from explorer.sources.source import Inventory
 from tests.conftest import serving_catalog
 from tests.sources.conftest import Run, column_lineage, dataset
@@ -423,6 +428,40 @@ def test_the_columns_of_warehouses_are_known(warehouse: str, tmp_path: Path) -> 
     assert (one.text, one.user, one.session) == ("select 1", "ANA", session)
     assert one.at is not None
     assert one.at.replace(microsecond=0) == _MOMENT
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "sql"])
+@pytest.mark.parametrize("compress", [gzip.compress, zstandard.compress])
+def test_of_a_log_that_is_cut_off_what_is_there_is_read_and_the_rest_told(
+    form: str, compress: Callable[[bytes], bytes], tmp_path: Path
+) -> None:
+    dice = random.Random(1)
+    texts = [f"select '{dice.randbytes(200).hex()}'\nfrom t{at}" for at in range(2_000)]
+    written = io.StringIO(newline="")
+    if form == "csv":
+        csv.writer(written).writerows([("query_text",), *((text,) for text in texts)])
+    elif form == "jsonl":
+        written.writelines(f"{json.dumps({'query_text': text})}\n" for text in texts)
+    else:
+        written.writelines(f"{text};\n" for text in texts)
+    packed = compress(written.getvalue().encode())
+    path = tmp_path / f"log.{form}.gz"
+    path.write_bytes(packed[: len(packed) // 2])
+    inventory = Inventory()
+    found = [one.text for one in query_log._statements(path, inventory, "duckdb")]
+    if form == "sql":
+        found = [part for _, part in split_statements(found[0], "duckdb")]
+    assert 500 < len(found) < 1_500
+    assert found == texts[: len(found)]
+    (part,) = inventory.skipped
+    assert part.subject == path.name
+    lines = len(found) + 1 if form == "jsonl" else 2 * len(found)
+    (told,) = re.findall(r"cut off or damaged at line ([\d,]+)", part.reason)
+    assert abs(int(told.replace(",", "")) - lines) <= 4
+    # Nothing is left of it.
+    path.write_bytes(packed[:8])
+    with pytest.raises(InvalidInput, match=r"log\..* is cut off or damaged"):
+        list(query_log._statements(path, Inventory(), "duckdb"))
 
 
 def test_the_csv_log_of_postgresql_is_known(tmp_path: Path) -> None:
