@@ -84,6 +84,29 @@ def test_the_copy_holds_every_row(catalog: Run, directory: Any, tmp_path: Path) 
     assert tokens.stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.parametrize("step", ["backup", "restore"])
+def test_what_no_catalog_has_is_told_with_what_to_do_before_it_is_copied(
+    catalog: Run, directory: Any, tmp_path: Path, step: str
+) -> None:
+    open_catalog(directory, load_registry()).close()
+    if step == "backup":
+        arguments = (str(tmp_path / "copy"), "--data-dir", str(directory))
+    else:
+        arguments = (str(directory), "--data-dir", str(tmp_path / "other"))
+    command = (step, *arguments)
+    with closing(sqlite3.connect(directory / "catalog.db")) as opened:
+        opened.execute("CREATE TRIGGER spy AFTER INSERT ON aspects BEGIN DELETE FROM urns; END")
+    ran = catalog(*command, url=None)
+    assert ran.code == 3
+    assert "has the trigger spy, which no catalog has" in ran.err
+    assert "drop the trigger" in ran.err
+    assert not (tmp_path / "copy").exists()
+    assert not (tmp_path / "other" / "catalog.db").exists()
+    with closing(sqlite3.connect(directory / "catalog.db")) as opened:
+        opened.execute("DROP TRIGGER spy")
+    assert catalog(*command, url=None).code == 0
+
+
 def test_nothing_is_written_over(catalog: Run, directory: Any, tmp_path: Path) -> None:
     open_catalog(directory, load_registry()).close()
     (tmp_path / "there").mkdir()

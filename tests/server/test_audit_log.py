@@ -3,7 +3,9 @@ token and no body is in it."""
 
 import json
 import stat
+import threading
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -285,6 +287,41 @@ def test_every_change_by_an_endpoint_or_mutation_is_recorded(
         graphql(editor, f"mutation {{ {call_of(schema, name)} }}")
         expected.append(f"mutation {name}")
     assert [one.action for one in office.records()] == expected
+
+
+def test_a_change_is_recorded_once_it_is_stored(catalog: CatalogEngine, tmp_path: Path) -> None:
+    file = AuditFile(tmp_path)
+    log = AuditLog(file)
+    go_on = threading.Event()
+
+    def write(http: httpx.Client, value: str) -> httpx.Response:
+        proposal = {
+            "entityType": "tag",
+            "entityUrn": TAG,
+            "changeType": "UPSERT",
+            "aspectName": "tagProperties",
+            "aspect": {"value": value},
+        }
+        return http.post("/aspects?action=ingestProposal", json={"proposal": proposal})
+
+    with (
+        serving(Service(catalog, audit=log)) as address,
+        httpx.Client(base_url=address, timeout=120) as http,
+        ThreadPoolExecutor() as pool,
+    ):
+        try:
+            stuck = catalog.store.write(lambda _: go_on.wait(120))
+            answer = pool.submit(write, http, '{"name": "audited"}')
+            # It fails before the store is asked, so its record comes first.
+            assert write(http, "[]").status_code == 422
+            eventually(lambda: [one.status for one in read_records(file)] == [422])
+            assert not answer.done()
+        finally:
+            go_on.set()
+        stuck.result(120)
+        assert answer.result(120).status_code == 200
+    log.close()
+    assert [one.status for one in read_records(file)] == [200, 422]
 
 
 def lines(*numbers: int) -> list[Line]:

@@ -384,10 +384,12 @@ def find_file_damage(path: Path) -> list[str]:
 def back_up_file(source: Path, target: Path) -> None:
     """Copy a catalog at one moment, while others write to it.
 
-    On return, the copy is on disk and verified. Raises `StoreFault`, `Unusable` and `OSError`.
+    On return, the copy is on disk, is verified, and can be restored. Raises `StoreFault`,
+    `Unusable` and `OSError`.
     """
     with _faults():
         with closing(connect_read_only(source)) as connection:
+            check_readable(connection, source)
             copy_database(connection, target)
         _prove(target)
 

@@ -706,8 +706,9 @@ def _find_format(connection: sqlite3.Connection, path: Path) -> int | None:
     odd = "SELECT type, name FROM sqlite_master WHERE type IN ('trigger', 'view')"
     for kind, name in connection.execute(odd):
         raise InvalidFile(
-            f"{path} has the {kind} {name}, which no catalog has; go back to a backup with catalog "
-            "restore, or name another data directory"
+            f"{path} has the {kind} {name}, which no catalog has, and which could change what is "
+            f"written; name a copy without it or, if you trust the rest of the file, drop the "
+            f"{kind} with SQLite's own command line, and then run catalog check"
         )
     row = None
     if "meta" in tables:
