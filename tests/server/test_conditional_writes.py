@@ -140,6 +140,29 @@ def test_a_change_after_the_clock_was_set_back_is_a_change(
     assert caller.value(dataset, ASPECT) == text("of somebody else")
 
 
+@pytest.mark.parametrize("how", ["aspect", "entity", "run", "latest version"])
+def test_what_was_removed_and_written_again_after_the_clock_was_set_back_is_a_change(
+    caller: Caller, dataset: str, clock: Callable[[int], None], how: str
+) -> None:
+    clock(20_000)
+    before = {"runId": "kept" if how == "latest version" else "withdrawn"}
+    caller.ingest(dataset, ASPECT, text("one"), systemMetadata=before)
+    caller.ingest(dataset, ASPECT, text("read"), systemMetadata={"runId": "withdrawn"})
+    for _ in range(2):
+        at_reading = changed(caller, dataset)
+        clock(10_000)
+        withdraw(caller, dataset, "run" if how == "latest version" else how)
+        if how != "latest version":
+            clock(10_000)
+            caller.ingest(dataset, ASPECT, text("one"), systemMetadata={"runId": "withdrawn"})
+        assert changed(caller, dataset) > at_reading
+        headers = {"If-Unmodified-Since": at_reading.isoformat()}
+        assert caller.send(dataset, ASPECT, text("late"), headers=headers).status_code == 412
+        assert caller.value(dataset, ASPECT) == text("one")
+        if how == "latest version":
+            caller.ingest(dataset, ASPECT, text("two"), systemMetadata={"runId": "withdrawn"})
+
+
 @pytest.mark.parametrize("year", [1987, 2026, 2038, 2039])
 def test_a_time_in_a_condition_is_exact_to_the_millisecond(year: int) -> None:
     first = datetime(year, 9, 1, tzinfo=UTC)

@@ -612,7 +612,8 @@ class Transaction(Reader, Protocol):
 
         An identical value adds no version and no log entry; only the time and the run of its latest
         observation are stored. The version number in the system metadata increases by one with
-        every value of the aspect, and continues after the aspect or its entity was removed.
+        every value of the aspect, and continues after the aspect or its entity was removed. So does
+        the time: it is later than that of any value before, whatever the clock says.
         """
 
     def contents(self, urn: str) -> Mapping[str, Any] | None:
@@ -650,8 +651,9 @@ class Transaction(Reader, Protocol):
     ) -> None:
         """Remove one version of an aspect; the version must exist.
 
-        If it is the latest (0), the newest superseded version takes its place with `edges`, and a
-        log entry is written. If there is no superseded version, the aspect is removed.
+        If it is the latest (0), the newest superseded version takes its place with `edges`, the
+        time of the removal and its own actor, and a log entry is written. If there is no superseded
+        version, the aspect is removed.
         """
 
     def remove_documents(

@@ -169,7 +169,8 @@ def test_the_newest_superseded_version_comes_in_the_place_of_a_removed_latest(
         lambda tx: tx.remove_version(URN, INFO, 0, [StoredEdge("Knows", OTHER)], *STAMP),
     )
     found = stored(store, URN)
-    assert (name_of(found), found.time_millis, found.actor) == (1, 1, ACTOR)
+    # Its time is that at which it came back: who has read version 2 sees a change.
+    assert (name_of(found), found.time_millis, found.actor) == (1, STAMP[0], ACTOR)
     # Nobody who has read version 1 or 2 takes it for one of them.
     assert version_in(found) == "3"
     assert store.aspect(URN, INFO, -1) is None

@@ -31,6 +31,9 @@ from explorer.server.store.sql.reads import SqlSnapshot
 __all__ = ["SqlTransaction", "WriterCache"]
 
 _NO_SYSTEM = b"{}"
+# The note with the latest time of all aspects that were removed, in milliseconds. What is written
+# again in the place of one gets a later time.
+_LATEST_REMOVED = "latest_removed"
 _AT_ONCE = 500
 # A URN takes about 300 bytes.
 _MOST_URNS = 50_000
@@ -420,6 +423,10 @@ class SqlTransaction(SqlSnapshot):
         self, entity: int, write: Write, last_version: int, new: NewEntity | None
     ) -> None:
         """Write an aspect that does not exist yet, with its edges and log entry."""
+        if last_version:
+            # It existed before. See `put`.
+            least_millis = int(self.note(_LATEST_REMOVED) or 0) + 1
+            write = replace(write, time_millis=max(write.time_millis, least_millis))
         system = counted(write.system, last_version + 1)
         run = self._run_id(write.run)
         stamp = (write.time_millis, write.actor, system)
@@ -555,7 +562,8 @@ class SqlTransaction(SqlSnapshot):
         if latest is None or earlier is None:
             self.remove_aspect(urn, aspect, time_millis, actor)
             return
-        # A version number that a client may have read must never refer to another value.
+        # A version number or a time that a client may have read must never refer to another value.
+        time_millis = max(time_millis, latest.time_millis + 1)
         last = max(version_of(latest.system), version_of(earlier.system))
         system = counted(earlier.system, last + 1)
         (run,) = self._run(
@@ -577,7 +585,7 @@ class SqlTransaction(SqlSnapshot):
             (
                 offset,
                 self._compress(earlier.value),
-                earlier.time_millis,
+                time_millis,
                 earlier.actor,
                 system,
                 run,
@@ -845,13 +853,17 @@ class SqlTransaction(SqlSnapshot):
         return row[0] if row else 0
 
     def _keep_last_versions(self, entity: int, aspect: str | None = None) -> None:
-        """Store the version numbers of an aspect, or of all of an entity, before their removal."""
+        """Store the version numbers of an aspect, or of all of an entity, and the latest time of
+        all that were removed, before their removal."""
         rows = self._run(
-            "SELECT name, system, superseded FROM aspects "
+            "SELECT name, system, superseded, time_millis FROM aspects "
             "WHERE entity = ? AND name = coalesce(?, name)",
             (entity, aspect),
         ).fetchall()
-        for name, system, superseded in rows:
+        latest_millis = max((time_millis for *_, time_millis in rows), default=0)
+        if latest_millis > int(self.note(_LATEST_REMOVED) or 0):
+            self.set_note(_LATEST_REMOVED, str(latest_millis))
+        for name, system, superseded, _ in rows:
             self._run(
                 "INSERT INTO last_versions (entity, name, version) VALUES (?, ?, ?) "
                 "ON CONFLICT (entity, name) DO UPDATE SET version = excluded.version",
