@@ -73,6 +73,7 @@ from explorer.errors import (
 )
 from explorer.files import replace_file
 from explorer.metadata.names import singular
+from explorer.metadata.proposal import millis_of
 from explorer.metadata.urn import Urn
 from explorer.views.columns import earlier_words
 from explorer.views.diff import text_diff
@@ -1096,7 +1097,7 @@ def _print_entries(entries: Sequence[JournalEntry], undone: Mapping[str, tuple[s
             state = f"{state} save {entry.save[:_SHORT_ID]}".strip()
         head = [
             Text(entry.id[:_SHORT_ID], "bold"),
-            Text(moment(round(entry.at.timestamp() * 1000))),
+            Text(moment(millis_of(entry.at))),
             Text(f"{entry.what} of ") + line_text(edit_place(edit.urn, edit.column), "bold"),
             Text(state, "italic"),
             Text(line(entry.server) if several_servers else "", "dim"),

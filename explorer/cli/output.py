@@ -17,6 +17,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from explorer.client.display import block, line, moment, visible
+from explorer.metadata.proposal import millis_of
 from explorer.metadata.urn import Urn
 from explorer.views import table as values
 from explorer.views.diff import Diff, LineKind
@@ -283,7 +284,7 @@ def _shown(value: Cell, column: TableColumn) -> Text:
         case int() | float():
             return Text(number_text(value, column), column.style)
         case datetime():
-            return Text(moment(round(value.timestamp() * 1000)), column.style)
+            return Text(moment(millis_of(value)), column.style)
         case str():
             return line_text(value, column.style)
         case _:

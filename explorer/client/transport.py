@@ -35,6 +35,7 @@ from explorer.errors import (
     Unreachable,
     Unreadable,
 )
+from explorer.metadata.proposal import millis_of
 
 __all__ = [
     "GRAPHQL_PATH",
@@ -239,7 +240,7 @@ def millis(moment: datetime) -> int:
         raise InvalidInput(
             f"{moment} has no time zone; give an aware datetime, such as datetime.now(UTC)"
         )
-    return round(moment.timestamp() * 1000)
+    return millis_of(moment)
 
 
 UNIX = "unix:"

@@ -33,6 +33,7 @@ from explorer.errors import InvalidInput, NotFound, ServerFault
 from explorer.metadata.aspects import Link, Owner
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.names import ownership, singular
+from explorer.metadata.proposal import millis_of
 from explorer.metadata.urn import Urn
 from explorer.notebook.lineage import (
     ColumnLineage,
@@ -188,7 +189,7 @@ class UndoableEdit(Shown, records.Edit):
         return f"{self.what}{where}: {', '.join(signs)}"
 
     def parts(self) -> Iterator[Part]:
-        at = moment(round(self.at.timestamp() * 1000), utc=True)
+        at = moment(millis_of(self.at), utc=True)
         yield Title(f"Edit of {self.urn.name}", self.summary)
         yield Facts(
             [("when", Cell(at)), ("before", _cell(self.before)), ("now", _cell(self.after))]

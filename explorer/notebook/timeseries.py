@@ -17,6 +17,7 @@ from explorer.metadata.aspects import (
     measured_number,
 )
 from explorer.metadata.fieldpath import FieldPath
+from explorer.metadata.proposal import millis_of
 from explorer.metadata.urn import Urn
 from explorer.notebook.chart import PanelChart, ShownChart, Zone
 from explorer.notebook.view import ShownTable, grid_parts, table_parts, tabulated
@@ -625,7 +626,7 @@ def _newest(
 
 
 def _at(at: datetime) -> str:
-    return f"measured {moment(round(at.timestamp() * 1000), utc=True)}"
+    return f"measured {moment(millis_of(at), utc=True)}"
 
 
 RULE = (
@@ -758,7 +759,7 @@ class DriftChart(ShownChart):
         if self.before is None or self.after is None:
             return ""
         ends = (self.before[0], self.after[0])
-        return " → ".join(moment(round(at.timestamp() * 1000), utc=zone == "UTC") for at in ends)
+        return " → ".join(moment(millis_of(at), utc=zone == "UTC") for at in ends)
 
 
 def _row(one: Move) -> tuple[Cell, ...]:

@@ -16,6 +16,7 @@ from rich.cells import cell_len, set_cell_size
 
 from explorer.client.display import block, line, moment
 from explorer.errors import MissingExtra
+from explorer.metadata.proposal import millis_of
 from explorer.metadata.urn import Urn
 from explorer.views.diff import DiffLine, LineKind
 from explorer.views.parts import (
@@ -204,7 +205,7 @@ def _table_cell(value: Value, column: TableColumn, detail: str, link: str) -> Ce
         case int() | float():
             text = number_text(value, column)
         case datetime():
-            text = moment(round(value.timestamp() * 1000), utc=True)
+            text = moment(millis_of(value), utc=True)
         case str():
             text = value
         case _:

@@ -10,6 +10,7 @@ from typing import Any, Final, Literal, TypeAlias
 import msgspec
 
 from explorer.errors import InvalidInput
+from explorer.metadata.proposal import millis_of
 from explorer.metadata.registry import Registry
 from explorer.query.fields import STATE, STATES, USE, FieldGuide, FilterField, guide_to
 from explorer.query.filters import Condition, Criterion, Filter
@@ -39,7 +40,6 @@ __all__ = [
 ]
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_MILLISECOND: Final = timedelta(milliseconds=1)
 _DAY_MILLIS: Final = 86_400_000
 _DAYS = re.compile(r"(\d{4})(?:-(\d\d)(?:-(\d\d))?)?", re.ASCII)
 _INSTANT = re.compile(
@@ -69,12 +69,12 @@ def read_moment(text: str) -> Span | None:
             year, month, day = (int(part) if part else 0 for part in found.groups())
             last_month = month or 12
             last_day = day or _days_of(year, last_month)
-            first = _millis(datetime(year, month or 1, day or 1, tzinfo=UTC))
-            last = _millis(datetime(year, last_month, last_day, tzinfo=UTC))
+            first = millis_of(datetime(year, month or 1, day or 1, tzinfo=UTC))
+            last = millis_of(datetime(year, last_month, last_day, tzinfo=UTC))
             return Span(first, last + _DAY_MILLIS - 1)
         if _INSTANT.fullmatch(text):
             moment = datetime.fromisoformat(text)
-            at = _millis(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+            at = millis_of(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
             return Span(at, at)
     except ValueError:
         return None
@@ -98,10 +98,6 @@ def spell_moment(millis: int) -> tuple[str, ...]:
     plain = moment.replace(tzinfo=None)
     unit = "milliseconds" if millis % 1000 else "seconds"
     return (f"{plain.date()}", f"{plain.isoformat(timespec=unit)}Z")
-
-
-def _millis(moment: datetime) -> int:
-    return (moment - _EPOCH) // _MILLISECOND
 
 
 COMPARISONS: Final[tuple[Condition, ...]] = (

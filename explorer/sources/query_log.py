@@ -22,7 +22,7 @@ import orjson
 from explorer.client import Catalog
 from explorer.errors import InvalidInput
 from explorer.metadata.files import decompressed
-from explorer.metadata.proposal import Proposal
+from explorer.metadata.proposal import Proposal, millis_of
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Criterion, Filter
 from explorer.sources.duckdb_file import import_duckdb
@@ -718,7 +718,7 @@ class _Reader:
             if "@" in name:
                 mails[user] = name.casefold()
         return {
-            "timestampMillis": int(day.timestamp() * 1_000),
+            "timestampMillis": millis_of(day),
             "eventGranularity": {"unit": "DAY", "multiple": 1},
             "totalSqlQueries": use.queries.total(),
             "uniqueUserCount": len(users),

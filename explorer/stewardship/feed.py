@@ -24,6 +24,7 @@ from explorer.client.entity import SUMMARY_ASPECTS
 from explorer.config.files import changing, read_private, write_private
 from explorer.errors import Gone, InvalidInput, StorageFault, Unusable
 from explorer.metadata.fieldpath import FieldPath, earlier_paths, written_entries
+from explorer.metadata.proposal import millis_of
 from explorer.metadata.urn import Urn
 
 if TYPE_CHECKING:
@@ -235,7 +236,7 @@ class VisitFile:
         `replaced` is true if the recorded visits are of another log. The visit before is kept, also
         when the same offset is recorded again. Raises `StorageFault` if the file cannot be written.
         """
-        visit = Visit(offset, round(at.timestamp() * 1000))
+        visit = Visit(offset, millis_of(at))
         try:
             with changing(self.path):
                 known = _Visits() if replaced else self._read()

@@ -28,7 +28,7 @@ from explorer.errors import (
     ReadOnly,
     Unreachable,
 )
-from explorer.metadata.proposal import Proposal
+from explorer.metadata.proposal import Proposal, millis_of
 from explorer.metadata.urn import Urn
 from explorer.stewardship.staging import (
     STATES,
@@ -447,7 +447,7 @@ def _info(changeset: StagedChangeset) -> dict[str, Any]:
         "title": changeset.title,
         "server": changeset.server,
         "proposedBy": changeset.proposed_by,
-        "atMillis": round(changeset.at.timestamp() * 1000),
+        "atMillis": millis_of(changeset.at),
         "format": changeset.format,
         "version": changeset.version,
         "edits": len(changeset.items),

@@ -28,6 +28,7 @@ from msgspec import structs
 
 from explorer import config
 from explorer.errors import InvalidInput, StorageFault
+from explorer.metadata.proposal import millis_of
 
 __all__ = [
     "STATES",
@@ -634,7 +635,7 @@ class StagedChangeset:
     def edit_notes(self) -> tuple[SharedNote, ...]:
         """Return the edits as proposed, as notes for a server, always with the same ids and
         times."""
-        at_millis = _millis(self._header.at)
+        at_millis = millis_of(self._header.at)
         return tuple(
             SharedNote(
                 f"edit-{number}", at_millis + number // _AT_ONCE, _text(_Staged(number, edit))
@@ -843,16 +844,12 @@ def _order(note: "_Note") -> tuple[datetime, str]:
     return note.at, note.id
 
 
-def _millis(at: datetime) -> int:
-    return round(at.timestamp() * 1000)
-
-
 def _new_id() -> str:
     return os.urandom(8).hex()
 
 
 def _shared(note: "_Note") -> SharedNote:
-    return SharedNote(note.id, _millis(note.at), _text(note))
+    return SharedNote(note.id, millis_of(note.at), _text(note))
 
 
 def _read_line(text: str) -> "_Line | None":

@@ -14,6 +14,7 @@ from rich.theme import Theme
 
 from explorer.client import display
 from explorer.client.display import counted, moment
+from explorer.metadata.proposal import millis_of
 
 if TYPE_CHECKING:
     from explorer.metadata.aspects import AuditStamp
@@ -65,7 +66,7 @@ class Times:
 
     def day_of(self, at: datetime) -> str:
         """Format the day of a datetime."""
-        return self.day(round(at.timestamp() * 1000))
+        return self.day(millis_of(at))
 
     def when(self, stamp: "AuditStamp | None") -> str:
         """Format the time of an audit stamp."""

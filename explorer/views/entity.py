@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from explorer.metadata.names import ownership
+from explorer.metadata.proposal import millis_of
 from explorer.metadata.urn import Urn
 from explorer.views.history import ActorNames, author_of
 from explorer.views.parts import (
@@ -432,7 +433,7 @@ def links_table(links: Iterable["Link"], names: ActorNames) -> Table:
 
 
 def _since(moment: "datetime | None", words: str) -> tuple[Value, ...]:
-    return () if moment is None else (Stamped(round(moment.timestamp() * 1000), remark=words),)
+    return () if moment is None else (Stamped(millis_of(moment), remark=words),)
 
 
 def ownership_name(kind: object) -> str:

@@ -5,6 +5,7 @@ from typing import Final
 
 from explorer.client.display import counted, has_words, line, moment
 from explorer.metadata.fieldpath import FieldPath
+from explorer.metadata.proposal import millis_of
 from explorer.metadata.urn import Urn
 from explorer.stewardship.feed import ChangeFeed, FeedEntry, FeedKind
 from explorer.views.diff import Diff, DiffLine, plain_lines, text_diff
@@ -58,7 +59,7 @@ def feed_remarks(feed: ChangeFeed, format_moment: Callable[[int], str] = moment)
     elif feed.since is None:
         yield "No last visit is known: the newest changes are shown."
     else:
-        yield f"Since {format_moment(round(feed.since.timestamp() * 1000))}."
+        yield f"Since {format_moment(millis_of(feed.since))}."
     if feed.trimmed:
         yield "The change log does not reach back to the last visit; what is older is lost."
     if feed.unread:
@@ -231,7 +232,7 @@ def _who(entry: FeedEntry, names: Mapping[Urn, str]) -> str:
 
 
 def _millis(entry: FeedEntry) -> int:
-    return round(entry.at.timestamp() * 1000)
+    return millis_of(entry.at)
 
 
 def _label(text: str, names: Mapping[Urn, str]) -> str:

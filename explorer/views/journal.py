@@ -24,6 +24,7 @@ from explorer.client.records import Edit, Held, What
 from explorer.client.transport import UNIX
 from explorer.metadata.fieldpath import FieldPath, split_column
 from explorer.metadata.names import ownership
+from explorer.metadata.proposal import millis_of
 from explorer.metadata.urn import Urn
 from explorer.views.diff import Diff, DiffLine, text_diff
 from explorer.views.table import Cell, Row, Table, TableColumn
@@ -108,7 +109,7 @@ def journal_page(
     )
     rows = [
         (
-            format_moment(round(one.save.at.timestamp() * 1000)),
+            format_moment(millis_of(one.save.at)),
             save_sentence(one),
             _change_words(one),
             one.state,

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, Literal, overload
 from explorer.client.display import counted, has_words, hidden_count, line, moment
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.names import singular
+from explorer.metadata.proposal import millis_of
 from explorer.metadata.urn import Urn
 from explorer.stewardship.staging import STATES, deprecation_in
 from explorer.views.chart import Line, Lines, Point
@@ -786,7 +787,7 @@ def proposals_table(
         (
             *(str(one.urn), one.urn.name, one.title, one.proposed_by or None),
             *(Urn.label(one.proposed_by), one.at),
-            *(format_moment(round(one.at.timestamp() * 1000)), one.edits),
+            *(format_moment(millis_of(one.at)), one.edits),
             f"{one.edits - one.counts.get('open', 0):,} of {one.edits:,}",
             *(one.counts.get(state, 0) for state in STATES),
         )

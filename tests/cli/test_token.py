@@ -42,6 +42,13 @@ def test_a_token_is_printed_alone_and_once(tokens: Any, tmp_path: Path) -> None:
         assert secret not in ran.out + ran.err
 
 
+def test_a_token_ends_at_the_millisecond_that_was_given(tokens: Any, tmp_path: Path) -> None:
+    # As a number of seconds with a fraction it is a little less.
+    end = datetime(2038, 9, 1, microsecond=2_000, tzinfo=UTC)
+    assert tokens("create", "late", "--actor", "ann", "--expires", end.isoformat()).code == 0
+    assert f"{round(end.timestamp() * 1000)}" in (tmp_path / "data" / "tokens.json").read_text()
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files to others")
 def test_what_root_changes_still_belongs_to_whom_the_service_runs_as(
     tokens: Any, tmp_path: Path

@@ -19,6 +19,7 @@ from explorer.cli.options import (
     token_file,
     warn_of_password,
 )
+from explorer.metadata.proposal import millis_of
 from explorer.server.retention import LEAST_DOCUMENT_DAYS
 
 if TYPE_CHECKING:
@@ -182,7 +183,7 @@ def create(
     """
     from explorer.server.authentication import create_token
 
-    millis = None if expires is None else int(expires.timestamp() * 1_000)
+    millis = None if expires is None else millis_of(expires)
     user = _user(actor)
     with _token_store(data_dir, store, token_file) as kept:
         shown, made = create_token(kept, name, user, millis, role)
@@ -327,7 +328,7 @@ def audit(
     from explorer.server.audit_log import AuditFile, read_records
 
     user = None if actor is None else _user(actor)
-    since_millis = 0 if since is None else int(since.timestamp() * 1_000)
+    since_millis = 0 if since is None else millis_of(since)
     found: list[AuditRecord] = []
     directory = data_dir or config.data_dir()
     with ExitStack() as held:

@@ -42,6 +42,7 @@ from explorer.errors import InvalidInput, UnknownName
 from explorer.metadata.aspects import AuditStamp, moment_of
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.names import ownership, singular
+from explorer.metadata.proposal import millis_of
 from explorer.metadata.urn import Urn
 from explorer.views.chart import Bars, Panel, panel_rows, written
 from explorer.views.columns import ColumnKnowledge, ColumnRow, column_row, columns_table
@@ -630,7 +631,7 @@ def _print_health(console: Console, health: Health) -> None:
     """Print the health problems, each with the URN of the entity that has it."""
     _print_heading(console, "Health", ", ".join(health.sentences()))
     for one in problems(health):
-        since = one.day(lambda at: moment(round(at.timestamp() * 1000)))
+        since = one.day(lambda at: moment(millis_of(at)))
         facts = [
             line_text(one.name),
             *map(line_text, one.facts),

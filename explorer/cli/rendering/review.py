@@ -25,6 +25,7 @@ from explorer.cli.output import (
     results,
 )
 from explorer.client.display import counted, line
+from explorer.metadata.proposal import millis_of
 from explorer.metadata.urn import Urn
 from explorer.stewardship.proposals import OVERTAKEN
 from explorer.views import stewardship as views
@@ -420,7 +421,7 @@ def _as_json(changeset: "StagedChangeset") -> dict[str, Any]:
         "file": str(changeset.path),
         "title": changeset.title,
         "proposed_by": Urn.label(changeset.proposed_by) if changeset.proposed_by else None,
-        "at_millis": int(changeset.at.timestamp() * 1000),
+        "at_millis": millis_of(changeset.at),
         "counts": changeset.counts(),
         "edits": as_objects(views.review_table(changeset.items)),
     }

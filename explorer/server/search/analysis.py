@@ -23,6 +23,7 @@ from unicodedata import normalize
 
 from explorer.errors import InvalidUrn
 from explorer.metadata.fieldpath import FieldPath
+from explorer.metadata.proposal import millis_of
 from explorer.metadata.structured_properties import PREFIX
 from explorer.metadata.urn import Urn
 from explorer.server.cache import cached_short
@@ -393,14 +394,14 @@ def _plain_type(folded: str) -> str:
     return folded.replace("_", "")
 
 
-def _date_millis(text: str) -> float | None:
+def _date_millis(text: str) -> int | None:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
         return None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
-    return moment.timestamp() * 1000
+    return millis_of(moment)
 
 
 def _display_names(document: Document) -> tuple[Scalar, ...]:

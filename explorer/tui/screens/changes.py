@@ -19,6 +19,7 @@ from explorer.client.editable import TextConflict
 from explorer.errors import NotFound
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.names import singular
+from explorer.metadata.proposal import millis_of
 from explorer.metadata.urn import Urn
 from explorer.stewardship.api import AsyncStewardship
 from explorer.stewardship.changeset import reopen_changeset_of
@@ -489,7 +490,7 @@ class UndoActions:
 
     def _question(self, head: str, save: "JournalSave") -> Text:
         edits = without_sources(edit for edit, _ in save.edits)
-        when = self._session.times.format(round(save.at.timestamp() * 1000))
+        when = self._session.times.format(millis_of(save.at))
         head += f", {len(edits):,} edits?" if len(edits) > 1 else "?"
         who = "" if save.session == journal.SESSION else f" by {line(save.made_by)}"
         text = Text.assemble((head, "bold"), (f"  saved {when}{who}", "dim"))

@@ -17,6 +17,7 @@ from textual.widgets import Static
 
 from explorer.errors import Unusable
 from explorer.metadata.fieldpath import FieldPath
+from explorer.metadata.proposal import millis_of
 from explorer.metadata.urn import Urn
 from explorer.stewardship.drafts import Draft, Drafts, StoredDraft
 from explorer.tui.actions import bindings
@@ -262,7 +263,7 @@ class DraftsScreen(ListScreen[StoredDraft]):
     def _draw(self, index: int, width: int) -> tuple[Text, Text]:
         one = self._stored[index]
         draft = one.draft
-        moment = self._session.times.format(round(one.at.timestamp() * 1000))
+        moment = self._session.times.format(millis_of(one.at))
         of = join(
             [
                 line_text(draft.name or draft.urn, "bold"),

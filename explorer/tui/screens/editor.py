@@ -26,6 +26,7 @@ from textual.widgets import Static, TextArea
 from explorer.client.editable import stored_description
 from explorer.errors import Misconfigured, Unusable
 from explorer.metadata.fieldpath import FieldPath
+from explorer.metadata.proposal import millis_of
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Criterion, Filter
 from explorer.stewardship.drafts import Draft, StoredDraft
@@ -1322,7 +1323,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         author = line_text(Urn.label(failure.author or "")).plain if known else "somebody else"
         if failure.at is None:
             return author if known else ""
-        millis = int(failure.at.timestamp() * 1000)
+        millis = millis_of(failure.at)
         return f"{author} · {self._session.times.format(millis)}"
 
     def _show_status(self, draft: str = "") -> None:

@@ -17,6 +17,7 @@ from textual.widgets import Static, TextArea
 
 from explorer.client.display import visible
 from explorer.errors import CatalogError, InvalidInput, StorageFault, Unreachable
+from explorer.metadata.proposal import millis_of
 from explorer.metadata.urn import Urn
 from explorer.stewardship.changeset import reopen_undone
 from explorer.stewardship.drafts import Draft, Drafts
@@ -822,7 +823,7 @@ class ChangesetsScreen(ListScreen[StagedChangeset | Path]):
 
     def _draw(self, index: int, width: int) -> tuple[Text, Text]:
         one = self._listed[index]
-        moment = self._session.times.format(round(one.at.timestamp() * 1000))
+        moment = self._session.times.format(millis_of(one.at))
         title = padded(line_text(one.title, "bold"), max(width - len(moment) - 4, 8))
         shared = [_describe_sync(one.unsent)] if one.shared is not None else []
         counts = join([Text(one.counts), *shared])

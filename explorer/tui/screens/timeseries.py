@@ -22,6 +22,7 @@ from textual.widgets import Static
 from explorer.errors import CatalogError
 from explorer.metadata.aspects import FieldProfile
 from explorer.metadata.fieldpath import FieldPath
+from explorer.metadata.proposal import millis_of
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
 from explorer.tui.content import block, counted, join, line_text, padded
@@ -257,7 +258,7 @@ class SeriesTab(Vertical, View, Generic[T]):
 
     def format_moment(self, at: datetime) -> str:
         """Format a time in the chosen zone; with “UTC” if that is UTC."""
-        return self._session.times.format(round(at.timestamp() * 1000))
+        return self._session.times.format(millis_of(at))
 
     def first_moment(self, of: datetime) -> datetime:
         """Return the start of the range; without a limit, the first measurement `of`."""
