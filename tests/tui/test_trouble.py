@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 import pytest
 
-from explorer.errors import InvalidInput, Unreachable
+from explorer.errors import InvalidInput, StorageFull, Unreachable
 from explorer.metadata import Urn
 from explorer.tui.session import sentence_of
 from tests.tui.conftest import OpenTerminal
@@ -138,6 +138,18 @@ async def test_a_save_that_fails_keeps_the_text_and_the_editor(at: OpenTerminal)
         await reader.press("ctrl+s")
         await reader.sees("documented")
     assert wire.saved[-1]["variables"]["input"]["description"] == "plain more"
+
+
+async def test_a_server_whose_disk_is_full_is_not_said_to_be_silent(at: OpenTerminal) -> None:
+    wire = Wire()
+    async with at(None, transport=wire, urn=URN) as reader:
+        await reader.sees("1 of 1 documented", "●")
+        await reader.press("e")
+        await reader.type(" more")
+        wire.failing = StorageFull("the disk of the catalog is full; make room there")
+        await reader.press("ctrl+s")
+        await reader.sees("plain more", "make room there")
+        assert reader.app._session.standing.contact == "ready"
 
 
 async def test_what_nobody_foresaw_leaves_a_trace_in_a_file_and_a_sentence(
