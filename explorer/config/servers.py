@@ -103,10 +103,10 @@ def identity(url: str) -> str:
     Case in the host, the default port and a trailing slash make no difference; every other
     difference does, and an unusual address is equal only to itself.
     """
-    found = _PLAIN.fullmatch(url)
-    if found is None:
+    match = _PLAIN.fullmatch(url)
+    if match is None:
         return url
-    scheme, host, port, path = found.groups()
+    scheme, host, port, path = match.groups()
     scheme = scheme.lower()
     return f"{scheme}://{host.lower()}:{port or _PORTS[scheme]}{(path or '').rstrip('/')}"
 
@@ -240,10 +240,10 @@ class ConnectionProfiles(msgspec.Struct, frozen=True):
         """Return a profile by name, or `embedded`. Raises `UnknownName` with the existing names."""
         if name == EMBEDDED:
             return ConnectionProfile(data_dir=str(own_data_dir()))
-        found = self.by_name.get(name)
-        if found is None:
+        profile = self.by_name.get(name)
+        if profile is None:
             raise UnknownName("profile", name, (*self.by_name, EMBEDDED))
-        return found
+        return profile
 
 
 def checked_name(name: str) -> str:
@@ -311,11 +311,13 @@ def change_profiles(
     """
     path = profiles_file()
     with changing(path):
-        made = change(read_profiles())
-        by_name = {checked_name(name): one.checked() for name, one in made.by_name.items()}
-        check_drafting(made.drafting_command, made.drafting_timeout_seconds)
-        changed = msgspec.structs.replace(made, by_name=by_name)
-        write_private(path, _written(changed))
+        profiles = change(read_profiles())
+        by_name = {
+            checked_name(name): profile.checked() for name, profile in profiles.by_name.items()
+        }
+        check_drafting(profiles.drafting_command, profiles.drafting_timeout_seconds)
+        changed = msgspec.structs.replace(profiles, by_name=by_name)
+        write_private(path, _render(changed))
     return changed
 
 
@@ -356,11 +358,11 @@ def _wrong(path: Path, text: str, key: str, problem: str) -> InvalidFile:
     """Return what is wrong with the file, and the first line that concerns the key or profile."""
     speaks = re.compile(rf"^\s*(\[\s*)?([\"']?profiles[\"']?\s*\.\s*)?[\"']?{re.escape(key)}\b")
     lines = text.splitlines()
-    line = next((number for number, one in enumerate(lines, 1) if speaks.match(one)), 1)
+    line = next((number for number, line in enumerate(lines, 1) if speaks.match(line)), 1)
     return InvalidFile(f"{path}, line {line}: {problem}; correct it, or move the file away")
 
 
-def _written(profiles: ConnectionProfiles) -> str:
+def _render(profiles: ConnectionProfiles) -> str:
     """Return the file's text."""
     parts = [_HEADER]
     if profiles.current is not None:
@@ -470,16 +472,16 @@ class TokenSource:
         that `renew` made. Raises as calling does, and what `renew` raises."""
         if self._keep is None or self._alone is None:
             return self()
-        kept = _as_sign_in(self._fetch())
-        if kept is None or not (was_refused or kept.is_over):
+        in_ = _as_sign_in(self._fetch())
+        if in_ is None or not (was_refused or in_.is_over):
             return self()
         with self._alone():
             # Another program may have renewed it meanwhile.
-            found = _as_sign_in(self._fetch())
-            if found is None or (found != kept and not found.is_over):
+            as_sign_in = _as_sign_in(self._fetch())
+            if as_sign_in is None or (as_sign_in != in_ and not as_sign_in.is_over):
                 return self()
             try:
-                renewed = renew(found)
+                renewed = renew(as_sign_in)
             except NotSignedIn as error:
                 raise NotSignedIn(f"{error}; {self._again}") from error
             self._keep(renewed)
@@ -562,19 +564,19 @@ def _token_file(name: str) -> Path:
 
 def _from_keyring(name: str, profile: ConnectionProfile) -> str:
 
-    found = read_from_keyring(_keyring_account(name, profile))
-    if not found:
+    from_keyring = read_from_keyring(_keyring_account(name, profile))
+    if not from_keyring:
         raise NotSignedIn(f"the keyring holds no token for profile {name}; {_advice(name)}")
-    return found
+    return from_keyring
 
 
 def _from_file(name: str, profile: ConnectionProfile) -> str:
-    found = read_private(_token_file(name), secret=True)
-    if found is None:
+    private = read_private(_token_file(name), secret=True)
+    if private is None:
         raise NotSignedIn(
             f"{_token_file(name)}, which holds the token of {name}, is gone; {_advice(name)}"
         )
-    token, _, address = found.strip().partition("\n")
+    token, _, address = private.strip().partition("\n")
     # A file that was written by hand may hold the token alone.
     if address and address.strip() != profile.identity:
         raise NotSignedIn(f"{_token_file(name)} holds a token for another address; {_advice(name)}")
@@ -644,10 +646,10 @@ def forget_in_keyring(account: str, words: tuple[str, str] = _KEYRING_WORDS) -> 
     keyring = _keyring(words)
 
     def forget() -> str | None:
-        found: str | None = keyring.get_password(_KEYRING_SERVICE, account)
-        if found is not None:
+        password: str | None = keyring.get_password(_KEYRING_SERVICE, account)
+        if password is not None:
             keyring.delete_password(_KEYRING_SERVICE, account)
-        return found
+        return password
 
     return _call_keyring(forget, words) is not None
 
@@ -833,20 +835,20 @@ def server(
     """
     if profile and (url or data_dir):
         raise InvalidInput("a profile and another catalog are named; give one of them")
-    found, is_datahub = _resolve(url, data_dir, profile)
+    settings, is_datahub = _resolve(url, data_dir, profile)
     variable = os.environ.get("CATALOG_DRAFTING_COMMAND")
     if variable:
         check_drafting(variable, None)
-        drafting = replace(found.drafting, command=variable, source="CATALOG_DRAFTING_COMMAND")
-        found = replace(found, drafting=drafting)
-    if found.timeout_seconds is None:
-        found = replace(found, timeout_seconds=_timeout_from_environment())
+        drafting = replace(settings.drafting, command=variable, source="CATALOG_DRAFTING_COMMAND")
+        settings = replace(settings, drafting=drafting)
+    if settings.timeout_seconds is None:
+        settings = replace(settings, timeout_seconds=_timeout_from_environment())
     if token:
-        return replace(found, token=TokenSource("given", lambda: token))
+        return replace(settings, token=TokenSource("given", lambda: token))
     ours = os.environ.get("CATALOG_TOKEN")
-    if ours and not is_datahub and _accepts_environment_token(found):
-        return replace(found, token=TokenSource("CATALOG_TOKEN", lambda: ours))
-    return found
+    if ours and not is_datahub and _accepts_environment_token(settings):
+        return replace(settings, token=TokenSource("CATALOG_TOKEN", lambda: ours))
+    return settings
 
 
 def _timeout_from_environment() -> float | None:
@@ -873,36 +875,36 @@ def _resolve(
         return _in(data_dir, read_profiles()), False
     if profile:
         return _of(profile, read_profiles()), False
-    named = os.environ.get("CATALOG_URL")
-    if named:
-        return _at(named, read_profiles()), False
-    kept = read_profiles()
-    current = _current(kept)
+    catalog_url = os.environ.get("CATALOG_URL")
+    if catalog_url:
+        return _at(catalog_url, read_profiles()), False
+    profiles = read_profiles()
+    current = _current(profiles)
     if current and (os.environ.get("CATALOG_PROFILE") or not os.environ.get("CATALOG_DATA_DIR")):
-        return _of(current, kept), False
+        return _of(current, profiles), False
     if os.environ.get("CATALOG_DATA_DIR"):
-        return _in(own_data_dir(), kept), False
+        return _in(own_data_dir(), profiles), False
     theirs = find_datahub()
     if theirs is None:
-        return _in(own_data_dir(), kept), False
-    found = _at(theirs.url, kept)
+        return _in(own_data_dir(), profiles), False
+    settings = _at(theirs.url, profiles)
     if theirs.token is not None:
-        found = replace(found, token=TokenSource(theirs.source, lambda: theirs.token))
-    return found, True
+        settings = replace(settings, token=TokenSource(theirs.source, lambda: theirs.token))
+    return settings, True
 
 
 def _at(url: str, kept: ConnectionProfiles) -> ServerSettings:
-    found = _lent(identity(url), kept)
-    if found is not None:
-        return replace(found, url=url)
+    settings = _lent(identity(url), kept)
+    if settings is not None:
+        return replace(settings, url=url)
     drafting = _drafting_of(None, kept)
     return ServerSettings(url, url, None, False, None, "always", NO_TOKEN, drafting)
 
 
 def _in(data_dir: Path, kept: ConnectionProfiles) -> ServerSettings:
-    found = _lent(identity_of_directory(data_dir), kept)
-    if found is not None:
-        return replace(found, data_dir=data_dir)
+    settings = _lent(identity_of_directory(data_dir), kept)
+    if settings is not None:
+        return replace(settings, data_dir=data_dir)
     drafting = _drafting_of(None, kept)
     return ServerSettings(EMBEDDED, None, data_dir, False, None, "always", NO_TOKEN, drafting)
 

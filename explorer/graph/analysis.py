@@ -95,12 +95,12 @@ async def read_usage(
     """
     datasets = [urn for urn in map(Urn.parse, urns) if urn.entity_type == "dataset"]
     begin = datetime.now(UTC) - timedelta(days=days)
-    found: dict[Urn, QueryUsage] = {}
+    usages: dict[Urn, QueryUsage] = {}
     for chunk in in_chunks(datasets, _AT_ONCE):
         counts = await gather_limited((_one(catalog, urn, begin) for urn in chunk), _AT_ONCE)
         counted = zip(chunk, counts, strict=True)
-        found |= {urn: usage for urn, usage in counted if usage is not None}
-    return found
+        usages |= {urn: usage for urn, usage in counted if usage is not None}
+    return usages
 
 
 async def _one(catalog: "AsyncCatalog", urn: Urn, begin: datetime) -> QueryUsage | None:
@@ -202,11 +202,11 @@ def impact_of(
     root = graph.graph["root"]
     certain = _by_table(columns) if columns is not None else {}
     possible = _possibly(graph, columns, certain) if columns is not None else set()
-    found = []
+    affecteds = []
     for urn, attributes in graph.nodes(data=True):
         if urn == root:
             continue
-        one = _affected(urn, attributes, usage or {})
+        one = _make_affected(urn, attributes, usage or {})
         if columns is not None:
             if urn in certain:
                 certainty, names = certain[urn]
@@ -215,14 +215,14 @@ def impact_of(
                 one = replace(one, certainty="table")
             else:
                 continue
-        found.append(one)
-    found.sort(key=lambda one: (-(one.queries or 0), -(one.users or 0), one.hops, one.urn))
+        affecteds.append(one)
+    affecteds.sort(key=lambda one: (-(one.queries or 0), -(one.users or 0), one.hops, one.urn))
     return Impact(
         root,
         columns.graph["column"] if columns is not None else None,
-        tuple(found),
+        tuple(affecteds),
         graph.graph["truncated"],
-        nodes={urn: graph.nodes[urn] for urn in (root, *(one.urn for one in found))},
+        nodes={urn: graph.nodes[urn] for urn in (root, *(one.urn for one in affecteds))},
     )
 
 
@@ -252,11 +252,11 @@ async def find_impact(
     await read_details(catalog, graph)
     usage, cut = await _usage(catalog, graph) if with_usage else ({}, None)
     impact = impact_of(graph, columns=columns, usage=usage)
-    cuts = [one for one in (impact.truncated, _unfinished(graph, hops)) if one]
+    cuts = [one for one in (impact.truncated, _hop_limit_sentence(graph, hops)) if one]
     return replace(impact, truncated="; ".join(cuts) or None, uncounted=cut)
 
 
-def _unfinished(graph: "nx.DiGraph", hops: int) -> str | None:
+def _hop_limit_sentence(graph: "nx.DiGraph", hops: int) -> str | None:
     """Return a sentence if the traversal reached the maximum number of hops, else `None`."""
     if hops < _EVERY_HOP or all(far < hops for _, far in graph.nodes.data("hops")):
         return None
@@ -320,7 +320,9 @@ def _possibly(graph: "nx.DiGraph", columns: "nx.DiGraph", certain: Collection[st
     return found
 
 
-def _affected(urn: str, attributes: Mapping[str, Any], usage: Mapping[Urn, QueryUsage]) -> Affected:
+def _make_affected(
+    urn: str, attributes: Mapping[str, Any], usage: Mapping[Urn, QueryUsage]
+) -> Affected:
     used = usage.get(Urn.parse(urn)) if attributes["type"] == "dataset" else None
     return Affected(
         urn,
@@ -444,8 +446,8 @@ async def find_paths(
         view = met.to_undirected(as_view=True)
         ways, more = shortest_paths(view, str(start), str(end), limit=limit)
         within = reach if not ways and _goes_on(met, reach) else None
-        cut = _joined_reasons(met.graph["truncated"], more, limit, within)
-        return Paths(str(start), str(end), "any", ways, cut, _joined(view, ways), within)
+        cut = _join_reasons(met.graph["truncated"], more, limit, within)
+        return Paths(str(start), str(end), "any", ways, cut, _join_paths(view, ways), within)
     cuts: list[str] = []
     reach = hops or _EVERY_HOP
     goes_on = False
@@ -467,11 +469,11 @@ async def find_paths(
         if graph.graph["truncated"]:
             cuts.append(f"{direction}: {graph.graph['truncated']}")
         if ways:
-            cut = _joined_reasons("; ".join(cuts), more, limit)
-            return Paths(str(start), str(end), direction, ways, cut, _joined(view, ways))
+            cut = _join_reasons("; ".join(cuts), more, limit)
+            return Paths(str(start), str(end), direction, ways, cut, _join_paths(view, ways))
         goes_on = goes_on or _goes_on(graph, reach)
     within = reach if goes_on else None
-    cut = _joined_reasons("; ".join(cuts), False, limit, within)
+    cut = _join_reasons("; ".join(cuts), False, limit, within)
     return Paths(str(start), str(end), "downstream", (), cut, within=within)
 
 
@@ -480,14 +482,14 @@ def _goes_on(graph: "nx.DiGraph", hops: int) -> bool:
     return any(abs(far) >= hops for _, far in graph.nodes.data("hops"))
 
 
-def _joined(graph: "nx.DiGraph", ways: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
+def _join_paths(graph: "nx.DiGraph", ways: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
     """Return for each step of each path the relationships of its edge."""
     return tuple(tuple(_reason(graph, *step) for step in pairwise(way)) for way in ways)
 
 
 def _reason(graph: "nx.DiGraph", here: str, there: str) -> str:
-    held = graph.get_edge_data(here, there)
-    edges = held.values() if graph.is_multigraph() else (held,)
+    edge_data = graph.get_edge_data(here, there)
+    edges = edge_data.values() if graph.is_multigraph() else (edge_data,)
     return ", ".join(sorted({edge["relationship"] for edge in edges} - {""}))
 
 
@@ -512,7 +514,7 @@ def common_ancestors(first: "nx.DiGraph", second: "nx.DiGraph") -> tuple[Ancesto
             below in shared and rounds[below] != rounds[node] for below in graph.successors(node)
         )
     }
-    found = [
+    ancestors = [
         Ancestor(
             node,
             (abs(first.nodes[node]["hops"]), abs(second.nodes[node]["hops"])),
@@ -520,7 +522,7 @@ def common_ancestors(first: "nx.DiGraph", second: "nx.DiGraph") -> tuple[Ancesto
         )
         for node in shared
     ]
-    return tuple(sorted(found, key=lambda one: (sum(one.hops), max(one.hops), one.urn)))
+    return tuple(sorted(ancestors, key=lambda one: (sum(one.hops), max(one.hops), one.urn)))
 
 
 async def find_common_ancestors(
@@ -535,10 +537,10 @@ async def find_common_ancestors(
 
     Two requests if the server traverses lineage.
     """
-    one = await read_lineage(catalog, first, "UPSTREAM", hops=hops, limit=limit)
+    lineage = await read_lineage(catalog, first, "UPSTREAM", hops=hops, limit=limit)
     other = await read_lineage(catalog, second, "UPSTREAM", hops=hops, limit=limit)
-    cuts = [cut for cut in (one.graph["truncated"], other.graph["truncated"]) if cut]
-    return common_ancestors(one, other), "; ".join(dict.fromkeys(cuts)) or None
+    cuts = [cut for cut in (lineage.graph["truncated"], other.graph["truncated"]) if cut]
+    return common_ancestors(lineage, other), "; ".join(dict.fromkeys(cuts)) or None
 
 
 def cycles(graph: "nx.DiGraph", *, limit: int = 100) -> tuple[tuple[str, ...], ...]:
@@ -547,14 +549,14 @@ def cycles(graph: "nx.DiGraph", *, limit: int = 100) -> tuple[tuple[str, ...], .
 
     No requests.
     """
-    found = []
+    affecteds = []
     for component in sorted(nx.strongly_connected_components(graph), key=min):
         if len(component) == 1 and not graph.has_edge(*(2 * tuple(component))):
             continue
         for cycle in _shortest_cycles(nx.DiGraph(graph.subgraph(component)), limit):
             at = cycle.index(min(cycle))
-            found.append((*cycle[at:], *cycle[:at]))
-    return tuple(sorted(found, key=lambda one: (len(one), one))[:limit])
+            affecteds.append((*cycle[at:], *cycle[:at]))
+    return tuple(sorted(affecteds, key=lambda one: (len(one), one))[:limit])
 
 
 def _shortest_cycles(graph: "nx.DiGraph", limit: int) -> list[list[str]]:
@@ -576,13 +578,15 @@ def _shortest_cycles(graph: "nx.DiGraph", limit: int) -> list[list[str]]:
         else:
             enough = middle
     shorter = within(too_few) if too_few else []
-    longest = (one for one in nx.simple_cycles(graph, length_bound=enough) if len(one) == enough)
+    longest = (
+        simple_cycle
+        for simple_cycle in nx.simple_cycles(graph, length_bound=enough)
+        if len(simple_cycle) == enough
+    )
     return [*shorter, *islice(longest, limit - len(shorter))]
 
 
-def _joined_reasons(
-    cut: str | None, more: bool, limit: int, within: int | None = None
-) -> str | None:
+def _join_reasons(cut: str | None, more: bool, limit: int, within: int | None = None) -> str | None:
     parts = [
         cut,
         f"{limit} ways are the limit, there are more" if more else None,

@@ -49,33 +49,33 @@ class _ExportedEdge:
     attributes: _Attributes
 
 
-def _sorted_nodes(graph: "nx.DiGraph | nx.MultiDiGraph") -> Iterator[tuple[str, _Attributes]]:
+def _sort_nodes(graph: "nx.DiGraph | nx.MultiDiGraph") -> Iterator[tuple[str, _Attributes]]:
     """Yield nodes with their attributes, sorted by URN."""
     check_directed(graph)
     for node in graph.nodes:
         if not isinstance(node, str):
             raise InvalidInput(f"the node {node!r} is not text; nodes must be URNs as text")
     for node in sorted(graph.nodes):
-        yield _encodable(node, "a URN"), _named(graph.nodes[node])
+        yield _encodable(node, "a URN"), _name_attributes(graph.nodes[node])
 
 
-def _sorted_edges(graph: "nx.DiGraph | nx.MultiDiGraph") -> Iterator[_ExportedEdge]:
+def _sort_edges(graph: "nx.DiGraph | nx.MultiDiGraph") -> Iterator[_ExportedEdge]:
     """Yield edges sorted by source, target and key."""
     if not graph.is_multigraph():
         for source, target in sorted(graph.edges()):
-            yield _ExportedEdge(source, target, None, _named(graph.edges[source, target]))
+            yield _ExportedEdge(source, target, None, _name_attributes(graph.edges[source, target]))
         return
-    found = list(graph.edges(keys=True))
-    for source, target, key in found:
+    edges = list(graph.edges(keys=True))
+    for source, target, key in edges:
         if not isinstance(key, str | int) or isinstance(key, bool):
             raise InvalidInput(
                 f"the edge from {source} to {target} has the key {key!r}; use text or an integer"
             )
-    found.sort(key=lambda edge: (edge[0], edge[1], isinstance(edge[2], str), edge[2]))
-    for source, target, key in found:
+    edges.sort(key=lambda edge: (edge[0], edge[1], isinstance(edge[2], str), edge[2]))
+    for source, target, key in edges:
         if isinstance(key, str):
             _encodable(key, "the key of an edge")
-        yield _ExportedEdge(source, target, key, _named(graph.edges[source, target, key]))
+        yield _ExportedEdge(source, target, key, _name_attributes(graph.edges[source, target, key]))
 
 
 def _as_json(value: Any, place: str) -> str:
@@ -110,7 +110,7 @@ def _check(value: Any) -> None:
             raise TypeError(f"a {type(value).__name__} cannot be represented in JSON")
 
 
-def _named(attributes: Mapping[Any, Any]) -> _Attributes:
+def _name_attributes(attributes: Mapping[Any, Any]) -> _Attributes:
     for name in attributes:
         if not isinstance(name, str):
             raise InvalidInput(f"the attribute name {name!r} is not text; use text")
@@ -146,8 +146,8 @@ def to_csv(graph: "nx.DiGraph | nx.MultiDiGraph") -> str:
     spreadsheet would take for a formula gets an apostrophe in front; numbers are not changed.
     Raises `InvalidInput` as `to_node_link` does.
     """
-    names = {node: attributes.get("name") for node, attributes in _sorted_nodes(graph)}
-    edges = list(_sorted_edges(graph))
+    names = {node: attributes.get("name") for node, attributes in _sort_nodes(graph)}
+    edges = list(_sort_edges(graph))
     columns = sorted({name for edge in edges for name in edge.attributes})
     head = ["source", "source_name", "target", "target_name"]
     if graph.is_multigraph():
@@ -194,16 +194,16 @@ def to_node_link(graph: "nx.DiGraph | nx.MultiDiGraph") -> str:
     check_directed(graph)
     head = _as_json(dict(graph.graph), "the graph's own attributes")
     nodes = [
-        _as_json({"id": node, **_escaped(attributes)}, f"the node {node}")
-        for node, attributes in _sorted_nodes(graph)
+        _as_json({"id": node, **_escape(attributes)}, f"the node {node}")
+        for node, attributes in _sort_nodes(graph)
     ]
     edges = []
-    for edge in _sorted_edges(graph):
+    for edge in _sort_edges(graph):
         ends: dict[str, Any] = {"source": edge.source, "target": edge.target}
         if edge.key is not None:
             ends["key"] = edge.key
         place = f"the edge from {edge.source} to {edge.target}"
-        edges.append(_as_json(ends | _escaped(edge.attributes), place))
+        edges.append(_as_json(ends | _escape(edge.attributes), place))
     multi = "true" if graph.is_multigraph() else "false"
     return (
         f'{{"directed": true,\n"multigraph": {multi},\n"graph": {head},\n'
@@ -246,7 +246,7 @@ def from_node_link(text: str | bytes) -> "nx.DiGraph | nx.MultiDiGraph":
     return graph
 
 
-def _escaped(attributes: Any) -> dict[str, Any]:
+def _escape(attributes: Any) -> dict[str, Any]:
     return {
         f"@{name}" if name.lstrip("@") in _NODE_LINK_KEYS else name: value
         for name, value in attributes.items()
@@ -292,22 +292,26 @@ def to_graphml(graph: "nx.DiGraph | nx.MultiDiGraph") -> str:
 
     check_directed(graph)
     written = nx.MultiDiGraph() if graph.is_multigraph() else nx.DiGraph()
-    written.graph.update(_typed(dict(sorted(graph.graph.items())), "the graph", _NETWORKX_KEYS))
+    written.graph.update(
+        _to_graphml_values(dict(sorted(graph.graph.items())), "the graph", _NETWORKX_KEYS)
+    )
     if graph.is_multigraph():
         written.graph[_MULTIGRAPH] = True
-    for node, attributes in _sorted_nodes(graph):
-        written.add_node(_encoded(node))
-        written.nodes[_encoded(node)].update(_typed(attributes, f"the node {node}"))
-    for edge in _sorted_edges(graph):
-        ends = _encoded(edge.source), _encoded(edge.target)
-        held = _typed(edge.attributes, f"the edge from {edge.source} to {edge.target}")
+    for node, attributes in _sort_nodes(graph):
+        written.add_node(_encode(node))
+        written.nodes[_encode(node)].update(_to_graphml_values(attributes, f"the node {node}"))
+    for edge in _sort_edges(graph):
+        ends = _encode(edge.source), _encode(edge.target)
+        to_graphml_values = _to_graphml_values(
+            edge.attributes, f"the edge from {edge.source} to {edge.target}"
+        )
         if edge.key is None:
             written.add_edge(*ends)
-            written.edges[ends].update(held)
+            written.edges[ends].update(to_graphml_values)
         else:
-            key = _encoded_key(edge.key)
+            key = _encode_key(edge.key)
             written.add_edge(*ends, key)
-            written.edges[*ends, key].update(held)
+            written.edges[*ends, key].update(to_graphml_values)
     return "\n".join((_DECLARATION, *nx.generate_graphml(written), ""))
 
 
@@ -322,14 +326,14 @@ def from_graphml(text: str | bytes) -> "nx.DiGraph | nx.MultiDiGraph":
 
     try:
         _check_graphml(text)
-        given = {"node_type": _decoded, "edge_key_type": _decoded_key, "force_multigraph": True}
+        given = {"node_type": _decode, "edge_key_type": _decode_key, "force_multigraph": True}
         if isinstance(text, str):
-            read = nx.parse_graphml(text, **given)
+            graphml = nx.parse_graphml(text, **given)
         else:
-            read = nx.read_graphml(io.BytesIO(text), **given)
-        if not read.is_directed():
+            graphml = nx.read_graphml(io.BytesIO(text), **given)
+        if not graphml.is_directed():
             raise InvalidInput("this GraphML is undirected; give a directed graph")
-        return _with_json_read(read)
+        return _with_json_read(graphml)
     except (expat.ExpatError, nx.NetworkXException, SyntaxError) as problem:
         raise InvalidInput(f"this is not GraphML: {problem}") from problem
     except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as problem:
@@ -349,13 +353,13 @@ def _with_json_read(read: "nx.MultiDiGraph") -> "nx.DiGraph | nx.MultiDiGraph":
     views = (("node", read.nodes.values()), ("edge", read.edges.values()), ("", [read.graph]))
     for domain, every in views:
         for attributes in every:
-            held = _from_typed(defaults.get(domain, {}) | attributes)
+            from_graphml_values = _from_graphml_values(defaults.get(domain, {}) | attributes)
             attributes.clear()
-            attributes.update(held)
+            attributes.update(from_graphml_values)
     return read
 
 
-def _typed(
+def _to_graphml_values(
     attributes: Mapping[str, Any], place: str, taken: frozenset[str] = frozenset()
 ) -> dict[str, Any]:
     """Return the attributes with names and values that GraphML can represent."""
@@ -364,17 +368,17 @@ def _typed(
         is_taken = name in taken or name.endswith(_JSON)
         text = _as_json(value, f"{name!r} of {place}")
         if is_taken or not _has_type(value):
-            found[_encoded(name + _JSON)] = text
+            found[_encode(name + _JSON)] = text
         else:
-            found[_encoded(name)] = value
+            found[_encode(name)] = value
     return found
 
 
-def _from_typed(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the attributes that were given to `_typed`."""
+def _from_graphml_values(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the attributes that were given to `_to_graphml_values`."""
     found: dict[str, Any] = {}
     for encoded, value in attributes.items():
-        name = _decoded(encoded)
+        name = _decode(encoded)
         if name.endswith(_JSON) and isinstance(value, str):
             found[name.removesuffix(_JSON)] = json.loads(value)
         else:
@@ -395,7 +399,7 @@ def _has_type(value: Any) -> bool:
             return False
 
 
-def _encoded(text: str) -> str:
+def _encode(text: str) -> str:
     """Return an identifier or a name in a form that XML can represent.
 
     It is ASCII JSON if XML cannot represent the text, or if the text looks like such JSON.
@@ -403,8 +407,8 @@ def _encoded(text: str) -> str:
     return json.dumps(text) if text.startswith('"') or _NOT_XML.search(text) else text
 
 
-def _decoded(text: str | None) -> str:
-    """Return the text that was given to `_encoded`. Raises `InvalidInput` for a missing one."""
+def _decode(text: str | None) -> str:
+    """Return the text that was given to `_encode`. Raises `InvalidInput` for a missing one."""
     if text is None:
         raise InvalidInput("a node in this GraphML has no identifier, or an edge lacks an end")
     if not text.startswith('"'):
@@ -418,14 +422,14 @@ def _decoded(text: str | None) -> str:
     return value
 
 
-def _encoded_key(key: str | int) -> str:
-    """Return the key of an edge as text from which `_decoded_key` restores it."""
-    if isinstance(key, str) and key and not _NOT_XML.search(key) and _decoded_key(key) == key:
+def _encode_key(key: str | int) -> str:
+    """Return the key of an edge as text from which `_decode_key` restores it."""
+    if isinstance(key, str) and key and not _NOT_XML.search(key) and _decode_key(key) == key:
         return key
     return json.dumps(key)
 
 
-def _decoded_key(text: str) -> str | int:
+def _decode_key(text: str) -> str | int:
     """Parse a number or text written as JSON; return any other text unchanged."""
     try:
         value = json.loads(text)

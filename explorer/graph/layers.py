@@ -191,9 +191,9 @@ def _shift(
     beyond: list[tuple[int, int]] = []
     while stack:
         member = stack.pop()
-        here = layers[member]
+        layer = layers[member]
         for pushed in ahead[member]:
-            far = (layers[pushed] - here) * step - 1
+            far = (layers[pushed] - layer) * step - 1
             if far:
                 # It may still join the group through another member; then it is no bound.
                 beyond.append((far, pushed))

@@ -192,7 +192,9 @@ def lay_out_pairs(
     ranks = _ranks(previous, numbers, down) if previous else {}
 
     components = split_components(len(nodes), pairs)
-    components.sort(key=lambda members: (min(ranks.get(one, inf) for one in members), members[0]))
+    components.sort(
+        key=lambda members: (min(ranks.get(member, inf) for member in members), members[0])
+    )
     edges_of = _edges_by_component(components, pairs, len(nodes))
     joined = [at for at, _ in enumerate(components) if edges_of[at]]
     lone = [members[0] for at, members in enumerate(components) if not edges_of[at]]
@@ -271,7 +273,7 @@ def place_across(
     offsets = [list(accumulate(room)) for room in rooms]
     # Edges weigh 1 between nodes, 4 between bends.
     firm = [1] * mesh.nodes + [2] * (len(places) - mesh.nodes)
-    before, after = _weighted(mesh.before, firm), _weighted(mesh.after, firm)
+    before, after = _repeat_by_weight(mesh.before, firm), _repeat_by_weight(mesh.after, firm)
     there = _plan(before, layers, offsets)[1:]
     back = _plan(after, layers, offsets)[-2::-1]
     steps = [*there, *back]
@@ -297,7 +299,7 @@ def place_across(
     return best
 
 
-def _weighted(links: Sequence[Sequence[int]], firm: Sequence[int]) -> list[list[int]]:
+def _repeat_by_weight(links: Sequence[Sequence[int]], firm: Sequence[int]) -> list[list[int]]:
     """Return each neighbour as often as the weight of its edge, the product of the weights of its
     ends."""
     return [
@@ -467,8 +469,8 @@ class _Assignment:
         ]
         self.waiters: list[list[int]] = [[] for _ in nets]
         for number, waits in enumerate(self.waits):
-            for other in sorted(waits):
-                self.waiters[other].append(number)
+            for wait in sorted(waits):
+                self.waiters[wait].append(number)
         self.busy = {row for net in nets for row in (*net.rows, *net.targets)}
         self.columns: list[list[tuple[int, int]]] = []
         self.first: list[int | None] = [None] * len(nets)
@@ -805,13 +807,13 @@ def draw_component(
     else:
         starts, chains = draw_freely(bearings, spacing.layer, shifts)
     lines: list[list[Point]] = [[] for _ in edges]
-    for strand, drawn in zip(strands.values(), chains, strict=True):
-        for number, line in zip(strand, drawn, strict=True):
+    for strand, chain in zip(strands.values(), chains, strict=True):
+        for number, line in zip(strand, chain, strict=True):
             lines[number] = line[::-1] if turned[number] else line
     for node, numbers in loops.items():
-        drawn = draw_loops(bearings, node, starts[mesh.layer[node]], whole=grid)
+        chain = draw_loops(bearings, node, starts[mesh.layer[node]], whole=grid)
         for at, number in enumerate(numbers):
-            lines[number] = drawn[min(at, len(drawn) - 1)]
+            lines[number] = chain[min(at, len(chain) - 1)]
     corners: list[Point] = [
         (starts[mesh.layer[node]], bearings.places[node] - extent.port)
         for node, extent in enumerate(extents)

@@ -103,7 +103,7 @@ class LineageGraph(nx.DiGraph):
                 # Both dictionaries share the attributes, as in networkx itself.
                 below[up][target] = above[down][urns[up]] = {"relationship": names[kind]}
             else:
-                held["relationship"] = _joined(held["relationship"], names[kind])
+                held["relationship"] = _join(held["relationship"], names[kind])
 
 
 @contextmanager
@@ -217,7 +217,7 @@ async def read_lineage(
     return graph
 
 
-def _joined(held: str, name: str) -> str:
+def _join(held: str, name: str) -> str:
     names = sorted({*held.split(", "), name} - {""})
     return ", ".join(names)
 
@@ -273,10 +273,10 @@ async def walk(
                 left = len(frontier) - at
                 cuts[f"{budget.seconds:g} seconds were over, {left:,} entities not followed"] = None
                 break
-            here = frontier[at : at + _AT_ONCE]
-            requests = [(one, side) for one in here for side in sides]
+            urns = frontier[at : at + _AT_ONCE]
+            requests = [(urn, side) for urn in urns for side in sides]
             answers = await gather_limited(
-                (catalog.relationships(one, side, relationships) for one, side in requests),
+                (catalog.relationships(urn, side, relationships) for urn, side in requests),
                 _AT_ONCE,
             )
             for (one, side), edges in zip(requests, answers, strict=True):
@@ -298,7 +298,7 @@ def _add(
     cuts: dict[str, None],
 ) -> list[Urn]:
     """Add edges to the graph; return the entities that are new in it."""
-    found = []
+    urns = []
     if len(edges.edges) < edges.total:
         graph.nodes[str(source)]["edges_left_out"] = edges.total - len(edges.edges)
         cuts["not every edge of every entity was given"] = None
@@ -309,10 +309,10 @@ def _add(
                 cuts[f"{most:,} entities are the limit"] = None
                 continue
             graph.add_node(other, **identity(other), hops=hop)
-            found.append(edge.urn)
+            urns.append(edge.urn)
         ends = (str(source), other) if side == "OUTGOING" else (other, str(source))
         graph.add_edge(*ends, key=edge.relationship, relationship=edge.relationship)
-    return found
+    return urns
 
 
 _LINEAGE_ASPECTS = ("upstreamLineage", "dataJobInputOutput")
@@ -334,14 +334,14 @@ def column_graph(tables: "nx.DiGraph", entities: Mapping[Urn, Entity]) -> "nx.Di
     graph = nx.DiGraph()
     ingested: set[tuple[str, str]] = set()
     for entity in entities.values():
-        for up, down, attributes in _ingested_edges(entity):
+        for up, down, attributes in _read_column_edges(entity):
             (source, above), (target, below) = _end(up, schemas), _end(down, schemas)
             ingested.add((above, below))
             for node in (source, target):
                 _add_node(graph, node, schemas)
             graph.add_edge(source, target, guess=False, **attributes)
     graph.graph["told"] = sorted(map(list, ingested))
-    for upper, lower, via in _connected(tables):
+    for upper, lower, via in _connections(tables):
         if (upper, lower) in ingested:
             continue
         both = (schemas.get(upper, _NO_COLUMNS), schemas.get(lower, _NO_COLUMNS))
@@ -388,18 +388,18 @@ async def columns_along(
     )
     entities = await catalog.entities(Urn.parse_all(tables.nodes), COLUMN_ASPECTS)
     whole = column_graph(tables, entities)
-    known = _columns_of(entities[start]) if start in entities else _NO_COLUMNS
-    roots = _roots(start, column, known, whole)
+    paths = _columns_of(entities[start]) if start in entities else _NO_COLUMNS
+    roots = _roots(start, column, paths, whole)
     way = whole if direction == "DOWNSTREAM" else whole.reverse(copy=False)
     sign = 1 if direction == "DOWNSTREAM" else -1
     # A path between columns has at most as many edges as there are tables.
     layers = islice(nx.bfs_layers(way, sorted(roots)), min(hops, max(len(tables), 1)) + 1)
     reached = {node: sign * far for far, layer in enumerate(layers) for node in layer}
-    found = whole.subgraph(reached).copy()
-    nx.set_node_attributes(found, reached, "hops")
-    found.graph.update(tables.graph, root=str(start), column=column, roots=sorted(roots))
-    found.graph["guesses"] = sum(1 for *_, guess in found.edges.data("guess") if guess)
-    return found
+    subgraph = whole.subgraph(reached).copy()
+    nx.set_node_attributes(subgraph, reached, "hops")
+    subgraph.graph.update(tables.graph, root=str(start), column=column, roots=sorted(roots))
+    subgraph.graph["guesses"] = sum(1 for *_, guess in subgraph.edges.data("guess") if guess)
+    return subgraph
 
 
 def certain_columns(columns: "nx.DiGraph") -> set[str]:
@@ -410,12 +410,12 @@ def certain_columns(columns: "nx.DiGraph") -> set[str]:
     """
     known = [(up, down) for up, down, guess in columns.edges.data("guess") if not guess]
     ingested = columns.edge_subgraph(known)
-    found = set(columns.graph["roots"])
-    for root in found & ingested.nodes:
+    roots = set(columns.graph["roots"])
+    for root in roots & ingested.nodes:
         above, below = nx.ancestors(ingested, root), nx.descendants(ingested, root)
-        found = found | {node for node in above if columns.nodes[node]["hops"] < 0}
-        found = found | {node for node in below if columns.nodes[node]["hops"] > 0}
-    return found
+        roots = roots | {node for node in above if columns.nodes[node]["hops"] < 0}
+        roots = roots | {node for node in below if columns.nodes[node]["hops"] > 0}
+    return roots
 
 
 def _roots(start: Urn, column: str | None, known: ColumnPaths, graph: "nx.DiGraph") -> set[str]:
@@ -430,7 +430,7 @@ def _roots(start: Urn, column: str | None, known: ColumnPaths, graph: "nx.DiGrap
     return {root}
 
 
-def _ingested_edges(entity: Entity) -> Iterator[tuple[str, str, dict[str, Any]]]:
+def _read_column_edges(entity: Entity) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Yield the edges between columns in an entity's aspects, with their attributes."""
     for name in _LINEAGE_ASPECTS:
         for edge in column_edges(entity.raw(name)):
@@ -467,8 +467,8 @@ def _add_node(graph: "nx.DiGraph", node: str, schemas: Mapping[str, ColumnPaths]
         return
     attributes = _column_attributes(node)
     if "path" in attributes:
-        known = schemas.get(attributes["dataset"])
-        if known is not None and known.paths and attributes["path"] not in known.paths:
+        paths = schemas.get(attributes["dataset"])
+        if paths is not None and paths.paths and attributes["path"] not in paths.paths:
             attributes["exists"] = False
     graph.add_node(node, **attributes)
 
@@ -487,7 +487,7 @@ def _column_attributes(node: str) -> dict[str, Any]:
     }
 
 
-def _connected(tables: "nx.DiGraph") -> Iterator[tuple[str, str, str | None]]:
+def _connections(tables: "nx.DiGraph") -> Iterator[tuple[str, str, str | None]]:
     """Yield pairs of neighbouring datasets, and pairs connected by one job, with that job."""
     kinds = dict(tables.nodes.data("type"))
     for upper in tables:

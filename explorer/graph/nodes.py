@@ -275,27 +275,29 @@ def _spellings(value: Any) -> Iterable[str]:
 def _equal(held: list[str], values: Collection[str]) -> bool:
     known = {text.casefold() for text in held}
     # A filter may have the URN of a platform whose node attribute is `hive`.
-    return any(one.casefold() in known or Urn.label(one).casefold() in known for one in values)
+    return any(
+        value.casefold() in known or Urn.label(value).casefold() in known for value in values
+    )
 
 
 def _any(test: Callable[[str, str], bool]) -> _Test:
     def passes(held: list[str], values: Collection[str]) -> bool:
-        return any(test(text.casefold(), one.casefold()) for text in held for one in values)
+        return any(test(text.casefold(), value.casefold()) for text in held for value in values)
 
     return passes
 
 
-def _compared(
+def _comparison(
     test: Callable[[float, float], bool],
 ) -> _Test:
     def passes(held: list[str], values: Collection[str]) -> bool:
-        return any(test(_number(text), _number(one)) for text in held for one in values)
+        return any(test(_number(text), _number(value)) for text in held for value in values)
 
     return passes
 
 
 def _between(held: list[str], values: Collection[str]) -> bool:
-    low, high = (_number(one) for one in list(values)[:2])
+    low, high = (_number(value) for value in list(values)[:2])
     return any(low <= _number(text) <= high for text in held)
 
 
@@ -313,15 +315,15 @@ _TESTS: dict[str, _Test] = {
     "CONTAIN": _any(lambda text, one: one in text),
     "START_WITH": _any(str.startswith),
     "END_WITH": _any(str.endswith),
-    "GREATER_THAN": _compared(lambda text, one: text > one),
-    "GREATER_THAN_OR_EQUAL_TO": _compared(lambda text, one: text >= one),
-    "LESS_THAN": _compared(lambda text, one: text < one),
-    "LESS_THAN_OR_EQUAL_TO": _compared(lambda text, one: text <= one),
+    "GREATER_THAN": _comparison(lambda text, one: text > one),
+    "GREATER_THAN_OR_EQUAL_TO": _comparison(lambda text, one: text >= one),
+    "LESS_THAN": _comparison(lambda text, one: text < one),
+    "LESS_THAN_OR_EQUAL_TO": _comparison(lambda text, one: text <= one),
     "BETWEEN": _between,
 }
 
 
 def _edge(graph: "nx.DiGraph", source: str, target: str) -> dict[str, Any]:
-    held = graph.get_edge_data(source, target)
+    edge_data = graph.get_edge_data(source, target)
     # In a multigraph the data are by edge key.
-    return dict(next(iter(held.values()))) if graph.is_multigraph() else dict(held)
+    return dict(next(iter(edge_data.values()))) if graph.is_multigraph() else dict(edge_data)

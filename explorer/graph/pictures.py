@@ -105,19 +105,19 @@ def to_dot(
     comment says what was left out. networkx writes DOT only with pydot or pygraphviz, which is a
     further dependency or a build against Graphviz, and labels would still have to be escaped here.
     """
-    shown = choose(graph, most_nodes, most_edges)
-    ids = {node: f"n{at}" for at, (node, _) in enumerate(shown.nodes)}
+    content = choose(graph, most_nodes, most_edges)
+    ids = {node: f"n{at}" for at, (node, _) in enumerate(content.nodes)}
     lines = ["digraph lineage {"]
-    if shown.cut:
-        lines.append(f"  // {shown.cut}")
+    if content.cut:
+        lines.append(f"  // {content.cut}")
     lines.append('  graph [rankdir=LR, charset="UTF-8"];')
     lines.append("  node [shape=box];")
-    for node, attributes in shown.nodes:
+    for node, attributes in content.nodes:
         name = _quote(label(node, attributes, _DOT_LABEL))
         urn = _quote(label(node, {}, _TOOLTIP))
         style = _DOT_STYLES[state(attributes)]
         lines.append(f"  {ids[node]} [label={name}, tooltip={urn}{style}];")
-    for source, target, guess in shown.edges:
+    for source, target, guess in content.edges:
         style = " [style=dotted]" if guess else ""
         lines.append(f"  {ids[source]} -> {ids[target]}{style};")
     lines.append("}")
@@ -152,13 +152,13 @@ def to_mermaid(
     nodes that are only referenced `ghost`; guessed edges are dotted. A comment says what was left
     out. The default limits are those up to which Mermaid draws without being configured.
     """
-    shown = choose(graph, most_nodes, most_edges)
-    ids = {node: f"n{at}" for at, (node, _) in enumerate(shown.nodes)}
+    content = choose(graph, most_nodes, most_edges)
+    ids = {node: f"n{at}" for at, (node, _) in enumerate(content.nodes)}
     lines = ["flowchart LR"]
-    if shown.cut:
-        lines.append(f"  %% {shown.cut}")
+    if content.cut:
+        lines.append(f"  %% {content.cut}")
     used = set()
-    for node, attributes in shown.nodes:
+    for node, attributes in content.nodes:
         opening, closing = _SHAPES.get(str(attributes.get("type")), ("[", "]"))
         text = _escape(label(node, attributes, _MERMAID_LABEL))
         kind = state(attributes)
@@ -168,7 +168,7 @@ def to_mermaid(
         lines.append(f'  {ids[node]}{opening}"{text}"{closing}{mark}')
     lines += [
         f"  {ids[source]} {'-.->' if guess else '-->'} {ids[target]}"
-        for source, target, guess in shown.edges
+        for source, target, guess in content.edges
     ]
     lines += [f"  classDef {kind} {_MERMAID_STYLES[kind]}" for kind in sorted(used)]
     return "\n".join(lines) + "\n"
@@ -255,7 +255,7 @@ def to_svg(
                 f'stroke-width="1.3" marker-end="url(#tip)"{dashes}/>'
             )
     pieces += [
-        _boxed(drawn.positions[urn], urn, attributes, urn == root)
+        _draw_box(drawn.positions[urn], urn, attributes, urn == root)
         for urn, attributes in chosen.nodes
         if urn in drawn.positions
     ]
@@ -327,7 +327,7 @@ def _words(urn: str, attributes: Mapping[str, Any]) -> tuple[str, str]:
     return name, " · ".join(facts)
 
 
-def _boxed(box: Box, urn: str, attributes: Mapping[str, Any], is_root: bool) -> str:
+def _draw_box(box: Box, urn: str, attributes: Mapping[str, Any], is_root: bool) -> str:
     name, below = _words(urn, attributes)
     kind = state(attributes)
     colour = COLOURS.get(str(attributes.get("type")), _OTHER)

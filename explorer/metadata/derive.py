@@ -98,12 +98,12 @@ class _Model:
         # By path: what an outer record says of a place takes precedence over the inner record's.
         search: dict[str, SearchField] = {}
         relationships: dict[str, Relationship] = {}
-        for name, told, path, schema in self._annotated(self._root, (), ()):
+        for name, told, path, schema in self._walk_fields(self._root, (), ()):
             for suffix, said in _parts(told.get("Searchable")):
-                full = _joined(path, suffix, schema)
+                full = _join_path(path, suffix, schema)
                 search.setdefault(full, _search_field(name, said, full, schema))
             for suffix, said in _parts(told.get("Relationship")):
-                full = _joined(path, suffix, schema)
+                full = _join_path(path, suffix, schema)
                 relationships.setdefault(full, _relationship(said, full))
         return Aspect(
             self._root["name"],
@@ -138,25 +138,25 @@ class _Model:
                 return self._gather(inner, namespace)
         raise ValueError(f"unknown form of type: {schema!r:.200}")
 
-    def _resolved(self, schema: Any) -> Any:
+    def _resolve(self, schema: Any) -> Any:
         return self._named.get(schema, schema) if isinstance(schema, str) else schema
 
-    def _annotated(
+    def _walk_fields(
         self, schema: Any, path: tuple[str, ...], above: tuple[str, ...]
     ) -> Iterator[tuple[str, Schema, tuple[str, ...], Any]]:
         """Yield every field, however deep: its name, itself with its annotations, its path, its
         type. A record inside itself is not entered again."""
-        schema = self._resolved(_bare(schema))
+        schema = self._resolve(_bare(schema))
         match schema:
             case {"type": "array", "items": items}:
-                yield from self._annotated(items, (*path, "*"), above)
+                yield from self._walk_fields(items, (*path, "*"), above)
             case {"type": "map", "values": values}:
-                yield from self._annotated(values, (*path, "*"), above)
+                yield from self._walk_fields(values, (*path, "*"), above)
             case {"type": "record", "name": name, "fields": fields} if name not in above:
                 for field in fields:
-                    inner = self._resolved(_bare(field["type"]))
+                    inner = self._resolve(_bare(field["type"]))
                     yield field["name"], field, (*path, field["name"]), inner
-                    yield from self._annotated(
+                    yield from self._walk_fields(
                         field["type"], (*path, field["name"]), (*above, name)
                     )
 
@@ -218,7 +218,7 @@ def _parts(annotation: Any) -> Iterator[tuple[str, Schema]]:
     )
 
 
-def _joined(path: tuple[str, ...], suffix: str, schema: Any) -> str:
+def _join_path(path: tuple[str, ...], suffix: str, schema: Any) -> str:
     """Return the path to the values that an annotation is about: the elements of an array."""
     if not suffix and isinstance(schema, dict) and schema["type"] == "array":
         suffix = "/*"

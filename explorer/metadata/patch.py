@@ -132,7 +132,7 @@ class FineGrained:
         kept: list[Any] = []
         here = set(self._at(led))
         for at, element in enumerate(self._elements):
-            kept += _parted(element, led) if at in here else [element]
+            kept += _remove_pairs(element, led) if at in here else [element]
         self._elements[:] = kept
 
     def into(self, step: str, *, make: bool) -> "FineGrained | None":
@@ -198,7 +198,7 @@ def _leads_to(element: Any, led: tuple[str, ...]) -> bool:
     return all(step in steps for step, steps in zip(led, said, strict=False))
 
 
-def _parted(element: dict[str, Any], led: tuple[str, ...]) -> list[dict[str, Any]]:
+def _remove_pairs(element: dict[str, Any], led: tuple[str, ...]) -> list[dict[str, Any]]:
     """Return what remains of an element without the pairs that the path matches."""
     if len(led) == 1:
         return []
@@ -417,7 +417,7 @@ class _Keyed:
             self._elements.append(value)
             return
         here = self._at(step)
-        for element in self._completed_elements(step, value):
+        for element in self._complete_elements(step, value):
             if self._last and here:
                 self._elements[here[0]] = element
                 return
@@ -466,7 +466,7 @@ class _Keyed:
             if _key_values(element, self._keys)[: len(led)] == led
         ]
 
-    def _completed_elements(self, step: str, value: Any) -> list[Any]:
+    def _complete_elements(self, step: str, value: Any) -> list[Any]:
         """Return the elements that a value stands for, each completed with the keys in the path."""
         led = (*self._key_prefix, step)
         told = _key_values(value, self._keys) if value else ()
@@ -636,7 +636,7 @@ class Patch:
     @property
     def only_removes(self) -> bool:
         """Whether every operation is `remove` or `test`."""
-        return all(one.op in ("remove", "test") for one in self.operations)
+        return all(operation.op in ("remove", "test") for operation in self.operations)
 
 
 def read_patch(value: Any) -> Patch:
@@ -681,7 +681,7 @@ class Patcher:
         )
         for at, operation in enumerate(patch.operations):
             try:
-                value = _applied(shape, value, record, operation)
+                value = _apply(shape, value, record, operation)
             except Misplaced as problem:
                 place = f"patch[{at}]"
                 told = f"cannot {operation.op} /{'/'.join(operation.path)[:200]}: {problem}"
@@ -722,11 +722,11 @@ def _beginning(field: Field, stamp: Stamp, *, whole: bool) -> Any:
             return MISSING
 
 
-def _applied(shape: ValueShape, value: Any, record: str, operation: PatchOperation) -> Any:
+def _apply(shape: ValueShape, value: Any, record: str, operation: PatchOperation) -> Any:
     root = shape.place(value, record, ())
     match operation.op:
         case "test":
-            found = _found(root, operation.path, value)
+            found = _find(root, operation.path, value)
             if found is MISSING or not _same(shape, found, operation.value):
                 shown = "nothing" if found is MISSING else orjson.dumps(found).decode()[:200]
                 raise Conflict(
@@ -738,17 +738,17 @@ def _applied(shape: ValueShape, value: Any, record: str, operation: PatchOperati
             return value
         case "add" | "replace":
             given = operation.value
-            if operation.op == "replace" and _found(root, operation.path, value) is MISSING:
+            if operation.op == "replace" and _find(root, operation.path, value) is MISSING:
                 raise Misplaced("there is no value to replace; use add")
         case "move" | "copy":
-            given = _found(root, operation.source, value)
+            given = _find(root, operation.source, value)
             if given is MISSING:
                 raise Misplaced(f"there is nothing at /{'/'.join(operation.source)}")
             if operation.op == "move":
                 if operation.path[: len(operation.source)] == operation.source:
                     return value if operation.path == operation.source else _into_itself()
                 _drop(root, operation.source)
-    copied = _copied(shape, given)
+    copied = _copy(shape, given)
     if not operation.path:
         if not isinstance(copied, dict):
             raise Misplaced("an aspect must be an object")
@@ -756,7 +756,7 @@ def _applied(shape: ValueShape, value: Any, record: str, operation: PatchOperati
     if operation.op == "replace":
         # In an array addressed by index, `put` inserts instead of replacing.
         _drop_listed(root, operation.path)
-    _reached(root, operation.path).put(operation.path[-1], copied)
+    _reach(root, operation.path).put(operation.path[-1], copied)
     return value
 
 
@@ -764,7 +764,7 @@ def _into_itself() -> Any:
     raise Misplaced("a value cannot be moved into itself")
 
 
-def _reached(root: PatchTarget, path: tuple[str, ...]) -> PatchTarget:
+def _reach(root: PatchTarget, path: tuple[str, ...]) -> PatchTarget:
     place = root
     for step in path[:-1]:
         inner = place.into(step, make=True)
@@ -774,18 +774,18 @@ def _reached(root: PatchTarget, path: tuple[str, ...]) -> PatchTarget:
     return place
 
 
-def _seen(root: PatchTarget, path: tuple[str, ...]) -> PatchTarget | None:
+def _look_up(root: PatchTarget, path: tuple[str, ...]) -> PatchTarget | None:
     place: PatchTarget | None = root
     for step in path[:-1]:
         place = place.into(step, make=False) if place is not None else None
     return place
 
 
-def _found(root: PatchTarget, path: tuple[str, ...], whole: Any) -> Any:
+def _find(root: PatchTarget, path: tuple[str, ...], whole: Any) -> Any:
     if not path:
         return whole
     try:
-        place = _seen(root, path)
+        place = _look_up(root, path)
     except Misplaced:
         return MISSING
     return MISSING if place is None else place.get(path[-1])
@@ -795,7 +795,7 @@ def _drop(root: PatchTarget, path: tuple[str, ...]) -> None:
     if not path:
         raise Misplaced("remove the aspect with changeType DELETE")
     try:
-        place = _seen(root, path)
+        place = _look_up(root, path)
     except Misplaced:
         return
     if place is not None:
@@ -840,23 +840,23 @@ def _keys(given: Any) -> dict[str, tuple[str, ...]]:
     raise InvalidInput("arrayPrimaryKeys must be an object of lists: the keys of each array")
 
 
-def _copied(shape: ValueShape, value: Any) -> Any:
+def _copy(shape: ValueShape, value: Any) -> Any:
     """Return a deep copy, so that the patch can be applied again."""
     try:
-        written = orjson.dumps(value)
+        content = orjson.dumps(value)
     except orjson.JSONEncodeError as error:
         raise Misplaced(f"its value cannot be stored: {error}") from None
-    shape.allowance.copy(len(written))
-    return orjson.loads(written)
+    shape.allowance.copy(len(content))
+    return orjson.loads(content)
 
 
 def _same(shape: ValueShape, found: Any, given: Any) -> bool:
-    wanted, there = _sorted(given), _sorted(found)
+    wanted, there = _sort_key(given), _sort_key(found)
     shape.allowance.copy(len(there))
     return wanted == there
 
 
-def _sorted(value: Any) -> bytes:
+def _sort_key(value: Any) -> bytes:
     try:
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
     except orjson.JSONEncodeError as error:

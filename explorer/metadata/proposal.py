@@ -177,9 +177,9 @@ def read_proposal(wire: Any, registry: Registry, *, complete: bool = False) -> P
     if not isinstance(wire, dict):
         raise InvalidInput("a proposal must be an object with entityUrn, changeType and aspectName")
     if wire.get("entityUrn") is None and wire.get("entityKeyAspect") is not None:
-        named = _text(wire, "entityType")
+        text = _text(wire, "entityType")
         key = _aspect_value(wire["entityKeyAspect"], "UPSERT", "entityKeyAspect")
-        urn = urn_of_key(named, key, registry.key_fields(named))
+        urn = urn_of_key(text, key, registry.key_fields(text))
     else:
         urn = Urn.parse(_text(wire, "entityUrn"))
     if complete:

@@ -328,10 +328,10 @@ def read_type(expression: str) -> tuple[str, tuple[str, ...]]:
     `array<string>` gives `("array", ("string",))`, `union<a|b>` gives `("union", ("a", "b"))`, and
     a plain name gives `("name", (name,))`.
     """
-    found = _COMPOUND.fullmatch(expression)
-    if found is None:
+    match = _COMPOUND.fullmatch(expression)
+    if match is None:
         return "name", (expression,)
-    kind, inner = found.groups()
+    kind, inner = match.groups()
     if kind != "union":
         return kind, (inner,)
     members: list[str] = []
@@ -414,27 +414,27 @@ def _reach_step_by_step(steps: tuple[str, ...], value: Any) -> list[Any]:
 def places(value: Any, path: str) -> Iterator[str]:
     """Yield the location of each value that `reach` returns, in the same order, such as
     `owners[0].owner`."""
-    for place, found in _placed(value, _steps(path), ""):
+    for place, found in _walk_places(value, _steps(path), ""):
         if found is not None:
             yield place.removeprefix(".")
 
 
-def _placed(value: Any, steps: tuple[str, ...], place: str) -> Iterator[tuple[str, Any]]:
+def _walk_places(value: Any, steps: tuple[str, ...], place: str) -> Iterator[tuple[str, Any]]:
     if not steps:
         yield place, value
         return
     step, rest = steps[0], steps[1:]
     if step == "*" and isinstance(value, list):
         for at, inner in enumerate(value):
-            yield from _placed(inner, rest, f"{place}[{at}]")
+            yield from _walk_places(inner, rest, f"{place}[{at}]")
     elif step == "*" and isinstance(value, dict):
         for key, inner in value.items():
-            yield from _placed(inner, rest, f"{place}[{key!r}]")
+            yield from _walk_places(inner, rest, f"{place}[{key!r}]")
     elif step == "$key" and isinstance(value, dict):
         for key in value:
-            yield from _placed(key, rest, f"{place}[{key!r}]")
+            yield from _walk_places(key, rest, f"{place}[{key!r}]")
     elif isinstance(value, dict):
-        yield from _placed(value.get(step), rest, f"{place}.{step}")
+        yield from _walk_places(value.get(step), rest, f"{place}.{step}")
 
 
 def _inside(value: Any) -> Iterable[Any]:

@@ -130,13 +130,13 @@ def check_assignment(
     if types and entity.entity_type.casefold() not in map(str.casefold, types):
         raise fail(
             "",
-            f"{name} is for {_listed(types)}, not for a {entity.entity_type}; leave it out, or "
-            "add the type to its entityTypes",
+            f"{name} is for {_join_values(types)}, not for a {entity.entity_type}; leave it out, "
+            "or add the type to its entityTypes",
         )
     if definition.platforms and platform not in definition.platforms:
         raise fail(
             "",
-            f"{name} is for entities on {_listed(definition.platforms)}, not on "
+            f"{name} is for entities on {_join_values(definition.platforms)}, not on "
             f"{platform or 'no platform'}; leave it out, or add the platform to its "
             "allowedPlatforms",
         )
@@ -146,14 +146,14 @@ def check_assignment(
             f"{name} has only one value (cardinality SINGLE), and {len(values)} were given; send "
             "one, or define it with cardinality MULTIPLE",
         )
-    for at, given in enumerate(values):
-        _check_value(definition, plain_value(given), fail, f".values[{at}]", name)
+    for at, value in enumerate(values):
+        _check_value(definition, plain_value(value), fail, f".values[{at}]", name)
 
 
 def _check_value(
     definition: Definition, value: Plain | None, fail: _Fail, place: str, name: str
 ) -> None:
-    shown = _shown(value)
+    shown = _format(value)
     if value is None:
         raise fail(place, f"a value of {name} must be a string or a double")
     match definition.kind:
@@ -172,22 +172,22 @@ def _check_value(
     if definition.allowed and not any(_same(value, one) for one in definition.allowed):
         raise fail(
             place,
-            f"{name} allows {_listed(tuple(map(_shown, definition.allowed)))}, not {shown}; send "
-            "one of these, or add it to its allowedValues",
+            f"{name} allows {_join_values(tuple(map(_format, definition.allowed)))}, not {shown}; "
+            "send one of these, or add it to its allowedValues",
         )
 
 
 def _check_urn(definition: Definition, text: str, fail: _Fail, place: str, name: str) -> None:
     try:
-        found = Urn.parse(text).entity_type
+        entity_type = Urn.parse(text).entity_type
     except InvalidUrn as error:
         raise fail(place, f"{name} takes URNs (value type urn); {error}") from None
     types = definition.value_types
-    if types and found.casefold() not in map(str.casefold, types):
+    if types and entity_type.casefold() not in map(str.casefold, types):
         raise fail(
             place,
-            f"{name} takes the URN of a {_listed(types)}, not {_shown(text)}; send one of these, "
-            "or add the type to the allowedTypes of its typeQualifier",
+            f"{name} takes the URN of a {_join_values(types)}, not {_format(text)}; send one of "
+            "these, or add the type to the allowedTypes of its typeQualifier",
         )
 
 
@@ -206,7 +206,7 @@ def _plain_values(values: Any) -> Iterator[Plain]:
 
 
 def _type_names(urns: Any) -> tuple[str, ...]:
-    return tuple(_type_name(one, _ENTITY_TYPE) for one in urns or () if isinstance(one, str))
+    return tuple(_type_name(urn, _ENTITY_TYPE) for urn in urns or () if isinstance(urn, str))
 
 
 def _type_name(urn: Any, prefix: str) -> str:
@@ -227,13 +227,13 @@ def _same(value: Plain, allowed: Plain) -> bool:
     return _number(value) == _number(allowed) is not None
 
 
-def _shown(value: Plain | None) -> str:
+def _format(value: Plain | None) -> str:
     if isinstance(value, float):
         return str(int(value)) if value.is_integer() else repr(value)
     return f"{value!r:.80}"
 
 
-def _listed(names: Sequence[str]) -> str:
+def _join_values(names: Sequence[str]) -> str:
     shown = list(names[:_NAMED])
     if len(names) > _NAMED:
         shown.append(f"{len(names) - _NAMED} more")

@@ -84,10 +84,10 @@ class Validator:
         if not isinstance(target, str):
             return f"expected a URN, found {_kind(target)}"
         try:
-            found = _read_urn(target).entity_type
+            entity_type = _read_urn(target).entity_type
         except InvalidUrn as error:
             return f"expected a URN; {error}"
-        if not types or found in types or found not in self._registry.entities:
+        if not types or entity_type in types or entity_type not in self._registry.entities:
             return ""
         return f"expected the URN of a {' or '.join(types)}, found {target!r:.80}"
 

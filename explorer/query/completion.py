@@ -186,11 +186,11 @@ class _Offers:
     def _fields(self, begun: str, start: int) -> Iterator[Completion]:
         end = self._word_end(start)
         follows = OPERATOR.match(self._text, skip_space(self._text, end))
-        others = self._facets.keys() - self._guide.fields.keys()
+        keys = self._facets.keys() - self._guide.fields.keys()
         fields = [
             _STATES,
             *self._guide.fields.values(),
-            *(FilterField(name, label=self._facets[name].label) for name in sorted(others)),
+            *(FilterField(name, label=self._facets[name].label) for name in sorted(keys)),
         ]
         ranked = []
         for field in fields:
@@ -246,9 +246,9 @@ class _Offers:
             if word in seen or not any(begun in one for one in folded):
                 continue
             seen.add(word)
-            made = Completion(f"{word}{gap}", place.start, end, label, "value", "", count)
+            completion = Completion(f"{word}{gap}", place.start, end, label, "value", "", count)
             begins = any(one.startswith(begun) for one in folded)
-            (beginning if begins else holding).append(made)
+            (beginning if begins else holding).append(completion)
         yield from beginning
         yield from holding
 
@@ -256,7 +256,9 @@ class _Offers:
         """Yield the values that a field can have."""
         guide = self._guide
         if name == STATE and guide.named(name) is None:
-            yield from ((word, word, word, self._count_of(one)) for word, one in STATES.items())
+            yield from (
+                (word, word, word, self._count_of(criterion)) for word, criterion in STATES.items()
+            )
             return
         if guide.field_meant(name, guide.entity_types[:1]) != name:
             yield from self._types()
@@ -264,26 +266,26 @@ class _Offers:
         if field.nature == "type":
             yield from self._types()
         else:
-            yield from self._named_or_counted(field)
+            yield from self._name_or_count(field)
         if field.nature == "boolean":
             for word in ("true", "false"):
                 yield word, word, word, None
 
-    def _named_or_counted(self, field: FilterField) -> Iterator[_Word]:
+    def _name_or_count(self, field: FilterField) -> Iterator[_Word]:
         facet = self._facets.get(field.name)
-        counted = {one.value: one for one in (facet.values if facet else ())}
+        counted = {like.value: like for like in (facet.values if facet else ())}
         named = self._names if field.targets else {}
         for value in dict.fromkeys((*counted, *named)):
-            one = counted.get(value)
-            label = named.get(value) or (one.label if one else value)
+            like = counted.get(value)
+            label = named.get(value) or (like.label if like else value)
             yield (
-                self._spelled(field, value, named),
+                self._spell(field, value, named),
                 value,
                 label,
-                (one.count if one else 0) or None,
+                (like.count if like else 0) or None,
             )
 
-    def _spelled(self, field: FilterField, value: str, named: Mapping[str, str]) -> str:
+    def _spell(self, field: FilterField, value: str, named: Mapping[str, str]) -> str:
         """Return how a value is typed: a URN by its id, one with a generated id by its name."""
         if value in named:
             if _OPAQUE.search(value):
@@ -296,13 +298,14 @@ class _Offers:
     def _count_of(self, state: Criterion) -> int | None:
         """Return the number of entities in a state, if a facet has it."""
         facet = self._facets.get(state.field)
-        counts = {one.value: one.count for one in (facet.values if facet else ())}
+        counts = {like.value: like.count for like in (facet.values if facet else ())}
         return counts.get(state.values[0]) if state.values else None
 
     def _types(self) -> Iterable[_Word]:
         facet = self._facets.get(ENTITY_TYPE)
         counts = {
-            self._guide.type_named(one.value): one.count for one in (facet.values if facet else ())
+            self._guide.type_named(like.value): like.count
+            for like in (facet.values if facet else ())
         }
         known = [name for name in counts if name is not None]
         rest = [name for name in self._guide.entity_types if name not in counts]
@@ -331,8 +334,8 @@ class _Offers:
 
     def _word_end(self, start: int) -> int:
         """Return the end of the word under the cursor; the cursor itself if none has been typed."""
-        found = FIELD.match(self._text, start) if start < self._cursor else None
-        return max(self._cursor, found.end()) if found else self._cursor
+        match = FIELD.match(self._text, start) if start < self._cursor else None
+        return max(self._cursor, match.end()) if match else self._cursor
 
     def _gap(self, start: int) -> str:
         """Return the space needed between a new word and the text before it."""

@@ -132,23 +132,23 @@ class FieldGuide:
     def exactly(self, name: str) -> FilterField | None:
         """Return the field with exactly this name, which may end in `.keyword`, or a field for any
         structured property."""
-        found = self.fields.get(name.removesuffix(_KEYWORD))
-        if found is None and name.startswith(PREFIX) and name != PREFIX:
+        field = self.fields.get(name.removesuffix(_KEYWORD))
+        if field is None and name.startswith(PREFIX) and name != PREFIX:
             # Structured properties are defined per catalog and are not in the registry.
             return FilterField(name)
-        if found is None or found.name == name:
-            return found
-        return FilterField(name, found.nature, found.targets, found.label)
+        if field is None or field.name == name:
+            return field
+        return FilterField(name, field.nature, field.targets, field.label)
 
     def named(self, name: str, *, strict: bool = True) -> FilterField | None:
         """Return the field for a word: by name, by alias, or with `strict` by name ignoring
         case."""
-        found = self.exactly(name)
-        if found is None and name in self.aliases:
-            found = self.exactly(self.aliases[name]) or FilterField(self.aliases[name])
-        if found is None and strict and name.casefold() in self._folded:
-            found = self.exactly(self._folded[name.casefold()])
-        return found
+        field = self.exactly(name)
+        if field is None and name in self.aliases:
+            field = self.exactly(self.aliases[name]) or FilterField(self.aliases[name])
+        if field is None and strict and name.casefold() in self._folded:
+            field = self.exactly(self._folded[name.casefold()])
+        return field
 
     def also(self, name: str) -> tuple[str, ...]:
         """Return the aliases of a field."""
@@ -166,8 +166,8 @@ class FieldGuide:
         """Return fields with similar names, best first, at most three."""
         if len(name) > _LONGEST_NAME:
             return ()
-        found = get_close_matches(name.casefold(), self._folded, n=3)
-        return tuple(dict.fromkeys(self._folded[one] for one in found))
+        close_matches = get_close_matches(name.casefold(), self._folded, n=3)
+        return tuple(dict.fromkeys(self._folded[close_match] for close_match in close_matches))
 
     def is_type(self, text: str) -> bool:
         """Return whether `type_named` knows a text."""
@@ -180,8 +180,10 @@ class FieldGuide:
 
     def near_types(self, text: str) -> tuple[str, ...]:
         """Return entity types with similar names, best first, at most three."""
-        found = get_close_matches(_plain(text[:_LONGEST_NAME]), self._types, n=3, cutoff=0.7)
-        return tuple(self._types[one] for one in found)
+        close_matches = get_close_matches(
+            _plain(text[:_LONGEST_NAME]), self._types, n=3, cutoff=0.7
+        )
+        return tuple(self._types[close_match] for close_match in close_matches)
 
     def field_meant(self, field: str, values: tuple[str, ...]) -> str:
         """Return the field that a name with these values refers to: the entity type for

@@ -152,7 +152,9 @@ class Filter:
                 f"the two filters make {size:,} criteria together, more than "
                 f"{_MOST_WHEN_JOINED:,}; ask for fewer alternatives"
             )
-        return Filter(tuple((*one, *two) for one in self.any_of for two in other.any_of))
+        return Filter(
+            tuple((*criterions, *two) for criterions in self.any_of for two in other.any_of)
+        )
 
 
 def all_of(*criteria: Criterion) -> Filter:
@@ -170,15 +172,15 @@ def _group(given: Any) -> list[Any]:
 
 
 def _from_groups(groups: list[list[Any]]) -> Filter:
-    read = tuple(
+    criterionses = tuple(
         tuple(
-            one
-            for one in map(Criterion.from_wire, group)
-            if one.values or one.condition in _VALUELESS
+            criterion
+            for criterion in map(Criterion.from_wire, group)
+            if criterion.values or criterion.condition in _VALUELESS
         )
         for group in groups
     )
-    return Filter(read) if all(read) else Filter()
+    return Filter(criterionses) if all(criterionses) else Filter()
 
 
 def _condition(given: Any) -> Condition:

@@ -78,9 +78,9 @@ class SearchText:
                 else:
                     runs[-1] = (runs[-1][0], part.end)
             else:
-                joins = [one for one in pending if not _is(text, one, "NOT")]
-                nots = [one for one in pending if _is(text, one, "NOT")]
-                alternative = next((one for one in joins if _is(text, one, "OR")), None)
+                joins = [part for part in pending if not _is(text, part, "NOT")]
+                nots = [part for part in pending if _is(text, part, "NOT")]
+                alternative = next((join for join in joins if _is(text, join, "OR")), None)
                 if alternative is not None and fault is None:
                     fault = FilterSyntax(
                         text,
@@ -100,7 +100,7 @@ class SearchText:
             runs[-1] = (runs[-1][0], pending[-1].end)
         elif pending:
             words.extend(pending)
-        line_text = " ".join(text[one.start : one.end] for one in words)
+        line_text = " ".join(text[word.start : word.end] for word in words)
         return cls(text, parts, line_text, tuple(runs), fault)
 
     def filter(self, registry: Registry) -> Filter:
@@ -137,7 +137,7 @@ class SearchText:
             removed = {value}
             if value in criterion.values and Urn.label(value) in criterion.names:
                 removed = {one for one in criterion.values if Urn.label(one) == Urn.label(value)}
-            values = tuple(one for one in criterion.values if one not in removed)
+            values = tuple(value for value in criterion.values if value not in removed)
             if len(values) == len(criterion.values):
                 values = (*values, value)
             if not values:
@@ -174,7 +174,7 @@ class SearchText:
 
     def run_at(self, cursor: int) -> int | None:
         """Return the start of the filter at a position of the text; None among words."""
-        before = [one for one in self.parts if one.start < cursor]
+        before = [part for part in self.parts if part.start < cursor]
         if not before or before[-1].kind == "word":
             return None
         return next(
@@ -184,7 +184,7 @@ class SearchText:
     def words_at(self, cursor: int) -> tuple[int, int] | None:
         """Return the words at a position, from the first of adjacent words to the end of the one
         being typed; empty if there is none."""
-        at = next((n for n, one in enumerate(self.parts) if one.start < cursor <= one.end), None)
+        at = next((n for n, part in enumerate(self.parts) if part.start < cursor <= part.end), None)
         if at is None or self.parts[at].kind == "condition":
             return None
         if self.parts[at].kind == "keyword" and self.run_at(cursor) is not None:
@@ -216,11 +216,12 @@ class SearchText:
                         yield part, only
 
     def _inside(self, start: int, end: int) -> list[TextPart]:
-        return [one for one in self.parts if start <= one.start < end]
+        return [part for part in self.parts if start <= part.start < end]
 
     def _has_or(self, start: int, end: int) -> bool:
         return any(
-            one.kind == "keyword" and _is(self.text, one, "OR") for one in self._inside(start, end)
+            part.kind == "keyword" and _is(self.text, part, "OR")
+            for part in self._inside(start, end)
         )
 
     def _without(self, part: TextPart) -> str:

@@ -65,8 +65,8 @@ def read_moment(text: str) -> Span | None:
     `2026-01-31T10:00[:00[.000]][Z|+01:00]`, or `None` if the text is not a date. Times without an
     offset are UTC."""
     try:
-        if found := _DAYS.fullmatch(text):
-            year, month, day = (int(part) if part else 0 for part in found.groups())
+        if match := _DAYS.fullmatch(text):
+            year, month, day = (int(part) if part else 0 for part in match.groups())
             last_month = month or 12
             last_day = day or _days_of(year, last_month)
             first = millis_of(datetime(year, month or 1, day or 1, tzinfo=UTC))
@@ -190,8 +190,8 @@ def spell_values(
     if condition == "BETWEEN":
         low, high = values
         return [
-            _spelled(guide, field, condition, low),
-            _spelled(guide, field, condition, high, is_high=True),
+            _spell(guide, field, condition, low),
+            _spell(guide, field, condition, high, is_high=True),
         ]
     found = []
     at = 0
@@ -200,15 +200,15 @@ def spell_values(
         name = _bare_name(values[at])
         meant = _urns(field, name) if many and condition in _EQUALITIES and name else ()
         if meant and meant != (name,) and values[at : at + many] == meant:
-            found.append(_typed(name))
+            found.append(_to_text(name))
             at += many
         else:
-            found.append(_spelled(guide, field, condition, values[at]))
+            found.append(_spell(guide, field, condition, values[at]))
             at += 1
     return found
 
 
-def _spelled(
+def _spell(
     guide: FieldGuide,
     field: FilterField,
     condition: Condition,
@@ -226,11 +226,11 @@ def _spelled(
             continue
         # Without a registry, the one it is read with could give an unquoted text another meaning.
         if meant.values == (value,) and not meant.is_range and not guide.is_blind:
-            return _typed(text, in_range=condition == "BETWEEN")
+            return _to_text(text, in_range=condition == "BETWEEN")
     return quoted(value, "'")
 
 
-def _typed(text: str, *, in_range: bool = False) -> str:
+def _to_text(text: str, *, in_range: bool = False) -> str:
     if in_range and (text.startswith(".") or text.endswith(".")):
         return quoted(text)
     return text if is_bare(text) else quoted(text)
@@ -383,8 +383,10 @@ def tests_of(
         merged[how][0].extend(test.values)
         merged[how][1].extend(test.names)
     return [
-        Test(one.condition, *map(tuple, merged[one.condition])) if one.condition in merged else one
-        for one in tests
+        Test(test.condition, *map(tuple, merged[test.condition]))
+        if test.condition in merged
+        else test
+        for test in tests
     ]
 
 
@@ -572,9 +574,9 @@ class Reading:
             raise self._wrong(f"this is turned around more than {_DEEPEST} times")
         if not self.text.startswith("(", start):
             return self._term(negated=negated)
-        return self._nested(start, negated=negated)
+        return self._nest(start, negated=negated)
 
-    def _nested(self, start: int, *, negated: bool) -> Node:
+    def _nest(self, start: int, *, negated: bool) -> Node:
         self._depth += 1
         if self._depth > _DEEPEST:
             raise self._wrong(f"parentheses are nested deeper than {_DEEPEST}")
@@ -597,23 +599,23 @@ class Reading:
         end = self._at
         self.place = ParsePosition("operator", end, self.place.after_term, name, start)
         self.terms += 1
-        if found := _IS_NULL.match(self.text, end):
-            self._at = found.end()
+        if match := _IS_NULL.match(self.text, end):
+            self._at = match.end()
             self.place = ParsePosition("end", self._at)
             field = self._resolve_field(name, start, end, is_exact=is_exact)
-            return Criterion(field.name, (), "IS_NULL", negated != bool(found.group(1)))
+            return Criterion(field.name, (), "IS_NULL", negated != bool(match.group(1)))
         condition: Condition = "EQUAL"
-        if found := _IN.match(self.text, end):
+        if match := _IN.match(self.text, end):
             operator, condition = "IN", "IN"
-            negated = negated != bool(found.group(1))
-            self._at = found.end()
+            negated = negated != bool(match.group(1))
+            self._at = match.end()
         else:
             operator, condition, turned = self._operator(name, start)
             negated = negated != turned
         operands = self._operands(name, operator)
         if self._probing:
             return Criterion(name)
-        plain = tuple(one.low.text for one in operands if one.is_plain)
+        plain = tuple(operand.low.text for operand in operands if operand.is_plain)
         if name == STATE and not is_exact and self._guide.named(name) is None:
             return self._states(operands, condition, negated=negated)
         if not is_exact and condition in ("EQUAL", "IN") and len(plain) == len(operands):
@@ -625,10 +627,10 @@ class Reading:
     def _states(self, operands: list[Operand], condition: Condition, *, negated: bool) -> Node:
         """Return the criteria of states, such as `is:undocumented`."""
         found: list[Node] = []
-        for one in operands:
-            state = STATES.get(one.low.text.casefold())
-            if condition not in ("EQUAL", "IN") or not one.is_plain or state is None:
-                at = one.low
+        for operand in operands:
+            state = STATES.get(operand.low.text.casefold())
+            if condition not in ("EQUAL", "IN") or not operand.is_plain or state is None:
+                at = operand.low
                 known = ", ".join(STATES)
                 raise FilterSyntax(
                     self.text, at.start, max(at.end - at.start, 1), f"the states are {known}"
@@ -646,17 +648,17 @@ class Reading:
             return atom.text, True
         if keyword := self._keyword():
             raise self._wrong(f"something to filter by is missing before this {keyword}")
-        found = FIELD.match(self.text, start)
-        if found is None:
+        match = FIELD.match(self.text, start)
+        if match is None:
             if start == len(self.text):
                 raise self._wrong("something to filter by is missing, such as platform:hive")
             raise self._wrong("a field is expected here, such as platform in platform:hive")
-        self._at = found.end()
-        return found.group(), False
+        self._at = match.end()
+        return match.group(), False
 
     def _operator(self, name: str, start: int) -> tuple[str, Condition, bool]:
-        found = OPERATOR.match(self.text, self._skip())
-        if found is None:
+        match = OPERATOR.match(self.text, self._skip())
+        if match is None:
             shown = name if len(name) <= _SHOWN else f"{name[:_SHOWN]}…"
             raise FilterSyntax(
                 self.text,
@@ -665,8 +667,8 @@ class Reading:
                 f"{shown!r} is followed by nothing to compare with; a filter reads FIELD:VALUE, "
                 f"such as name:{shown if shown.isalnum() else 'orders'}",
             )
-        self._at = found.end()
-        operator = "".join(found.group().split())
+        self._at = match.end()
+        operator = "".join(match.group().split())
         condition, turned = _OPERATORS[operator.removeprefix(":") or ":"]
         return operator, condition, turned
 
@@ -710,7 +712,7 @@ class Reading:
     def _operand(self, *, in_list: bool) -> Operand:
         start = self._at
         if starts_range(self.text, start):
-            return self._bracketed()
+            return self._bracket()
         low = scan_atom(self.text, start)
         high = None
         self._at = low.end
@@ -730,18 +732,18 @@ class Reading:
             )
         return Operand(low, high)
 
-    def _bracketed(self) -> Operand:
+    def _bracket(self) -> Operand:
         start = self._at
         self._at += 1
         low = scan_atom(self.text, self._skip(), in_brackets=True)
-        found = _TO.match(self.text, low.end)
-        if found is None:
+        match = _TO.match(self.text, low.end)
+        if match is None:
             self._at = start
             raise self._wrong(
                 "a range reads [LOW TO HIGH] or LOW..HIGH; a value that begins with [ stands in "
                 "double quotes"
             )
-        high = scan_atom(self.text, found.end(), in_brackets=True)
+        high = scan_atom(self.text, match.end(), in_brackets=True)
         self._at = high.end
         self._skip()
         if not self.text.startswith("]", self._at):
@@ -763,8 +765,8 @@ class Reading:
         # Asked for at every step, and mostly for nothing.
         if self.text[self._at : self._at + 1] not in _KEYWORDS_BEGIN:
             return ""
-        found = KEYWORD.match(self.text, self._at)
-        return found.group(1).upper() if found else ""
+        match = KEYWORD.match(self.text, self._at)
+        return match.group(1).upper() if match else ""
 
     def _accept(self, keyword: str) -> bool:
         if self._keyword() != keyword:
@@ -794,7 +796,7 @@ def unknown_field(guide: FieldGuide, name: str) -> str:
 
 def _criteria(field: str, tests: list[Test], *, negated: bool) -> Node:
     parts: list[Node] = [
-        Criterion(field, one.values, one.condition, negated, one.names) for one in tests
+        Criterion(field, test.values, test.condition, negated, test.names) for test in tests
     ]
     return joined("and" if negated else "or", parts)
 
@@ -837,12 +839,12 @@ def read_sort(text: str, registry: Registry, *, strict: bool = True) -> tuple[Or
     """
     guide = guide_to(registry)
     orders: dict[str, Order] = {}
-    for found in _WORD.finditer(text):
-        word = found.group()
+    for match in _WORD.finditer(text):
+        word = match.group()
         name = word.removeprefix("-").removeprefix("+")
-        at = found.end() - len(name)
+        at = match.end() - len(name)
         if not name:
-            raise FilterSyntax(text, found.start(), 1, "a field is missing after this sign")
+            raise FilterSyntax(text, match.start(), 1, "a field is missing after this sign")
         field = guide.named(name, strict=strict)
         if field is None and strict:
             raise FilterSyntax(text, at, len(name), unknown_field(guide, name))
@@ -923,13 +925,13 @@ def _criterion(guide: FieldGuide, criterion: Criterion) -> str:
             f"{before}{value if is_bare(value) else quoted(value)}{after}"
             for value in criterion.values
         ]
-        return f"{no}{name}:{_listed(texts)}"
+        return f"{no}{name}:{_join(texts)}"
     texts = spell_values(guide, field, condition, criterion.values)
     if condition == "BETWEEN":
         return f"{no}{name}:{'..'.join(texts)}"
     if condition == "IN":
         return f"{name} {no}IN ({', '.join(texts)})"
-    return f"{no}{name}{_WRITTEN[condition]}{_listed(texts)}"
+    return f"{no}{name}{_WRITTEN[condition]}{_join(texts)}"
 
 
 def _check(criterion: Criterion) -> None:
@@ -942,5 +944,5 @@ def _check(criterion: Criterion) -> None:
         raise InvalidInput(f"{criterion.condition} on {criterion.field} needs a value")
 
 
-def _listed(texts: list[str]) -> str:
+def _join(texts: list[str]) -> str:
     return texts[0] if len(texts) == 1 else f"({', '.join(texts)})"

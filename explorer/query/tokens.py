@@ -52,14 +52,16 @@ class FilterSyntax(InvalidInput):
         begin = max(0, self.position - _AROUND)
         stop = self.position + self.length
         end = min(len(self.text), max(stop, begin + _AROUND), self.position + _AROUND)
-        before = ("…" if begin else "") + _shown(self.text[begin : self.position])
-        wrong = _shown(self.text[self.position : min(stop, end)])
-        after = _shown(self.text[min(stop, end) : end]) + ("…" if end < len(self.text) else "")
+        before = ("…" if begin else "") + _escape_for_message(self.text[begin : self.position])
+        wrong = _escape_for_message(self.text[self.position : min(stop, end)])
+        after = _escape_for_message(self.text[min(stop, end) : end]) + (
+            "…" if end < len(self.text) else ""
+        )
         carets = "^" * max(1, _cells(wrong))
         return f"{before}{wrong}{after}".rstrip() + f"\n{' ' * _cells(before)}{carets}"
 
 
-def _shown(text: str) -> str:
+def _escape_for_message(text: str) -> str:
     return "".join(char if char.isprintable() else " " for char in text)
 
 
@@ -121,8 +123,8 @@ class Atom(msgspec.Struct, frozen=True):
 
 def skip_space(text: str, at: int) -> int:
     """Return the position of the next character that is not white space."""
-    found = _SPACE.match(text, at)
-    return found.end() if found else at
+    match = _SPACE.match(text, at)
+    return match.end() if match else at
 
 
 def starts_range(text: str, at: int) -> bool:
@@ -169,7 +171,7 @@ def scan_atom(text: str, at: int, *, in_brackets: bool = False) -> Atom:
 
 def quoted(value: str, quote: str = '"') -> str:
     """Return a value in quotes, with characters that are not printable escaped."""
-    return quote + "".join(_escaped(char, quote) for char in value) + quote
+    return quote + "".join(_escape(char, quote) for char in value) + quote
 
 
 def is_bare(value: str) -> bool:
@@ -187,24 +189,24 @@ def is_bare(value: str) -> bool:
 def _bare_end(text: str, at: int, *, in_brackets: bool) -> int:
     if opened := _URN_OF_PARTS.match(text, at):
         return _urn_end(text, at, opened.end())
-    found = (_BARE_IN_BRACKETS if in_brackets else _BARE).match(text, at)
-    if found is None:
+    match = (_BARE_IN_BRACKETS if in_brackets else _BARE).match(text, at)
+    if match is None:
         return at
     # Two dots separate the ends of a range.
-    dots = text.find("..", at, found.end())
-    return found.end() if dots < 0 else dots
+    dots = text.find("..", at, match.end())
+    return match.end() if dots < 0 else dots
 
 
 def _urn_end(text: str, start: int, at: int) -> int:
     depth = 1
-    for found in _IN_URN.finditer(text, at):
-        match found.group():
+    for match in _IN_URN.finditer(text, at):
+        match match.group():
             case "(":
                 depth += 1
             case ")":
                 depth -= 1
                 if depth == 0:
-                    return found.end()
+                    return match.end()
             case _:
                 break
     raise FilterSyntax(
@@ -217,28 +219,28 @@ def _urn_end(text: str, start: int, at: int) -> int:
 
 
 def _scan_quoted(text: str, at: int, quote: str) -> tuple[str, int]:
-    found = _QUOTED[quote].match(text, at)
-    if found is None:
+    match = _QUOTED[quote].match(text, at)
+    if match is None:
         raise FilterSyntax(text, at, 1, "this quote is never closed")
-    inner = found.group(1)
+    inner = match.group(1)
     if "\\" not in inner:
-        return inner, found.end()
+        return inner, match.end()
 
     def unescaped(escape: re.Match[str]) -> str:
         code, char = escape.groups()
         if code is None:
             return _ESCAPED.get(char, char)
         if int(code, 16) > _LAST_CODE:
-            place = found.start(1) + escape.start()
+            place = match.start(1) + escape.start()
             raise FilterSyntax(
                 text, place, len(escape.group()), "there is no character of that number"
             )
         return chr(int(code, 16))
 
-    return _ESCAPE.sub(unescaped, inner), found.end()
+    return _ESCAPE.sub(unescaped, inner), match.end()
 
 
-def _escaped(char: str, quote: str) -> str:
+def _escape(char: str, quote: str) -> str:
     if char in (quote, "\\"):
         return f"\\{char}"
     if char.isprintable() or char in _JOINERS:

@@ -180,14 +180,14 @@ def container_of(table: SampleTable) -> Urn | None:
 
 def containers(warehouse: Warehouse, days: Days) -> Changes:
     """Return every container of the declared datasets, parents first."""
-    seen: set[Urn] = set()
+    urns: set[Urn] = set()
     for table in warehouse.tables:
         kinds = _KINDS.get(table.platform, ())
         for depth in range(1, min(len(table.folders), len(kinds)) + 1):
             folders = table.folders[:depth]
             urn = _urn(table.platform, folders)
-            if urn not in seen:
-                seen.add(urn)
+            if urn not in urns:
+                urns.add(urn)
                 yield from _container(urn, table, folders, kinds[depth - 1], days)
 
 
@@ -364,7 +364,7 @@ def edited_schema(table: SampleTable, days: Days, editor: str, ago: int) -> Chan
     """Return what people wrote on the columns, by one editor that many days ago; none if they did
     not."""
     fields = [
-        _edited_field(column, days)
+        _field_edit(column, days)
         for column in table.columns
         if column.edited or column.edited_tags or column.edited_terms
     ]
@@ -436,7 +436,7 @@ def _field(table: SampleTable, column: SampleColumn, days: Days) -> dict[str, An
     return field
 
 
-def _edited_field(column: SampleColumn, days: Days) -> dict[str, Any]:
+def _field_edit(column: SampleColumn, days: Days) -> dict[str, Any]:
     field: dict[str, Any] = {"fieldPath": column.field_path}
     if column.edited:
         field["description"] = column.edited
@@ -578,8 +578,8 @@ def _dataset(table: SampleTable, warehouse: Warehouse, days: Days) -> Changes:
     yield from schema(table, warehouse, days, age)
     yield from lineage(table, warehouse, days)
     yield from view(table, warehouse)
-    yield from _classified(table, days)
-    yield from _written(table, warehouse, days, dice)
+    yield from _classify(table, days)
+    yield from _write_texts(table, warehouse, days, dice)
 
 
 def _properties(
@@ -597,7 +597,7 @@ def _properties(
     return value
 
 
-def _classified(table: SampleTable, days: Days) -> Changes:
+def _classify(table: SampleTable, days: Days) -> Changes:
     urn = table.urn
     if table.had:
         yield AspectEdit(urn, "ownership", ownership_value(table.had, days.millis(400)))
@@ -611,7 +611,7 @@ def _classified(table: SampleTable, days: Days) -> Changes:
         yield AspectEdit(urn, "domains", {"domains": [f"urn:li:domain:{table.domain}"]})
 
 
-def _written(table: SampleTable, warehouse: Warehouse, days: Days, dice: Random) -> Changes:
+def _write_texts(table: SampleTable, warehouse: Warehouse, days: Days, dice: Random) -> Changes:
     """Return what people wrote: links, texts of their own, deprecations."""
     urn = table.urn
     persons = [name for name, _ in table.owners if not name.startswith("team-")]
@@ -747,7 +747,7 @@ def _chart(
     yield AspectEdit(urn, "chartInfo", value)
     yield from _report_common(urn, folder, domain)
     first, *_ = owners.split()
-    yield from _report_owned(urn, first, days)
+    yield from _own_reports(urn, first, days)
 
 
 def _dashboard(head: list[str], charts: list[str], days: Days) -> Changes:
@@ -763,7 +763,7 @@ def _dashboard(head: list[str], charts: list[str], days: Days) -> Changes:
     urn = Urn.of("dashboard", _TOOL, f"dashboards.{number}")
     yield AspectEdit(urn, "dashboardInfo", value)
     yield from _report_common(urn, folder, domain)
-    yield from _report_owned(urn, owners, days)
+    yield from _own_reports(urn, owners, days)
     if tags:
         yield AspectEdit(urn, "globalTags", tags_value(tags.split()))
 
@@ -775,7 +775,7 @@ def _report_common(urn: Urn, folder: str, domain: str) -> Changes:
     yield AspectEdit(urn, "domains", {"domains": [f"urn:li:domain:{domain}"]})
 
 
-def _report_owned(urn: Urn, owners: str, days: Days) -> Changes:
+def _own_reports(urn: Urn, owners: str, days: Days) -> Changes:
     pairs = tuple((name, kind) for name, _, kind in (o.partition("/") for o in owners.split()))
     yield AspectEdit(urn, "ownership", ownership_value(pairs, days.millis(45)))
 

@@ -185,7 +185,7 @@ class ColumnProfile:
         self._total_weight = sum(weight for _, weight in values.weights)
         self._mean = float(values.mean or 0)
         self._span = _span(column, values)
-        self._samples = list(values.samples) or self._drawn(rows)
+        self._samples = list(values.samples) or self._draw_samples(rows)
 
     def on(self, ago: int, rows: int) -> dict[str, Any]:
         """Return the field profile that many days ago, in a table of so many rows."""
@@ -269,7 +269,7 @@ class ColumnProfile:
             return date.fromisoformat(text)
         return self._days.on(ago + 1) + timedelta(days=int(text.removeprefix("today") or 0))
 
-    def _drawn(self, rows: int) -> list[str]:
+    def _draw_samples(self, rows: int) -> list[str]:
         """Samples drawn from what the values are; none of what could name a person."""
         column = self._column
         if self._values.weights:
@@ -306,8 +306,8 @@ class ColumnProfile:
     def _draw_date(self) -> date:
         """Return a date that the column holds on every day of the history."""
         first = self._first(0)
-        drawn = first + timedelta(days=self._dice.randrange((self._last(0) - first).days + 1))
-        return min(drawn, self._last(HISTORY_DAYS - 1))
+        day = first + timedelta(days=self._dice.randrange((self._last(0) - first).days + 1))
+        return min(day, self._last(HISTORY_DAYS - 1))
 
 
 def _span(column: SampleColumn, values: Values) -> int:
@@ -350,7 +350,7 @@ def _profiles_of(table: SampleTable, days: Days) -> Changes:
         if column.kind not in ("record", "records", "json")
     ]
     stalled = STALLED.get(table.name, 0)
-    described = [one for one in columns if one.described]
+    described = [column for column in columns if column.described]
     for ago in days.history():
         count = counts[ago]
         taken = described if len(table.columns) > _WIDE and ago else columns
@@ -409,7 +409,7 @@ def usage(warehouse: Warehouse, days: Days) -> Changes:
     reported = chart_inputs()
     active = [cells[0] for cells in rows(read_data("people")) if "(left)" not in cells[2]]
     persons = [name for name in active if not name.startswith("svc_")]
-    for rank, table in enumerate(_ranked(warehouse), 1):
+    for rank, table in enumerate(_rank(warehouse), 1):
         dice = Random(f"usage {table.name}")
         pool = _users(table, persons, table.label in reported, rank, dice)
         total = _MOST_QUERIES * rank**-_FALL
@@ -418,7 +418,7 @@ def usage(warehouse: Warehouse, days: Days) -> Changes:
         yield from _usage_of(table, pool, total, asked, _column_shares(table, dice)[:width], days)
 
 
-def _ranked(warehouse: Warehouse) -> list[SampleTable]:
+def _rank(warehouse: Warehouse) -> list[SampleTable]:
     queried = [
         table
         for table in warehouse.tables
@@ -459,8 +459,8 @@ def _usage_of(
         dice = Random(f"usage {table.name} {ago}")
         if count == 0:
             continue
-        whole = weights[-1]
-        by = Counter(pool[bisect(weights, dice.random() * whole)] for _ in range(count))
+        weight = weights[-1]
+        by = Counter(pool[bisect(weights, dice.random() * weight)] for _ in range(count))
         value: dict[str, Any] = {
             "timestampMillis": days.millis(ago),
             "eventGranularity": {"unit": "DAY", "multiple": 1},

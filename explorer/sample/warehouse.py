@@ -319,11 +319,11 @@ def rows(text: str) -> Iterator[list[str]]:
 
 def read_tables(text: str) -> list[SampleTable]:
     """Return the tables declared in a text, in its order; raises `InvalidInput` naming a line."""
-    found: dict[str, SampleTable] = {}
+    tables: dict[str, SampleTable] = {}
     for block in _blocks(text):
-        table = _table(block, found)
-        found[table.label] = table
-    return list(found.values())
+        table = _table(block, tables)
+        tables[table.label] = table
+    return list(tables.values())
 
 
 def _blocks(text: str) -> Iterator[_Block]:
@@ -430,12 +430,12 @@ def _fold(text: str) -> str:
 
 
 def _columns(block: _Block) -> tuple[SampleColumn, ...]:
-    columns = [column for line in block.columns for column in _expanded(line)]
+    columns = [column for line in block.columns for column in _expand(line)]
     record = block.heads.get("record", [""])[0].strip()
     return with_field_paths(block.platform, record, columns)
 
 
-def _expanded(line: str) -> Iterator[SampleColumn]:
+def _expand(line: str) -> Iterator[SampleColumn]:
     several = _SEVERAL.search(line.split(" ", 1)[0])
     if several is None:
         yield _column(line)
@@ -461,19 +461,19 @@ def _column(line: str) -> SampleColumn:
         required="!" in marks or "pk" in marks,
         hot="hot" in marks,
         added="+" in marks,
-        tags=_marked(marks, "#"),
-        edited_tags=_marked(marks, "##"),
-        terms=_marked(marks, "@"),
-        edited_terms=_marked(marks, "@@"),
-        sources=_marked(marks, "<"),
-        refers="".join(_marked(marks, "->")),
+        tags=_marks_with(marks, "#"),
+        edited_tags=_marks_with(marks, "##"),
+        terms=_marks_with(marks, "@"),
+        edited_terms=_marks_with(marks, "@@"),
+        sources=_marks_with(marks, "<"),
+        refers="".join(_marks_with(marks, "->")),
         values=values[1] if values else "",
-        doc=_unescaped(doc),
-        edited=_unescaped(edited),
+        doc=_unescape(doc),
+        edited=_unescape(edited),
     )
 
 
-def _marked(marks: list[str], sign: str) -> tuple[str, ...]:
+def _marks_with(marks: list[str], sign: str) -> tuple[str, ...]:
     """Return the marks that begin with exactly that sign, without it."""
     return tuple(
         mark[len(sign) :]
@@ -482,7 +482,7 @@ def _marked(marks: list[str], sign: str) -> tuple[str, ...]:
     )
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     return text.strip().replace("\\n", "\n")
 
 
@@ -507,9 +507,9 @@ class Phrases:
     def fill(self, table: SampleTable) -> SampleTable:
         """Return the table with shared texts on part of its columns that have none."""
         layer = _LAYERS.get(table.platform) or table.folders[-1]
-        return replace(table, columns=tuple(self._filled(table, layer)))
+        return replace(table, columns=tuple(self._fill(table, layer)))
 
-    def _filled(self, table: SampleTable, layer: str) -> Iterable[SampleColumn]:
+    def _fill(self, table: SampleTable, layer: str) -> Iterable[SampleColumn]:
         share = _UNOWNED if not table.owners else _DESCRIBED if table.about else _UNDESCRIBED
         for column in table.columns:
             phrase = self._texts.get((column.name, layer)) or self._texts.get((column.name, "*"))
@@ -633,7 +633,7 @@ def _replica(table: SampleTable) -> SampleTable:
     return SampleTable(
         platform="snowflake",
         name=f"raw.{schema}.{table.label}",
-        columns=tuple(_replicated(table, streamed)),
+        columns=tuple(_replicate(table, streamed)),
         subtype="Table",
         about=_about(table, schema) if table.about else "",
         owners=(("team-data-platform", "TECHNICAL_OWNER"),),
@@ -654,7 +654,7 @@ def _about(table: SampleTable, schema: str) -> str:
     )
 
 
-def _replicated(table: SampleTable, streamed: bool) -> Iterator[SampleColumn]:
+def _replicate(table: SampleTable, streamed: bool) -> Iterator[SampleColumn]:
     for column in table.columns:
         kind = "text" if column.kind == "enum" else column.kind
         yield SampleColumn(

@@ -77,7 +77,7 @@ class AccessLog:
             while self._lines:
                 lines.append(self._lines.popleft())
             if self._dropped:
-                lines.append(self._dropped_line())
+                lines.append(self._format_drop())
             try:
                 self._stream.write(b"".join(lines))
                 self._stream.flush()
@@ -85,7 +85,7 @@ class AccessLog:
                 # The reader is gone, and there is nowhere else to report it.
                 return
 
-    def _dropped_line(self) -> bytes:
+    def _format_drop(self) -> bytes:
         dropped, self._dropped = self._dropped, 0
         message = f"{dropped} requests were not logged, because the output of the log was too slow"
         if self._form == "json":

@@ -218,7 +218,7 @@ def create_token(
     key = secrets.token_hex(6)
     shown = f"{_PREFIX}_{key}_{secrets.token_urlsafe(_SECRET_BYTES)}"
     now_millis = time.time_ns() // 1_000_000
-    made = Token(name, actor, key, digest_of(shown), now_millis, expires_millis, role=role)
+    token = Token(name, actor, key, digest_of(shown), now_millis, expires_millis, role=role)
 
     def add(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
         for known in tokens:
@@ -227,10 +227,10 @@ def create_token(
                     f"a valid token named {name} already exists; revoke it first, or choose "
                     "another name"
                 )
-        return (*(known for known in tokens if known.name != name), made)
+        return (*(token for token in tokens if token.name != name), token)
 
     _store_of(kept).change(add)
-    return shown, made
+    return shown, token
 
 
 def revoke_token(kept: TokenStore | Path, name: str) -> Token:
@@ -332,8 +332,8 @@ def write_uses(path: Path, uses: Mapping[str, int]) -> None:
 
 def _write(path: Path, tokens: tuple[Token, ...]) -> None:
     # A token that was revoked must not come back after a power failure.
-    held = msgspec.json.format(msgspec.json.encode(_TokenFile(_FORMAT, tokens)))
-    replace_file(path, held + b"\n")
+    content = msgspec.json.format(msgspec.json.encode(_TokenFile(_FORMAT, tokens)))
+    replace_file(path, content + b"\n")
 
 
 @contextmanager
@@ -523,8 +523,8 @@ class Keyring(_KnownTokens):
         if now < self._next_look:
             return
         self._next_look = now + _LOOK_SECONDS
-        seen = _look(self._path)
-        if seen == self._seen:
+        look = _look(self._path)
+        if look == self._seen:
             return
         try:
             self._tokens = _by_id(read_tokens(self._path))
@@ -532,7 +532,7 @@ class Keyring(_KnownTokens):
             _log.warning("%s; the tokens loaded before stay in use until then", error)
         else:
             self._is_closed = self._is_closed or bool(self._tokens)
-        self._seen = seen
+        self._seen = look
 
 
 class SharedKeyring(_KnownTokens):
@@ -693,9 +693,9 @@ class Gate:
     async def prepare(self, headers: Mapping[bytes, bytes]) -> None:
         """Fetch from the issuer what `admit` needs for a request."""
         if self._issuer is not None:
-            shown = _bearer(headers)
-            if shown and not shown.startswith(f"{_PREFIX}_"):
-                await self._issuer.prepare(shown)
+            bearer = _bearer(headers)
+            if bearer and not bearer.startswith(f"{_PREFIX}_"):
+                await self._issuer.prepare(bearer)
 
     def admit(self, headers: Mapping[bytes, bytes], path: str) -> Access:
         """Return the actor and role of a request.
@@ -715,13 +715,13 @@ class Gate:
             return _EVERYBODY
         if _is_open(path):
             return ANONYMOUS
-        shown = _bearer(headers)
-        if issuer is not None and shown and not shown.startswith(f"{_PREFIX}_"):
-            return issuer.access_of(shown)
-        token = keyring.token_of(shown) if shown and keyring is not None else None
+        bearer = _bearer(headers)
+        if issuer is not None and bearer and not bearer.startswith(f"{_PREFIX}_"):
+            return issuer.access_of(bearer)
+        token = keyring.token_of(bearer) if bearer and keyring is not None else None
         if token is not None:
             return Access(token.actor, token.role, f"token:{token.name}")
-        ended = keyring.ended_token_of(shown) if shown and keyring is not None else None
+        ended = keyring.ended_token_of(bearer) if bearer and keyring is not None else None
         gone = (
             " The token file of this server is missing, so no token is valid; whoever runs the "
             "server can restore it, or create new tokens with: catalog token create"
@@ -768,8 +768,8 @@ def _is_open(path: str) -> bool:
 
 def _bearer(headers: Mapping[bytes, bytes]) -> str:
     """Return the bearer token of a request; empty without one."""
-    scheme, _, shown = headers.get(b"authorization", b"").partition(b" ")
-    return shown.strip().decode("latin-1") if scheme.lower() == b"bearer" else ""
+    scheme, _, content = headers.get(b"authorization", b"").partition(b" ")
+    return content.strip().decode("latin-1") if scheme.lower() == b"bearer" else ""
 
 
 def _bare(host: str) -> str:

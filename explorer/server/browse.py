@@ -178,13 +178,13 @@ def read_folders(
 
     Raises as `SearchEngine.search`.
     """
-    found = index.folders(query)
-    labels = _labels(store, [folder.id for folder in found.folders])
+    listing = index.folders(query)
+    labels = _labels(store, [folder.id for folder in listing.folders])
 
     def place(folder: FolderCount) -> tuple[str, str]:
         return natural_key(labels.get(folder.id, folder.id)), folder.id
 
-    page = sorted(found.folders, key=place)[start : start + count]
+    page = sorted(listing.folders, key=place)[start : start + count]
     groups = tuple(
         FolderGroup(
             folder.id,
@@ -195,12 +195,12 @@ def read_folders(
         )
         for folder in page
     )
-    return FolderPage(groups, len(found.folders), found.total)
+    return FolderPage(groups, len(listing.folders), listing.total)
 
 
 def _labels(store: Store, ids: Sequence[str]) -> dict[str, str]:
     """Return the display names of those ids that are URNs, by id."""
-    urns = {one: urn for one in ids if one.startswith("urn:li:") and (urn := _parsed(one))}
+    urns = {id_: urn for id_ in ids if id_.startswith("urn:li:") and (urn := _parse(id_))}
     stored = store.aspects(list(urns), NAME_ASPECTS) if urns else {}
     return {
         one: display_name(
@@ -210,7 +210,7 @@ def _labels(store: Store, ids: Sequence[str]) -> dict[str, str]:
     }
 
 
-def _parsed(text: str) -> Urn | None:
+def _parse(text: str) -> Urn | None:
     try:
         return Urn.parse(text)
     except InvalidUrn:

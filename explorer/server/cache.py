@@ -76,11 +76,11 @@ def cached_short(most_bytes: int, longest: int = _SHORT) -> Callable[[F], F]:
     entries = most_bytes // (longest * _BYTES_PER_CHARACTER)
 
     def decorate(function: F) -> F:
-        kept = lru_cache(maxsize=entries)(function)
+        wrapper = lru_cache(maxsize=entries)(function)
 
         @wraps(function)
         def cached(text: str, *more: object) -> object:
-            return kept(text, *more) if len(text) <= longest else function(text, *more)
+            return wrapper(text, *more) if len(text) <= longest else function(text, *more)
 
         return cached  # type: ignore[return-value]
 

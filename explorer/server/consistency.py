@@ -125,8 +125,8 @@ class Replay:
             (entry.urn, entry.aspect),
         ).fetchone()
         problem = None
-        known = self.is_complete or row is not None
-        if known and (row[0] if row else None) != _digest(entry.previous):
+        is_complete = self.is_complete or row is not None
+        if is_complete and (row[0] if row else None) != _digest(entry.previous):
             problem = (
                 "the previous value that it records is not the one in the earlier rows of the log"
             )
@@ -135,13 +135,13 @@ class Replay:
             if entry.aspect in self._keys:
                 for table in ("aspects", "points"):
                     self._run(f"DELETE FROM {table} WHERE urn = ?", (entry.urn,))
-        elif (written := _written(entry)) is None:
+        elif (digest_of_write := _digest_of_write(entry)) is None:
             problem = "it has no value"
         else:
             by_run = bool(row and row[1]) or self._names_run(entry.system)
             self._run(
                 "INSERT OR REPLACE INTO aspects VALUES (?, ?, ?, ?)",
-                (entry.urn, entry.aspect, written, by_run),
+                (entry.urn, entry.aspect, digest_of_write, by_run),
             )
         return problem
 
@@ -182,8 +182,8 @@ class Replay:
                 "UPDATE points SET sure = 0 WHERE urn = ? AND aspect = ?", (entry.urn, entry.aspect)
             )
             return None
-        written = _written(entry)
-        if written is None:
+        digest_of_write = _digest_of_write(entry)
+        if digest_of_write is None:
             return "it has no value"
         problem = None
         if entry.previous is not None:
@@ -195,7 +195,7 @@ class Replay:
                 problem = "the document that it replaced is not in the earlier rows of the log"
         self._run(
             "INSERT OR REPLACE INTO points VALUES (?, ?, ?, 1)",
-            (entry.urn, entry.aspect, written),
+            (entry.urn, entry.aspect, digest_of_write),
         )
         return problem
 
@@ -205,7 +205,9 @@ class BrowseTreeCheck:
 
     def __init__(self, folders: Iterable[BrowseFolderRow]) -> None:
         self._folders = {folder.id: folder for folder in folders}
-        self._ids = {(one.type, one.parent, one.key): one.id for one in self._folders.values()}
+        self._ids = {
+            (folder.type, folder.parent, folder.key): folder.id for folder in self._folders.values()
+        }
         self._counted = dict.fromkeys(self._folders, 0)
 
     def compare(
@@ -223,12 +225,15 @@ class BrowseTreeCheck:
             due.add((folder, natural_key(name), str(urn), name))
             if placement.leaf is not None:
                 leaves.add((folder, placement.leaf.casefold()))
-        kept = {(one.folder, one.sort, one.urn, one.name) for one in entity_rows.placements}
+        kept = {
+            (placement.folder, placement.sort, placement.urn, placement.name)
+            for placement in entity_rows.placements
+        }
         for folder, _, _, listed in sorted(kept - due):
             yield f"it is listed as {listed} in {self._path(folder)}, where it does not belong"
         for folder, *_ in sorted(due - kept):
             yield f"it is not listed as {name} in {self._path(folder)}"
-        for folder, leaf in {(one.folder, one.leaf) for one in entity_rows.leaves} ^ leaves:
+        for folder, leaf in {(leaf.folder, leaf.leaf) for leaf in entity_rows.leaves} ^ leaves:
             yield f"it is recorded wrongly whether {self._path(folder)}/{leaf} refers to it"
         found = {above for folder, *_ in due for above in self._with_parents(folder)}
         for above in found:
@@ -263,10 +268,10 @@ class BrowseTreeCheck:
             folder = self._folders[folder].parent
 
     def _path(self, folder: int) -> str:
-        above = [self._folders[one] for one in self._with_parents(folder)]
+        above = [self._folders[with_parent] for with_parent in self._with_parents(folder)]
         if not above:
             return f"folder {folder}, which is missing"
-        keys = [one.key for one in reversed(above) if one.key]
+        keys = [row.key for row in reversed(above) if row.key]
         return f"{above[0].type}:/{'/'.join(keys)}"
 
 
@@ -335,12 +340,12 @@ def _check_opened(
 ) -> list[Finding]:
     try:
         losses = CatalogMemory(data_dir, store).losses
-        found = [Finding("lost", "the change log", str(loss)) for loss in losses]
+        findings = [Finding("lost", "the change log", str(loss)) for loss in losses]
         if problems or read_only:
-            found += [Finding("search", "the index", problem) for problem in problems]
-            found += check(store, None, registry)
+            findings += [Finding("search", "the index", problem) for problem in problems]
+            findings += check(store, None, registry)
             store.close()
-            return found
+            return findings
         index = SearchIndex(data_dir / INDEX, registry, store)
     except BaseException:
         store.close()
@@ -349,7 +354,7 @@ def _check_opened(
     try:
         catalog.catch_up()
         catalog.recount_use()
-        return [*found, *check(store, index, registry)]
+        return [*findings, *check(store, index, registry)]
     finally:
         catalog.close()
 
@@ -440,7 +445,7 @@ class _Checker:
         self._replay.settle(urn)
 
     def _entity(self, entity_rows: EntityRows, urn: Urn) -> Iterator[Finding]:
-        text, known = str(urn), self._registry.entities.get(urn.entity_type)
+        text, entity_type = str(urn), self._registry.entities.get(urn.entity_type)
         if entity_rows.entity_type != urn.entity_type:
             yield Finding(
                 "entities", text, f"it is stored with the entity type {entity_rows.entity_type}"
@@ -450,10 +455,10 @@ class _Checker:
             yield Finding("entities", text, f"it {state} with {len(entity_rows.aspects)} aspects")
         if (
             entity_rows.aspects
-            and known
-            and known.key not in {one.name for one in entity_rows.aspects}
+            and entity_type
+            and entity_type.key not in {aspect.name for aspect in entity_rows.aspects}
         ):
-            yield Finding("entities", text, f"its key aspect {known.key} is missing")
+            yield Finding("entities", text, f"its key aspect {entity_type.key} is missing")
         for aspect in entity_rows.aspects:
             for what, stored in (("value", aspect.value), ("system metadata", aspect.system)):
                 if not _is_object(stored):
@@ -501,7 +506,9 @@ class _Checker:
             if aspect in self._registry.aspects
             for edge in self._intake.edges(aspect, value)
         }
-        kept = {(one.relationship, one.target, one.aspect, one.flow) for one in entity_rows.edges}
+        kept = {
+            (edge.relationship, edge.target, edge.aspect, edge.flow) for edge in entity_rows.edges
+        }
         for name, target, aspect, flow in sorted(kept - declared, key=str):
             problem = f"{aspect} declares no edge {name} to {target} (flow {flow})"
             yield Finding("edges", urn, problem)
@@ -541,18 +548,18 @@ class _Checker:
         for name in played:
             yield Finding("log", urn, f"{name} is in the change log, but it is not stored")
         points = {(point.aspect, point.value): point.sure for point in self._replay.points(urn)}
-        for kept in entity_rows.points:
+        for row in entity_rows.points:
             if not entity_rows.live:
                 yield Finding(
-                    "points", urn, f"the entity does not exist, but a {kept.aspect} of it is stored"
+                    "points", urn, f"the entity does not exist, but a {row.aspect} of it is stored"
                 )
-            stamp = f"{kept.aspect} of {kept.at_millis}"
-            by_log = points.pop((kept.aspect, digest(kept.value)), None)
+            stamp = f"{row.aspect} of {row.at_millis}"
+            by_log = points.pop((row.aspect, digest(row.value)), None)
             if by_log is None and self._replay.is_complete:
                 yield Finding(
                     "points", urn, f"the {stamp} is stored, but the change log does not have it"
                 )
-            if read_object(kept.value).get("timestampMillis") != kept.at_millis:
+            if read_object(row.value).get("timestampMillis") != row.at_millis:
                 yield Finding("points", urn, f"the {stamp} has a different time in its value")
         missing = [name for (name, _), sure in points.items() if sure]
         for name in dict.fromkeys(missing):
@@ -639,6 +646,6 @@ def _digest(value: bytes | None) -> bytes | None:
     return None if value is None else digest(value)
 
 
-def _written(entry: LogEntry) -> bytes | None:
+def _digest_of_write(entry: LogEntry) -> bytes | None:
     """Return the digest of the value that an entry wrote."""
     return entry.digest or _digest(entry.value)

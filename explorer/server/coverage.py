@@ -157,8 +157,8 @@ def read_facts(urn: str, stored: Mapping[str, bytes], use: Use) -> DatasetFacts:
     if not (ingested or edited):
         lacking.append(Lacking("", kind, 0, *use.of_table()))
     total, described, by_people, by_ingestion = 0, 0, 0, 0
-    fields = _decoded(_schema, stored.get("schemaMetadata"), _SchemaColumns()).fields
-    annotated = _decoded(_edited, stored.get("editableSchemaMetadata"), _Edited()).fields
+    fields = _decode(_schema, stored.get("schemaMetadata"), _SchemaColumns()).fields
+    annotated = _decode(_edited, stored.get("editableSchemaMetadata"), _Edited()).fields
     for place, field, text in _columns(fields, annotated):
         total += 1
         told, written = has_text(field.text), has_text(text)
@@ -209,28 +209,28 @@ class SchemaTexts(Struct, frozen=True):
 
 def read_schema_texts(value: bytes) -> SchemaTexts:
     """Return the field paths of a stored `schemaMetadata`."""
-    fields = _decoded(_schema, value, _SchemaColumns()).fields
+    fields = _decode(_schema, value, _SchemaColumns()).fields
     return SchemaTexts(
-        tuple(one.path for one in fields if has_text(one.text)),
-        tuple(one.path for one in fields if not has_text(one.text)),
+        tuple(field.path for field in fields if has_text(field.text)),
+        tuple(field.path for field in fields if not has_text(field.text)),
     )
 
 
 def read_edited_texts(value: bytes) -> dict[str, bool]:
     """Return the field paths of the entries in a stored `editableSchemaMetadata` that are not
     empty, with whether they have a description."""
-    return _written(_decoded(_edited, value, _Edited()).fields)
+    return _texts_by_path(_decode(_edited, value, _Edited()).fields)
 
 
-def _written(edited: Iterable[_Field]) -> dict[str, bool]:
-    entries = {one.path: one for one in edited}
-    return {path: has_text(one.text) for path, one in entries.items() if not one.is_empty}
+def _texts_by_path(edited: Iterable[_Field]) -> dict[str, bool]:
+    entries = {field.path: field for field in edited}
+    return {path: has_text(entry.text) for path, entry in entries.items() if not entry.is_empty}
 
 
 def _tags(labels: Mapping[str, Any], fields: Iterable[_Field]) -> tuple[str, ...]:
     """Return the tags of a dataset and of its columns, each once."""
     all_labels = (labels, *(field.tags for field in fields if field.tags))
-    found = (tag for one in all_labels for tag in _texts(one.get("tags"), "tag"))
+    found = (tag for all_label in all_labels for tag in _texts(all_label.get("tags"), "tag"))
     return tuple(dict.fromkeys(found))
 
 
@@ -238,8 +238,10 @@ def _columns(
     fields: tuple[_Field, ...], edited: Sequence[_Field]
 ) -> Iterator[tuple[int, _Field, str | None]]:
     """Yield the columns in tree order, each with its position and its edited description."""
-    written = {one.path: one.text for one in edited}
-    for path, earlier in earlier_paths([one.path for one in fields], _written(edited)).items():
+    written = {field.path: field.text for field in edited}
+    for path, earlier in earlier_paths(
+        [field.path for field in fields], _texts_by_path(edited)
+    ).items():
         written[path] = written[earlier] or written.get(path)
     ordered = list(_in_tree_order(fields))
     # A path that is listed twice has the position of its last occurrence.
@@ -287,7 +289,7 @@ def has_text(given: object) -> bool:
     return isinstance(given, str) and bool(given.strip())
 
 
-def _decoded(decoder: msgspec.json.Decoder[_T], value: bytes | None, nothing: _T) -> _T:
+def _decode(decoder: msgspec.json.Decoder[_T], value: bytes | None, nothing: _T) -> _T:
     """Decode a value. Returns `nothing` if there is none, or if it has another shape, which is
     reported where the entity itself is read."""
     try:
@@ -326,11 +328,13 @@ def coverage_days(versions: Iterable[StoredAspect]) -> tuple[CoverageDay, ...]:
     """Return the days on which the counts of a dataset changed, oldest first, from all its versions
     of `HISTORY_ASPECTS`; about 30 µs per version."""
     by_name: dict[str, list[tuple[int, StoredAspect]]] = {}
-    for one in versions:
+    for version in versions:
         # The latest version has the number 0; it is sorted last.
-        order = one.version or 1 << 62
-        by_name.setdefault(one.name, []).append((order, one))
-    days = sorted({one.time_millis // DAY_MILLIS for held in by_name.values() for _, one in held})
+        order = version.version or 1 << 62
+        by_name.setdefault(version.name, []).append((order, version))
+    days = sorted(
+        {aspect.time_millis // DAY_MILLIS for held in by_name.values() for _, aspect in held}
+    )
     for held in by_name.values():
         held.sort(key=lambda one: one[0])
     counts = _Counts()
@@ -339,7 +343,8 @@ def coverage_days(versions: Iterable[StoredAspect]) -> tuple[CoverageDay, ...]:
         for name, held in by_name.items():
             # Searched from the latest version: times may decrease where a clock was set back.
             latest = next(
-                (one for _, one in reversed(held) if one.time_millis // DAY_MILLIS <= day), None
+                (aspect for _, aspect in reversed(held) if aspect.time_millis // DAY_MILLIS <= day),
+                None,
             )
             if latest is not None:
                 counts.read(name, latest)
@@ -443,10 +448,10 @@ class CoverageHistories:
         self._offset = bounds.head
 
     def _read(self, urns: Sequence[str]) -> None:
-        found = self._store.histories(urns, HISTORY_ASPECTS)
+        aspectses = self._store.histories(urns, HISTORY_ASPECTS)
         for urn in urns:
-            if urn in found:
-                self._days[urn] = coverage_days(found[urn])
+            if urn in aspectses:
+                self._days[urn] = coverage_days(aspectses[urn])
             else:
                 self._days.pop(urn, None)
 
@@ -486,12 +491,12 @@ class _Sum:
             if at == len(days):
                 return
             now = point[1:]
-            for held, one, other in zip(self.changes, now, before, strict=True):
-                held[at] += one - other
+            for change, one, other in zip(self.changes, now, before, strict=True):
+                change[at] += one - other
             before = now
 
     def series(self) -> CoverageSeries:
-        return CoverageSeries(*(list(accumulate(one)) for one in self.changes))
+        return CoverageSeries(*(list(accumulate(change)) for change in self.changes))
 
 
 def series_of(
@@ -508,4 +513,4 @@ def series_of(
             if key not in groups:
                 groups[key] = _Sum(len(days))
             groups[key].add(days, history)
-    return whole.series(), {key: one.series() for key, one in groups.items()}
+    return whole.series(), {key: group.series() for key, group in groups.items()}

@@ -370,9 +370,9 @@ def back_up(data_dir: Path, target: Path) -> int:
     draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}{_DRAFT}")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        for left in target.parent.glob(f".*{_DRAFT}"):
-            if not is_held(left):
-                shutil.rmtree(left, ignore_errors=True)
+        for path in target.parent.glob(f".*{_DRAFT}"):
+            if not is_held(path):
+                shutil.rmtree(path, ignore_errors=True)
         draft.mkdir(mode=0o700)
     except OSError as error:
         raise StorageFault(f"{target} cannot be created: {error.strerror}; name another") from error
@@ -430,7 +430,7 @@ def migrate(
     with the number of rows of each part that was copied. Raises as `copy_catalog`, and `Unusable`
     if one of the stores cannot be opened or the target is in use.
     """
-    with ExitStack() as held:
+    with ExitStack() as stack:
         is_served = False
         stores = []
         for place in (source, target):
@@ -439,8 +439,8 @@ def migrate(
                 if place is source:
                     _require_catalog(Path(place), "--from")
                 try:
-                    held.enter_context(hold(Path(place)))
-                    held.callback(give_to_owner, Path(place))
+                    stack.enter_context(hold(Path(place)))
+                    stack.callback(give_to_owner, Path(place))
                 except DirectoryInUse as error:
                     if place is target:
                         raise DirectoryInUse(_in_use(Path(place), "migrate")) from error
@@ -449,14 +449,14 @@ def migrate(
             stores.append(
                 open_store(Path(place), place if is_database else None, read_only=is_only_read)
             )
-            held.callback(stores[-1].close)
+            stack.callback(stores[-1].close)
         from_store, to_store = stores
 
         def is_at_work() -> bool:
             if "://" not in source:
                 return is_served and is_held(Path(source))
             readers = from_store.log_readers()
-            return any(one.silent_seconds < _SILENT_SECONDS for one in readers)
+            return any(reader.silent_seconds < _SILENT_SECONDS for reader in readers)
 
         def wait() -> None:
             # Before somebody serves the target: without the tokens it would be open to everybody.
@@ -534,13 +534,13 @@ def _restore(data_dir: Path, file: Path) -> RestoreResult:
         tokens = file.with_name(TOKENS_FILE)
         if tokens.is_file() and not (data_dir / TOKENS_FILE).exists():
             engine.copy_file(tokens, data_dir / TOKENS_FILE)
-        kept = engine.replace_file(draft, data_dir / FILE)
+        path = engine.replace_file(draft, data_dir / FILE)
     except BaseException:
         draft.unlink(missing_ok=True)
         raise
     shutil.rmtree(data_dir / INDEX, ignore_errors=True)
     forget(data_dir)
-    return RestoreResult(entities, kept)
+    return RestoreResult(entities, path)
 
 
 class _CountingIndex(SearchIndex):
@@ -564,18 +564,18 @@ def hold_to(then: str, data_dir: Path) -> Iterator[None]:
     use it. Raises `DirectoryInUse`, which says to stop that service and then to do what `then`
     names.
     """
-    with ExitStack() as held:
+    with ExitStack() as stack:
         try:
-            held.enter_context(hold(data_dir))
+            stack.enter_context(hold(data_dir))
         except DirectoryInUse as error:
             raise DirectoryInUse(_in_use(data_dir, then)) from error
-        held.callback(give_to_owner, data_dir)
+        stack.callback(give_to_owner, data_dir)
         yield
 
 
 def _in_use(data_dir: Path, then: str) -> str:
-    other = find(data_dir)
-    by = f" by process {other.pid}" if other else ""
+    instance = find(data_dir)
+    by = f" by process {instance.pid}" if instance else ""
     return (
         f"{data_dir} is in use{by}; stop it, and then {then} (a catalog of this machine's own "
         "stops by itself some minutes after its last use)"

@@ -57,8 +57,8 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> Markup:
     """Return a table in a container that scrolls horizontally if the page is narrow."""
     header = element("tr", [element("th", one, scope="col") for one in head])
     body = [element("tr", [element("td", cell) for cell in row]) for row in rows]
-    whole = element("table", [element("thead", header), element("tbody", body)])
-    return element("div", whole, class_="wide", tabindex="0")
+    markup = element("table", [element("thead", header), element("tbody", body)])
+    return element("div", markup, class_="wide", tabindex="0")
 
 
 def anchor(*words: str) -> str:
@@ -89,13 +89,13 @@ def entity_sections(registry: Registry) -> Iterator[Markup]:
         fields = registry.key_fields(name)
         parts = ",".join(f"<{field}>" for field in fields)
         shape = f"urn:li:{name}:" + (f"({parts})" if len(fields) > 1 else parts)
-        aspects = [_link("aspect", one) for one in registry.aspects_of(name)]
+        aspects = [_link("aspect", aspect) for aspect in registry.aspects_of(name)]
         yield _entry(
             anchor("entity", name),
             [code(name), element("span", _SHAPES.get(name, shape), class_="summary mono")],
             [
                 element("p", ["Key aspect ", _link("aspect", entity.key)]),
-                element("p", _spaced(aspects), class_="names"),
+                element("p", _separate(aspects), class_="names"),
             ],
             name,
         )
@@ -120,7 +120,7 @@ def aspect_sections(registry: Registry) -> Iterator[Markup]:
             parts += [element("h4", "Relationships"), _edge_table(aspect)]
         on = [_link("entity", one) for one in carriers[name]]
         if on:
-            parts.append(element("p", ["Carried by ", *_spaced(on)], class_="names"))
+            parts.append(element("p", ["Carried by ", *_separate(on)], class_="names"))
         yield _entry(anchor("aspect", name), head, parts, name)
 
 
@@ -154,8 +154,8 @@ def relationship_sections(registry: Registry) -> Iterator[Markup]:
             (_link("aspect", aspect), code(path), to, lineage)
             for aspect, path, to, lineage in declared[name]
         )
-        found = table(("Aspect", "Field", "Leads to", "Lineage flows"), rows)
-        yield _entry(anchor("relationship", name), head, [found], name)
+        markup = table(("Aspect", "Field", "Leads to", "Lineage flows"), rows)
+        yield _entry(anchor("relationship", name), head, [markup], name)
 
 
 def _entry(
@@ -177,7 +177,7 @@ def _fields(registry: Registry, name: str) -> Markup:
     if record is None or not (record.fields or record.symbols):
         return element("p", "No fields.")
     if record.symbols:
-        return element("p", _spaced([code(symbol) for symbol in record.symbols]), class_="names")
+        return element("p", _separate([code(symbol) for symbol in record.symbols]), class_="names")
     required = required_fields(name, record)
     rows = (
         (
@@ -199,8 +199,8 @@ def _type(registry: Registry, expression: str) -> Markup:
         return element("a", _short(name), href=f"#{_place(registry, name)}")
     inner = [_type(registry, argument) for argument in arguments]
     joined: list[str] = []
-    for one in inner:
-        joined += [" or " if kind == "union" else ", ", one] if joined else [one]
+    for markup in inner:
+        joined += [" or " if kind == "union" else ", ", markup] if joined else [markup]
     return element("span", ["" if kind == "union" else f"{kind} of ", *joined])
 
 
@@ -257,7 +257,7 @@ def _link(kind: str, name: str) -> Markup:
     return element("a", name, href=f"#{anchor(kind, name)}")
 
 
-def _spaced(parts: list[Markup]) -> list[str]:
+def _separate(parts: list[Markup]) -> list[str]:
     return [one for part in parts for one in (part, " ")]
 
 
@@ -288,23 +288,31 @@ def example_of(endpoint: Endpoint) -> tuple[str, str | None]:
     none."""
     path = endpoint.path
     if endpoint.item:
-        keys = (one.example for one in endpoint.parameters if one.place == "path" and one.example)
+        keys = (
+            parameter.example
+            for parameter in endpoint.parameters
+            if parameter.place == "path" and parameter.example
+        )
         key = str(next(keys, EXAMPLE_URN))
         # A key with a slash, such as dataset/batchGet, is a path and is not encoded.
         path += f"/{key if '/' in key else quote(key, safe='')}"
     query = [("action", endpoint.action)] if endpoint.action else []
-    for one in endpoint.parameters:
-        if one.place == "query" and one.example is not None:
-            values = one.example if isinstance(one.example, list | tuple) else [one.example]
-            query += [(one.name, _text(value)) for value in values]
+    for parameter in endpoint.parameters:
+        if parameter.place == "query" and parameter.example is not None:
+            values = (
+                parameter.example
+                if isinstance(parameter.example, list | tuple)
+                else [parameter.example]
+            )
+            query += [(parameter.name, _text(value)) for value in values]
     if query:
         path += "?" + urlencode(query, safe="(),*/", quote_via=quote)
     if endpoint.method not in ("POST", "PATCH"):
         return path, None
     body = {
-        one.name: one.example
-        for one in endpoint.parameters
-        if one.place == "body" and one.example is not None
+        parameter.name: parameter.example
+        for parameter in endpoint.parameters
+        if parameter.place == "body" and parameter.example is not None
     }
     return path, orjson.dumps(body, option=orjson.OPT_INDENT_2).decode()
 
@@ -336,12 +344,14 @@ def _parameters(parameters: Iterable[Parameter]) -> Markup:
         ("Parameter", "Where", "Type", "Description"),
         (
             (
-                element("span", [code(one.name), " ", REQUIRED if one.required else ""]),
-                one.place,
-                one.kind,
-                one.summary,
+                element(
+                    "span", [code(parameter.name), " ", REQUIRED if parameter.required else ""]
+                ),
+                parameter.place,
+                parameter.kind,
+                parameter.summary,
             )
-            for one in parameters
+            for parameter in parameters
         ),
     )
 
@@ -408,8 +418,8 @@ def _section(kind: str, name: str, field: "GraphQLField") -> Markup:
         element("span", field.description or "", class_="summary"),
     ]
     rows = (
-        (code(argument), code(str(given.type)), given.description or "")
-        for argument, given in field.args.items()
+        (code(argument), code(str(arg.type)), arg.description or "")
+        for argument, arg in field.args.items()
     )
     parts = [table(("Argument", "Type", ""), rows)] if field.args else []
     parts.append(element("p", [element("b", "Gives "), code(str(field.type))]))
@@ -442,7 +452,7 @@ def documentation_page(
         base=escape(base),
         prefix=escape(base or "/"),
         contents=_inner(_contents(sections)),
-        sections=_inner(_rendered(*section) for section in sections),
+        sections=_inner(_render(*section) for section in sections),
     )
     return page.encode()
 
@@ -453,12 +463,17 @@ def _resource_sections(endpoints: Iterable[Endpoint]) -> list[_Section]:
         return _FIRST.index(path) if path in _FIRST else len(_FIRST), path.casefold()
 
     served = sorted(
-        (one for one in endpoints if one.path != GRAPHQL_PATH),
+        (endpoint for endpoint in endpoints if endpoint.path != GRAPHQL_PATH),
         key=lambda one: (*order(one), one.method, not one.item, one.action or ""),
     )
     return [
-        (anchor("resource", path), path, "Resources", [endpoint_section(one) for one in found])
-        for path, found in groupby(served, lambda one: one.path)
+        (
+            anchor("resource", path),
+            path,
+            "Resources",
+            [endpoint_section(endpoint) for endpoint in endpoints],
+        )
+        for path, endpoints in groupby(served, lambda one: one.path)
     ]
 
 
@@ -512,7 +527,7 @@ def _decisions() -> _Section:
     return ("decisions", title, "Decisions", [element("dl", decisions)])
 
 
-def _rendered(place: str, title: str, _group: str, parts: list[Markup]) -> Markup:
+def _render(place: str, title: str, _group: str, parts: list[Markup]) -> Markup:
     return element("section", [element("h2", title), *parts], id=place)
 
 

@@ -109,17 +109,17 @@ class ColumnGraph:
     def hop(self, frontier: Sequence[str], limit: int) -> list[tuple[str, str, str]]:
         """See `lineage_graph.Graph`. Ends of declared lineage that are not columns are skipped."""
         wanted = set(frontier)
-        found: dict[tuple[str, str, str], None] = {}
+        nones: dict[tuple[str, str, str], None] = {}
         for upstreams, downstreams, via in self._statements(frontier):
             ups, downs = list(filter(is_column, upstreams)), list(filter(is_column, downstreams))
             here, there = (downs, ups) if self._upstream else (ups, downs)
             near = [one for one in here if one in wanted]
-            for pair in islice(product(near, there), limit - len(found)):
-                found[*pair, _DOWNSTREAM_OF] = None
+            for pair in islice(product(near, there), limit - len(nones)):
+                nones[*pair, _DOWNSTREAM_OF] = None
                 self._vias.setdefault(pair, {})[via] = None
-            if len(found) >= limit:
+            if len(nones) >= limit:
                 break
-        return list(found)
+        return list(nones)
 
     def vias(self, near: str, far: str) -> list[str | None]:
         """Return the jobs and queries (`via`) of an edge that a hop found. None in the list means
@@ -142,19 +142,21 @@ class ColumnGraph:
         schemas = self._store.aspects(
             sorted({parent for parent in parents.values() if parent}), ("schemaMetadata",)
         )
-        there = self._store.existing(columns)
+        existing = self._store.existing(columns)
         for parent, aspects in schemas.items():
             for aspect in aspects:
                 for field in orjson.loads(aspect.value).get("fields", ()):
-                    there.add(f"{_COLUMN}{parent},{field['fieldPath']})")
-        return {column: WalkedEntity(column, "schemaField", column in there) for column in columns}
+                    existing.add(f"{_COLUMN}{parent},{field['fieldPath']})")
+        return {
+            column: WalkedEntity(column, "schemaField", column in existing) for column in columns
+        }
 
     def _statements(self, frontier: Sequence[str]) -> Iterator[_Statement]:
         """Yield every declaration of lineage that may concern the columns."""
         parents = sorted({parent for column in frontier if (parent := parent_of(column))})
-        known = self._store.handles(parents)
+        handles = self._store.handles(parents)
         _, nearby, _ = self._store.lineage(
-            sorted(known.values()), upstream=self._upstream, limit=1_000_000
+            sorted(handles.values()), upstream=self._upstream, limit=1_000_000
         )
         neighbours, _ = self._store.urns_of_handles(sorted(set(nearby)))
         jobs = [urn for urn in neighbours if urn.startswith(_JOB_URN)]
@@ -179,8 +181,8 @@ class ColumnGraph:
 
     def _declaring(self, columns: Sequence[str], relationship: str) -> list[str]:
         """Return the URNs of the entities that declare a relationship to any of the columns."""
-        _, found = self._store.edges(columns, "INCOMING", (relationship,))
-        return [one.urn for one in found]
+        _, neighbours = self._store.edges(columns, "INCOMING", (relationship,))
+        return [neighbour.urn for neighbour in neighbours]
 
 
 def owner_of(urn: str) -> str:
@@ -237,13 +239,13 @@ class _Alternative:
     asks: bool
 
     def accepts(self, degree: int) -> bool:
-        return all(_has_degree(one, degree) for one in self.degree)
+        return all(_has_degree(criterion, degree) for criterion in self.degree)
 
     def furthest(self) -> int:
         bounds = [
-            max((last for _, last in _degrees(one)), default=0)
-            for one in self.degree
-            if not one.negated
+            max((last for _, last in _degrees(criterion)), default=0)
+            for criterion in self.degree
+            if not criterion.negated
         ]
         return min(bounds, default=EVERY_HOP)
 
@@ -274,15 +276,17 @@ class LineageFilter:
             registry.entity(entity_type)
         groups = (filter or Filter()).any_of or ((),)
         self._alternatives = [self._alternative(group, text) for group in groups]
-        named = {one.field for group in groups for one in group if one.field != DEGREE}
+        named = {
+            criterion.field for group in groups for criterion in group if criterion.field != DEGREE
+        }
         self._is_decided_by_urn = not text and named <= _URN_FIELDS
-        searches = tuple(one.search for one in self._alternatives)
+        searches = tuple(alternative.search for alternative in self._alternatives)
         self._verdicts = _verdict_cache(vocabulary, searches) if self._is_decided_by_urn else {}
 
     @property
     def furthest(self) -> int:
         """The number of hops beyond which nothing can match."""
-        return max(one.furthest() for one in self._alternatives)
+        return max(alternative.furthest() for alternative in self._alternatives)
 
     def choose(
         self, store: Store, candidates: Sequence[Candidate], seconds: float
@@ -296,11 +300,15 @@ class LineageFilter:
         deadline = time.monotonic() + seconds
         wanted = [False] * len(candidates)
         asking: list[int] = []
-        for at, one in enumerate(candidates):
-            if self._types and one.entity_type not in self._types:
+        for at, candidate in enumerate(candidates):
+            if self._types and candidate.entity_type not in self._types:
                 continue
-            open_to = [way for way in self._alternatives if way.accepts(one.degree)]
-            if any(not way.asks for way in open_to):
+            open_to = [
+                alternative
+                for alternative in self._alternatives
+                if alternative.accepts(candidate.degree)
+            ]
+            if any(not alternative.asks for alternative in open_to):
                 wanted[at] = True
             elif open_to:
                 asking.append(at)
@@ -312,25 +320,25 @@ class LineageFilter:
             for at in chunk:
                 verdict = verdicts.get(candidates[at].urn, ())
                 wanted[at] = any(
-                    passes and way.accepts(candidates[at].degree)
-                    for way, passes in zip(self._alternatives, verdict, strict=False)
+                    passes and alternative.accepts(candidates[at].degree)
+                    for alternative, passes in zip(self._alternatives, verdict, strict=False)
                 )
         return wanted, True
 
     def _alternative(self, group: tuple[Criterion, ...], text: str) -> _Alternative:
-        degree = tuple(one for one in group if one.field == DEGREE)
-        others = tuple(one for one in group if one.field != DEGREE)
+        degree = tuple(criterion for criterion in group if criterion.field == DEGREE)
+        criterions = tuple(criterion for criterion in group if criterion.field != DEGREE)
         for criterion in degree:
             _degrees(criterion)
-        wanted = read_text(
+        search = read_text(
             text,
             None,
-            Filter((others,)) if others else Filter(),
+            Filter((criterions,)) if criterions else Filter(),
             self._vocabulary,
             include_removed=True,
             names=self._index.names,
         )
-        return _Alternative(degree, wanted, bool(others or text))
+        return _Alternative(degree, search, bool(criterions or text))
 
     def _judge(self, store: Store, urns: Sequence[str]) -> dict[str, _Verdict]:
         """Return which alternatives each entity matches, leaving out criteria on the degree."""
@@ -363,13 +371,13 @@ class LineageFilter:
             for urn in Urn.parse_all((text,)):
                 if platform_of(urn) is not None:
                     values[urn] = {_STATUS: {"removed": True}} if removed else {}
-        found = self._verdicts_of(values)
-        return {key: found.get(text) for key, text in asked.items()}
+        verdicts = self._verdicts_of(values)
+        return {key: verdicts.get(text) for key, text in asked.items()}
 
     def _read(self, store: Store, urns: Sequence[str]) -> dict[str, _Verdict]:
         """Return the same as `_judge`, using all fields of the entities: from the search index, or
         from the store for those that the index lacks and for all while it cannot be searched."""
-        searches = [way.search for way in self._alternatives]
+        searches = [alternative.search for alternative in self._alternatives]
         try:
             held, *found = self._index.matching(urns, [_EVERYTHING, *searches])
         except (Busy, ServerFault):
@@ -381,7 +389,9 @@ class LineageFilter:
         stored = store.aspects(lacking)
         return verdicts | self._verdicts_of(
             {
-                urn: {one.name: orjson.loads(one.value) for one in stored.get(str(urn), ())}
+                urn: {
+                    aspect.name: orjson.loads(aspect.value) for aspect in stored.get(str(urn), ())
+                }
                 for urn in Urn.parse_all(lacking)
             }
         )
@@ -397,7 +407,7 @@ class LineageFilter:
                 with suppress(InvalidUrn):
                     documents.append(build_document(self._registry, urn, aspects))
         known = {document.urn for document in documents}
-        searches = [way.search for way in self._alternatives]
+        searches = [alternative.search for alternative in self._alternatives]
         passing = self._index.matching_documents(documents, searches)
         return {
             str(urn): tuple(str(urn) in one for one in passing) if str(urn) in known else ()
@@ -605,15 +615,15 @@ class LineageService:
         find_removed: Callable[[Sequence[str]], Collection[str]],
     ) -> LineageLists:
         walked, limits = _walk(question, start, graph)
-        named = _named(graph, list(walked.degrees))
+        name_nodes = _name_nodes(graph, list(walked.degrees))
         wanted, looked_at_all = None, True
         if question.filter is not None:
-            candidates = _candidates(walked, named)
+            candidates = _candidates(walked, name_nodes)
             chosen, looked_at_all = self._choose(question, candidates, limits)
             wanted = list(compress(walked.reached(), chosen))
         return list_lineage(
             walked,
-            named,
+            name_nodes,
             find_removed,
             upstream=question.upstream,
             wanted=wanted,
@@ -630,7 +640,7 @@ class LineageService:
         looked_at_all = True
         hides = not (question.include_missing and question.include_removed)
         if filter is not None or question.candidates or hides:
-            candidates = _candidates(walked, _named(graph, nodes))
+            candidates = _candidates(walked, _name_nodes(graph, nodes))
         if filter is not None:
             wanted, looked_at_all = self._choose(question, candidates, limits)
             nodes, candidates = list(compress(nodes, wanted)), list(compress(candidates, wanted))
@@ -653,15 +663,15 @@ class LineageService:
         self, question: LineageQuestion, start: str, graph: ColumnGraph
     ) -> LineageResults:
         walked, limits = _walk(question, start, graph)
-        met = _met(walked, graph, owners=question.columns == "owners")
+        met = _collect_visits(walked, graph, owners=question.columns == "owners")
         stored = self._store.existing(sorted({owner_of(one.urn) for one in met}))
-        named = graph.named([one.urn for one in met if is_column(one.urn)])
+        entities = graph.named([one.urn for one in met if is_column(one.urn)])
         candidates = [
             Candidate(
                 one.urn,
                 one.entity_type,
                 one.degree,
-                named[one.urn].exists if one.urn in named else one.urn in stored,
+                entities[one.urn].exists if one.urn in entities else one.urn in stored,
             )
             for one in met
         ]
@@ -700,18 +710,18 @@ class LineageService:
             members = groups[candidate.urn]
             most = max(0, min(PATHS_EACH, room // (2 * candidate.degree + 1)))
             paths: dict[tuple[str, ...], None] = {}
-            degrees, types = {one.degree for one in members}, {"DownstreamOf"}
-            for one in members:
-                for path in trace.paths(one.column, most + 1):
-                    tail = (one.urn,) if one.is_via else ()
+            degrees, types = {member.degree for member in members}, {"DownstreamOf"}
+            for member in members:
+                for path in trace.paths(member.column, most + 1):
+                    tail = (member.urn,) if member.is_via else ()
                     for carried in graph.carried(path, most + 1):
                         paths[*carried, *tail] = None
-                if not one.is_via:
-                    degrees |= trace.met[one.column]
+                if not member.is_via:
+                    degrees |= trace.met[member.column]
                 if len(paths) > most:
                     break
             room -= sum(map(len, paths))
-            explored = all(one.is_via or walked.is_explored(one.column) for one in members)
+            explored = all(member.is_via or walked.is_explored(member.column) for member in members)
             reached.append(
                 ReachedEntity(
                     urn=candidate.urn,
@@ -740,14 +750,16 @@ class LineageService:
     def _shown(self, question: LineageQuestion, candidates: Sequence[Candidate]) -> list[bool]:
         """Return which entities the answer shows: missing and removed ones only if the query
         includes them."""
-        tables = [parent_of(one.urn) or one.urn for one in candidates]
+        tables = [parent_of(candidate.urn) or candidate.urn for candidate in candidates]
         shown = [True] * len(candidates)
         if not question.include_missing:
-            columns = [t for t, one in zip(tables, candidates, strict=True) if t != one.urn]
+            columns = [
+                t for t, candidate in zip(tables, candidates, strict=True) if t != candidate.urn
+            ]
             stored = self._store.existing(sorted(set(columns)))
             shown = [
-                one.exists if table == one.urn else table in stored
-                for table, one in zip(tables, candidates, strict=True)
+                candidate.exists if table == candidate.urn else table in stored
+                for table, candidate in zip(tables, candidates, strict=True)
             ]
         if not question.include_removed:
             removed = self.removed(sorted(set(compress(tables, shown))))
@@ -769,19 +781,21 @@ class LineageService:
             found = trace.paths(node, most + 1)
             paths[node], complete[node] = found[:most], len(found) <= most
             room -= length * len(paths[node])
-        named = _named(graph, sorted({one for way in paths.values() for p in way for one in p}))
-        named |= _named(graph, [node for node in page if node not in named])
-        removed = self.removed([named[node].urn for node in page])
+        name_nodes = _name_nodes(
+            graph, sorted({one for path in paths.values() for p in path for one in p})
+        )
+        name_nodes |= _name_nodes(graph, [node for node in page if node not in name_nodes])
+        removed = self.removed([name_nodes[node].urn for node in page])
         return tuple(
             ReachedEntity(
-                urn=named[node].urn,
-                entity_type=named[node].entity_type,
-                exists=named[node].exists,
-                removed=named[node].urn in removed,
+                urn=name_nodes[node].urn,
+                entity_type=name_nodes[node].entity_type,
+                exists=name_nodes[node].exists,
+                removed=name_nodes[node].urn in removed,
                 degree=walked.degrees[node],
                 degrees=tuple(sorted(trace.met[node])),
                 types=tuple(trace.relationships(node)),
-                paths=tuple(tuple(named[one].urn for one in path) for path in paths[node]),
+                paths=tuple(tuple(name_nodes[one].urn for one in path) for path in paths[node]),
                 paths_complete=complete[node],
                 explored=walked.is_explored(node),
                 has_more=walked.truncated is not None and not walked.is_explored(node),
@@ -796,7 +810,10 @@ class LineageService:
     def _edges(
         self, walked: WalkResult[N], graph: "_NamedGraph[N]", *, upstream: bool
     ) -> tuple[WalkedEdge, ...]:
-        named = {node: one.urn for node, one in _named(graph, list(walked.degrees)).items()}
+        named = {
+            node: name_node.urn
+            for node, name_node in _name_nodes(graph, list(walked.degrees)).items()
+        }
         if upstream:
             return tuple(WalkedEdge(named[far], named[near], n) for near, far, n in walked.edges())
         return tuple(WalkedEdge(named[near], named[far], n) for near, far, n in walked.edges())
@@ -818,10 +835,10 @@ class _Met:
         return self.urn.split(":", 3)[2]
 
 
-def _met(walked: WalkResult[str], graph: ColumnGraph, *, owners: bool) -> list[_Met]:
+def _collect_visits(walked: WalkResult[str], graph: ColumnGraph, *, owners: bool) -> list[_Met]:
     """Return what the walk met, nearest first, at the same distance in the order of their URNs. A
     job or query that carries data counts at the distance at which it was first met."""
-    found = [
+    mets = [
         _Met(owner_of(column) if owners else column, walked.degrees[column], column)
         for column in walked.reached()
     ]
@@ -834,9 +851,9 @@ def _met(walked: WalkResult[str], graph: ColumnGraph, *, owners: bool) -> list[_
             for via in graph.vias(near, far)
             if via is not None and via not in seen
         }
-        found += [_Met(via, degree, near, is_via=True) for via, near in carriers]
+        mets += [_Met(via, degree, near, is_via=True) for via, near in carriers]
         seen.update(via for via, _ in carriers)
-    return sorted(found, key=lambda one: (one.degree, one.urn, one.column))
+    return sorted(mets, key=lambda one: (one.degree, one.urn, one.column))
 
 
 class _NamedGraph(Graph[N], Protocol[N]):
@@ -874,11 +891,11 @@ def _verdict_cache(
     return {}
 
 
-def _named(graph: _NamedGraph[N], nodes: Sequence[N]) -> dict[N, WalkedEntity]:
-    found: dict[N, WalkedEntity] = {}
+def _name_nodes(graph: _NamedGraph[N], nodes: Sequence[N]) -> dict[N, WalkedEntity]:
+    entities: dict[N, WalkedEntity] = {}
     for begin in range(0, len(nodes), _NAMED_AT_ONCE):
-        found |= graph.named(nodes[begin : begin + _NAMED_AT_ONCE])
-    return found
+        entities |= graph.named(nodes[begin : begin + _NAMED_AT_ONCE])
+    return entities
 
 
 def _why(met: Truncation | None, limits: LineageLimits, *, looked_at_all: bool) -> str | None:

@@ -172,13 +172,13 @@ def walk(start: N, graph: Graph[N], limits: LineageLimits) -> WalkResult[N]:
         if time.monotonic() >= deadline:
             truncated = "time"
             break
-        found = graph.hop(frontier, room + 1)
-        if len(found) > room:
+        hop = graph.hop(frontier, room + 1)
+        if len(hop) > room:
             truncated = "edges"
-            del found[room:]
-        room -= len(found)
-        levels.append(found)
-        fresh = sorted({far for _, far, _ in found} - degrees.keys())
+            del hop[room:]
+        room -= len(hop)
+        levels.append(hop)
+        fresh = sorted({far for _, far, _ in hop} - degrees.keys())
         if len(degrees) - 1 + len(fresh) > limits.nodes:
             truncated = "nodes"
             del fresh[limits.nodes + 1 - len(degrees) :]
@@ -227,8 +227,8 @@ def list_lineage(
 ) -> LineageLists:
     """Return a walk as lists; takes about 1 µs per edge, and the time of `find_removed`."""
     places = {node: at for at, node in enumerate(walked.degrees)}
-    known = list(map(named.__getitem__, places))
-    urns = [one.urn for one in known]
+    entities = list(map(named.__getitem__, places))
+    urns = [entity.urn for entity in entities]
     edges = walked.edges()
     removed = find_removed(urns)
     # Mapped in C, without a Python loop over the edges: there may be two million.
@@ -244,7 +244,7 @@ def list_lineage(
         downstream=near if upstream else far,
         relationships=list(map(kind_places.__getitem__, kinds)),
         names=names,
-        missing=[at for at, one in enumerate(known) if not one.exists],
+        missing=[at for at, entity in enumerate(entities) if not entity.exists],
         removed=[at for at, urn in enumerate(urns) if urn in removed] if removed else [],
         wanted=None if wanted is None else [places[node] for node in wanted],
         truncated=truncated,
@@ -289,7 +289,7 @@ def count_downstream(
         near.extend(sources)
         far.extend(targets)
     size = max(max(near, default=-1), max(far, default=-1)) + 1
-    below = _sorted_edges(size, lambda: zip(near, far, strict=True))
+    below = _sort_edges(size, lambda: zip(near, far, strict=True))
     del near[:], far[:]
     group_of, sizes = _circles(size, below)
 
@@ -300,11 +300,11 @@ def count_downstream(
                 if group_of[other] != group:
                     yield group_of[other], group
 
-    counts = _count_groups(sizes, _sorted_edges(len(sizes), between_groups), is_over)
+    counts = _count_groups(sizes, _sort_edges(len(sizes), between_groups), is_over)
     return array("i", (0 if group < 0 else max(0, counts[group] - 1) for group in group_of))
 
 
-def _sorted_edges(size: int, edges: Callable[[], Iterable[tuple[int, int]]]) -> _Edges:
+def _sort_edges(size: int, edges: Callable[[], Iterable[tuple[int, int]]]) -> _Edges:
     """Return edges (from, to) between `size` nodes by node; `edges` is called twice."""
     starts = array("i", bytes(4 * (size + 1)))
     for near, _ in edges():
@@ -403,12 +403,12 @@ def _circles(size: int, below: _Edges) -> tuple[_Ints, _Ints]:
                 order[node] = lowest[node] = visited
                 stack.append(node)
             if following[node] < starts[node + 1]:
-                other = targets[following[node]]
+                target = targets[following[node]]
                 following[node] += 1
-                if not order[other]:
-                    path.append(other)
-                elif group_of[other] < 0:
-                    lowest[node] = min(lowest[node], order[other])
+                if not order[target]:
+                    path.append(target)
+                elif group_of[target] < 0:
+                    lowest[node] = min(lowest[node], order[target])
                 continue
             path.pop()
             if path:

@@ -91,11 +91,11 @@ class CatalogMemory:
         self._store = store
         self._due = 0.0
         self._head = 0
-        known = _recall(data_dir) or _Remembered()
+        recall = _recall(data_dir) or _Remembered()
         # The offset is remembered anew, because it may be known from the index alone.
-        self._remembered = _Remembered(losses=known.losses)
+        self._remembered = _Remembered(losses=recall.losses)
         try:
-            self._compare(known)
+            self._compare(recall)
         except CatalogError:
             # A store that is damaged is only read.
             if store.problem is None:
@@ -107,8 +107,8 @@ class CatalogMemory:
             # Another catalog was put in its place, or it is a new one.
             self._remembered = _Remembered()
         elif (loss := _loss(known, self._store, self._head)) is not None:
-            others = (one for one in known.losses if one.through != loss.through)
-            self._remembered = _Remembered(losses=(*others, loss))
+            losses = (one for one in known.losses if one.through != loss.through)
+            self._remembered = _Remembered(losses=(*losses, loss))
         self._write()
 
     @property
@@ -144,10 +144,10 @@ class CatalogMemory:
 def count_remembered(data_dir: Path) -> int | None:
     """Return the number of changes that the catalog of a directory had as far as is remembered, 0
     if there were none, and `None` if nothing is remembered."""
-    known = _recall(data_dir)
-    if known is None:
+    recall = _recall(data_dir)
+    if recall is None:
         return None
-    return max((known.offset, *(loss.through for loss in known.losses)))
+    return max((recall.offset, *(loss.through for loss in recall.losses)))
 
 
 def accept_losses(data_dir: Path) -> tuple[Loss, ...]:

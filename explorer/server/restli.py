@@ -293,9 +293,9 @@ class RequestContext:
         self.started = perf_counter()
         self.scope = scope
         self.headers: Mapping[bytes, bytes] = dict(scope["headers"])
-        given = self.headers.get(REQUEST_ID)
-        if given is not None and _GIVEN_ID.fullmatch(given):
-            self.request_id = given
+        content = self.headers.get(REQUEST_ID)
+        if content is not None and _GIVEN_ID.fullmatch(content):
+            self.request_id = content
         else:
             self.request_id = f"{_run}-{next(_count):x}".encode()
         self.access: Access = ANONYMOUS
@@ -415,10 +415,10 @@ class RestliRequest(Request):
 
         Raises `InvalidInput` if it is not an object; otherwise raises as `json` does.
         """
-        given = await self.json()
-        if not isinstance(given, dict):
+        json = await self.json()
+        if not isinstance(json, dict):
             raise InvalidInput("the body must be a JSON object")
-        return Parameters(given)
+        return Parameters(json)
 
 
 def content_length(headers: Mapping[bytes, bytes]) -> int:
@@ -649,9 +649,9 @@ class Resource:
 
     def __init__(self, endpoints: Iterable[Endpoint]) -> None:
         self._endpoints: dict[tuple[str, str | None], Endpoint] = {
-            (one.method, one.action): one for one in endpoints
+            (endpoint.method, endpoint.action): endpoint for endpoint in endpoints
         }
-        (self._path,) = {one.path for one in self._endpoints.values()}
+        (self._path,) = {endpoint.path for endpoint in self._endpoints.values()}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = RestliRequest(scope, receive, send)
@@ -670,9 +670,9 @@ class Resource:
         """
         # HEAD is handled like GET; the HTTP server omits the body of the response.
         method = "GET" if request.method == "HEAD" else request.method
-        found = self._endpoints.get((method, None))
-        if found is not None:
-            return found
+        endpoint = self._endpoints.get((method, None))
+        if endpoint is not None:
+            return endpoint
         actions = sorted(
             action for known, action in self._endpoints if known == method and action is not None
         )
@@ -682,15 +682,15 @@ class Resource:
                 405, f"{method} is not supported on {self._path}; use {allowed}", {"allow": allowed}
             )
         name = request.query.one("action")
-        found = self._endpoints.get((method, name))
-        if found is None:
+        endpoint = self._endpoints.get((method, name))
+        if endpoint is None:
             address = f"{self._path}?action={name}" if name else self._path
             raise RequestRefusal(
                 400,
                 f"{method} operation named {name} not supported on resource "
                 f"'{self._path}' URI: '{address}'; the actions are {', '.join(actions)}",
             )
-        return found
+        return endpoint
 
 
 class _Key(StringConvertor):
@@ -711,9 +711,9 @@ def routes(endpoints: Iterable[Endpoint]) -> list[Route]:
     Slashes at the end of a path are ignored, unless they belong to a key.
     """
     resources: dict[tuple[str, bool], list[Endpoint]] = defaultdict(list)
-    for one in endpoints:
-        resources[one.path, one.item].append(one)
+    for endpoint in endpoints:
+        resources[endpoint.path, endpoint.item].append(endpoint)
     return [
-        Route(path + ("/{key:key}" if item else "{end:slashes}"), Resource(found))
-        for (path, item), found in resources.items()
+        Route(path + ("/{key:key}" if item else "{end:slashes}"), Resource(resource))
+        for (path, item), resource in resources.items()
     ]

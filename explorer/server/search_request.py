@@ -43,7 +43,7 @@ def read_sort(parameters: Parameters) -> tuple[SortBy, ...]:
     """
     criteria = parameters.given.get("sortCriteria")
     if criteria is not None:
-        return tuple(_criterion(one) for one in parameters.items("sortCriteria"))
+        return tuple(_criterion(item) for item in parameters.items("sortCriteria"))
     single = parameters.given.get("sort")
     return () if single is None else (_criterion(single),)
 
@@ -73,17 +73,17 @@ def begin_scroll(query: SearchQuery, token: str | None) -> SearchQuery:
     begun = replace(query, sort=query.sort or _BY_URN)
     if token is None:
         return begun
-    return replace(begun, after=unpack_scroll_id(_asked(begun), token))
+    return replace(begun, after=unpack_scroll_id(_question_text(begun), token))
 
 
 def scroll_id(query: SearchQuery, page: FoundPage) -> str | None:
     """Return the scroll id for the page that follows, or `None` after the last page."""
     if page.last is None or len(page.hits) < query.count:
         return None
-    return pack_scroll_id(_asked(query), page.last)
+    return pack_scroll_id(_question_text(query), page.last)
 
 
-def _asked(query: SearchQuery) -> str:
+def _question_text(query: SearchQuery) -> str:
     return repr(replace(query, start=0, count=0, facets=True, after=None))
 
 
@@ -132,12 +132,15 @@ def read_filter(given: Any) -> Filter:
     The untokenised twin of a field, `name.keyword`, stands for the field itself. Raises
     `InvalidInput`, see `Filter.from_wire` and `check_size`.
     """
-    read = Filter.from_wire(given)
-    check_size(read)
+    from_wire = Filter.from_wire(given)
+    check_size(from_wire)
     return Filter(
         tuple(
-            tuple(replace(one, field=one.field.removesuffix(".keyword")) for one in group)
-            for group in read.any_of
+            tuple(
+                replace(criterion, field=criterion.field.removesuffix(".keyword"))
+                for criterion in group
+            )
+            for group in from_wire.any_of
         )
     )
 
@@ -149,20 +152,20 @@ async def expand_related(asked: Filter, catalog: CatalogEngine, *, rewrites: boo
     part of, as the condition says. One query of the store per level. Raises `InvalidInput` when the
     filter then has more values than it may have.
     """
-    if any(one.condition.endswith("_INCL") for group in asked.any_of for one in group):
-        return await catalog.read_few(_expanded, asked, catalog.store, rewrites)
+    if any(criterion.condition.endswith("_INCL") for group in asked.any_of for criterion in group):
+        return await catalog.read_few(_expand, asked, catalog.store, rewrites)
     return asked
 
 
-def _expanded(asked: Filter, store: Store, rewrites: bool) -> Filter:
+def _expand(asked: Filter, store: Store, rewrites: bool) -> Filter:
     def expanded(one: Criterion) -> Criterion:
         if not one.condition.endswith("_INCL"):
             return one
         values = dict.fromkeys(one.values)
         if rewrites and one.condition != "ANCESTORS_INCL":
-            values |= _related(values, lambda urns: _neighbours(store, urns, "INCOMING"))
+            values |= _relatives(values, lambda urns: _neighbours(store, urns, "INCOMING"))
         if rewrites and one.condition != "DESCENDANTS_INCL":
-            values |= _related(values, lambda urns: _neighbours(store, urns, "OUTGOING"))
+            values |= _relatives(values, lambda urns: _neighbours(store, urns, "OUTGOING"))
         return replace(one, values=tuple(values), condition="EQUAL")
 
     found = Filter(tuple(tuple(map(expanded, group)) for group in asked.any_of))
@@ -170,23 +173,23 @@ def _expanded(asked: Filter, store: Store, rewrites: bool) -> Filter:
     return found
 
 
-def _related(
+def _relatives(
     values: Mapping[str, None], step: Callable[[Sequence[str]], Iterable[str]]
 ) -> dict[str, None]:
-    found: dict[str, None] = {}
+    nones: dict[str, None] = {}
     frontier = [value for value in values if _is_nested(value)]
     for _ in range(_DEEPEST):
         near = dict.fromkeys(filter(_is_nested, step(frontier)))
-        frontier = [urn for urn in near if urn not in found and urn not in values]
+        frontier = [urn for urn in near if urn not in nones and urn not in values]
         if not frontier:
             break
-        found |= dict.fromkeys(frontier)
-    return found
+        nones |= dict.fromkeys(frontier)
+    return nones
 
 
 def _neighbours(store: Store, urns: Sequence[str], direction: Direction) -> list[str]:
-    _, found = store.edges(urns, direction, (_PART_OF,))
-    return [one.urn for one in found]
+    _, neighbours = store.edges(urns, direction, (_PART_OF,))
+    return [neighbour.urn for neighbour in neighbours]
 
 
 def _is_nested(urn: str) -> bool:
@@ -208,7 +211,9 @@ def leave_out_unlisted(query: SearchQuery, vocabulary: Vocabulary) -> SearchQuer
 
     def listed(group: tuple[Criterion, ...]) -> tuple[Criterion, ...]:
         required = {
-            one.field.removesuffix(".keyword") for one in group if one.values and not one.negated
+            criterion.field.removesuffix(".keyword")
+            for criterion in group
+            if criterion.values and not criterion.negated
         }
         if URN in required:
             return group
@@ -224,7 +229,7 @@ def check_size(asked: Filter) -> None:
 
     A criterion without values counts as one value.
     """
-    count = sum(len(one.values) or 1 for group in asked.any_of for one in group)
+    count = sum(len(criterion.values) or 1 for group in asked.any_of for criterion in group)
     if count > MAX_VALUES:
         raise InvalidInput(
             f"the filter has {count:,} values, and one request may have at most {MAX_VALUES:,}; "
@@ -238,14 +243,14 @@ def ignore_unknown_fields(query: SearchQuery, vocabulary: Vocabulary) -> SearchQ
     A filter finds nothing by such a field. Sorts by unknown fields and by structured properties are
     ignored.
     """
-    known = _known_fields(query.entity_types, vocabulary)
+    field_names = _field_names(query.entity_types, vocabulary)
     return replace(
         query,
         filter=drop_unknown_fields(query.filter, query.entity_types, vocabulary),
         sort=tuple(
-            one
-            for one in query.sort
-            if (meant := vocabulary.fields_named(one.field, known))
+            by
+            for by in query.sort
+            if (meant := vocabulary.fields_named(by.field, field_names))
             and not vocabulary.trait(meant[0]).mixed
         ),
     )
@@ -261,10 +266,10 @@ def drop_unknown_fields(
 
     Fields that the entity types have, and those in `others`, are unchanged.
     """
-    known = _known_fields(entity_types, vocabulary)
+    field_names = _field_names(entity_types, vocabulary)
 
     def without_values(one: Criterion) -> Criterion:
-        if one.field in others or vocabulary.fields_named(one.field, known):
+        if one.field in others or vocabulary.fields_named(one.field, field_names):
             return one
         # Every entity has a URN, so these criteria match nothing, or everything.
         missing = one.condition == "IS_NULL" or (not one.values and one.condition != "EXISTS")
@@ -273,6 +278,6 @@ def drop_unknown_fields(
     return Filter(tuple(tuple(map(without_values, group)) for group in asked.any_of))
 
 
-def _known_fields(entity_types: Sequence[str] | None, vocabulary: Vocabulary) -> frozenset[str]:
+def _field_names(entity_types: Sequence[str] | None, vocabulary: Vocabulary) -> frozenset[str]:
     kept = (name for name in entity_types or () if name in vocabulary.registry.entities)
     return vocabulary.known_fields(tuple(sorted(set(kept))) or None)

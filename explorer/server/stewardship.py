@@ -274,15 +274,15 @@ class EntryDatabase:
                 f"coalesce(sum(lacking) FILTER (WHERE NOT removed), 0) FROM {known}",
                 (urns,),
             ).fetchone()
-            rows = [_row_of(urn, one) for urn, one in facts.items() if one is not None]
-            gone = [(urn,) for urn, one in facts.items() if one is None]
+            rows = [_row_of(urn, fact) for urn, fact in facts.items() if fact is not None]
+            gone = [(urn,) for urn, fact in facts.items() if fact is None]
             removed = 0
             if gone:
                 delete = "DELETE FROM datasets WHERE urn = ?"
                 removed = connection.executemany(delete, gone).rowcount
             connection.executemany(_PUT, rows)
-            stored = [one for one in facts.values() if one is not None and not one.removed]
-            lacking = sum(len(one.lacking) for one in stored)
+            stored = [fact for fact in facts.values() if fact is not None and not fact.removed]
+            lacking = sum(len(facts.lacking) for facts in stored)
             changes = (len(rows) - before[0], len(stored) - before[1], lacking - before[2])
             connection.execute(
                 "UPDATE state SET entries = entries + ?, datasets = datasets + ?, "
@@ -339,14 +339,14 @@ class EntryDatabase:
                 with closing(
                     self._connection.execute(f"{order} ORDER BY {_ORDER}, urn")
                 ) as entries:
-                    found = list(islice(self._in_order(entries, wanted), wanted))
+                    in_order = list(islice(self._in_order(entries, wanted), wanted))
             else:
                 with closing(
                     self._connection.execute(f"SELECT urn FROM {those} AND lacking > 0")
                 ) as entries:
                     items = (item for (urn,) in entries for item in self._items(urn, use))
-                    found = nsmallest(wanted, items, key=_key_of)
-        return WorklistPage(datasets, total, found[start:])
+                    in_order = nsmallest(wanted, items, key=_key_of)
+        return WorklistPage(datasets, total, in_order[start:])
 
     def cover(
         self, chosen: Collection[str] | None, by: Grouping | None = None
@@ -437,7 +437,8 @@ class EntryDatabase:
         if use is not None:
             lacking = use(urn, lacking)
         return [
-            UndescribedItem(urn, name, platform, one, downstream, bool(at_least)) for one in lacking
+            UndescribedItem(urn, name, platform, lacking, downstream, bool(at_least))
+            for lacking in lacking
         ]
 
     @contextmanager
@@ -528,7 +529,7 @@ def _row_of(urn: str, facts: DatasetFacts) -> tuple[Any, ...]:
         facts.platform,
         facts.removed,
         len(facts.lacking),
-        max((one.use for one in facts.lacking), default=0),
+        max((lacking.use for lacking in facts.lacking), default=0),
         facts.oldest_millis or 0,
         *facts.table[1:],
         *facts.columns,
@@ -843,15 +844,17 @@ class Ledger:
         """Return the facts of datasets, `None` for those that are not stored."""
         begin = use_from()
         stored = self._store.aspects(urns, FACT_ASPECTS)
-        found: dict[str, DatasetFacts | None] = {}
+        factses: dict[str, DatasetFacts | None] = {}
         for urn in urns:
             aspects = stored.get(urn)
             if aspects:
                 use = read_use(urn, self._store, begin)
-                found[urn] = read_facts(urn, {one.name: one.value for one in aspects}, use)
+                factses[urn] = read_facts(
+                    urn, {aspect.name: aspect.value for aspect in aspects}, use
+                )
             else:
-                found[urn] = None
-        return found
+                factses[urn] = None
+        return factses
 
     def _count_changed(self, database: EntryDatabase, *, is_aged_too: bool = False) -> None:
         """Recount the datasets that changed, and with `is_aged_too` those of which the use aged."""

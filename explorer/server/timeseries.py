@@ -110,7 +110,7 @@ def read_measures(registry: Registry, urn: Urn, view: Reader, from_millis: int) 
     for aspect, decoder in readers.items():
         limit = _MOST_PROFILES if aspect == _PROFILE else 1
         for stored in view.documents(text, aspect, None, None, limit):
-            document = _decoded(decoder, stored.value, whole=aspect == _PROFILE)
+            document = _decode(decoder, stored.value, whole=aspect == _PROFILE)
             if document is not None:
                 documents[aspect] = document
                 break
@@ -131,8 +131,8 @@ def read_use(urn: str, view: Reader, from_millis: int) -> Use:
         except msgspec.MsgspecError:
             continue
         queries += int(window.queries or 0)
-        for one in window.columns or ():
-            columns[one.path] = columns.get(one.path, 0) + one.count
+        for column in window.columns or ():
+            columns[column.path] = columns.get(column.path, 0) + column.count
         oldest = window.at_millis
     return Use(queries, columns or None, oldest)
 
@@ -152,13 +152,13 @@ def _readers(registry: Registry, entity_type: str) -> dict[str, Callable[[bytes]
         if aspect is not None and aspect.timeseries and aspect.search:
             # Documents can be large, so only the fields that are searched are decoded.
             names = {field.path.partition(".")[0] for field in aspect.search}
-            fields = [(one, Any, None) for one in sorted(names | {"partitionSpec"})]
+            fields = [(name, Any, None) for name in sorted(names | {"partitionSpec"})]
             record = msgspec.defstruct(f"Searched_{name}", fields, frozen=True)
             found[name] = msgspec.json.Decoder(record).decode
     return found
 
 
-def _decoded(decode: Callable[[bytes], Any], value: bytes, *, whole: bool) -> dict[str, Any] | None:
+def _decode(decode: Callable[[bytes], Any], value: bytes, *, whole: bool) -> dict[str, Any] | None:
     """Return the searchable fields of a document. Return None if it cannot be decoded, or if it
     covers only a part of the data and `whole` is true."""
     try:
@@ -214,8 +214,8 @@ def read_documents(
     # To filter or to sort by anything but the time, every document of the range must be read.
     known = limit if newest_first and not filtered_by else -1
     found: Iterator[Document] = (
-        (orjson.loads(one.value), one.value, one.system)
-        for one in store.documents(urn, aspect, start, end, known)
+        (orjson.loads(document.value), document.value, document.system)
+        for document in store.documents(urn, aspect, start, end, known)
     )
     if filtered_by:
         found = (one for one in found if _passes(one[0], filtered_by))
@@ -241,7 +241,9 @@ def _place(document: dict[str, Any], field: str, present: int) -> tuple[int, int
 
 
 def _passes(document: dict[str, Any], filtered_by: Filter) -> bool:
-    return any(all(_meets(document, one) for one in group) for group in filtered_by.any_of)
+    return any(
+        all(_meets(document, criterion) for criterion in group) for group in filtered_by.any_of
+    )
 
 
 def _meets(document: dict[str, Any], criterion: Criterion) -> bool:
@@ -252,30 +254,30 @@ def _meets(document: dict[str, Any], criterion: Criterion) -> bool:
 def _value_matches(value: Any, criterion: Criterion) -> bool:
     """Return whether one value of a document meets a criterion, ignoring its negation. None stands
     for a document without a value in the field."""
-    asked = criterion.values
+    values = criterion.values
     if value is None or criterion.condition in ("EXISTS", "IS_NULL"):
         return (value is None) == (criterion.condition == "IS_NULL")
     match criterion.condition:
         case "EQUAL" | "IN" | "DESCENDANTS_INCL" | "ANCESTORS_INCL" | "RELATED_INCL":
-            return any(_equal(value, one) for one in asked)
+            return any(_equal(value, one) for one in values)
         case "IEQUAL":
-            return any(_text(value).casefold() == one.casefold() for one in asked)
+            return any(_text(value).casefold() == one.casefold() for one in values)
         case "CONTAIN":
-            return any(one in _text(value) for one in asked)
+            return any(one in _text(value) for one in values)
         case "START_WITH":
-            return _text(value).startswith(asked)
+            return _text(value).startswith(values)
         case "END_WITH":
-            return _text(value).endswith(asked)
+            return _text(value).endswith(values)
         case "BETWEEN":
-            if len(asked) != 2:
+            if len(values) != 2:
                 raise InvalidInput(
                     f"BETWEEN on {criterion.field} takes two values, the lower first"
                 )
-            low, high = asked
+            low, high = values
             return _compare(ge, value, low, criterion) and _compare(le, value, high, criterion)
         case _:
             compare = _COMPARISONS[criterion.condition]
-            return any(_compare(compare, value, one, criterion) for one in asked)
+            return any(_compare(compare, value, one, criterion) for one in values)
 
 
 def _equal(value: Any, asked: str) -> bool:

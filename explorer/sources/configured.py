@@ -108,11 +108,13 @@ class SeenState:
         """Return the state as text: compressed JSON in Base64."""
         shapes: dict[tuple[str, ...], int] = {}
         seen = {
-            urn: [shapes.setdefault(one.aspects, len(shapes)), one.measured]
-            for urn, one in sorted(self.seen.items())
+            urn: [shapes.setdefault(entity.aspects, len(shapes)), entity.measured]
+            for urn, entity in sorted(self.seen.items())
         }
         value = {"shapes": list(shapes), "seen": seen, "gone": sorted(self.gone)}
-        value["given"] = {urn: sorted(one.given) for urn, one in self.seen.items() if one.given}
+        value["given"] = {
+            urn: sorted(entity.given) for urn, entity in self.seen.items() if entity.given
+        }
         return base64.b64encode(zlib.compress(orjson.dumps(value), 9)).decode()
 
     @classmethod
@@ -132,8 +134,8 @@ class SeenState:
 
     def merged(self, other: "SeenState") -> "SeenState":
         """Return the union of both states; for entities in both, this one's entry wins."""
-        seen = {**other.seen, **self.seen}
-        return SeenState(seen, self.gone | other.gone)
+        entities = {**other.seen, **self.seen}
+        return SeenState(entities, self.gone | other.gone)
 
     def count(self, entity_type: str) -> int:
         """Return the number of entities of a type in the last run."""
@@ -229,9 +231,11 @@ def _parse_source(entity: Entity) -> ConfiguredSource | None:
 def read_sources(catalog: Catalog) -> list[ConfiguredSource]:
     """Return the sources of a catalog, sorted by name. One request per 2,500 sources, and one per
     150."""
-    found = catalog.entities(list(catalog.urns(_SOURCE)), [_INFO])
-    sources = (_parse_source(entity) for entity in found.values())
-    return sorted((one for one in sources if one), key=lambda one: (one.name.casefold(), one.name))
+    entities = catalog.entities(list(catalog.urns(_SOURCE)), [_INFO])
+    sources = (_parse_source(entity) for entity in entities.values())
+    return sorted(
+        (source for source in sources if source), key=lambda one: (one.name.casefold(), one.name)
+    )
 
 
 def find_source(catalog: Catalog, name: str) -> ConfiguredSource | None:
@@ -264,15 +268,15 @@ def kept_names(kept: SourceOptions, options: SourceOptions) -> tuple[str, ...]:
 def require_source(catalog: Catalog, name: str) -> ConfiguredSource:
     """Return the source with a name. Raises `UnknownName`, which names the others, if there is
     none, and `InvalidInput` for a source of DataHub's own ingestion."""
-    found = find_source(catalog, name)
-    if found is None:
-        names = (one.name for one in read_sources(catalog) if one.is_own)
+    source = find_source(catalog, name)
+    if source is None:
+        names = (source.name for source in read_sources(catalog) if source.is_own)
         raise UnknownName("source", name, names)
-    if not found.is_own:
+    if not source.is_own:
         raise InvalidInput(
             f"{name} is a source of DataHub's own ingestion, and only that can run it"
         )
-    return found
+    return source
 
 
 DriftKind = Literal[
@@ -341,7 +345,7 @@ class SourceRun:
             held: dict[str, Any] = dict(self.counts)
             if self.drift:
                 held["drift"] = len(self.drift)
-                held["schema_changes"] = [one.to_json() for one in self.drift[:_MOST_CHANGES]]
+                held["schema_changes"] = [entry.to_json() for entry in self.drift[:_MOST_CHANGES]]
             value["structuredReport"] = {
                 "type": "CLI_INGEST",
                 "serializedValue": orjson.dumps(held).decode(),
@@ -365,7 +369,9 @@ def _parse_run(entity: Entity) -> SourceRun:
     if asked.get("executorId") == _EXECUTOR and report.get("serializedValue"):
         held = orjson.loads(report["serializedValue"])
         counts = {str(name): number for name, number in held.items() if isinstance(number, int)}
-        drift = tuple(DriftEntry.of(one) for one in held.get("schema_changes") or ())
+        drift = tuple(
+            DriftEntry.of(schema_change) for schema_change in held.get("schema_changes") or ()
+        )
     return SourceRun(
         entity.urn.name,
         str(result.get("status") or "RUNNING"),
@@ -388,10 +394,10 @@ def claimed_by_others(
     """Return the URNs that other sources also provide, each with the name of one such source."""
     wanted = set(urns)
     return {
-        urn: other.name
-        for other in sources
-        if other.is_own and other.name != name and not other.is_supplement
-        for urn in other.state.seen.keys() & wanted
+        urn: source.name
+        for source in sources
+        if source.is_own and source.name != name and not source.is_supplement
+        for urn in source.state.seen.keys() & wanted
     }
 
 
@@ -403,7 +409,7 @@ def schema_changes(
     if before is None:
         return
     old, new = ({one["fieldPath"]: one for one in value["fields"]} for value in (before, after))
-    renamed = _renamed(old, new)
+    renamed = _match_renames(old, new)
     was = {other: path for path, other in renamed.items()}
     for path, one in old.items():
         kind = str(one.get("nativeDataType") or "")
@@ -418,7 +424,7 @@ def schema_changes(
             yield DriftEntry(str(urn), "column added", path, "", kind, was.get(path, ""))
 
 
-def _renamed(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, str]:
+def _match_renames(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, str]:
     """Return the probable new names of dropped columns: columns with similar names, then columns
     with the same type and position if the table has as many columns as before."""
     found = likely_columns(old, new)
@@ -448,9 +454,9 @@ def find_texts(catalog: Catalog, changes: Iterable[DriftEntry]) -> list[CarriedT
     """Return the descriptions of dropped columns that were probably renamed, using the newest
     change of each; `changes` are newest first. One request per 150 datasets."""
     pairs: dict[tuple[str, str], str] = {}
-    for one in changes:
-        if one.kind == "column dropped" and one.likely:
-            pairs.setdefault((one.urn, one.column), one.likely)
+    for change in changes:
+        if change.kind == "column dropped" and change.likely:
+            pairs.setdefault((change.urn, change.column), change.likely)
     urns = list(dict.fromkeys(Urn.parse(urn) for urn, _ in pairs))
     entities = catalog.entities(urns, ["schemaMetadata", "editableSchemaMetadata"])
     found = []
@@ -474,16 +480,16 @@ def take_texts(catalog: Catalog, texts: Iterable[CarriedText]) -> list[CarriedTe
     the new column already is moved. A new column that has a description by now keeps it. Up to
     four requests each."""
     taken = []
-    for one in texts:
-        if one.held:
+    for text in texts:
+        if text.held:
             continue
-        if one.is_shown:
-            catalog.carry_over(one.urn, one.likely)
-            taken.append(one)
+        if text.is_shown:
+            catalog.carry_over(text.urn, text.likely)
+            taken.append(text)
             continue
         try:
-            catalog.describe(one.urn, one.text, column=one.likely, instead_of="")
+            catalog.describe(text.urn, text.text, column=text.likely, instead_of="")
         except TextConflict:
             continue
-        taken.append(one)
+        taken.append(text)
     return taken

@@ -148,11 +148,11 @@ class Database:
         self._given = engine
         self._written = self._parse(location)
         self._url = self._parse(_VARIABLE.sub(_variable, location))
-        password = password or (None if self._url.password else self._stored_password())
+        password = password or (None if self._url.password else self._find_password())
         if password and self._dialect != "sqlite":
             self._url = self._url.set(password=password)
 
-    def _stored_password(self) -> str | None:
+    def _find_password(self) -> str | None:
         if self._dialect == "sqlite":
             return None
         found = os.environ.get(PASSWORD_VARIABLE) or None
@@ -252,11 +252,11 @@ class Database:
         Raises `WrongPassword`, `Unreachable`, `MissingExtra` without SQLAlchemy, and `InvalidInput`
         if the driver is not installed or the database cannot be read.
         """
-        with self._connected() as connection:
+        with self._connect() as connection:
             return _Reader(connection, self.kind, self._options, self._file).read(progress)
 
     @contextmanager
-    def _connected(self) -> "Iterator[Connection]":
+    def _connect(self) -> "Iterator[Connection]":
         errors = self._sqlalchemy.exc
         engine = self._engine()
         try:
@@ -284,7 +284,7 @@ class Database:
             if not self._file.is_file():
                 raise InvalidInput(f"there is no file {self._file}")
             url = url.set(
-                database=f"file:{_quoted(self._file)}", query={"mode": "ro", "uri": "true"}
+                database=f"file:{_quote(self._file)}", query={"mode": "ro", "uri": "true"}
             )
         elif self._dialect in ("postgresql", "mysql", "mariadb"):
             arguments = {"connect_timeout": _SECONDS}
@@ -366,7 +366,7 @@ def _variable(found: re.Match[str]) -> str:
     return quote_plus(value)
 
 
-def _quoted(path: Path) -> str:
+def _quote(path: Path) -> str:
     from urllib.parse import quote
 
     return quote(str(path))
@@ -459,11 +459,11 @@ class _Reader:
 
         schema = None if self.dialect == "sqlite" else table.path[-2]
         rows = table.row_count or 0
-        scalars = {one.path for one in table.columns or () if one.kind in SCALARS}
+        scalars = {column.path for column in table.columns or () if column.kind in SCALARS}
 
         def read(names: Sequence[str]) -> Iterator[Sequence[Any]]:
             source: Any = Table(
-                table.path[-1], MetaData(), *(Selected(one) for one in names), schema=schema
+                table.path[-1], MetaData(), *(Selected(name) for name in names), schema=schema
             )
             if rows > 2 * MOST_ROWS and self.dialect == "postgresql":
                 source = source.tablesample(
@@ -498,11 +498,11 @@ class _Reader:
     def _database(self) -> str:
         query = _CURRENT_DATABASE.get(self.dialect)
         if query is not None:
-            found = self.connection.exec_driver_sql(query).scalar()
-            if found:
-                return str(found)
-        named = self.connection.engine.url.database
-        return (named or self.connection.engine.url.host or self.platform).partition("/")[0]
+            scalar = self.connection.exec_driver_sql(query).scalar()
+            if scalar:
+                return str(scalar)
+        database = self.connection.engine.url.database
+        return (database or self.connection.engine.url.host or self.platform).partition("/")[0]
 
     def _schemas(
         self, inspector: "Inspector", above: tuple[str, ...]
@@ -513,12 +513,12 @@ class _Reader:
             yield None, (self.file.stem,)
             return
         system = _SYSTEM_SCHEMAS.get(self.dialect, ("information_schema",))
-        wanted = self.options.schemas
+        schemas = self.options.schemas
         named = self.connection.engine.url.database if self.dialect in _TWO_LEVELS else None
         for name in inspector.get_schema_names():
             if any(fnmatchcase(name, pattern) for pattern in system) or named not in (None, name):
                 continue
-            if wanted and not any(fnmatchcase(name, pattern) for pattern in wanted):
+            if schemas and not any(fnmatchcase(name, pattern) for pattern in schemas):
                 continue
             yield name, (*above, name)
 
@@ -569,7 +569,8 @@ class _Reader:
             table.columns = None
             if listed is not None:
                 table.columns = [
-                    self._column(one, native.get((schema, name, one["name"]))) for one in listed
+                    self._column(column, native.get((schema, name, column["name"])))
+                    for column in listed
                 ]
             table.description = details.comment(name)
             table.primary_key = details.primary_key(name)
@@ -624,7 +625,7 @@ class _Reader:
             found: dict[tuple[str, str], tuple[int | None, int | None]] = {}
             try:
                 rows = self.connection.exec_driver_sql(query.replace("%", self._percent)).all()
-                found = {(one[0], one[1]): (_integer(one[2]), _integer(one[3])) for one in rows}
+                found = {(row[0], row[1]): (_integer(row[2]), _integer(row[3])) for row in rows}
             except self._errors() as error:
                 self._undo(error)
             return lambda schema, table: found.get((schema or "", table.path[-1]), (None, None))

@@ -130,14 +130,16 @@ class DataHubRecipe:
             output = Path(folder, "found.json")
             redirected = Path(folder, "recipe.yml")
             redirected.touch(mode=0o600)
-            redirected.write_text(_redirected(recipe, output))
+            redirected.write_text(_redirect_to_file(recipe, output))
             arguments = ["ingest", "run", "-c", str(redirected), "--no-default-report"]
             code, lines = self._run([command, *arguments, "--no-spinner"], progress)
             if code:
-                said = _without_secrets(" / ".join(lines) or "it printed nothing", recipe)
+                without_secrets = _without_secrets(
+                    " / ".join(lines) or "it printed nothing", recipe
+                )
                 raise InvalidInput(
                     f"datahub ingest of {self.path} failed, with exit code {code}, and nothing "
-                    f"was written. Its last lines: {said}"
+                    f"was written. Its last lines: {without_secrets}"
                 )
             progress("reading what it found", 0, None)
             return _inventory(output)
@@ -156,10 +158,10 @@ class DataHubRecipe:
                 with suppress(Empty):
                     line = lines.get(timeout=_TICK_SECONDS)
                     ended = line is None
-                    if line and (found := _LOG.fullmatch(line)):
-                        said = redacted(f"datahub: {found['said'][:_LONGEST]}")
-                        if found["level"] not in _QUIET:
-                            last.append(found["said"][:_LONGEST])
+                    if line and (match := _LOG.fullmatch(line)):
+                        said = redacted(f"datahub: {match['said'][:_LONGEST]}")
+                        if match["level"] not in _QUIET:
+                            last.append(match["said"][:_LONGEST])
                     elif line and not _TRACE.match(line):
                         last.append(line[:_LONGEST])
             return process.wait(), list(last)
@@ -168,20 +170,20 @@ class DataHubRecipe:
 def _command(source: object) -> str:
     named = os.environ.get(DATAHUB_VARIABLE)
     beside = Path(sys.executable).with_name("datahub")
-    found = shutil.which(named or "datahub")
-    if found is None and not named and beside.is_file():
-        found = str(beside)
-    if found is None:
+    which = shutil.which(named or "datahub")
+    if which is None and not named and beside.is_file():
+        which = str(beside)
+    if which is None:
         where = f"{DATAHUB_VARIABLE} names {named}, which" if named else "the command datahub"
         raise Misconfigured(
             f"running a recipe needs DataHub's ingestion, and {where} is not found: install it, "
             f"best in an environment of its own, with pip install 'acryl-datahub[{source}]', and "
             f"put its datahub on the PATH or name that in {DATAHUB_VARIABLE}"
         )
-    return found
+    return which
 
 
-def _redirected(recipe: Mapping[str, Any], output: Path) -> str:
+def _redirect_to_file(recipe: Mapping[str, Any], output: Path) -> str:
     """Return a recipe as YAML, with a file as its sink and without the parts that contact a DataHub
     server. References to environment variables are kept."""
     import yaml
@@ -257,7 +259,7 @@ def _inventory(output: Path) -> Inventory:
     """Return the content of DataHub's file sink: for each entity the last value of each aspect, and
     all patches and time-series values in order. Records that cannot be read are skipped."""
     inventory, registry = Inventory(), load_registry()
-    found: dict[Urn, dict[tuple[str, int], Proposal]] = {}
+    proposalses: dict[Urn, dict[tuple[str, int], Proposal]] = {}
     if output.is_file():
         with output.open("rb") as stream:
             for number, one in enumerate(MetadataFile(stream, registry)):
@@ -268,10 +270,12 @@ def _inventory(output: Path) -> Inventory:
                     aspect = registry.aspects.get(one.aspect)
                     is_series = one.change == "PATCH" or bool(aspect and aspect.timeseries)
                     key = (one.aspect, number if is_series else -1)
-                    found.setdefault(one.urn, {})[key] = replace(one, system=None)
-    for urn, changes in found.items():
+                    proposalses.setdefault(one.urn, {})[key] = replace(one, system=None)
+    for urn, changes in proposalses.items():
         inventory.proposals += changes.values()
-        values = {one.aspect: one.value for one in changes.values() if one.change != "PATCH"}
+        values = {
+            change.aspect: change.value for change in changes.values() if change.change != "PATCH"
+        }
         names = (values.get("subTypes") or {}).get("typeNames") or ()
         inventory.count(str(names[0]).lower() if names else urn.entity_type)
         inventory.count("column", len((values.get("schemaMetadata") or {}).get("fields") or ()))

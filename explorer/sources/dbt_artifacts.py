@@ -123,7 +123,7 @@ class DbtArtifacts:
         if _MANIFEST.fullmatch(path.name) is None or not path.is_file():
             return None
         folders = path.resolve().parents[:2]
-        for folder in (one for one in folders if (one / "dbt_project.yml").is_file()):
+        for folder in (folder for folder in folders if (folder / "dbt_project.yml").is_file()):
             written = artifact_path(folder, read_settings(folder), "manifest.json")
             if written.resolve() == path.resolve():
                 return cls(folder, options)
@@ -202,7 +202,7 @@ def _project_name(manifest: Mapping[str, Any], path: Path) -> str:
     if name := read_text(_mapping(manifest, "metadata").get("project_name")):
         return name
     nodes = _mapping(manifest, "nodes").values()
-    packages = Counter(read_text(_mapping(one).get("package_name")) for one in nodes)
+    packages = Counter(read_text(_mapping(node).get("package_name")) for node in nodes)
     del packages[None]
     if packages:
         return str(max(packages, key=packages.__getitem__))
@@ -268,15 +268,19 @@ class _Node:
     @property
     def types(self) -> dict[str, tuple[str, str | None]]:
         """The types and comments of its columns in the warehouse, by name and in their order."""
-        held = (self.catalog.get("columns") or {}).values()
-        listed = sorted(held, key=lambda one: one.get("index") or 0)
+        columns = (self.catalog.get("columns") or {}).values()
+        listed = sorted(columns, key=lambda one: one.get("index") or 0)
         return {one["name"]: (str(one.get("type") or ""), one.get("comment")) for one in listed}
 
     @property
     def documented(self) -> dict[str, Mapping[str, Any]]:
         """The columns in the project's properties files, by name in lower case."""
-        held = (self.value.get("columns") or {}).values()
-        return {str(one.get("name")).casefold(): one for one in held if isinstance(one, dict)}
+        columns = (self.value.get("columns") or {}).values()
+        return {
+            str(column.get("name")).casefold(): column
+            for column in columns
+            if isinstance(column, dict)
+        }
 
     @property
     def columns(self) -> list[str]:
@@ -295,11 +299,11 @@ def _semantic_model(value: Mapping[str, Any]) -> dict[str, Any]:
     columns, the first of a name."""
     columns: dict[str, Any] = {}
     for kind, key in (("entities", "type"), ("dimensions", "type"), ("measures", "agg")):
-        for one in _mappings(value.get(kind)):
-            if name := read_text(one.get("name")):
+        for mapping in _mappings(value.get(kind)):
+            if name := read_text(mapping.get("name")):
                 noun = {"entities": "entity"}.get(kind, kind.removesuffix("s"))
-                about = {"name": name, "data_type": f"{noun}:{one.get(key) or 'unknown'}"}
-                columns.setdefault(name, {**one, **about})
+                about = {"name": name, "data_type": f"{noun}:{mapping.get(key) or 'unknown'}"}
+                columns.setdefault(name, {**mapping, **about})
     return {**value, "columns": columns, "resource_type": _SEMANTIC_MODEL, "language": "yaml"}
 
 
@@ -388,10 +392,11 @@ class _Reader:
     def _lineages(self, nodes: Mapping[str, _Node]) -> dict[str, QueryLineage]:
         """Return the lineage of every model whose SQL is understood. Models are read in upstream
         order, so that columns which are not in `catalog.json` are known from the upstream SQL."""
-        found: dict[str, QueryLineage] = {}
+        lineages: dict[str, QueryLineage] = {}
         tables = KnownTables((node.relation, node.columns) for node in nodes.values())
         graph = {
-            key: [one for one in node.upstreams if one in nodes] for key, node in nodes.items()
+            key: [upstream for upstream in node.upstreams if upstream in nodes]
+            for key, node in nodes.items()
         }
         try:
             order = list(TopologicalSorter(graph).static_order())
@@ -403,7 +408,7 @@ class _Reader:
             node = nodes[key]
             if node.kind == _SEMANTIC_MODEL:
                 if (lineage := self._semantic_lineage(node, tables)) is not None:
-                    found[key] = lineage
+                    lineages[key] = lineage
                 continue
             if node.kind not in ("model", "snapshot") or node.value.get("language") == "python":
                 continue
@@ -417,7 +422,7 @@ class _Reader:
             if lineage.problem is not None:
                 self.skip(node.id, f"no column lineage: {lineage.problem}")
                 continue
-            found[key] = lineage
+            lineages[key] = lineage
             if not node.types:
                 node.inferred = lineage.names
                 tables.add(node.relation, node.columns)
@@ -427,7 +432,7 @@ class _Reader:
                 f"no column lineage of {uncompiled:,} models: their SQL is not compiled; dbt "
                 "compile does that",
             )
-        return found
+        return lineages
 
     def _semantic_lineage(self, node: _Node, tables: KnownTables) -> QueryLineage | None:
         """Return the lineage of a semantic model's fields, whose expressions are SQL over the
@@ -588,7 +593,8 @@ class _Reader:
             "aggregation": aggregation,
             "nativeType": str(test.get("name")),
             "nativeParameters": {
-                key: one if isinstance(one, str) else _json(one) for key, one in arguments.items()
+                key: argument if isinstance(argument, str) else _json(argument)
+                for key, argument in arguments.items()
             },
         }
         if column:
@@ -703,12 +709,12 @@ class _Reader:
             edges = [{"destinationUrn": one} for one in consumed]
             aspects["upstreamMetrics"] = {"metrics": edges}
         owners = _exposure_owners(value)
-        if wrong := [one for one in owners if not _is_valid(Urn.of("corpuser", one))]:
+        if wrong := [owner for owner in owners if not _is_valid(Urn.of("corpuser", owner))]:
             self.skip(key, f"no owner {wrong[0]!r}: it has characters that a URN cannot have")
         listed = [
-            {"owner": _named(one, "corpuser"), "type": "DATAOWNER"}
-            for one in owners
-            if one not in wrong
+            {"owner": _full_name(owner, "corpuser"), "type": "DATAOWNER"}
+            for owner in owners
+            if owner not in wrong
         ]
         self.add(
             urn, aspects | _labels(value) | ({"ownership": {"owners": listed}} if listed else {})
@@ -725,10 +731,10 @@ class _Metrics:
         models = [node for node in nodes.values() if node.kind == _SEMANTIC_MODEL]
         # By semantic model and name.
         self.measures = {
-            (model.id, name): one
+            (model.id, name): mapping
             for model in sorted(models, key=lambda model: model.id)
-            for one in _mappings(model.value.get("measures"))
-            if (name := read_text(one.get("name")))
+            for mapping in _mappings(model.value.get("measures"))
+            if (name := read_text(mapping.get("name")))
         }
         self.values: dict[str, Mapping[str, Any]] = {}
         self.ids: dict[str, str] = {}
@@ -789,7 +795,9 @@ class _Metrics:
         kind = read_text(value.get("type")) or read_text(value.get("calculation_method"))
         aspects: dict[str, Any] = {
             "metricInfo": info,
-            "metricUpstreams": {"datasetUpstreams": [{"destinationUrn": one} for one in upstreams]},
+            "metricUpstreams": {
+                "datasetUpstreams": [{"destinationUrn": upstream} for upstream in upstreams]
+            },
             "metricRelationships": {"derivedFrom": [{"destinationUrn": one} for one in derived]},
             "dataPlatformInstance": reader.platform(),
             "subTypes": {"typeNames": [_title(kind or "simple")]},
@@ -830,12 +838,12 @@ class _Metrics:
         elif written and written not in measures:
             found, is_aggregate = written, False
         elif len(sides) == 2:
-            found = " / ".join(self._aggregate(metric, one) or one for one in sides)
+            found = " / ".join(self._aggregate(metric, side) or side for side in sides)
             is_aggregate = False
         elif len(measures) == 1 and (aggregate := self._aggregate(metric, measures[0])):
             found, is_aggregate = aggregate, True
-            for one in _mappings(parameters.get("measure")):
-                conditions = [*_filters(one), *conditions]
+            for mapping in _mappings(parameters.get("measure")):
+                conditions = [*_filters(mapping), *conditions]
         else:
             return None
         notes = []
@@ -879,21 +887,25 @@ def _filters(value: Mapping[str, Any]) -> Iterator[str]:
     and a value. A field is named as in queries of metrics, `order__late` or `ordered_at__day`."""
     texts = [value.get("filter")]
     texts += [
-        one.get("where_sql_template")
-        for one in _mappings(_mapping(value, "filter").get("where_filters"))
+        mapping.get("where_sql_template")
+        for mapping in _mappings(_mapping(value, "filter").get("where_filters"))
     ]
     for text in filter(None, map(read_text, texts)):
         yield _FIELD_TEMPLATE.sub(
             lambda found: "__".join(filter(None, (found[1], found[2] or found[3]))), text
         )
-    for one in _mappings(value.get("filters")):
-        parts = [str(one[key]) for key in ("field", "operator", "value") if one.get(key)]
+    for mapping in _mappings(value.get("filters")):
+        parts = [str(mapping[key]) for key in ("field", "operator", "value") if mapping.get(key)]
         if len(parts) == 3:
             yield " ".join(parts)
 
 
 def _all_of(conditions: Sequence[str]) -> str:
-    return conditions[0] if len(conditions) == 1 else " AND ".join(f"({one})" for one in conditions)
+    return (
+        conditions[0]
+        if len(conditions) == 1
+        else " AND ".join(f"({condition})" for condition in conditions)
+    )
 
 
 def _old_expression(method: str | None, sql: str) -> tuple[str, bool]:
@@ -920,7 +932,7 @@ def _exposure_owners(value: Mapping[str, Any]) -> list[str]:
     owner = _mapping(value, "owner")
     emails = [one.strip() for one in strings_in(owner.get("email")) if one.strip()]
     names = [one.strip() for one in strings_in(owner.get("name")) if one.strip()]
-    return emails or [one.replace(" ", "_").lower() for one in names]
+    return emails or [name.replace(" ", "_").lower() for name in names]
 
 
 def _is_valid(urn: Urn) -> bool:
@@ -984,8 +996,8 @@ _MAPPED: Final = frozenset({"owner", "owners", "term", "terms"})
 
 
 def _meta(value: Mapping[str, Any]) -> dict[str, Any]:
-    found = value.get("meta") or _mapping(value, "config").get("meta") or {}
-    return found if isinstance(found, dict) else {}
+    meta = value.get("meta") or _mapping(value, "config").get("meta") or {}
+    return meta if isinstance(meta, dict) else {}
 
 
 def _further(value: Mapping[str, Any]) -> dict[str, str]:
@@ -1006,17 +1018,17 @@ def _labels(value: Mapping[str, Any]) -> dict[str, Any]:
         urns = dict.fromkeys(f"urn:li:tag:dbt:{name}" for name in tags)
         aspects["globalTags"] = {"tags": [{"tag": urn} for urn in urns]}
     if terms := (*strings_in(meta.get("term")), *strings_in(meta.get("terms"))):
-        urns = dict.fromkeys(_named(name, "glossaryTerm") for name in terms)
+        urns = dict.fromkeys(_full_name(name, "glossaryTerm") for name in terms)
         held = [{"urn": urn} for urn in urns]
         aspects["glossaryTerms"] = {"terms": held, "auditStamp": _UNKNOWN_STAMP}
     if owners := (*strings_in(meta.get("owner")), *strings_in(meta.get("owners"))):
-        urns = dict.fromkeys(_named(name, "corpuser") for name in owners)
+        urns = dict.fromkeys(_full_name(name, "corpuser") for name in owners)
         listed = [{"owner": urn, "type": "DATAOWNER"} for urn in urns]
         aspects["ownership"] = {"owners": listed}
     return aspects
 
 
-def _named(name: str, entity_type: str) -> str:
+def _full_name(name: str, entity_type: str) -> str:
     return name if name.startswith("urn:li:") else f"urn:li:{entity_type}:{name}"
 
 

@@ -68,21 +68,21 @@ def columns_of(
 ) -> Iterator[ColumnDefinition]:
     """Yield a column, followed by the fields of its structs with dotted paths."""
     yield ColumnDefinition(name, str(kind), _model_type(kind), is_nullable, description)
-    yield from _nested(name, kind, 0)
+    yield from _nest(name, kind, 0)
 
 
-def _nested(path: str, kind: "DuckDBPyType", depth: int) -> Iterator[ColumnDefinition]:
+def _nest(path: str, kind: "DuckDBPyType", depth: int) -> Iterator[ColumnDefinition]:
     if depth >= _DEEPEST:
         return
     if kind.id in ("list", "array"):
         # The fields of elements are listed below the list itself.
-        yield from _nested(path, _children(kind)[0][1], depth + 1)
+        yield from _nest(path, _children(kind)[0][1], depth + 1)
     elif kind.id == "struct":
         for field, inner in _children(kind):
             yield ColumnDefinition(
                 f"{path}.{field}", str(inner), _model_type(inner), is_nested=True
             )
-            yield from _nested(f"{path}.{field}", inner, depth + 1)
+            yield from _nest(f"{path}.{field}", inner, depth + 1)
 
 
 def _children(kind: "DuckDBPyType") -> "list[tuple[str, DuckDBPyType]]":
@@ -121,7 +121,7 @@ class DuckDbFile:
         another process has locked it, and `MissingExtra` without duckdb.
         """
         writer = DatasetWriter("duckdb", self.options)
-        with self._connected() as connection:
+        with self._connect() as connection:
             database = str(connection.execute("select current_database()").fetchall()[0][0])
             wanted = self.options.schemas
             schemas = connection.execute(
@@ -156,7 +156,7 @@ class DuckDbFile:
         return writer.inventory
 
     @contextmanager
-    def _connected(self) -> "Iterator[DuckDBPyConnection]":
+    def _connect(self) -> "Iterator[DuckDBPyConnection]":
         duckdb = import_duckdb("reading DuckDB files")
         if not self.path.is_file():
             raise InvalidInput(f"there is no file {self.path}")
@@ -235,7 +235,7 @@ class InMemoryTable:
         """Return the table with its columns. Its rows are read only for column profiles."""
         writer = DatasetWriter(self.kind, self.options, ())
         listed = zip(self.relation.columns, self.relation.types, strict=True)
-        columns = [one for name, kind in listed for one in columns_of(name, kind)]
+        columns = [column for name, kind in listed for column in columns_of(name, kind)]
         table = TableDefinition((self.name,), "Table", columns, row_count=self.row_count)
         Profiler(self.options, writer.inventory).profile(table, self._rows)
         writer.add(table)
@@ -265,20 +265,20 @@ def _tables(
         return list(connection.execute(query).fetchall())
 
     here = "where database_name = current_database()"
-    found: dict[_Key, TableDefinition] = {}
+    definitions: dict[_Key, TableDefinition] = {}
     for schema, name, comment, count in rows(
         f"select schema_name, table_name, comment, estimated_size from duckdb_tables() {here}"
         " and not internal and not temporary"
     ):
         path = (database, schema, name)
-        found[schema, name] = TableDefinition(
+        definitions[schema, name] = TableDefinition(
             path, description=read_text(comment), row_count=int(count)
         )
     for schema, name, comment, sql in rows(
         f"select schema_name, view_name, comment, sql from duckdb_views() {here}"
         " and not internal and not temporary"
     ):
-        found[schema, name] = TableDefinition(
+        definitions[schema, name] = TableDefinition(
             (database, schema, name),
             "View",
             description=read_text(comment),
@@ -300,14 +300,14 @@ def _tables(
         columns[schema, table] += columns_of(
             name, kind, is_nullable=bool(is_nullable), description=read_text(comment)
         )
-    for key, table in found.items():
+    for key, table in definitions.items():
         table.columns = columns[key]
         if table.definition and not columns[key]:
             # DuckDB lists no columns for a view whose tables no longer exist.
             table.columns = None
             skipped.append(SkippedPart(".".join(table.path), "its columns cannot be read"))
-    _add_keys(found, rows, here)
-    return [found[key] for key in sorted(found)]
+    _add_keys(definitions, rows, here)
+    return [definitions[key] for key in sorted(definitions)]
 
 
 def _add_keys(found: Mapping[_Key, TableDefinition], rows: Any, here: str) -> None:

@@ -81,10 +81,10 @@ def _without_password(address: str) -> LocalSource:
     user, at, place = head.rpartition("@")
     name, _, password = user.partition(":")
     password = unquote(password)
-    given = parse_qsl(query, keep_blank_values=True)
-    shown = [(key, one) for key, value in given if (one := open_value(key, value)) is not None]
-    if shown != given:
-        password = password or dict(given).get("password", "")
+    qsl = parse_qsl(query, keep_blank_values=True)
+    shown = [(key, one) for key, value in qsl if (one := open_value(key, value)) is not None]
+    if shown != qsl:
+        password = password or dict(qsl).get("password", "")
         query = urlencode(shown)
     scheme = "postgresql" if scheme == "postgres" else scheme
     location = f"{scheme}://{name}{at}{place}{mark if query else ''}{query}"
@@ -95,14 +95,14 @@ def _files_near(folder: Path) -> Iterator[Path]:
     """Yield the files in a folder and one level below, sorted by name; hidden files and folders in
     the folder itself are skipped."""
     try:
-        found = sorted(one for one in folder.iterdir() if not one.name.startswith("."))
+        paths = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
     except OSError:
         return
-    yield from (one for one in found if one.is_file())
-    for below in found:
+    yield from (path for path in paths if path.is_file())
+    for below in paths:
         if below.is_dir():
             try:
-                yield from sorted(one for one in below.iterdir() if one.is_file())
+                yield from sorted(path for path in below.iterdir() if path.is_file())
             except OSError:
                 continue
 
@@ -128,7 +128,7 @@ def _local_servers() -> Iterator[LocalSource]:
     name = os.environ.get("PGDATABASE") or "postgres"
     for place in _SOCKETS:
         try:
-            ports = sorted(one.name.rpartition(".")[2] for one in Path(place).glob(".s.PGSQL.*"))
+            ports = sorted(path.name.rpartition(".")[2] for path in Path(place).glob(".s.PGSQL.*"))
         except OSError:
             continue
         for port in ports:
@@ -229,16 +229,20 @@ def _open_folder(path: Path, options: SourceOptions) -> Source:
         return DbtArtifacts(path, options)
     if (source := DbtArtifacts.of_manifest(path / "manifest.json", options)) is not None:
         return source
-    named = sorted(path.glob("*_manifest.json"))
-    if named and not any(file_format(one.name) for one in path.iterdir()):
-        found = [one for one in (DbtArtifacts.of_manifest(at, options) for at in named) if one]
-        if len(found) > 1:
+    paths = sorted(path.glob("*_manifest.json"))
+    if paths and not any(file_format(path.name) for path in path.iterdir()):
+        projects = [
+            artifacts
+            for artifacts in (DbtArtifacts.of_manifest(at, options) for at in paths)
+            if artifacts
+        ]
+        if len(projects) > 1:
             raise InvalidInput(
-                f"{path} has the manifests of {len(found)} dbt projects: give the path of one, "
-                f"such as {found[0].location}"
+                f"{path} has the manifests of {len(projects)} dbt projects: give the path of one, "
+                f"such as {projects[0].location}"
             )
-        if found:
-            return found[0]
+        if projects:
+            return projects[0]
     return FileFolder.of(path, options)
 
 

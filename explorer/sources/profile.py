@@ -115,7 +115,7 @@ def is_personal(column: ColumnDefinition, values: Sequence[Any]) -> bool:
     joined = "".join(_WORD.findall(column.path)).lower()
     if words & _PERSONAL_WORDS or any(word in joined for word in _LONG_WORDS):
         return True
-    known = list(dict.fromkeys(one for one in values if one is not None))
+    known = list(dict.fromkeys(value for value in values if value is not None))
     numbers = [
         str(one)
         for one in known[:_MOST_LOOKED_AT]
@@ -142,7 +142,7 @@ def is_personal(column: ColumnDefinition, values: Sequence[Any]) -> bool:
     if all(_DATE_TEXT.fullmatch(one) or _is_number(one) for one in looked_at):
         return False
     is_free = sum(map(len, looked_at)) > _FREE_TEXT * len(looked_at)
-    number = sum(one is not None for one in values)
+    number = sum(value is not None for value in values)
     return is_free or (len(texts) > 20 and len(texts) > 0.5 * number)
 
 
@@ -158,7 +158,7 @@ def _is_card(digits: str) -> bool:
     """Return whether digits have the length and check digit of a card number."""
     if not digits.isdigit() or not 13 <= len(digits) <= 19:
         return False
-    doubled = (int(one) * (1 + at % 2) for at, one in enumerate(reversed(digits)))
+    doubled = (int(digit) * (1 + at % 2) for at, digit in enumerate(reversed(digits)))
     return sum(one - 9 if one > 9 else one for one in doubled) % 10 == 0
 
 
@@ -185,7 +185,7 @@ class Profiler:
     def profile(self, table: TableDefinition, sample: Sample) -> None:
         """Add column profiles to a table, if the options ask for them. Views are skipped; tables
         that come after the time limit are listed as skipped in the inventory."""
-        listed = [one for one in table.columns or () if not one.is_nested][:_MOST_COLUMNS]
+        listed = [column for column in table.columns or () if not column.is_nested][:_MOST_COLUMNS]
         is_kept = table.subtype in ("Table", "File", "Materialized View")
         if not self.options.profile or not listed or not is_kept:
             return
@@ -206,7 +206,7 @@ class Profiler:
         columns: list[list[Any]] = [[] for _ in listed]
         rows = size = 0
         is_sample = False
-        for row in sample([one.path for one in listed]):
+        for row in sample([definition.path for definition in listed]):
             if rows == MOST_ROWS or size > _MOST_BYTES or time.monotonic() > self._ends:
                 is_sample = True
                 break
@@ -231,7 +231,7 @@ class Profiler:
     def _column(
         self, column: ColumnDefinition, values: list[Any], *, is_sample: bool
     ) -> dict[str, Any]:
-        known = [one for one in values if one is not None and not _is_nan(one)]
+        known = [value for value in values if value is not None and not _is_nan(value)]
         profile: dict[str, Any] = {"fieldPath": column.path}
         if not values:
             return profile | ({} if is_sample else {"nullCount": 0})
@@ -303,8 +303,8 @@ def _numbers(ordered: list[float]) -> dict[str, Any]:
             heights[min(int((one - low) / (high - low) * _BINS), _BINS - 1)] += 1
         bounds = [low + (high - low) * at / _BINS for at in range(_BINS + 1)]
         found["histogram"] = {
-            "boundaries": [_text(one) for one in bounds],
-            "heights": [round(one / number, 6) for one in heights],
+            "boundaries": [_text(bound) for bound in bounds],
+            "heights": [round(height / number, 6) for height in heights],
         }
     return found
 

@@ -109,7 +109,7 @@ def is_query_file(path: Path) -> bool:
 
 
 def _format(path: Path) -> Format | None:
-    suffixes = [one.lower() for one in path.suffixes]
+    suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes and suffixes[-1] == ".gz":
         suffixes.pop()
     return _FORMATS.get(suffixes[-1]) if suffixes else None
@@ -213,19 +213,19 @@ class QueryLog:
         inventory = Inventory(is_supplement=True)
         log = _read_log(self.path.resolve(), dialect, inventory, progress)
         urns = _platform_urns(catalog, platform_of(named), self.options.env)
-        wanted = _named_in(log.texts, dialect)
-        known = read_tables(catalog, [urn for urn in urns if _last_name(urn) in wanted])
-        if not known.urns:
+        words_in = _words_in(log.texts, dialect)
+        tables = read_tables(catalog, [urn for urn in urns if _last_name(urn) in words_in])
+        if not tables.urns:
             raise InvalidInput(
                 f"the catalog has none of the tables that {self.path} names, on the platform "
                 f"{platform_of(named).rpartition(':')[2]} and in {self.options.env}: add their "
                 "database first, or give another --dialect or --env"
             )
-        reader = _Reader(dialect, known)
-        for done, (one, key) in enumerate(log.statements):
+        reader = _Reader(dialect, tables)
+        for done, (statement, key) in enumerate(log.statements):
             if done % 1_000 == 0:
                 progress("statements", done, len(log.statements))
-            reader.read(one, key, log.texts[key])
+            reader.read(statement, key, log.texts[key])
         progress("statements", len(log.statements), len(log.statements))
         inventory.proposals = list(reader.proposals())
         inventory.count("statement", len(log.statements))
@@ -248,7 +248,7 @@ def _last_name(urn: Urn) -> str:
     return urn.name.rpartition(".")[2].casefold()
 
 
-def _named_in(texts: Mapping[str, str], dialect: str) -> set[str]:
+def _words_in(texts: Mapping[str, str], dialect: str) -> set[str]:
     """Return the words in statements that may be names of tables, in lower case."""
     from sqlglot.dialects.dialect import Dialect
     from sqlglot.errors import SqlglotError
@@ -283,24 +283,26 @@ def _read_log(path: Path, dialect: str, inventory: Inventory, progress: Progress
         parts = [(1, text)] if ";" not in text else split_statements(text, dialect)
         return [(line, part, statement_key(part, dialect)) for line, part in parts]
 
-    held = lru_cache(_MOST_HELD)(parts_of)
+    wrapper = lru_cache(_MOST_HELD)(parts_of)
     if path.is_dir():
-        files = sorted(one for one in path.rglob("*") if one.is_file() and is_query_file(one))
+        files = sorted(path for path in path.rglob("*") if path.is_file() and is_query_file(path))
     else:
         files = [path]
     if not files:
         raise InvalidInput(f"{path} has no files of queries: SQL, CSV, JSON lines or Parquet")
     for file in files:
-        for number, one in enumerate(_statements(file, inventory, dialect)):
+        for number, statement in enumerate(_statements(file, inventory, dialect)):
             if number % _ROWS == 0:
                 progress("queries", number, None)
-            for line, text, key in (held if len(one.text) < _LONG else parts_of)(one.text):
+            for line, text, key in (wrapper if len(statement.text) < _LONG else parts_of)(
+                statement.text
+            ):
                 log.texts.setdefault(key, text)
                 log.times[key] += 1
                 # The text is stored once per key.
-                place = one.place + line - 1 if _format(file) == "sql" else one.place
-                log.statements.append((replace(one, text="", place=place), key))
-    if all(one.at for one, _ in log.statements):
+                place = statement.place + line - 1 if _format(file) == "sql" else statement.place
+                log.statements.append((replace(statement, text="", place=place), key))
+    if all(statement.at for statement, _ in log.statements):
         # Some exports begin with the newest statement.
         log.statements.sort(key=lambda held: held[0].at or datetime.min.replace(tzinfo=UTC))
     return log
@@ -412,7 +414,7 @@ def _json_rows(lines: _Lines) -> Iterator[Mapping[str, Any]]:
             raise InvalidInput(f"{place} is not JSON: {error}") from error
         if not isinstance(row, dict):
             raise InvalidInput(f"{place} is not an object with a query")
-        yield _folded(row)
+        yield _fold(row)
 
 
 def _parquet_rows(path: Path) -> Iterator[Mapping[str, Any]]:
@@ -423,12 +425,12 @@ def _parquet_rows(path: Path) -> Iterator[Mapping[str, Any]]:
             names = [str(one[0]) for one in cursor.description]
             while rows := cursor.fetchmany(_ROWS):
                 for row in rows:
-                    yield _folded(dict(zip(names, row, strict=True)))
+                    yield _fold(dict(zip(names, row, strict=True)))
     except duckdb.Error as error:
         raise InvalidInput(f"{path} cannot be read: {' '.join(str(error).split())}") from error
 
 
-def _folded(row: Mapping[str, Any]) -> dict[str, Any]:
+def _fold(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a row with its names in lower case. Values in objects are added with dotted names."""
     found: dict[str, Any] = {}
     for name, value in row.items():
@@ -456,16 +458,16 @@ def _has_text(row: Mapping[str, Any], path: Path) -> bool:
 def _text_of(row: Mapping[str, Any]) -> str | None:
     """Return the statement in a row, or `None` if it has none, as many lines of PostgreSQL's
     log."""
-    found = _first(row, _TEXT)
-    if found is None and "message" in row:
+    first = _first(row, _TEXT)
+    if first is None and "message" in row:
         # `duration: 1.2 ms  statement: …`, `execute <unnamed>: …`
         message = str(row["message"])
         if message.startswith("duration:"):
             message = message.partition("ms")[2].lstrip()
         start, colon, text = message.partition(": ")
         is_statement = start == "statement" or start.startswith("execute ")
-        found = text if colon and is_statement else None
-    return str(found).strip() or None if found is not None else None
+        first = text if colon and is_statement else None
+    return str(first).strip() or None if first is not None else None
 
 
 def _is_done(row: Mapping[str, Any]) -> bool:
@@ -519,10 +521,10 @@ def _moment(value: Any) -> datetime | None:
     clock = f"{whole}.{digits[:6]:0<6}{fraction[len(digits) :]}" if dot else whole
     zone = zone if zone[:1] in ("+", "-") else ""
     try:
-        found = datetime.fromisoformat(f"{day} {clock or '00:00:00'}{zone}")
+        moment = datetime.fromisoformat(f"{day} {clock or '00:00:00'}{zone}")
     except ValueError:
         return None
-    return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 @dataclass(slots=True)
@@ -594,26 +596,26 @@ class _Reader:
             session.near = one.near
         near, names = session.near, self._names.get(key)
         at = None if names is None else (key, near, session.resolved(names))
-        held = None if at is None else self._readings.get(at)
-        if at is not None and held is not None:
+        reading = None if at is None else self._readings.get(at)
+        if at is not None and reading is not None:
             self._readings.move_to_end(at)
-            session.repeat(held.near, held.changes)
+            session.repeat(reading.near, reading.changes)
         else:
             parts = session.read(text, one.place)
-            held = _Reading(parts, session.near, list(session.changes))
+            reading = _Reading(parts, session.near, list(session.changes))
             if session.seen is not None:
                 self._names[key], resolved = session.seen
-                self._readings[key, near, resolved] = held
+                self._readings[key, near, resolved] = reading
                 if len(self._readings) > _MOST_HELD:
                     self._readings.popitem(last=False)
-        for number, part in enumerate(held.parts):
+        for number, part in enumerate(reading.parts):
             if part.lineage.problem is not None:
                 self.problems.setdefault(key, (one.place, part.lineage.problem, part.text))
-            if number not in held.settled and self._note_made(part, session, name):
-                held.settled.add(number)
+            if number not in reading.settled and self._note_made(part, session, name):
+                reading.settled.add(number)
             if one.at is not None:
                 self._note_use(part, session, one, one.at, key)
-        for path, columns, is_own in held.changes:
+        for path, columns, is_own in reading.changes:
             if columns is None:
                 self._of_made.pop((name if is_own else None, path), None)
 
@@ -682,7 +684,7 @@ class _Reader:
 
     def _lineage_of(self, path: TablePath, urn: Urn) -> Iterator[Proposal]:
         origins = self._lineage[path]
-        tables = [self.known.urns[one] for one in sorted(origins.tables) if one != path]
+        tables = [self.known.urns[table] for table in sorted(origins.tables) if table != path]
         columns = (
             ColumnSources(
                 self.known.field(path, name),
@@ -707,7 +709,7 @@ class _Reader:
                 self._shown[key] = open_statement(key, self.dialect)
             if (shown := self._shown[key]) is not None:
                 counted[shown[:_MOST_QUERY]] += number
-        return [shown for shown, _ in _ranked(counted)[:_MOST_QUERIES]]
+        return [shown for shown, _ in _rank(counted)[:_MOST_QUERIES]]
 
     def _use_of(self, path: TablePath, day: datetime, use: _Day) -> dict[str, Any]:
         users = Counter[str]()
@@ -726,14 +728,14 @@ class _Reader:
             "userCounts": [
                 {"user": user, "count": number}
                 | ({"userEmail": mails[user]} if user in mails else {})
-                for user, number in _ranked(users)
+                for user, number in _rank(users)
             ],
             "fieldCounts": [
                 {"fieldPath": self.known.field(path, name), "count": number}
-                for name, number in _ranked(use.fields)
+                for name, number in _rank(use.fields)
             ],
         }
 
 
-def _ranked(counted: Counter[str]) -> Sequence[tuple[str, int]]:
+def _rank(counted: Counter[str]) -> Sequence[tuple[str, int]]:
     return sorted(counted.items(), key=lambda one: (-one[1], one[0]))

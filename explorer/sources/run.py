@@ -98,8 +98,8 @@ class RunPlan:
     @property
     def counts(self) -> dict[str, int]:
         """The number of entities by effect."""
-        found = Counter(self.effects.values())
-        return {name: found[name] for name in ("new", "changed", "back", "unchanged", "gone")}
+        counts = Counter(self.effects.values())
+        return {name: counts[name] for name in ("new", "changed", "back", "unchanged", "gone")}
 
     def of(self, effect: Effect) -> list[Urn]:
         """Return the entities with an effect."""
@@ -181,7 +181,7 @@ def plan_run(
     if (
         before is None
         and not inventory.is_supplement
-        and all(one.urn.entity_type == "container" for one in inventory.proposals)
+        and all(proposal.urn.entity_type == "container" for proposal in inventory.proposals)
     ):
         reason = f": {inventory.skipped[0].reason}" if inventory.skipped else ""
         raise InvalidInput(f"{source.location} has no tables{reason}; nothing was added")
@@ -195,7 +195,7 @@ def plan_run(
     if source.kind == "datahub":
         # DataHub's connectors, such as dbt's, also write aspects of other sources' datasets.
         return plan
-    proposed = {one.urn for one in inventory.proposals}
+    proposed = {proposal.urn for proposal in inventory.proposals}
     others = claimed_by_others(sources, name, (str(urn) for urn in proposed if _is_dataset(urn)))
     if others:
         urn, other = next(iter(others.items()))
@@ -216,15 +216,17 @@ def _compare(
     """Determine what happens to each entity. Entities that `others` also provide are not hidden."""
     proposed = _by_entity(plan.inventory.proposals)
     last = plan.before.state if plan.before else SeenState()
-    kept = _unreadable(plan.inventory, last)
+    unreadable = _unreadable(plan.inventory, last)
     gone = [
         urn
         for urn in last.seen
-        if Urn.parse(urn) not in proposed and urn not in kept and urn not in others
+        if Urn.parse(urn) not in proposed and urn not in unreadable and urn not in others
     ]
-    names = sorted({one.aspect for one in plan.inventory.proposals} | {"status"} | _dropped(last))
+    names = sorted(
+        {proposal.aspect for proposal in plan.inventory.proposals} | {"status"} | _find_drops(last)
+    )
     asked = [name for name in names if not _is_measured(name)]
-    seen: dict[str, SeenEntity] = {urn: last.seen[urn] for urn in kept}
+    entities: dict[str, SeenEntity] = {urn: last.seen[urn] for urn in unreadable}
     done, total = 0, len(proposed)
     for part in in_chunks(proposed.items(), _BATCH):
         stored = catalog.entities([urn for urn, _ in part], asked)
@@ -241,7 +243,7 @@ def _compare(
             plan.effects[urn] = effect
             plan.writes += writes
             if urn.entity_type not in _COMMON:
-                seen[text] = noted
+                entities[text] = noted
             if plan.before is not None and _is_dataset(urn):
                 plan.drift += _drift(urn, effect, stored.get(urn), changes)
         done += len(part)
@@ -256,14 +258,14 @@ def _compare(
             plan.drift.append(DriftEntry(str(urn), "table gone"))
         if not _is_removed(entity):
             plan.writes.append(Proposal(urn, "status", {"removed": True}))
-    plan.state = SeenState(seen, (last.gone | set(gone)) - seen.keys())
+    plan.state = SeenState(entities, (last.gone | set(gone)) - entities.keys())
 
 
 def _compare_supplement(catalog: Catalog, plan: RunPlan, progress: Progress) -> None:
     """Determine what is new for entities of other sources. Lineage is added to theirs; of measured
     values, only days are written for which the catalog has none or fewer queries."""
     last = plan.before.state if plan.before else SeenState()
-    seen = dict(last.seen)
+    entities = dict(last.seen)
     proposed = _by_entity(plan.inventory.proposals)
     done, total = 0, len(proposed)
     for part in in_chunks(proposed.items(), _BATCH):
@@ -272,21 +274,21 @@ def _compare_supplement(catalog: Catalog, plan: RunPlan, progress: Progress) -> 
             entity, before = stored.get(urn), last.seen.get(str(urn))
             if entity is None or not entity.exists or _is_removed(entity):
                 continue
-            kept = [one for one in changes if not _is_measured(one.aspect)]
-            kept = [
-                replace(one, value=_joined_lineage(entity.raw(one.aspect), one.value))
-                for one in kept
+            proposals = [change for change in changes if not _is_measured(change.aspect)]
+            proposals = [
+                replace(proposal, value=_join_lineage(entity.raw(proposal.aspect), proposal.value))
+                for proposal in proposals
             ]
-            _, writes, noted = _differences(entity, [*kept, *_measured(changes)], before)
-            writes = [one for one in writes if not _is_measured(one.aspect) and one.value]
+            _, writes, noted = _differences(entity, [*proposals, *_measurements(changes)], before)
+            writes = [write for write in writes if not _is_measured(write.aspect) and write.value]
             if before is None or before.measured != noted.measured:
-                writes += _new_points(catalog, urn, _measured(changes))
+                writes += _new_points(catalog, urn, _measurements(changes))
             plan.effects[urn] = "changed" if writes else "unchanged"
             plan.writes += writes
-            seen[str(urn)] = noted
+            entities[str(urn)] = noted
         done += len(part)
         progress("compared", done, total)
-    plan.state = SeenState(seen, last.gone)
+    plan.state = SeenState(entities, last.gone)
 
 
 @cache
@@ -308,13 +310,15 @@ def _drift(
         yield DriftEntry(str(urn), "table new")
     elif effect == "back":
         yield DriftEntry(str(urn), "table back")
-    schema = next((one.value for one in changes if _is_full_value(one, "schemaMetadata")), None)
+    schema = next(
+        (change.value for change in changes if _is_full_value(change, "schemaMetadata")), None
+    )
     if stored is not None and schema is not None:
         yield from schema_changes(urn, stored.raw("schemaMetadata"), schema)
 
 
-def _measured(changes: Iterable[Proposal]) -> list[Proposal]:
-    return [one for one in changes if _is_measured(one.aspect)]
+def _measurements(changes: Iterable[Proposal]) -> list[Proposal]:
+    return [change for change in changes if _is_measured(change.aspect)]
 
 
 def _new_points(catalog: Catalog, urn: Urn, points: Sequence[Proposal]) -> list[Proposal]:
@@ -329,29 +333,29 @@ def _new_points(catalog: Catalog, urn: Urn, points: Sequence[Proposal]) -> list[
         start=datetime.fromtimestamp(first, UTC),
         end=datetime.fromtimestamp(last, UTC),
     )
-    held = {one["timestampMillis"]: one for one in series.values}
+    held = {value["timestampMillis"]: value for value in series.values}
     return [
-        one
-        for one in points
-        if (there := held.get(one.value["timestampMillis"])) is None
+        point
+        for point in points
+        if (there := held.get(point.value["timestampMillis"])) is None
         or (
-            int(there.get("totalSqlQueries") or 0) <= one.value["totalSqlQueries"]
-            and _plain(there) | one.value != _plain(there)
+            int(there.get("totalSqlQueries") or 0) <= point.value["totalSqlQueries"]
+            and _plain(there) | point.value != _plain(there)
         )
     ]
 
 
-def _joined_lineage(held: Mapping[str, Any] | None, value: Any) -> Any:
+def _join_lineage(held: Mapping[str, Any] | None, value: Any) -> Any:
     """Return the stored lineage with the upstreams and column sources that it lacks."""
     if not held:
         return value
-    tables = {one["dataset"] for one in held.get("upstreams") or ()}
+    tables = {upstream["dataset"] for upstream in held.get("upstreams") or ()}
     fine = list(held.get("fineGrainedLineages") or ())
     known: dict[str, set[str]] = {}
     for one in fine:
         for column in one.get("downstreams") or ():
             known.setdefault(column, set()).update(one.get("upstreams") or ())
-    upstreams = [one for one in value["upstreams"] if one["dataset"] not in tables]
+    upstreams = [upstream for upstream in value["upstreams"] if upstream["dataset"] not in tables]
     for one in value.get("fineGrainedLineages") or ():
         (column,) = one["downstreams"]
         missing = [urn for urn in one["upstreams"] if urn not in known.get(column, ())]
@@ -362,24 +366,24 @@ def _joined_lineage(held: Mapping[str, Any] | None, value: Any) -> Any:
 
 
 def _by_entity(proposals: Iterable[Proposal]) -> dict[Urn, list[Proposal]]:
-    found: dict[Urn, list[Proposal]] = {}
-    for one in proposals:
-        found.setdefault(one.urn, []).append(one)
-    return found
+    proposalses: dict[Urn, list[Proposal]] = {}
+    for proposal in proposals:
+        proposalses.setdefault(proposal.urn, []).append(proposal)
+    return proposalses
 
 
-def _dropped(last: SeenState) -> set[str]:
-    return {name for one in last.seen.values() for name in one.aspects}
+def _find_drops(last: SeenState) -> set[str]:
+    return {name for entity in last.seen.values() for name in entity.aspects}
 
 
 def _unreadable(inventory: Inventory, last: SeenState) -> set[str]:
     """Return the datasets of the last run that may be in parts that could not be read and, if there
     are any, all missing containers, since one of them may hold these datasets."""
-    prefixes = tuple(one.prefix for one in inventory.skipped if one.prefix)
+    prefixes = tuple(part.prefix for part in inventory.skipped if part.prefix)
     if not prefixes:
         return set()
-    found = {one.urn for one in inventory.proposals}
-    missing = [urn for urn in map(Urn.parse, last.seen) if urn not in found]
+    urns = {proposal.urn for proposal in inventory.proposals}
+    missing = [urn for urn in map(Urn.parse, last.seen) if urn not in urns]
     kept = {str(urn) for urn in missing if _is_dataset(urn) and urn.name.startswith(prefixes)}
     containers = {str(urn) for urn in missing if urn.entity_type == "container"}
     return kept | containers if kept else set()
@@ -402,24 +406,26 @@ def _differences(
     exists = stored is not None and stored.exists
     before = last.given if last and exists else frozenset[str]()
     writes: list[Proposal] = []
-    for one in proposals:
-        if _is_measured(one.aspect):
+    for proposal in proposals:
+        if _is_measured(proposal.aspect):
             continue
-        if one.aspect == "status" and _is_removed(stored) and not shows:
+        if proposal.aspect == "status" and _is_removed(stored) and not shows:
             continue
-        held = stored.raw(one.aspect) if stored else None
-        if one.change != "UPSERT":
-            writes += [one] if _has_effect(one, held) else []
+        held = stored.raw(proposal.aspect) if stored else None
+        if proposal.change != "UPSERT":
+            writes += [proposal] if _has_effect(proposal, held) else []
             continue
-        value = _with_shared(one.aspect, held, one.value, before)
+        value = _keep_others_entries(proposal.aspect, held, proposal.value, before)
         if value is not None and (held is None or _plain(held) != _plain(value)):
-            writes.append(replace(one, value=value))
-    measured = [one for one in proposals if _is_measured(one.aspect)]
+            writes.append(replace(proposal, value=value))
+    measured = [proposal for proposal in proposals if _is_measured(proposal.aspect)]
     checksum = zlib.crc32(orjson.dumps(list(map(_content, measured)))) if measured else None
     kept = set(last.aspects).intersection(unread) if last else set[str]()
-    aspects = tuple(sorted({one.aspect for one in proposals} | kept))
-    upserted = (one for one in proposals if one.change == "UPSERT")
-    given = (text for one in upserted for text in _elements_by_key(one.aspect, one.value))
+    aspects = tuple(sorted({proposal.aspect for proposal in proposals} | kept))
+    upserted = (proposal for proposal in proposals if proposal.change == "UPSERT")
+    given = (
+        text for proposal in upserted for text in _elements_by_key(proposal.aspect, proposal.value)
+    )
     noted = SeenEntity(aspects, checksum, frozenset(given))
     if last and stored:
         # Aspects that the source no longer has: a view that became a table has no definition.
@@ -431,7 +437,7 @@ def _differences(
     effect: Effect = "unchanged"
     if not exists:
         effect = "new"
-    elif _is_removed(stored) and any(one.aspect == "status" for one in writes):
+    elif _is_removed(stored) and any(write.aspect == "status" for write in writes):
         effect = "back"
     elif writes or is_measured_anew:
         effect = "changed"
@@ -482,7 +488,7 @@ def _elements_by_key(aspect: str, value: Any) -> dict[str, Any]:
     }
 
 
-def _with_shared(
+def _keep_others_entries(
     aspect: str, held: Mapping[str, Any] | None, value: Any, before: Collection[str]
 ) -> Any:
     """Return the value to write. For a list that people also add to, this is the stored list with
@@ -491,9 +497,11 @@ def _with_shared(
     if aspect not in _SHARED:
         return value
     name, _ = _SHARED[aspect]
-    there = _elements_by_key(aspect, held)
+    elements_by_key = _elements_by_key(aspect, held)
     added = [
-        one for key, one in _elements_by_key(aspect, value).items() if key not in {*there, *before}
+        one
+        for key, one in _elements_by_key(aspect, value).items()
+        if key not in {*elements_by_key, *before}
     ]
     if not added:
         return None
@@ -520,38 +528,40 @@ def run_source(
     # Neither are new owners, tags and terms, so that one that was not written does not look as if a
     # person had removed it.
     begun = {
-        urn: replace(one, measured=None, given=_before(last, urn))
-        for urn, one in plan.state.seen.items()
+        urn: replace(entity, measured=None, given=_before(last, urn))
+        for urn, entity in plan.state.seen.items()
     }
     noted = replace(plan.source, state=last.merged(SeenState(begun, plan.state.gone)))
     _record(catalog, noted, run)
     written, refused = 0, list[RefusedChange]()
-    changes = [_of_run(one, run) for one in plan.writes]
+    changes = [_of_run(write, run) for write in plan.writes]
     merged = ("upstreamLineage",) if plan.inventory.is_supplement else tuple(_SHARED)
     own = {
-        (one.urn, one.aspect): one
-        for one in plan.inventory.proposals
-        if one.aspect in merged and one.change == "UPSERT"
+        (proposal.urn, proposal.aspect): proposal
+        for proposal in plan.inventory.proposals
+        if proposal.aspect in merged and proposal.change == "UPSERT"
     }
     try:
         for part in in_chunks(_entity_batches(changes), _BATCH):
-            batch = [one for group in part for one in group]
-            report = catalog.ingest_batch(_merged_again(catalog, plan, own, batch))
+            batch = [proposal for group in part for proposal in group]
+            report = catalog.ingest_batch(_merge_again(catalog, plan, own, batch))
             written += report.written
             refused += report.refused
             progress("written", written + len(refused), len(changes))
-        failed = {str(one.urn) for one in refused}
-        seen = {
-            urn: replace(one, given=_before(last, urn)) if urn in failed else one
-            for urn, one in plan.state.seen.items()
+        failed = {str(change.urn) for change in refused}
+        entities = {
+            urn: replace(entity, given=_before(last, urn)) if urn in failed else entity
+            for urn, entity in plan.state.seen.items()
         }
-        state = SeenState(seen, plan.state.gone)
+        state = SeenState(entities, plan.state.gone)
         _send(catalog, replace(plan.source, state=state).proposal())
     except BaseException as error:
         _finish(catalog, run, "FAILURE", plan, str(error) or "it was interrupted", written)
         raise
-    report_lines = [f"{one.subject}: {one.reason}" for one in plan.inventory.skipped]
-    report_lines += [f"{one.urn} {one.aspect} was refused: {one.reason}" for one in refused]
+    report_lines = [f"{part.subject}: {part.reason}" for part in plan.inventory.skipped]
+    report_lines += [
+        f"{change.urn} {change.aspect} was refused: {change.reason}" for change in refused
+    ]
     _finish(catalog, run, "SUCCESS", plan, "\n".join(report_lines), written, len(refused))
     return RunOutcome(run.id, plan, written, tuple(refused))
 
@@ -560,7 +570,7 @@ def _before(last: SeenState, urn: str) -> frozenset[str]:
     return last.seen[urn].given if urn in last.seen else frozenset()
 
 
-def _merged_again(
+def _merge_again(
     catalog: Catalog,
     plan: RunPlan,
     own: Mapping[tuple[Urn, str], Proposal],
@@ -568,27 +578,29 @@ def _merged_again(
 ) -> list[Proposal]:
     """Return the changes, with lists that people also add to and lineage merged again with the
     catalog's current values, which may have changed since the plan was made."""
-    merged = {(one.urn, one.aspect) for one in batch if one.change != "DELETE"} & own.keys()
+    merged = {
+        (proposal.urn, proposal.aspect) for proposal in batch if proposal.change != "DELETE"
+    } & own.keys()
     if not merged:
         return list(batch)
     urns = sorted({urn for urn, _ in merged}, key=str)
     stored = catalog.entities(urns, sorted({aspect for _, aspect in merged}))
     last = plan.before.state if plan.before else SeenState()
-    found = list[Proposal]()
-    for one in batch:
-        if (key := (one.urn, one.aspect)) not in merged or one.change != "UPSERT":
-            found.append(one)
+    proposals = list[Proposal]()
+    for proposal in batch:
+        if (key := (proposal.urn, proposal.aspect)) not in merged or proposal.change != "UPSERT":
+            proposals.append(proposal)
             continue
-        entity, value = stored.get(one.urn), own[key].value
-        held = entity.raw(one.aspect) if entity else None
-        if one.aspect in _SHARED:
-            before = _before(last, str(one.urn)) if entity and entity.exists else frozenset()
-            value = _with_shared(one.aspect, held, value, before)
+        entity, value = stored.get(proposal.urn), own[key].value
+        held = entity.raw(proposal.aspect) if entity else None
+        if proposal.aspect in _SHARED:
+            before = _before(last, str(proposal.urn)) if entity and entity.exists else frozenset()
+            value = _keep_others_entries(proposal.aspect, held, value, before)
         else:
-            value = _joined_lineage(held, value)
+            value = _join_lineage(held, value)
         if value is not None and (held is None or _plain(held) != _plain(value)):
-            found.append(replace(one, value=value))
-    return found
+            proposals.append(replace(proposal, value=value))
+    return proposals
 
 
 def _entity_batches(changes: Sequence[Proposal]) -> Iterator[list[Proposal]]:
@@ -682,24 +694,24 @@ def remove_source(
     if the catalog cannot be written; the next removal deletes the rest.
     """
     stored = catalog.entities(removal.entities, ["status"])
-    there = [urn for urn in removal.entities if (one := stored.get(urn)) and one.exists]
+    urns = [urn for urn in removal.entities if (entity := stored.get(urn)) and entity.exists]
     started = _now_millis()
     run_id = _run_id(f"remove-{removal.source.name}", started)
     done = 0
     if is_hard:
-        for urn in there:
+        for urn in urns:
             catalog.delete(urn)
             done += 1
-            progress(done, len(there))
+            progress(done, len(urns))
     else:
         # If the removal is interrupted, the next run shows the hidden entities again.
         state = removal.source.state
-        hidden = state.gone | {str(urn) for urn in there}
+        hidden = state.gone | {str(urn) for urn in urns}
         _send(catalog, replace(removal.source, state=SeenState(state.seen, hidden)).proposal())
-        shown = [urn for urn in there if not _is_removed(stored[urn])]
+        shown = [urn for urn in urns if not _is_removed(stored[urn])]
         for part in in_chunks(shown, _BATCH):
             changes = (Proposal(urn, "status", {"removed": True}) for urn in part)
-            catalog.ingest_batch([one.from_run(run_id, started) for one in changes])
+            catalog.ingest_batch([change.from_run(run_id, started) for change in changes])
             done += len(part)
             progress(done, len(shown))
     for urn in (*removal.runs, removal.source.entity):

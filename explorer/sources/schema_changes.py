@@ -110,7 +110,7 @@ def read_changes(
     require_sqlglot(dialect or "")
     repository = _Repository(folder)
     base, head = repository.range(revisions)
-    found = ChangedSchemas(base[:12], head[:12])
+    schemas = ChangedSchemas(base[:12], head[:12])
     before, after = _Commit(repository, base), _Commit(repository, head)
     changed = repository.changed(base, head)
     plain = list[str]()
@@ -123,10 +123,10 @@ def read_changes(
             plain.append(name)
     for project, names in by_project.items():
         _compare_projects(
-            repository.root, project, (before, after), names, datasets, dialect, found
+            repository.root, project, (before, after), names, datasets, dialect, schemas
         )
-    _compare_scripts((before, after), plain, datasets, sql_dialect(dialect or ""), found)
-    return found
+    _compare_scripts((before, after), plain, datasets, sql_dialect(dialect or ""), schemas)
+    return schemas
 
 
 class NamedDatasets:
@@ -142,34 +142,36 @@ class NamedDatasets:
         case, and their siblings, each with its schema. A dbt model matches datasets on dbt's
         platform, and those of other platforms only if there are none. Removed datasets are left
         out."""
-        found = self._named(path[-1])
+        found = self._find(path[-1])
         if is_dbt:
-            of_dbt = [one for one in found if one.urn.platform == _DBT]
-            named = of_dbt or found
+            of_dbt = [entity for entity in found if entity.urn.platform == _DBT]
+            entities = of_dbt or found
         else:
             end = tuple(part.casefold() for part in path)
-            named = [
-                one
-                for one in found
-                if tuple(one.urn.name.casefold().split("."))[-len(end) :] == end
+            entities = [
+                entity
+                for entity in found
+                if tuple(entity.urn.name.casefold().split("."))[-len(end) :] == end
             ]
         siblings = Urn.parse_all(
-            str(urn) for one in named for urn in (one.raw("siblings") or {}).get("siblings", ())
+            str(urn)
+            for entity in entities
+            for urn in (entity.raw("siblings") or {}).get("siblings", ())
         )
-        known = {one.urn: one for one in named}
+        known = {entity.urn: entity for entity in entities}
         more = [urn for urn in siblings if urn not in known]
         if more:
             known |= self._catalog.entities(more, _ASPECTS)
-        return [one for one in known.values() if not one.removed]
+        return [entity for entity in known.values() if not entity.removed]
 
     def columns(self, path: TablePath, *, is_dbt: bool) -> list[str] | None:
         """Return the columns of the first of these datasets that has any, or `None`."""
-        for one in self.find(path, is_dbt=is_dbt):
-            if one.schema:
-                return [column.path.simple for column in one.schema]
+        for entity in self.find(path, is_dbt=is_dbt):
+            if entity.schema:
+                return [column.path.simple for column in entity.schema]
         return None
 
-    def _named(self, name: str) -> "list[Entity]":
+    def _find(self, name: str) -> "list[Entity]":
         key = name.casefold()
         if key not in self._entities:
             hits = self._catalog.search(name, entity="dataset", count=_MOST_NAMESAKES)
@@ -210,13 +212,15 @@ class _Repository:
         commits = []
         for name in (base or "HEAD", head or "HEAD"):
             try:
-                named = self.read("rev-parse", "--verify", "--end-of-options", f"{name}^{{commit}}")
+                content = self.read(
+                    "rev-parse", "--verify", "--end-of-options", f"{name}^{{commit}}"
+                )
             except InvalidInput:
                 raise InvalidInput(
                     f"git knows no commit {name!r}; give BASE..HEAD, such as origin/main..HEAD. In "
                     "a pipeline the whole history has to be checked out (fetch-depth: 0)"
                 ) from None
-            commits.append(named.decode().strip())
+            commits.append(content.decode().strip())
         try:
             shared = self.read("merge-base", *commits).decode().split()
         except InvalidInput:
@@ -299,7 +303,7 @@ class _DbtProject:
         name, older, default = _FOLDERS[kind]
         given = strings_in(self._settings.get(name, self._settings.get(older)))
         folders = (PurePosixPath(one).as_posix() for one in given or (default,))
-        return tuple("" if one == "." else f"{one}/" for one in folders)
+        return tuple("" if folder == "." else f"{folder}/" for folder in folders)
 
     def files(self, kind: str) -> dict[str, str]:
         """Return the files of a kind (`model`, `seed`, `snapshot` or `macro`) by their dbt names,
@@ -344,10 +348,10 @@ class _DbtProject:
                 self._columns[name] = str(error)
             finally:
                 self._reading.discard(name)
-        found = self._columns[name]
-        if isinstance(found, str):
-            raise NotUnderstood(found)
-        return found
+        column = self._columns[name]
+        if isinstance(column, str):
+            raise NotUnderstood(column)
+        return column
 
     def _read(self, name: str) -> list[DefinedColumn] | None:
         file, text = self.tables[name], self.source(name)
@@ -362,22 +366,22 @@ class _DbtProject:
         if template.settings.get("enabled") is False:
             return None
         lineage = QueryLineage()
-        found: list[DefinedColumn] = []
+        columns: list[DefinedColumn] = []
         with reading(lineage):
             statement = parse_statement(sql, self._dialect)
-            found = defined_columns(statement, self._dialect, self._names)
+            columns = defined_columns(statement, self._dialect, self._names)
         if lineage.problem is not None:
             raise NotUnderstood(lineage.problem)
-        return found
+        return columns
 
     def _names(self, path: TablePath) -> Sequence[str] | None:
         """Return the columns of a table that a model reads: those in the catalog, since that is the
         table it will read, or else those that the project's model of that name gives."""
-        known = self._datasets.columns(path, is_dbt=path[-1] in self.tables)
-        if known is not None or path[-1] not in self.tables:
-            return known
+        columns = self._datasets.columns(path, is_dbt=path[-1] in self.tables)
+        if columns is not None or path[-1] not in self.tables:
+            return columns
         try:
-            return [one.name for one in self.columns(path[-1]) or ()]
+            return [column.name for column in self.columns(path[-1]) or ()]
         except NotUnderstood:
             return None
 
@@ -404,7 +408,7 @@ class _DbtProject:
                 # reported as not understood.
                 continue
             environment.globals.update(
-                {key: one for key, one in vars(module).items() if not key.startswith("_")}
+                {key: var for key, var in vars(module).items() if not key.startswith("_")}
             )
         return environment
 
@@ -415,10 +419,10 @@ class _DbtProject:
         known |= own if isinstance(own, dict) else {}
 
         def ref(*names: str, **_: Any) -> str:
-            return self._quoted(names[-1])
+            return self._quote(names[-1])
 
         def source(schema: str, table: str) -> str:
-            return f"{self._quoted(schema)}.{self._quoted(table)}"
+            return f"{self._quote(schema)}.{self._quote(table)}"
 
         def var(name: str, default: Any = None) -> Any:
             if name not in known and default is None:
@@ -438,12 +442,12 @@ class _DbtProject:
             "env_var": env_var,
             "is_incremental": lambda: False,
             "target": target,
-            "this": self._quoted("this"),
+            "this": self._quote("this"),
             "execute": False,
             "return": lambda value: value,
         }
 
-    def _quoted(self, name: str) -> str:
+    def _quote(self, name: str) -> str:
         from sqlglot import exp
 
         return exp.to_identifier(str(name), quoted=True).sql(self._dialect)
@@ -510,7 +514,7 @@ def _compare_projects(
     names = {
         name for project in projects for name, file in project.tables.items() if file in changed
     }
-    names |= _users_of_changed_macros(before, after)
+    names |= _macro_users(before, after)
     for name in sorted(names):
         file = after.tables.get(name) or before.tables[name]
         try:
@@ -521,11 +525,11 @@ def _compare_projects(
         try:
             old = before.columns(name)
         except NotUnderstood as error:
-            known = datasets.columns((name,), is_dbt=True)
-            if known is None:
+            columns = datasets.columns((name,), is_dbt=True)
+            if columns is None:
                 found.skipped.append(SkippedPart(file, f"as it was before: {error}"))
                 continue
-            old = [DefinedColumn(one) for one in known]
+            old = [DefinedColumn(column) for column in columns]
         found.changes += _compare((name,), file, old, new, is_dbt=True)
     _compare_contracts(commits, changed, found)
 
@@ -543,7 +547,7 @@ def _read_manifest(project: Path) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _users_of_changed_macros(before: _DbtProject, after: _DbtProject) -> set[str]:
+def _macro_users(before: _DbtProject, after: _DbtProject) -> set[str]:
     """Return the models, seeds and snapshots whose text contains the name of a macro from a file
     that differs between two commits."""
     import re
@@ -558,8 +562,8 @@ def _users_of_changed_macros(before: _DbtProject, after: _DbtProject) -> set[str
     macros = {name for text in texts for name in re.findall(r"\{%-?\s*macro\s+(\w+)", text)}
     if not macros:
         return set()
-    named = re.compile(rf"\b({'|'.join(map(re.escape, macros))})\b")
-    return {name for name in after.tables if named.search(after.source(name))}
+    pattern = re.compile(rf"\b({'|'.join(map(re.escape, macros))})\b")
+    return {name for name in after.tables if pattern.search(after.source(name))}
 
 
 def _compare_contracts(
@@ -567,13 +571,13 @@ def _compare_contracts(
 ) -> None:
     """Add changes of the column types that properties files declare, unless a change of the same
     column was already found in the SQL."""
-    told = {(one.table, (one.column or "").casefold()) for one in found.changes}
-    gone = {one.table for one in found.changes if one.column is None}
+    told = {(change.table, (change.column or "").casefold()) for change in found.changes}
+    gone = {change.table for change in found.changes if change.column is None}
     for file in changed:
         if not file.endswith((".yml", ".yaml")):
             continue
         try:
-            old, new = (_declared_types(commit.text(file)) for commit in commits)
+            old, new = (_read_types(commit.text(file)) for commit in commits)
         except (InvalidInput, NotUnderstood) as error:
             found.skipped.append(SkippedPart(file, str(error)))
             continue
@@ -586,7 +590,7 @@ def _compare_contracts(
                 found.changes.append(change)
 
 
-def _declared_types(text: str | None) -> dict[tuple[str, str], str]:
+def _read_types(text: str | None) -> dict[tuple[str, str], str]:
     """Return the declared column types in a properties file by (model, column), also for seeds and
     snapshots."""
     value = load(text) if text else {}
@@ -634,7 +638,7 @@ def _compare_scripts(
         ):
             before = [DefinedColumn(one) for one in known]
         found.changes += _compare(path, file, before, columns, is_dbt=False)
-    found.changes += (one for one in new.changes if one not in old.changes)
+    found.changes += (change for change in new.changes if change not in old.changes)
     for (file, text), reason in new.problems.items():
         if (file, text) not in old.problems:
             subject = f"{file}: {text}" if text else file
@@ -675,14 +679,14 @@ class _Scripts:
                 columns = defined_columns(statement, self._dialect, self._names)
                 self.tables[path] = file, columns, replaces
             case exp.Drop() if statement.args.get("kind") in ("TABLE", "VIEW"):
-                for path in map(table_path, _dropped(statement)):
+                for path in map(table_path, _find_drops(statement)):
                     self.dropped.add(path)
                     if self.tables.pop(path, None) is None:
                         self.changes.append(SchemaChange("dropped", path, None, file))
             case exp.Alter():
                 path = table_path(statement.this)
                 for action in statement.args.get("actions") or ():
-                    self.changes += _altered(path, file, action, self._dialect)
+                    self.changes += _read_alterations(path, file, action, self._dialect)
             case exp.Command() if str(statement.this).upper() in ("ALTER", "DROP"):
                 raise NotUnderstood("sqlglot does not know this form of it")
             case _:
@@ -690,21 +694,23 @@ class _Scripts:
 
     def _names(self, path: TablePath) -> Sequence[str] | None:
         if path in self.tables:
-            return [one.name for one in self.tables[path][1]]
+            return [column.name for column in self.tables[path][1]]
         return self._datasets.columns(path, is_dbt=False)
 
 
-def _dropped(statement: Any) -> list[Any]:
+def _find_drops(statement: Any) -> list[Any]:
     """Return the tables or columns that a `DROP` names."""
     return statement.args.get("tables") or [statement.this]
 
 
-def _altered(path: TablePath, file: str, action: Any, dialect: str) -> Iterator[SchemaChange]:
+def _read_alterations(
+    path: TablePath, file: str, action: Any, dialect: str
+) -> Iterator[SchemaChange]:
     from sqlglot import exp
 
     match action:
         case exp.Drop() if str(action.args.get("kind") or "COLUMN").upper() == "COLUMN":
-            for column in _dropped(action):
+            for column in _find_drops(action):
                 yield SchemaChange("dropped", path, column.name, file)
         case exp.RenameColumn():
             names = action.this.name, action.args["to"].name
@@ -742,11 +748,11 @@ def _compare(
         elif old is not None:
             yield SchemaChange("dropped", table, None, file, is_dbt=is_dbt)
         return
-    before = {one.name.casefold(): one for one in old}
-    after = {one.name.casefold(): one for one in new}
-    added = [one for key, one in after.items() if key not in before]
-    dropped = [one for key, one in before.items() if key not in after]
-    renamed = dict(_renamed(dropped, added, old, new))
+    before = {column.name.casefold(): column for column in old}
+    after = {column.name.casefold(): column for column in new}
+    added = [column for key, column in after.items() if key not in before]
+    dropped = [column for key, column in before.items() if key not in after]
+    renamed = dict(_match_renames(dropped, added, old, new))
     for key, column in before.items():
         named = renamed.get(column)
         if named is not None:
@@ -763,7 +769,7 @@ def _compare(
             yield SchemaChange("added", table, column.name, file, is_dbt=is_dbt)
 
 
-def _renamed(
+def _match_renames(
     dropped: Sequence[DefinedColumn],
     added: Sequence[DefinedColumn],
     old: Sequence[DefinedColumn],
@@ -775,15 +781,15 @@ def _renamed(
     column is. They are also a pair if they are the only dropped and the only added column, have the
     same position and type, and the expression of at least one of them is unknown.
     """
-    for one in dropped:
-        same = [other for other in added if one.made_by and other.made_by == one.made_by]
-        rivals = [other for other in dropped if other.made_by == one.made_by]
+    for column in dropped:
+        same = [other for other in added if column.made_by and other.made_by == column.made_by]
+        rivals = [other for other in dropped if other.made_by == column.made_by]
         if len(same) == 1 and len(rivals) == 1:
-            yield one, same[0]
+            yield column, same[0]
         elif (
             len(dropped) == len(added) == 1
-            and not (one.made_by and added[0].made_by)
-            and old.index(one) == new.index(added[0])
-            and one.type == added[0].type
+            and not (column.made_by and added[0].made_by)
+            and old.index(column) == new.index(added[0])
+            and column.type == added[0].type
         ):
-            yield one, added[0]
+            yield column, added[0]

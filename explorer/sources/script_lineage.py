@@ -112,29 +112,29 @@ def find_tables(catalog: Catalog, sql: str, dialect: str) -> CatalogTables:
     """
     require_sqlglot(dialect)
     filter = Filter(((Criterion("platform", (platform_of(dialect),)),),))
-    found: dict[Urn, None] = {}
+    nones: dict[Urn, None] = {}
     for name in _names(sql, dialect):
         hits = catalog.search(name, entity="dataset", filter=filter, count=_MOST_NAMESAKES)
         for hit in hits:
             if hit.urn.name.rpartition(".")[2].casefold() == name:
-                found[hit.urn] = None
-    return read_tables(catalog, list(found))
+                nones[hit.urn] = None
+    return read_tables(catalog, list(nones))
 
 
 def read_tables(catalog: Catalog, urns: Sequence[Urn]) -> CatalogTables:
     """Return datasets as tables that queries can read, with their columns but without the fields of
     structs. Makes one request per 150 datasets."""
-    known = CatalogTables(KnownTables(), {})
+    tables = CatalogTables(KnownTables(), {})
     for urn, entity in catalog.entities(urns, ["schemaMetadata"]).items():
         path, columns = tuple(urn.name.split(".")), list[str]()
         for column in entity.schema:
             if len(column.path.names) == 1:
                 columns.append(column.path.name)
                 if column.path.name != column.path.raw:
-                    known.fields[path, column.path.name] = column.path.raw
-        known.tables.add(path, columns)
-        known.urns[path] = urn
-    return known
+                    tables.fields[path, column.path.name] = column.path.raw
+        tables.tables.add(path, columns)
+        tables.urns[path] = urn
+    return tables
 
 
 def _names(sql: str, dialect: str) -> list[str]:
@@ -195,15 +195,15 @@ class Session:
     def read(self, text: str, line: int = 1) -> list[StatementLineage]:
         """Return what a statement reads and writes: one item for each table that it writes, an
         empty list if it does neither."""
-        found = StatementLineage(line, shown_statement(text, self.dialect))
+        lineage = StatementLineage(line, shown_statement(text, self.dialect))
         self.seen, self.changes = ((), ()), []
-        with reading(found.lineage):
-            statement = _parsed(text, self.dialect)
+        with reading(lineage.lineage):
+            statement = _parse(text, self.dialect)
             self.seen = self._names(statement)
-            return self._read(statement, found)
-        if found.lineage.problem is not None:
-            found.lineage.problem = open_problem(found.lineage.problem, text, self.dialect)
-        return [_without_itself(found)]
+            return self._read(statement, lineage)
+        if lineage.lineage.problem is not None:
+            lineage.lineage.problem = open_problem(lineage.lineage.problem, text, self.dialect)
+        return [_without_itself(lineage)]
 
     def _read(self, statement: Any, found: StatementLineage) -> list[StatementLineage]:
         from sqlglot import exp
@@ -266,8 +266,8 @@ class Session:
         """Apply the effects of a statement that was read before, when its names referred to the
         same tables: the container in use after it, and its changes."""
         self.near = near
-        for one in changes:
-            self._change(one)
+        for change in changes:
+            self._change(change)
 
     def _note(self, change: Change) -> None:
         """Record the creation or drop of a table and apply it. A change has the path, the columns,
@@ -333,7 +333,7 @@ class Session:
             raise NotUnderstood("the body of a procedure is not analysed")
         if statement.kind not in ("TABLE", "VIEW"):
             return []
-        target, columns = _named_columns(statement.this)
+        target, columns = _target_and_columns(statement.this)
         if not isinstance(target, exp.Table):
             return []
         properties = statement.args.get("properties")
@@ -391,7 +391,7 @@ class Session:
     def _insert(self, statement: Any, found: StatementLineage) -> list[StatementLineage]:
         from sqlglot import exp
 
-        target, named = _named_columns(statement.this)
+        target, named = _target_and_columns(statement.this)
         query = statement.expression
         if isinstance(query, exp.Values) and query.find(exp.Query):
             if len(query.expressions) != 1:
@@ -407,7 +407,7 @@ class Session:
         self.trace(query, found.lineage)
         if statement.args.get("by_name"):
             named = found.lineage.names
-        columns = self._written(target, path, named, found.lineage.names)
+        columns = self._target_columns(target, path, named, found.lineage.names)
         if len(columns) != len(found.lineage.columns):
             raise NotUnderstood(
                 f"the query has {len(found.lineage.columns)} columns where the table has "
@@ -419,7 +419,7 @@ class Session:
         found.target_columns, found.lineage.columns = list(sources), list(sources.values())
         return [_without_itself(found)]
 
-    def _written(
+    def _target_columns(
         self, target: Any, path: Path, named: Sequence[str], otherwise: Sequence[str]
     ) -> Sequence[str]:
         """Return the columns that an `INSERT` writes, in the order of the columns of its query."""
@@ -438,8 +438,8 @@ class Session:
                 if key.this and isinstance(key, exp.EQ)
             }
             folded = [key.name.casefold() for key in keys]
-            rest = [one for one in columns if one.casefold() not in folded]
-            by_name = {one.casefold(): one for one in columns}
+            rest = [column for column in columns if column.casefold() not in folded]
+            by_name = {column.casefold(): column for column in columns}
             columns = rest + [by_name.get(one, one) for one in folded if one not in fixed]
         return columns
 
@@ -460,7 +460,7 @@ class Session:
         from sqlglot import exp
 
         conflict = statement.args.get("conflict")
-        folded = {name.casefold(): made for name, made in sources.items()}
+        folded = {name.casefold(): source for name, source in sources.items()}
         own = {"", (target.alias or target.name).casefold(), target.name.casefold()}
         for one in (conflict and conflict.expressions) or ():
             if not isinstance(one, exp.EQ) or one.find(exp.Query):
@@ -485,8 +485,10 @@ class Session:
         if isinstance(source, exp.Query) and not isinstance(source, exp.Subquery):
             source = exp.Subquery(this=source, alias=exp.TableAlias(this=exp.to_identifier("s")))
         several = []
-        for one in statement.expressions:
-            insert = one.this if isinstance(one, exp.ConditionalInsert) else one
+        for expression in statement.expressions:
+            insert = (
+                expression.this if isinstance(expression, exp.ConditionalInsert) else expression
+            )
             query, values = exp.select("*"), insert.expression
             if isinstance(values, exp.Values):
                 query = exp.select(*values.expressions[0].expressions)
@@ -518,7 +520,7 @@ class Session:
                 found.target = path or named
                 columns = list(self.columns(source))
                 known = {name.casefold(): name for name in self.columns(found.target)}
-                found.target_columns = [known.get(one.casefold(), one) for one in columns]
+                found.target_columns = [known.get(column.casefold(), column) for column in columns]
                 found.is_new = True
                 found.lineage.tables = [source]
                 found.lineage.columns = [((source, name),) for name in columns]
@@ -532,7 +534,7 @@ class Session:
         """Set the lineage of a statement that writes the results of several queries to `target`.
         `reads` has each query with the columns that its result columns are written to."""
         found.target = target
-        made: dict[str, dict[tuple[Path, str], None]] = {}
+        noneses: dict[str, dict[tuple[Path, str], None]] = {}
         for query, columns in reads:
             part = QueryLineage()
             try:
@@ -542,13 +544,13 @@ class Session:
                 for path, used in part.used.items():
                     found.lineage.used.setdefault(path, {}).update(used)
             for column, sources in zip(columns, part.columns, strict=False):
-                made.setdefault(column, {}).update(dict.fromkeys(sources))
-        found.target_columns = list(made)
-        found.lineage.columns = [tuple(sorted(sources)) for sources in made.values()]
+                noneses.setdefault(column, {}).update(dict.fromkeys(sources))
+        found.target_columns = list(noneses)
+        found.lineage.columns = [tuple(sorted(sources)) for sources in noneses.values()]
         return [_without_itself(found)]
 
 
-def _parsed(text: str, dialect: str) -> Any:
+def _parse(text: str, dialect: str) -> Any:
     """Return a parsed statement. Where sqlglot does not parse a `CREATE` because of phrases that it
     does not know, these are removed; `REPLACE` is parsed as `INSERT`."""
     from sqlglot import exp
@@ -556,7 +558,7 @@ def _parsed(text: str, dialect: str) -> Any:
 
     statement = parse_statement(text, dialect)
     if isinstance(statement, exp.Command) and statement.name.upper() == "REPLACE":
-        return _parsed(f"INSERT {statement.text('expression')}", dialect)
+        return _parse(f"INSERT {statement.text('expression')}", dialect)
     if isinstance(statement, exp.Command) and statement.name.upper() == "CREATE":
         tokens = list(Dialect.get_or_raise(dialect).tokenize(text))
         words = [token.text.upper() for token in tokens]
@@ -564,7 +566,7 @@ def _parsed(text: str, dialect: str) -> Any:
             for at in range(len(words) - len(phrase) + 1):
                 if words[at : at + len(phrase)] == phrase:
                     start, end = tokens[at].start, tokens[at + len(phrase) - 1].end + 1
-                    return _parsed(text[:start] + text[end:], dialect)
+                    return _parse(text[:start] + text[end:], dialect)
     return statement
 
 
@@ -573,19 +575,22 @@ def _without_itself(found: StatementLineage) -> StatementLineage:
     lineage = found.lineage
     lineage.tables = [path for path in lineage.tables if path != found.target]
     lineage.columns = [
-        tuple(one for one in sources if one[0] != found.target) for sources in lineage.columns
+        tuple(source for source in sources if source[0] != found.target)
+        for sources in lineage.columns
     ]
     return found
 
 
-def _named_columns(target: Any) -> tuple[Any, list[str]]:
+def _target_and_columns(target: Any) -> tuple[Any, list[str]]:
     """Return the table that a statement writes, and the columns that it lists, if any."""
     from sqlglot import exp
 
     if not isinstance(target, exp.Schema):
         return target, []
     named = exp.Identifier | exp.ColumnDef | exp.Column
-    return target.this, [one.name for one in target.expressions if isinstance(one, named)]
+    return target.this, [
+        expression.name for expression in target.expressions if isinstance(expression, named)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -600,13 +605,15 @@ class _Assignments:
         column. Raises `NotUnderstood` for other forms."""
         from sqlglot import exp
 
-        for one in expressions:
-            if not isinstance(one, exp.EQ):
-                raise NotUnderstood(f"it assigns {open_expression(one)}, which is not understood")
-            if isinstance(one.this, exp.Column):
-                yield one.this, one.expression
+        for expression in expressions:
+            if not isinstance(expression, exp.EQ):
+                raise NotUnderstood(
+                    f"it assigns {open_expression(expression)}, which is not understood"
+                )
+            if isinstance(expression.this, exp.Column):
+                yield expression.this, expression.expression
                 continue
-            columns, value = one.this.expressions, one.expression
+            columns, value = expression.this.expressions, expression.expression
             if isinstance(value, exp.Tuple):
                 yield from zip(columns, value.expressions, strict=True)
             elif isinstance(value, exp.Subquery) and len(value.this.selects) == len(columns):
@@ -615,7 +622,9 @@ class _Assignments:
                     single.this.set("expressions", [single.this.selects[number]])
                     yield column, single
             else:
-                raise NotUnderstood(f"it assigns {open_expression(one)}, which is not understood")
+                raise NotUnderstood(
+                    f"it assigns {open_expression(expression)}, which is not understood"
+                )
 
     def query(
         self, values: Sequence[Any], sources: Sequence[Any], conditions: Sequence[Any], ctes: Any
@@ -624,15 +633,15 @@ class _Assignments:
         conditions that are not `None`, so that the tables in these count as read."""
         from sqlglot import exp
 
-        names = (exp.alias_(one.copy(), f"v{at}") for at, one in enumerate(values))
+        names = (exp.alias_(value.copy(), f"v{at}") for at, value in enumerate(values))
         query = exp.select(*names) if values else exp.select("1")
         if sources:
             query = query.from_(sources[0].copy())
-        for one in sources[1:]:
-            query = query.join(one.copy(), join_type="cross")
-        for one in conditions:
-            if one is not None:
-                query = query.where(one.copy())
+        for source in sources[1:]:
+            query = query.join(source.copy(), join_type="cross")
+        for source in conditions:
+            if source is not None:
+                query = query.where(source.copy())
         with_ctes(query, ctes and ctes.copy())
         return query_of(query)
 
@@ -651,12 +660,19 @@ class _Update(_Assignments):
             raise NotUnderstood(f"it updates {open_expression(target)}, which is not a table")
         start = statement.args.get("from_")
         sources = [start.this] if start else []
-        written = {one.alias_or_name.casefold(): one for one in _listed([target, *sources])}
+        written = {
+            walk_source.alias_or_name.casefold(): walk_source
+            for walk_source in _walk_sources([target, *sources])
+        }
         named = target.alias_or_name.casefold()
-        if any(one.alias_or_name.casefold() == named for one in _listed(sources)):
+        if any(
+            walk_source.alias_or_name.casefold() == named for walk_source in _walk_sources(sources)
+        ):
             # In SQL Server, the target may be the alias of a table in `FROM`.
             written[named] = next(
-                one for one in _listed(sources) if one.alias_or_name.casefold() == named
+                walk_source
+                for walk_source in _walk_sources(sources)
+                if walk_source.alias_or_name.casefold() == named
             )
         else:
             sources = [target, *sources]
@@ -683,11 +699,11 @@ class _Update(_Assignments):
         return path, [(query, columns)]
 
 
-def _listed(sources: Sequence[Any]) -> Iterator[Any]:
+def _walk_sources(sources: Sequence[Any]) -> Iterator[Any]:
     """Yield the sources of a `FROM` clause, each followed by what is joined to it."""
-    for one in sources:
-        yield one
-        for join in one.args.get("joins") or ():
+    for source in sources:
+        yield source
+        for join in source.args.get("joins") or ():
             yield join.this
 
 
@@ -712,7 +728,7 @@ class _Merge(_Assignments):
             then, condition = when.args["then"], when.args.get("condition")
             by_source = bool(when.args.get("source"))
             if isinstance(then, exp.Update):
-                if any(isinstance(one, exp.Star) for one in then.expressions):
+                if any(isinstance(expression, exp.Star) for expression in then.expressions):
                     reads.append(self._all(path, using, ctes))
                     continue
                 pairs = list(self.pairs(then.expressions))
@@ -723,7 +739,9 @@ class _Merge(_Assignments):
                 if isinstance(then.this, exp.Star | exp.Var) or then.this is None:
                     reads.append(self._insert_all(path, then, using, ctes))
                     continue
-                columns = self.session.spelled(path, [one.name for one in then.this.expressions])
+                columns = self.session.spelled(
+                    path, [expression.name for expression in then.this.expressions]
+                )
                 values, sources = list(then.expression.expressions), [using]
                 if len(columns) != len(values):
                     raise NotUnderstood("it inserts more or fewer values than columns")

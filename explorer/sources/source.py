@@ -230,7 +230,7 @@ def column_aspect(column: ColumnDefinition, *, is_key: bool = False, **more: Any
     return value | {key: part for key, part in more.items() if part}
 
 
-def _with_named_columns(table: TableDefinition) -> TableDefinition:
+def _name_columns(table: TableDefinition) -> TableDefinition:
     return replace(
         table,
         columns=[column for column in table.columns or () if column.path],
@@ -248,20 +248,20 @@ def lineage_aspect(
     """Return an `upstreamLineage` aspect, with upstreams and columns in the given order."""
     value: dict[str, Any] = {
         "upstreams": [
-            {"auditStamp": _UNKNOWN_STAMP, "dataset": str(one), "type": kind}
-            for one in dict.fromkeys(upstreams)
+            {"auditStamp": _UNKNOWN_STAMP, "dataset": str(upstream), "type": kind}
+            for upstream in dict.fromkeys(upstreams)
         ]
     }
     fine = [
         {
             "upstreamType": "FIELD_SET",
-            "upstreams": [column_urn(urn, path) for urn, path in one.upstreams],
+            "upstreams": [column_urn(urn, path) for urn, path in column.upstreams],
             "downstreamType": "FIELD",
-            "downstreams": [column_urn(dataset, one.column)],
+            "downstreams": [column_urn(dataset, column.column)],
             "confidenceScore": 1.0,
         }
-        for one in columns
-        if one.upstreams
+        for column in columns
+        if column.upstreams
     ]
     return value | ({"fineGrainedLineages": fine} if fine else {})
 
@@ -312,7 +312,7 @@ class DatasetWriter:
         if not all(column.path for column in table.columns or ()):
             subject = self.delimiter.join(table.path)
             self.inventory.skipped.append(SkippedPart(subject, "it has a column without a name"))
-            table = _with_named_columns(table)
+            table = _name_columns(table)
         for depth in range(1, len(table.path)):
             self.add_container(table.path[:depth])
         self.inventory.proposals += self._table(table, upstreams, columns)
@@ -342,7 +342,7 @@ class DatasetWriter:
             properties["description"] = description
         aspects = {
             "containerProperties": properties,
-            **self._placed(path[:-1]),
+            **self._add_place(path[:-1]),
             "subTypes": {"typeNames": [level.subtype]},
             "status": {"removed": False},
         }
@@ -357,7 +357,7 @@ class DatasetWriter:
             names[self.levels[-1].key] = self.delimiter.join(path)
         return {"platform": self.platform, "instance": instance, **names}
 
-    def _placed(self, above: tuple[str, ...]) -> dict[str, Any]:
+    def _add_place(self, above: tuple[str, ...]) -> dict[str, Any]:
         """Return the aspects with the platform and the containers of an entity."""
         platform: dict[str, Any] = {"platform": f"urn:li:dataPlatform:{self.platform}"}
         steps = []
@@ -366,7 +366,7 @@ class DatasetWriter:
             platform["instance"] = f"urn:li:dataPlatformInstance:{named}"
             steps.append({"id": platform["instance"], "urn": platform["instance"]})
         holders = [str(self.container(above[:depth])) for depth in range(1, len(above) + 1)]
-        steps += [{"id": one, "urn": one} for one in holders]
+        steps += [{"id": holder, "urn": holder} for holder in holders]
         aspects: dict[str, Any] = {"dataPlatformInstance": platform}
         if holders:
             aspects["container"] = {"container": holders[-1]}
@@ -387,7 +387,7 @@ class DatasetWriter:
         aspects: dict[str, Any] = {
             "datasetProperties": properties,
             **({"schemaMetadata": self._schema(table)} if table.columns is not None else {}),
-            **self._placed(table.path[:-1]),
+            **self._add_place(table.path[:-1]),
             "subTypes": {"typeNames": [table.subtype]},
             "status": {"removed": False},
         }
@@ -409,7 +409,10 @@ class DatasetWriter:
         value = schema_value(
             self.delimiter.join(table.path),
             f"urn:li:dataPlatform:{self.platform}",
-            [column_aspect(one, is_key=one.path in table.primary_key) for one in listed],
+            [
+                column_aspect(definition, is_key=definition.path in table.primary_key)
+                for definition in listed
+            ],
         )
         if table.primary_key:
             value["primaryKeys"] = list(table.primary_key)

@@ -75,13 +75,13 @@ class LocalFiles:
 
     def list(self, folder: str) -> list[StoredFile]:
         """Return the contents of a folder, sorted by name."""
-        found = []
-        for one in os.scandir(folder):
-            if one.is_dir(follow_symlinks=False):
-                found.append(StoredFile(one.name, is_folder=True))
-            elif one.is_file():
-                found.append(StoredFile(one.name, size=one.stat().st_size))
-        return sorted(found, key=lambda one: one.name)
+        files = []
+        for entry in os.scandir(folder):
+            if entry.is_dir(follow_symlinks=False):
+                files.append(StoredFile(entry.name, is_folder=True))
+            elif entry.is_file():
+                files.append(StoredFile(entry.name, size=entry.stat().st_size))
+        return sorted(files, key=lambda one: one.name)
 
     def walk(self, folder: str) -> Iterator[StoredFile]:
         """Yield the files below a folder, each with its path relative to it."""
@@ -120,8 +120,8 @@ class Bucket:
         """Return the bucket in a URL, and the path in it, which begins with the bucket's name.
         Raises `InvalidInput` if the URL is invalid or contains keys, and `MissingExtra` without
         pyarrow."""
-        found = BUCKET.fullmatch(location)
-        if found is None or "@" in found[2]:
+        match = BUCKET.fullmatch(location)
+        if match is None or "@" in match[2]:
             scheme, names = location.partition("://")[0].lower(), ""
             if scheme in _PLATFORMS:
                 names = f"; keys are taken from {_PLATFORMS[scheme][1]}"
@@ -129,9 +129,9 @@ class Bucket:
                 f"the address of a bucket is written as {scheme}://bucket/folder, without keys and "
                 f"options{names}"
             )
-        bucket = cls(found[1].lower(), found[2])
+        bucket = cls(match[1].lower(), match[2])
         bucket._system()
-        return bucket, "/".join(filter(None, (found[2], *(found[3] or "").split("/"))))
+        return bucket, "/".join(filter(None, (match[2], *(match[3] or "").split("/"))))
 
     @property
     def platform(self) -> str:
@@ -140,11 +140,11 @@ class Bucket:
 
     def list(self, folder: str) -> list[StoredFile]:
         """Return the contents of a folder, sorted by name. One request per thousand."""
-        return list(self._listed(folder, is_deep=False))
+        return list(self._list(folder, is_deep=False))
 
     def walk(self, folder: str) -> Iterator[StoredFile]:
         """Yield the files below a folder, sorted by name, each with its path relative to it."""
-        return (one for one in self._listed(folder, is_deep=True) if not one.is_folder)
+        return (one for one in self._list(folder, is_deep=True) if not one.is_folder)
 
     def read(self, path: str) -> bytes:
         """Return the content of a file."""
@@ -178,11 +178,11 @@ class Bucket:
         connection.register_filesystem(_for_duckdb(self._system(), self.scheme))
         return connection
 
-    def _listed(self, folder: str, *, is_deep: bool) -> Iterator[StoredFile]:
+    def _list(self, folder: str, *, is_deep: bool) -> Iterator[StoredFile]:
         from pyarrow.fs import FileSelector, FileType
 
-        found = self._system().get_file_info(FileSelector(folder, recursive=is_deep))
-        for one in sorted(found, key=lambda one: str(one.path)):
+        file_info = self._system().get_file_info(FileSelector(folder, recursive=is_deep))
+        for one in sorted(file_info, key=lambda one: str(one.path)):
             name = str(one.path).removeprefix(folder).strip("/")
             if one.type == FileType.Directory:
                 yield StoredFile(name, is_folder=True)

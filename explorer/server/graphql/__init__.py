@@ -56,20 +56,20 @@ class GraphqlRoute(Routes):
         self._making = Lock()
 
     def endpoints(self) -> Iterator[Endpoint]:
-        for one in super().endpoints():
-            yield one
+        for endpoint in super().endpoints():
+            yield endpoint
             summary = f"another name of {GRAPHQL_PATH}, which DataHub's web pages use"
-            yield replace(one, path=_OTHER_PATH, summary=summary, notes=())
+            yield replace(endpoint, path=_OTHER_PATH, summary=summary, notes=())
 
     def ready(self) -> "Executor":
         """Return the executor, creating it at the first call, which takes a fifth of a second."""
         with self._making:
-            made = self._executor
-            if made is None:
+            executor = self._executor
+            if executor is None:
                 from explorer.server.graphql.executor import Executor
 
-                made = self._executor = Executor(self._catalog)
-            return made
+                executor = self._executor = Executor(self._catalog)
+            return executor
 
     @Endpoint(
         "POST",

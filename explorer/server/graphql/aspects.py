@@ -61,21 +61,21 @@ def _schema(node: Node, info: Info, version: int | None = None) -> Any:
 
 async def _older_schema(node: Node, info: Info, version: int) -> Value | None:
     catalog = info.context.catalog
-    kept = await catalog.read_few(catalog.store.aspect, str(node.urn), "schemaMetadata", version)
-    return _schema_value(node, info, orjson.loads(kept.value) if kept else None, version)
+    aspect = await catalog.read_few(catalog.store.aspect, str(node.urn), "schemaMetadata", version)
+    return _schema_value(node, info, orjson.loads(aspect.value) if aspect else None, version)
 
 
 def _schema_value(node: Node, info: Info, schema: Value | None, version: int = 0) -> Value | None:
     about = str(node.urn)
     if schema is None:
         return None
-    written = node.aspect("editableSchemaMetadata") or {}
+    aspect = node.aspect("editableSchemaMetadata") or {}
     edited = {
         one.get("fieldPath"): one.get("description")
-        for one in written.get("editableSchemaFieldInfo") or ()
+        for one in aspect.get("editableSchemaFieldInfo") or ()
     }
     columns = [field.get("fieldPath") or "" for field in schema.get("fields") or ()]
-    for path, earlier in earlier_paths(columns, written_entries(written)).items():
+    for path, earlier in earlier_paths(columns, written_entries(aspect)).items():
         edited[path] = edited[earlier] or edited.get(path)
     return {
         **schema,
@@ -184,7 +184,7 @@ def _raw(node: Node, _info: Info, **given: Any) -> list[dict[str, str]]:
     ]
 
 
-def _last_ingested(node: Node, _info: Info) -> int | None:
+def _ingestion_time(node: Node, _info: Info) -> int | None:
     seen = [
         system.get("lastObserved") or 0
         for system in (orjson.loads(aspect.system) for aspect in node.stored.values())
@@ -194,7 +194,7 @@ def _last_ingested(node: Node, _info: Info) -> int | None:
     return max(seen, default=None)
 
 
-def _associated(aspect: str, field: str) -> Resolver:
+def _resolve_associations(aspect: str, field: str) -> Resolver:
     """Return a resolver that gives an aspect with a list of associations in `field`. Each of them
     gets the URN of the entity as `associatedUrn`."""
 
@@ -234,13 +234,13 @@ def _deprecation(node: Node, _info: Info) -> Value | None:
 
 
 def _container(node: Node, info: Info) -> Any:
-    found = node.aspect("container")
-    return entity_or_null("container")(found or {}, info)
+    aspect = node.aspect("container")
+    return entity_or_null("container")(aspect or {}, info)
 
 
 async def _parent_containers(node: Node, info: Info) -> Value:
-    found = await parents(node, info, "container", "container")
-    return {"count": len(found), "containers": found}
+    nodes = await parents(node, info, "container", "container")
+    return {"count": len(nodes), "containers": nodes}
 
 
 async def parents(node: Node, info: Info, aspect: str, path: str) -> list[Node]:
@@ -260,8 +260,8 @@ async def parents(node: Node, info: Info, aspect: str, path: str) -> list[Node]:
 
 
 def _instance(node: Node, info: Info) -> Any:
-    found = node.aspect("dataPlatformInstance")
-    return entity_or_null("instance")(found or {}, info)
+    aspect = node.aspect("dataPlatformInstance")
+    return entity_or_null("instance")(aspect or {}, info)
 
 
 async def _browse_path_v2(node: Node, info: Info) -> Value | None:
@@ -285,18 +285,21 @@ async def _browse_path_v2(node: Node, info: Info) -> Value | None:
 
 
 def _browse_paths(node: Node, _info: Info) -> list[Value] | None:
-    found = node.aspect("browsePaths")
-    if found is None:
+    aspect = node.aspect("browsePaths")
+    if aspect is None:
         return None
     return [
-        {"path": [part for part in path.split("/") if part]} for path in found.get("paths") or ()
+        {"path": [part for part in path.split("/") if part]} for path in aspect.get("paths") or ()
     ]
 
 
 def _business_attributes(node: Node, _info: Info) -> Value | None:
-    found = node.aspect("businessAttributes")
-    one = (found or {}).get("businessAttribute")
-    return found and {"businessAttribute": one and {**one, "associatedUrn": str(node.urn)}}
+    aspect = node.aspect("businessAttributes")
+    business_attribute = (aspect or {}).get("businessAttribute")
+    return aspect and {
+        "businessAttribute": business_attribute
+        and {**business_attribute, "associatedUrn": str(node.urn)}
+    }
 
 
 def property_value(value: Any) -> Value | None:
@@ -318,7 +321,7 @@ def _values(entry: Value, _info: Info) -> list[Value | None]:
 
 
 def _value_entities(entry: Value, info: Info) -> list[Any]:
-    texts = [found.get("stringValue") for found in _values(entry, info) if found]
+    texts = [value.get("stringValue") for value in _values(entry, info) if value]
     return list(entities("texts")({"texts": texts}, info))
 
 
@@ -327,7 +330,7 @@ def _ownership_type(owner: Value, _info: Info) -> str | None:
     return kind if kind in _OWNERSHIP_TYPES else None
 
 
-def _last_modified(value: Value, _info: Info) -> Any:
+def _modification_time(value: Value, _info: Info) -> Any:
     return value.get("lastModified") or {"time": 0, "actor": None}
 
 
@@ -343,7 +346,7 @@ def _stamp_actor(element: Value, info: Info) -> Any:
     return entity_or_null("actor")(element.get("createStamp") or {}, info)
 
 
-def _fine_grained(value: Value, field: str) -> list[Value]:
+def _column_lineages(value: Value, field: str) -> list[Value]:
     columns = Urn.parse_all(value.get(field) or ())
     return [
         {"urn": urn.parts[0], "path": urn.name}
@@ -356,14 +359,14 @@ _OF_EVERY_ENTITY: dict[str, Resolver] = {
     "urn": lambda node, _info: str(node.urn),
     "type": symbol,
     "exists": lambda node, _info: node.exists,
-    "lastIngested": _last_ingested,
+    "lastIngested": _ingestion_time,
     "aspects": _raw,
-    "institutionalMemory": _associated("institutionalMemory", "elements"),
+    "institutionalMemory": _resolve_associations("institutionalMemory", "elements"),
     "status": stored("status"),
-    "ownership": _associated("ownership", "owners"),
-    "tags": _associated("globalTags", "tags"),
-    "globalTags": _associated("globalTags", "tags"),
-    "glossaryTerms": _associated("glossaryTerms", "terms"),
+    "ownership": _resolve_associations("ownership", "owners"),
+    "tags": _resolve_associations("globalTags", "tags"),
+    "globalTags": _resolve_associations("globalTags", "tags"),
+    "glossaryTerms": _resolve_associations("glossaryTerms", "terms"),
     "domain": _domain,
     "deprecation": _deprecation,
     "container": _container,
@@ -372,7 +375,7 @@ _OF_EVERY_ENTITY: dict[str, Resolver] = {
     "subTypes": stored("subTypes"),
     "browsePaths": _browse_paths,
     "browsePathV2": _browse_path_v2,
-    "structuredProperties": _associated("structuredProperties", "properties"),
+    "structuredProperties": _resolve_associations("structuredProperties", "properties"),
     "siblings": stored("siblings"),
     "embed": stored("embed"),
     "displayProperties": stored("displayProperties"),
@@ -395,7 +398,7 @@ RESOLVERS: Resolvers = {
         "actor": _stamp_actor,
         "created": or_else("createStamp", {}),
     },
-    "Ownership": {"owners": _whose("owners", "owner", _OWNERS), "lastModified": _last_modified},
+    "Ownership": {"owners": _whose("owners", "owner", _OWNERS), "lastModified": _modification_time},
     "Owner": {
         "owner": entity("owner"),
         "type": _ownership_type,
@@ -422,7 +425,7 @@ RESOLVERS: Resolvers = {
         "valueEntities": _value_entities,
     },
     "FineGrainedLineage": {
-        "upstreams": lambda value, _info: _fine_grained(value, "upstreams"),
-        "downstreams": lambda value, _info: _fine_grained(value, "downstreams"),
+        "upstreams": lambda value, _info: _column_lineages(value, "upstreams"),
+        "downstreams": lambda value, _info: _column_lineages(value, "downstreams"),
     },
 }

@@ -72,7 +72,7 @@ def _parent_document(value: Value, _info: Info) -> Value | None:
     return parent if any(urn.entity_type == "document" for urn in urns) else None
 
 
-async def _related(node: Node, info: Info, **given: Any) -> Value:
+async def _resolve_relationships(node: Node, info: Info, **given: Any) -> Value:
     arguments = given["input"]
     start, count = page_bounds(arguments)
     criteria = [Criterion("relatedAssets", (str(node.urn),))]
@@ -90,13 +90,15 @@ async def _related(node: Node, info: Info, **given: Any) -> Value:
         )
     query = SearchQuery("", ("document",), Filter((tuple(criteria),)), start, count)
     results = await found(info, query, {})
-    urns = [one["entity"] for one in results["searchResults"]]
+    urns = [search_result["entity"] for search_result in results["searchResults"]]
     return {**results, "urns": urns}
 
 
 DOCUMENT_RESOLVERS: Resolvers = {
-    **{shape.object_type: {"relatedDocuments": _related} for shape in SHAPES.values()},
-    GENERIC: {"relatedDocuments": _related},
+    **{
+        shape.object_type: {"relatedDocuments": _resolve_relationships} for shape in SHAPES.values()
+    },
+    GENERIC: {"relatedDocuments": _resolve_relationships},
     "Document": {
         "platform": _document_platform,
         "subType": _sub_type,
@@ -235,7 +237,7 @@ async def _queries(_root: Any, info: Info, **given: Any) -> Value:
         for name, field in _QUERIES_BY.items()
         if arguments.get(name) is not None
     ]
-    query = await _listed(info, "query", arguments, criteria)
+    query = await _list_query(info, "query", arguments, criteria)
     return await _page(info, query if query.sort else replace(query, sort=_NEWEST_FIRST))
 
 
@@ -248,7 +250,7 @@ async def _runs_of_job(node: Node, info: Info, **given: Any) -> Value:
 
 
 async def _ownership_types(_root: Any, info: Info, **given: Any) -> Value:
-    query = await _listed(info, "ownershipType", given["input"], ())
+    query = await _list_query(info, "ownershipType", given["input"], ())
     return await _page(info, query if query.text else replace(query, sort=(SortBy("name"),)))
 
 
@@ -261,7 +263,9 @@ async def _in_product(node: Node, info: Info, **given: Any) -> Value:
     """Return a page of the assets of a data product: those that it lists, and those that name the
     product themselves."""
     assets = (node.aspect("dataProductProperties") or {}).get("assets") or ()
-    listed = tuple(str(urn) for urn in Urn.parse_all(one.get("destinationUrn") for one in assets))
+    listed = tuple(
+        str(urn) for urn in Urn.parse_all(asset.get("destinationUrn") for asset in assets)
+    )
     says = Criterion("dataProduct", (str(node.urn),))
     groups = ((says,), (Criterion("urn", listed),)) if listed else ((says,),)
     return await _members(info, given.get("input") or {}, Filter(groups))
@@ -274,14 +278,16 @@ async def _members(info: Info, arguments: Given, members: Filter) -> Value:
     types = read_types(arguments, known)
     query = await read_query(arguments, known, types, info.context, facets=True)
     groups = tuple(
-        (*group, *others) for group in members.any_of for others in query.filter.any_of or ((),)
+        (*group, *criterions)
+        for group in members.any_of
+        for criterions in query.filter.any_of or ((),)
     )
     return await found(
         info, replace(query, filter=Filter(groups)), arguments.get("searchFlags") or {}
     )
 
 
-async def _listed(
+async def _list_query(
     info: Info, entity_type: str, arguments: Given, criteria: Sequence[Criterion]
 ) -> SearchQuery:
     """Return the search for entities of one type that an input describes, with these criteria
@@ -384,46 +390,46 @@ def _time(field: str) -> Resolver:
 
 def _enum_or_text(value: Value, _info: Info) -> str | None:
     """Return a version as a string, also if it is stored as a record."""
-    found = value.get("version")
-    return found.get("versionTag") if isinstance(found, dict) else found
+    version = value.get("version")
+    return version.get("versionTag") if isinstance(version, dict) else version
 
 
 async def _parent_nodes(node: Node, info: Info) -> Value:
     aspect = "glossaryTermInfo" if node.urn.entity_type == "glossaryTerm" else "glossaryNodeInfo"
-    found = await parents(node, info, aspect, "parentNode")
-    return {"count": len(found), "nodes": found}
+    nodes = await parents(node, info, aspect, "parentNode")
+    return {"count": len(nodes), "nodes": nodes}
 
 
 async def _parent_domains(node: Node, info: Info) -> Value:
-    found = await parents(node, info, "domainProperties", "parentDomain")
-    return {"count": len(found), "domains": found}
+    nodes = await parents(node, info, "domainProperties", "parentDomain")
+    return {"count": len(nodes), "domains": nodes}
 
 
 def _view(node: Node, _info: Info) -> Value | None:
-    found = node.aspect("viewProperties")
-    return found and {
-        "materialized": found.get("materialized"),
-        "logic": found.get("viewLogic"),
-        "formattedLogic": found.get("formattedViewLogic"),
-        "language": found.get("viewLanguage"),
+    aspect = node.aspect("viewProperties")
+    return aspect and {
+        "materialized": aspect.get("materialized"),
+        "logic": aspect.get("viewLogic"),
+        "formattedLogic": aspect.get("formattedViewLogic"),
+        "language": aspect.get("viewLanguage"),
     }
 
 
 def _definition(node: Node, _info: Info) -> Value | None:
-    found = node.aspect("propertyDefinition")
-    return found and {
+    aspect = node.aspect("propertyDefinition")
+    return aspect and {
         "cardinality": "SINGLE",
-        **found,
-        "immutable": found.get("immutable") is True,
+        **aspect,
+        "immutable": aspect.get("immutable") is True,
         "isFacet": (node.aspect("structuredPropertySettings") or {}).get("showInSearchFilters"),
     }
 
 
 def _subjects(node: Node, _info: Info) -> list[Value] | None:
-    found = node.aspect("querySubjects")
-    if found is None:
+    aspect = node.aspect("querySubjects")
+    if aspect is None:
         return None
-    urns = Urn.parse_all(one.get("entity") for one in found.get("subjects") or ())
+    urns = Urn.parse_all(subject.get("entity") for subject in aspect.get("subjects") or ())
     return [
         {"dataset": urn.parts[0] if urn.entity_type == "schemaField" else str(urn)}
         | ({"schemaField": str(urn)} if urn.entity_type == "schemaField" else {})
@@ -451,8 +457,8 @@ _dataset_properties = properties("datasetProperties", "editableDatasetProperties
 
 
 def _description(node: Node, info: Info) -> str | None:
-    found: Value | None = _dataset_properties(node, info)
-    return (found or {}).get("description")
+    dataset_properties: Value | None = _dataset_properties(node, info)
+    return (dataset_properties or {}).get("description")
 
 
 RESOLVERS: Resolvers = {

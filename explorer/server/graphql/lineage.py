@@ -72,14 +72,14 @@ def read_stamps(
     )
     stored = store.aspects(list(dict.fromkeys((urn, *others))), aspects)
     wanted = set(others)
-    found: dict[str, Stamps] = {}
+    stampses: dict[str, Stamps] = {}
     for declaring, values in stored.items():
         for value in values:
             for target, edge in _edges(orjson.loads(value.value)):
                 other = target if declaring == urn else declaring if target == urn else None
                 if other in wanted and other is not None:
-                    found[other] = _stamps(edge)
-    return found
+                    stampses[other] = _stamps(edge)
+    return stampses
 
 
 def _edges(value: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -126,7 +126,7 @@ async def _search_across_lineage(_root: Any, info: Info, **given: Any) -> dict[s
 
 async def _scroll_across_lineage(_root: Any, info: Info, **given: Any) -> dict[str, Any]:
     arguments: Given = given["input"]
-    start = _scrolled_to(arguments.get("scrollId"))
+    start = _parse_scroll(arguments.get("scrollId"))
     _, count = page_bounds(arguments)
     # DataHub's scroll ignores the `groupingSpec`, which its SDK always sends.
     form: ColumnForm = "owners" if info.context.dialect == "datahub" else "columns"
@@ -201,11 +201,11 @@ def _results(answer: LineageResults) -> dict[str, Any]:
 
 
 def _facets(candidates: Sequence[Candidate]) -> list[dict[str, Any]]:
-    degrees = Counter(_degree_value(one.degree) for one in candidates)
-    types = Counter(entity_type_symbol(one.entity_type) for one in candidates)
+    degrees = Counter(_degree_value(candidate.degree) for candidate in candidates)
+    types = Counter(entity_type_symbol(candidate.entity_type) for candidate in candidates)
     # The platform is in the first part of the key; parsing every URN would cost the most.
-    alike = Counter(one.urn.partition(",")[0] for one in candidates)
-    examples = {one.urn.partition(",")[0]: one.urn for one in candidates}
+    alike = Counter(candidate.urn.partition(",")[0] for candidate in candidates)
+    examples = {candidate.urn.partition(",")[0]: candidate.urn for candidate in candidates}
     platforms: Counter[str] = Counter()
     for beginning, count in alike.items():
         platform = _platform(examples[beginning])
@@ -277,19 +277,23 @@ async def _lineage(node: Node, info: Info, **given: Any) -> dict[str, Any]:
         catalog.store,
         catalog.registry,
         str(node.urn),
-        [one.urn for one in reached],
+        [entity.urn for entity in reached],
     )
     total = answer.total
     if timed:
-        kept = [one for one in reached if stamps.get(one.urn, NO_STAMPS).is_within(*bounds)]
-        total, reached = len(kept), tuple(kept[start : start + count])
+        entities = [
+            entity for entity in reached if stamps.get(entity.urn, NO_STAMPS).is_within(*bounds)
+        ]
+        total, reached = len(entities), tuple(entities[start : start + count])
     return {
         "start": start,
         "count": len(reached),
         "total": total,
         "filtered": answer.filtered + answer.total - total,
         "truncated": answer.truncated,
-        "relationships": [_one_hop(one, stamps.get(one.urn, NO_STAMPS)) for one in reached],
+        "relationships": [
+            _one_hop(entity, stamps.get(entity.urn, NO_STAMPS)) for entity in reached
+        ],
     }
 
 
@@ -322,8 +326,8 @@ async def _relationships(node: Node, info: Info, **given: Any) -> dict[str, Any]
         count if keeps_removed else _ALL,
     )
     if not keeps_removed:
-        others = await info.context.read(dict.fromkeys(one.urn for one in edges))
-        removed = {str(one.urn) for one in others if one.is_removed}
+        nodes = await info.context.read(dict.fromkeys(edge.urn for edge in edges))
+        removed = {str(node.urn) for node in nodes if node.is_removed}
         edges = [edge for edge in edges if edge.urn not in removed]
         total, edges = len(edges), edges[start : start + count]
     return {
@@ -331,12 +335,13 @@ async def _relationships(node: Node, info: Info, **given: Any) -> dict[str, Any]
         "count": len(edges),
         "total": total,
         "relationships": [
-            {"type": one.relationship, "direction": direction, "entity": one.urn} for one in edges
+            {"type": edge.relationship, "direction": direction, "entity": edge.urn}
+            for edge in edges
         ],
     }
 
 
-def _scrolled_to(scroll_id: str | None) -> int:
+def _parse_scroll(scroll_id: str | None) -> int:
     if not scroll_id:
         return 0
     if not (scroll_id.isascii() and scroll_id.isdecimal() and len(scroll_id) < 10):
@@ -399,8 +404,8 @@ def _change_edge(tx: EditTransaction, edge: Given, *, add: bool) -> None:
     name = "destinationUrn" if plain else "dataset"
     part = {**_EMPTY_LISTS.get(aspect, {}), **stored}
     edges, urns = part.get(field) or [], part.get(plain) or [] if plain else []
-    kept = [one for one in edges if one.get(name) != end]
-    others = [one for one in urns if one not in (end, {"string": end})]
+    kept = [edge for edge in edges if edge.get(name) != end]
+    others = [urn for urn in urns if urn not in (end, {"string": end})]
     if add and (kept, others) == (edges, urns):
         properties = {"source": "UI"}
         if plain:

@@ -85,7 +85,8 @@ def create_property(tx: EditTransaction, given: Given) -> str:
         "description": given.get("description"),
         "valueType": _urn(given["valueType"], "dataType"),
         "typeQualifier": {"allowedTypes": _types(allowed)} if allowed else None,
-        "allowedValues": [_allowed(one) for one in given.get("allowedValues") or ()] or None,
+        "allowedValues": [_parse_allowance(one) for one in given.get("allowedValues") or ()]
+        or None,
         "cardinality": given.get("cardinality") or "SINGLE",
         "entityTypes": _types(given["entityTypes"]),
         "immutable": given.get("immutable") is True,
@@ -108,13 +109,15 @@ def update_property(tx: EditTransaction, given: Given) -> str:
     if given.get("setCardinalityAsMultiple"):
         changed["cardinality"] = "MULTIPLE"
     if given.get("newEntityTypes"):
-        changed["entityTypes"] = _added(stored.get("entityTypes"), _types(given["newEntityTypes"]))
+        changed["entityTypes"] = _add_types(
+            stored.get("entityTypes"), _types(given["newEntityTypes"])
+        )
     if given.get("newAllowedValues"):
-        changed["allowedValues"] = _more_allowed(stored, given["newAllowedValues"])
+        changed["allowedValues"] = _extend_allowance(stored, given["newAllowedValues"])
     types = (given.get("typeQualifier") or {}).get("newAllowedTypes")
     if types:
         qualifier = stored.get("typeQualifier") or {}
-        added = _added(qualifier.get("allowedTypes"), _types(types))
+        added = _add_types(qualifier.get("allowedTypes"), _types(types))
         changed["typeQualifier"] = {**qualifier, "allowedTypes": added}
     if changed:
         tx.write(urn, DEFINITION, changed)
@@ -159,15 +162,15 @@ def _wire(value: Given) -> _Value:
     return {"string": text} if number is None else {"double": number}
 
 
-def _allowed(given: Given) -> _Value:
+def _parse_allowance(given: Given) -> _Value:
     description = {"description": given["description"]} if given.get("description") else {}
     return {"value": _wire(given), **description}
 
 
-def _more_allowed(stored: Mapping[str, Any], given: Iterable[Given]) -> list[_Value]:
+def _extend_allowance(stored: Mapping[str, Any], given: Iterable[Given]) -> list[_Value]:
     """Return the allowed values with new ones added. A new one replaces a stored one that has the
     same value, and thereby its description."""
-    new = [_allowed(one) for one in given]
+    new = [_parse_allowance(one) for one in given]
     values = [one["value"] for one in new]
     return [
         *(one for one in stored.get("allowedValues") or () if one.get("value") not in values),
@@ -175,7 +178,7 @@ def _more_allowed(stored: Mapping[str, Any], given: Iterable[Given]) -> list[_Va
     ]
 
 
-def _added(stored: Iterable[str] | None, new: Iterable[str]) -> list[str]:
+def _add_types(stored: Iterable[str] | None, new: Iterable[str]) -> list[str]:
     return list(dict.fromkeys((*(stored or ()), *new)))
 
 
@@ -191,24 +194,24 @@ def _urn(text: str, entity_type: str) -> str:
 
 
 def _settings(node: Node, _info: Info) -> _Value | None:
-    found = node.aspect(_SETTINGS)
-    return found and {key: found.get(key) is True for key in _SHOWN}
+    aspect = node.aspect(_SETTINGS)
+    return aspect and {key: aspect.get(key) is True for key in _SHOWN}
 
 
-async def _assigned(assignments: Mapping[str, Any], info: Info) -> list[_Value]:
+async def _assignments(assignments: Mapping[str, Any], info: Info) -> list[_Value]:
     """Return the assignments of an entity, without those of soft-deleted properties.
 
     DataHub leaves these out too (its `StructuredPropertiesSoftDelete`). They stay stored, and are
     shown again when the property is restored.
     """
-    given = assignments.get("properties") or ()
-    urns = Urn.parse_all(one.get("propertyUrn") for one in given)
+    properties = assignments.get("properties") or ()
+    urns = Urn.parse_all(one.get("propertyUrn") for one in properties)
     removed = {
         str(node.urn)
         for node in await info.context.read(dict.fromkeys(map(str, urns)))
         if node.is_removed
     }
-    return [one for one in given if one.get("propertyUrn") not in removed]
+    return [one for one in properties if one.get("propertyUrn") not in removed]
 
 
 def _filter_status(definition: Mapping[str, Any], _info: Info) -> str:
@@ -223,14 +226,14 @@ def _data_type(node: Node, _info: Info) -> _Value:
 
 def _entity_type(node: Node, info: Info) -> _Value:
     name = node.urn.name.removeprefix(_NAMESPACE)
-    known = {one.casefold(): one for one in info.context.catalog.registry.entities}
+    known = {entity.casefold(): entity for entity in info.context.catalog.registry.entities}
     found = known.get(name.casefold())
     info_fields = {"qualifiedName": node.urn.name, **(node.aspect("entityTypeInfo") or {})}
     return {**info_fields, "type": entity_type_symbol(found) if found else None}
 
 
 RESOLVERS: Resolvers = {
-    "StructuredProperties": {"properties": _assigned},
+    "StructuredProperties": {"properties": _assignments},
     "StructuredPropertyEntity": {"settings": _settings},
     "StructuredPropertyDefinition": {"filterStatus": _filter_status},
     "TypeQualifier": {"allowedTypes": entities("allowedTypes")},

@@ -121,11 +121,11 @@ def entities(field: str, entity_type: str | None = None) -> Resolver:
     type, or of any known type. Other elements are left out."""
 
     def resolve(value: Value, info: Info) -> list[Any]:
-        known = info.context.catalog.registry.entities
+        entity_types = info.context.catalog.registry.entities
         urns = [
             str(urn)
             for urn in Urn.parse_all(value.get(field) or ())
-            if (urn.entity_type == entity_type if entity_type else urn.entity_type in known)
+            if (urn.entity_type == entity_type if entity_type else urn.entity_type in entity_types)
         ]
         return info.context.refer_all(urns, info)
 
@@ -193,8 +193,8 @@ def assemble(
     union.
     """
     kinds = "".join(f"  {symbol}\n" for symbol in sorted(symbols(registry)))
-    written = parse(_written().replace(_PLACE, kinds, 1))
-    added = parse(_derived(registry, written))
+    written = parse(_read_schema_text().replace(_PLACE, kinds, 1))
+    added = parse(_derive_extensions(registry, written))
     document = DocumentNode(definitions=(*written.definitions, *added.definitions))
     schema = build_ast_schema(document, assume_valid_sdl=True)
     tables = tuple(resolvers)
@@ -228,14 +228,14 @@ def _long_literal(given: ValueNode) -> int:
     return _long(int(given.value))
 
 
-def _written() -> str:
+def _read_schema_text() -> str:
     """Return the text of all schema files together; a file may extend types of another."""
     files = resources.files("explorer.server.graphql").joinpath("sdl").iterdir()
     named = sorted((file.name, file.read_text("utf-8")) for file in files)
     return "\n".join(text for name, text in named if name.endswith(".graphql"))
 
 
-def _derived(registry: Registry, written: DocumentNode) -> str:
+def _derive_extensions(registry: Registry, written: DocumentNode) -> str:
     """Return extensions of the schema: the fields that object types have because of their aspects,
     and one root field for each object type of an entity."""
     own: dict[str, set[str]] = {}

@@ -117,7 +117,9 @@ async def input_filter(
     every = read_filter({"criteria": list(arguments.get("filters") or ())})
     view = await _read_view(arguments.get("viewUrn"), types, session)
     wanted = _both(_both(either, every), view)
-    wanted = Filter(tuple(tuple(_named(one, known) for one in group) for group in wanted.any_of))
+    wanted = Filter(
+        tuple(tuple(_name_criterion(one, known) for one in group) for group in wanted.any_of)
+    )
     check_size(wanted)
     rewrites = (arguments.get("searchFlags") or {}).get("rewriteQuery") is not False
     wanted = await expand_related(wanted, session.catalog, rewrites=rewrites)
@@ -135,7 +137,9 @@ def _both(one: Filter, other: Filter) -> Filter:
             f"the filters make more than {MAX_VALUES:,} criteria together; ask for fewer "
             "alternatives"
         )
-    return Filter(tuple((*left, *right) for left in one.any_of for right in other.any_of))
+    return Filter(
+        tuple((*criterions, *right) for criterions in one.any_of for right in other.any_of)
+    )
 
 
 async def _read_view(urn: str | None, types: Sequence[str], session: GraphQLContext) -> Filter:
@@ -150,13 +154,13 @@ async def _read_view(urn: str | None, types: Sequence[str], session: GraphQLCont
             return Filter()
         raise InvalidInput(f"{urn} is not a stored view; give its criteria as orFilters instead")
     definition = info.get("definition") or {}
-    named = tuple(definition.get("entityTypes") or ())
-    among = Filter(((Criterion(_ENTITY_TYPE, named),),)) if named else Filter()
+    entity_types = tuple(definition.get("entityTypes") or ())
+    among = Filter(((Criterion(_ENTITY_TYPE, entity_types),),)) if entity_types else Filter()
     wanted = read_filter(definition.get("filter") or None)
     return _both(drop_unknown_fields(wanted, types, session.catalog.index.vocabulary), among)
 
 
-def _named(criterion: Criterion, known: Mapping[str, str]) -> Criterion:
+def _name_criterion(criterion: Criterion, known: Mapping[str, str]) -> Criterion:
     if criterion.field != _ENTITY_TYPE:
         return criterion
     values = tuple(known.get(value, value) for value in criterion.values)
@@ -317,7 +321,7 @@ async def _aggregate(_root: Any, info: Info, **given: Any) -> Given:
     fields = index.vocabulary.known_fields(tuple(sorted(types)) or None)
     meant = {one: name for name in own for one in index.vocabulary.fields_named(name, fields)}
     facets = _facets(info, page.facets, arguments.get("searchFlags") or {}, wanted=tuple(meant))
-    named = [{**one, "field": meant.get(one["field"], one["field"])} for one in facets]
+    named = [{**facet, "field": meant.get(facet["field"], facet["field"])} for facet in facets]
     return {"facets": [one for one in named if not wanted or one["field"] in wanted]}
 
 
@@ -390,7 +394,7 @@ def _facets(
     flags or `wanted` ask for them."""
     own = info.context.catalog.index.vocabulary.property_fields(None)
     if not flags.get("includeStructuredPropertyFacets"):
-        facets = [one for one in facets if one.name not in own or one.name in wanted]
+        facets = [facet for facet in facets if facet.name not in own or facet.name in wanted]
     most = flags.get("maxAggValues")
     most = _FACET_VALUES if most is None else most
     if most < 0:
@@ -449,12 +453,12 @@ async def _completed(
         complete, arguments["query"], types, wanted, 0, limit
     )
     return {
-        "suggestions": [one.text for one in names],
-        "urns": [one.urn for one in names],
+        "suggestions": [name.text for name in names],
+        "urns": [name.urn for name in names],
     }
 
 
-def _suggested(value: Given, info: Info) -> Any:
+def _suggest(value: Given, info: Info) -> Any:
     return info.context.refer_all(value["urns"], info)
 
 
@@ -483,6 +487,6 @@ RESOLVERS: Resolvers = {
     "MatchedField": {"entity": entity_or_null("value")},
     "FacetMetadata": {"entity": entity_or_null("entity")},
     "AggregationMetadata": {"entity": entity_or_null("entity")},
-    "AutoCompleteResults": {"entities": _suggested},
-    "AutoCompleteResultForEntity": {"entities": _suggested},
+    "AutoCompleteResults": {"entities": _suggest},
+    "AutoCompleteResultForEntity": {"entities": _suggest},
 }

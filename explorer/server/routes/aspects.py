@@ -107,12 +107,12 @@ class VersionRoutes(Routes):
                 "total": total,
                 "versions": [
                     {
-                        "version": one.version,
-                        "value": orjson.Fragment(one.value),
-                        "created": {"time": one.time_millis, "actor": one.actor},
-                        "systemMetadata": orjson.Fragment(one.system),
+                        "version": version.version,
+                        "value": orjson.Fragment(version.value),
+                        "created": {"time": version.time_millis, "actor": version.actor},
+                        "systemMetadata": orjson.Fragment(version.system),
                     }
-                    for one in versions
+                    for version in versions
                 ],
             }
         )
@@ -150,9 +150,9 @@ class AspectRoutes(Routes):
     )
     async def _ingest(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
-        given = parameters.record("proposal")
-        _require_role(request, given)
-        proposal = self._read(given, request)
+        record = parameters.record("proposal")
+        _require_role(request, record)
+        proposal = self._read(record, request)
         proposal = _conditional(proposal, request)
         await self._catalog.ingest(proposal, request.actor, request.dialect)
         return ValueResponse(str(proposal.urn))
@@ -176,12 +176,12 @@ class AspectRoutes(Routes):
     )
     async def _ingest_batch(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
-        given = parameters.items("proposals")
-        for one in given:
-            _require_role(request, one)
+        items = parameters.items("proposals")
+        for item in items:
+            _require_role(request, item)
         await self._catalog.ingest_batch(
             "proposals",
-            given,
+            items,
             lambda wire: [self._read(wire, request)],
             request.actor,
             request.dialect,

@@ -114,7 +114,9 @@ def _of_entity(
     declared = registry.entities.get(entity_type)
     key = declared.key if declared else ""
     order = {key: 0, _STATUS: 2}
-    documents = [(one.aspect, one.value, one.system) for one in store.documents(urn)]
+    documents = [
+        (document.aspect, document.value, document.system) for document in store.documents(urn)
+    ]
     documents.reverse()
     ordered = sorted(aspects, key=lambda aspect: (order.get(aspect.name, 1), aspect.name))
     return [
@@ -309,7 +311,7 @@ class ChangeRoutes(Routes):
     async def _stream(self, request: RestliRequest) -> Response:
         resumed = request.headers.get("last-event-id")
         if resumed:
-            after = _parsed("Last-Event-ID", resumed, _MAX_OFFSET)
+            after = _parse("Last-Event-ID", resumed, _MAX_OFFSET)
         elif "after" in request.query:
             after = _number(request, "after", 0, _MAX_OFFSET)
         else:
@@ -412,10 +414,10 @@ def _names(given: list[str] | None) -> frozenset[str] | None:
 
 def _number(request: RestliRequest, name: str, default: int, most: int) -> int:
     given = request.query.one(name)
-    return default if given is None else _parsed(name, given, most)
+    return default if given is None else _parse(name, given, most)
 
 
-def _parsed(name: str, given: str, most: int) -> int:
+def _parse(name: str, given: str, most: int) -> int:
     if not (given.isascii() and given.isdecimal() and len(given) < 30):
         raise InvalidInput(f"{name!r} must be a number from 0 up, not {given[:60]!r}")
     return min(int(given), most)

@@ -290,10 +290,10 @@ class EntityRoutes(Routes):
         return self._catalog.store.aspects([str(urn) for urn in urns], selected)
 
     def _wire(self, urn: Urn, stored: Iterable[StoredAspect]) -> dict[str, Any]:
-        aspects = {aspect.name: _wrapped(aspect) for aspect in stored}
+        aspects = {aspect.name: _wrap(aspect) for aspect in stored}
         if not aspects:
             key = self._virtual_key(urn)
-            aspects[key.name] = _wrapped(key)
+            aspects[key.name] = _wrap(key)
         return {"urn": str(urn), "entityName": urn.entity_type, "aspects": aspects}
 
     def _virtual_key(self, urn: Urn) -> StoredAspect:
@@ -326,8 +326,8 @@ class EntityRoutes(Routes):
                 f"the entity type {urn.entity_type} has no snapshot record; "
                 f"read it with /entitiesV2/{quote(str(urn), safe='')}"
             )
-        found = await self._catalog.read_few(self._read, [urn], None)
-        stored = found.get(str(urn)) or [self._virtual_key(urn)]
+        aspectses = await self._catalog.read_few(self._read, [urn], None)
+        stored = aspectses.get(str(urn)) or [self._virtual_key(urn)]
         key = registry.entity(urn.entity_type).key
         stored.sort(key=lambda aspect: aspect.name != key)
         aspects = [
@@ -376,7 +376,7 @@ class EntityRoutes(Routes):
         return ValueResponse(await self._catalog.read_few(read))
 
 
-def _wrapped(aspect: StoredAspect) -> dict[str, Any]:
+def _wrap(aspect: StoredAspect) -> dict[str, Any]:
     return {
         "name": aspect.name,
         "type": "VERSIONED",

@@ -332,20 +332,20 @@ class IngestionRoutes(Routes):
         actor = read_auditor(entity.get("auditHeader")) or auditor
         record = {"proposedSnapshot": snapshot, "systemMetadata": read_system(system)}
         try:
-            found = read_record(record, self._catalog.registry)
+            proposals = read_record(record, self._catalog.registry)
         except UnknownName as error:
             if error.kind == "aspect record":
                 raise InvalidAspect(error.name, "", f"Unknown aspect; {error}") from error
             raise
-        if not found:
+        if not proposals:
             raise InvalidInput("the snapshot contains no aspects")
-        entity_type = found[0].urn.entity_type
+        entity_type = proposals[0].urn.entity_type
         if entity_type not in WITH_SNAPSHOT:
             raise InvalidInput(
                 f"the entity type {entity_type} has no snapshot record; "
                 "write its aspects with /aspects?action=ingestProposal"
             )
-        return [replace(proposal, actor=actor) for proposal in found]
+        return [replace(proposal, actor=actor) for proposal in proposals]
 
 
 def _check_lists(bucket: Any) -> None:
@@ -354,6 +354,6 @@ def _check_lists(bucket: Any) -> None:
     for name in ("users", "fields"):
         items = metrics.get(name) if isinstance(metrics, dict) else None
         if items is not None and not (
-            isinstance(items, list) and all(isinstance(one, dict) for one in items)
+            isinstance(items, list) and all(isinstance(item, dict) for item in items)
         ):
             raise InvalidInput(f"metrics.{name} must be a list of objects")

@@ -78,8 +78,10 @@ class RelationshipRoutes(Routes):
                 "start": start,
                 "count": len(edges),
                 "total": total,
-                "entities": list(dict.fromkeys(one.urn for one in edges)),
-                "relationships": [{"entity": one.urn, "type": one.relationship} for one in edges],
+                "entities": list(dict.fromkeys(edge.urn for edge in edges)),
+                "relationships": [
+                    {"entity": edge.urn, "type": edge.relationship} for edge in edges
+                ],
             }
         )
 
@@ -92,16 +94,16 @@ class RelationshipRoutes(Routes):
         gives="start, count (of this page), total, entities {urn, relationshipType}",
         notes=("To read all pages, repeat with start increased by count until count is 0.",),
     )
-    async def _related(self, request: RestliRequest) -> Response:
+    async def _list_related(self, request: RestliRequest) -> Response:
         types = request.query.many("relationshipTypes") or []
-        start, total, edges = await self._read(request, [one for one in types if one], _PAGE)
+        start, total, edges = await self._read(request, [type_ for type_ in types if type_], _PAGE)
         return JsonResponse(
             {
                 "start": start,
                 "count": len(edges),
                 "total": total,
                 "entities": [
-                    {"urn": one.urn, "relationshipType": one.relationship} for one in edges
+                    {"urn": edge.urn, "relationshipType": edge.relationship} for edge in edges
                 ],
             }
         )
@@ -281,37 +283,41 @@ class LineageRoutes(Routes):
             "count": len(answer.reached),
             "total": answer.total,
             "filtered": answer.filtered,
-            "relationships": [_entry(one) for one in answer.reached],
+            "relationships": [_entry(entity) for entity in answer.reached],
         }
         if question.edges:
             value["edges"] = [
-                {"upstream": one.upstream, "downstream": one.downstream, "type": one.relationship}
-                for one in answer.edges
+                {
+                    "upstream": edge.upstream,
+                    "downstream": edge.downstream,
+                    "type": edge.relationship,
+                }
+                for edge in answer.edges
             ]
         if answer.truncated is not None:
             value["truncated"] = answer.truncated
         return ValueResponse(value)
 
     def _lists(self, question: LineageQuestion) -> bytes:
-        found = self._lineage.lists(question, self._removed)
+        lists = self._lineage.lists(question, self._soft_deletions)
         value: dict[str, Any] = {
-            "total": found.total,
-            "entities": found.entities,
-            "degrees": found.degrees,
-            "upstream": found.upstream,
-            "downstream": found.downstream,
-            "types": found.relationships,
-            "names": found.names,
-            "missing": found.missing,
-            "removed": found.removed,
+            "total": lists.total,
+            "entities": lists.entities,
+            "degrees": lists.degrees,
+            "upstream": lists.upstream,
+            "downstream": lists.downstream,
+            "types": lists.relationships,
+            "names": lists.names,
+            "missing": lists.missing,
+            "removed": lists.removed,
         }
-        if found.wanted is not None:
-            value["wanted"] = found.wanted
-        if found.truncated is not None:
-            value["truncated"] = found.truncated
+        if lists.wanted is not None:
+            value["wanted"] = lists.wanted
+        if lists.truncated is not None:
+            value["truncated"] = lists.truncated
         return orjson.dumps({"value": value})
 
-    def _removed(self, urns: Sequence[str]) -> Collection[str]:
+    def _soft_deletions(self, urns: Sequence[str]) -> Collection[str]:
         """Return the soft-deleted entities among the URNs.
 
         For more than 500 URNs this returns all soft-deleted entities, from the search index, which

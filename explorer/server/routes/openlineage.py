@@ -136,9 +136,9 @@ class OpenLineageRoutes(Routes):
 
     def endpoints(self) -> Iterator[Endpoint]:
         """Yield each endpoint at both addresses."""
-        for one in super().endpoints():
-            yield one
-            yield replace(one, path=_PREFIX + one.path)
+        for endpoint in super().endpoints():
+            yield endpoint
+            yield replace(endpoint, path=_PREFIX + endpoint.path)
 
     @Endpoint(
         "POST",
@@ -155,11 +155,11 @@ class OpenLineageRoutes(Routes):
         notes=_NOTES,
     )
     async def _post(self, request: RestliRequest) -> Response:
-        given = await request.json(_MOST_EVENT_BYTES, _runs_in)
+        json = await request.json(_MOST_EVENT_BYTES, _runs_in)
         if request.context.body_bytes > _LONG_BYTES:
-            checked = await self._catalog.offload(self._check, given, request.actor)
+            checked = await self._catalog.offload(self._check, json, request.actor)
         else:
-            checked = self._check(given, request.actor)
+            checked = self._check(json, request.actor)
         await self._catalog.write(lambda view: self._write(view, [checked]))
         return JsonResponse()
 
@@ -179,8 +179,8 @@ class OpenLineageRoutes(Routes):
         notes=("The body is a list of events, 1,000 at most; a single one will do.", BATCHED),
     )
     async def _post_batch(self, request: RestliRequest) -> Response:
-        given = await request.json(named_in=_runs_in)
-        events = given if isinstance(given, list) else [given]
+        json = await request.json(named_in=_runs_in)
+        events = json if isinstance(json, list) else [json]
         if len(events) > _MOST_EVENTS:
             raise RequestRefusal(
                 413, f"the batch has {len(events)} events; send {_MOST_EVENTS} at most at once"
@@ -189,15 +189,15 @@ class OpenLineageRoutes(Routes):
         def check() -> list[_Checked | RequestRefusal]:
             found: list[_Checked | RequestRefusal] = []
             characters = 0
-            for at, one in enumerate(events):
+            for at, event in enumerate(events):
                 try:
                     if characters > _MOST_BATCH_PATHS:
                         raise InvalidInput(
                             f"the paths of the columns of the events before it have more than "
                             f"{_MOST_BATCH_PATHS} characters; send fewer events at once"
                         )
-                    found.append(made := self._check(one, request.actor))
-                    characters += made.event.path_characters
+                    found.append(check := self._check(event, request.actor))
+                    characters += check.event.path_characters
                 except CatalogError as error:
                     found.append(RequestRefusal(status_of(error), f"events[{at}]: {error}"))
             return found
@@ -211,7 +211,7 @@ class OpenLineageRoutes(Routes):
 
         await self._catalog.write(lambda view: self._write(view, good))
         if refused:
-            told = "; ".join(str(one) for one in refused[:20])
+            told = "; ".join(str(refusal) for refusal in refused[:20])
             raise RequestRefusal(
                 refused[0].status,
                 f"{len(refused)} of {len(events)} were refused, the other {len(good)} were "
@@ -237,19 +237,19 @@ class OpenLineageRoutes(Routes):
             proposal = Proposal(change.urn, change.aspect, change.value, system=system)
             try:
                 # Like connectors, events may soft-delete an entity that does not exist yet.
-                made = self._catalog.intake.check(proposal, actor, "datahub")
+                check = self._catalog.intake.check(proposal, actor, "datahub")
             except CatalogError as error:
                 raise InvalidInput(f"{change.urn}: {error}") from error
             if note is not None:
-                note.checked = made
-            return change, made
+                note.checked = check
+            return change, check
 
         parent = event.parent_job
         return _Checked(
             event,
             system,
             actor or self._catalog.intake.default_actor,
-            tuple(checked(one) for one in event.changes),
+            tuple(checked(change) for change in event.changes),
             checked(event.edge_from(parent))[1] if parent is not None else None,
         )
 
@@ -258,34 +258,38 @@ class OpenLineageRoutes(Routes):
         now_millis = _now_millis()
         for checked in events:
             self._rename(view, checked, now_millis)
-        told = {one.event.run: str(one.event.job) for one in events if one.event.job is not None}
-        listed = [(one, self._with_parent(view, one, told)) for one in events]
+        told = {
+            event.event.run: str(event.event.job) for event in events if event.event.job is not None
+        }
+        listed = [(event, self._with_parent(view, event, told)) for event in events]
         proposals = [proposal for _, changes in listed for _, proposal in changes]
         names = {proposal.aspect for proposal in proposals} - TIMESERIES
         urns = list(dict.fromkeys(proposal.text for proposal in proposals))
         # The stored values; each event replaces those that it changes.
         held = {
-            (urn, one.name): _Held(_is_own(one), one.value)
+            (urn, aspect.name): _Held(_is_own(aspect), aspect.value)
             for urn, aspects in view.aspects(urns, names).items()
-            for one in aspects
+            for aspect in aspects
         }
         points: list[CheckedProposal] = []
         for checked, changes in listed:
             stamps = {"system": checked.system, "actor": checked.actor}
             wanted = []
-            for one in self._changed(view, checked, changes, held):
+            for one in self._find_changes(view, checked, changes, held):
                 before = held.get((one.text, one.aspect))
                 # An aspect of another source, to which events only add, does not get their pipeline
                 # name; `status` does, because an event replaces it.
                 is_own = before is None or before.is_own or one.aspect == "status"
                 system = checked.system if is_own else _without_pipeline(checked.system)
                 wanted.append((replace(one, system=system, actor=checked.actor), is_own))
-            batch = named_in(one for one, _ in wanted)
+            batch = named_in(proposal for proposal, _ in wanted)
             for one, is_own in wanted:
                 self._catalog.intake.apply(view, one, now_millis, batch)
                 held[one.text, one.aspect] = _Held(is_own, changed=one.value)
             points += (
-                replace(one, **stamps) for change, one in changes if change.aspect in TIMESERIES
+                replace(proposal, **stamps)
+                for change, proposal in changes
+                if change.aspect in TIMESERIES
             )
         for one in points:
             self._catalog.intake.apply(view, one, now_millis)
@@ -294,16 +298,18 @@ class OpenLineageRoutes(Routes):
         """Copy the aspects that people edit from a renamed dataset to its new URN, except those
         that it already has there."""
         for old, new in checked.event.renamed:
-            found = view.aspects([str(old), str(new)], _EDITED)
-            present = {one.name for one in found.get(str(new), ())}
-            for one in found.get(str(old), ()):
-                if one.name in present:
+            aspectses = view.aspects([str(old), str(new)], _EDITED)
+            present = {aspect.name for aspect in aspectses.get(str(new), ())}
+            for aspect in aspectses.get(str(old), ()):
+                if aspect.name in present:
                     continue
-                proposal = Proposal(new, one.name, orjson.loads(one.value), system=checked.system)
+                proposal = Proposal(
+                    new, aspect.name, orjson.loads(aspect.value), system=checked.system
+                )
                 change = self._catalog.intake.check(proposal, checked.actor, "datahub")
                 self._catalog.intake.apply(view, change, now_millis)
 
-    def _changed(
+    def _find_changes(
         self,
         view: Transaction,
         checked: _Checked,
@@ -385,9 +391,9 @@ def _is_settled(change: AspectChange, stored: _Held, at_millis: int) -> bool:
 def _runs_in(given: Any) -> list[str]:
     """Return the run ids of the first 20 events of a body."""
     events = given[:_MOST_NAMED] if isinstance(given, list) else [given]
-    runs = [one.get("run") for one in events if isinstance(one, dict)]
+    runs = [event.get("run") for event in events if isinstance(event, dict)]
     ids = [run.get("runId") for run in runs if isinstance(run, dict)]
-    return list(dict.fromkeys(one for one in ids if isinstance(one, str) and one))
+    return list(dict.fromkeys(id_ for id_ in ids if isinstance(id_, str) and id_))
 
 
 def _versions(view: Transaction, urn: str, aspect: str) -> Iterator[tuple[Any, bool]]:

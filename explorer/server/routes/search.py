@@ -258,7 +258,7 @@ class SearchRoutes(Routes):
     async def _search(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
         entity = parameters.text("entity")
-        return await self._found(
+        return await self._find(
             request, read_search(parameters, parameters.text("input"), (entity,))
         )
 
@@ -275,7 +275,7 @@ class SearchRoutes(Routes):
     async def _search_across(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
         entities = tuple(parameters.texts("entities") or ())
-        return await self._found(
+        return await self._find(
             request, read_search(parameters, parameters.text("input"), entities)
         )
 
@@ -291,9 +291,7 @@ class SearchRoutes(Routes):
     )
     async def _filter(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
-        return await self._found(
-            request, read_search(parameters, "*", (parameters.text("entity"),))
-        )
+        return await self._find(request, read_search(parameters, "*", (parameters.text("entity"),)))
 
     @Endpoint(
         "POST",
@@ -354,7 +352,7 @@ class SearchRoutes(Routes):
         value = search_value(query, page, request.dialect)
         return ValueResponse(value | {"scrollId": scroll_id(query, page)})
 
-    async def _found(self, request: RestliRequest, query: SearchQuery) -> Response:
+    async def _find(self, request: RestliRequest, query: SearchQuery) -> Response:
         page = await self._search_page(request, query)
         return ValueResponse(search_value(query, page, request.dialect))
 

@@ -98,13 +98,13 @@ class StewardshipRoutes(Routes):
         if not 1 <= days <= _MOST_DAYS:
             raise InvalidInput(f"'days' must be from 1 to {_MOST_DAYS}, not {days}")
         start, count = parameters.start(), parameters.page("count")
-        ranked = await self._catalog.read(self._ranked, parameters, request, start, count, days)
+        ranked = await self._catalog.read(self._rank, parameters, request, start, count, days)
         value = {
             "datasets": ranked.datasets,
             "total": ranked.total,
             "start": start,
             "days": days,
-            "items": [_item(one) for one in ranked.items],
+            "items": [_item(item) for item in ranked.items],
         }
         return ValueResponse(value)
 
@@ -130,7 +130,7 @@ class StewardshipRoutes(Routes):
         parameters = await request.parameters()
         await self._wait()
         by = self._grouping(parameters)
-        value = await self._catalog.read(self._covered, parameters, request, by)
+        value = await self._catalog.read(self._cover, parameters, request, by)
         return ValueResponse(value)
 
     @Endpoint(
@@ -182,21 +182,21 @@ class StewardshipRoutes(Routes):
         chosen = self._chosen(parameters, request)
         today = int(time.time() * 1000) // DAY_MILLIS
         with (
-            self._catalog.coverage_histories.days() as known,
+            self._catalog.coverage_histories.days() as dayses,
             self._catalog.ledger.entries() as entries,
         ):
             datasets, since = 0, None
             for urn, _ in entries.groups(chosen, None):
                 datasets += 1
-                if history := known.get(urn):
+                if history := dayses.get(urn):
                     since = history[0].day if since is None else min(since, history[0].day)
             if since is not None:
                 trimmed = complete_since(self._catalog.store, HISTORY_ASPECTS).values()
                 since = min(today, max([since, *(at // DAY_MILLIS for at in trimmed)]))
             first = max(today - days + 1, today if since is None else since)
             shown = sorted(range(today, first - 1, -step))
-            whole, groups = series_of(
-                ((known[urn], keys) for urn, keys in entries.groups(chosen, by) if urn in known),
+            series, groups = series_of(
+                ((dayses[urn], keys) for urn, keys in entries.groups(chosen, by) if urn in dayses),
                 shown,
             )
         most = sorted(groups.items(), key=lambda one: (-one[1].left, one[0]))[:_MOST_GROUPS]
@@ -205,23 +205,23 @@ class StewardshipRoutes(Routes):
             "datasets": datasets,
             "sinceMillis": None if since is None else since * DAY_MILLIS,
             "days": [day * DAY_MILLIS for day in shown],
-            **_series(whole),
+            **_series(series),
             "by": by,
             "groups": [
-                {"key": key, "name": names.get(key) or Urn.label(key), **_series(one)}
-                for key, one in most
+                {"key": key, "name": names.get(key) or Urn.label(key), **_series(series)}
+                for key, series in most
             ],
             "groupTotal": len(groups),
         }
 
     def _grouping(self, parameters: Parameters) -> Grouping | None:
-        given = parameters.optional_text("by")
-        by = next((one for one in GROUPINGS if one == given), None)
-        if given is not None and by is None:
-            raise InvalidInput(f"'by' must be one of {', '.join(GROUPINGS)}, not {given!r}")
+        optional_text = parameters.optional_text("by")
+        by = next((one for one in GROUPINGS if one == optional_text), None)
+        if optional_text is not None and by is None:
+            raise InvalidInput(f"'by' must be one of {', '.join(GROUPINGS)}, not {optional_text!r}")
         return by
 
-    def _ranked(
+    def _rank(
         self, parameters: Parameters, request: RestliRequest, start: int, count: int, days: int
     ) -> WorklistPage:
         chosen = self._chosen(parameters, request)
@@ -235,15 +235,15 @@ class StewardshipRoutes(Routes):
 
         def read(urn: str, lacking: tuple[Lacking, ...]) -> tuple[Lacking, ...]:
             use = read_use(urn, store, begin)
-            return tuple(one.with_use(use) for one in lacking)
+            return tuple(lacking.with_use(use) for lacking in lacking)
 
         return read
 
-    def _covered(
+    def _cover(
         self, parameters: Parameters, request: RestliRequest, by: Grouping | None
     ) -> dict[str, Any]:
         covered = self._catalog.ledger.cover(self._chosen(parameters, request), by)
-        names = self._names([one.key for one in covered.groups])
+        names = self._names([group.key for group in covered.groups])
         return {
             "datasets": covered.tables.total,
             "tables": _count(covered.tables),
@@ -251,22 +251,23 @@ class StewardshipRoutes(Routes):
             "by": by,
             "groups": [
                 {
-                    "key": one.key,
-                    "name": names.get(one.key) or Urn.label(one.key),
-                    "tables": _count(one.tables),
-                    "columns": _count(one.columns),
+                    "key": group.key,
+                    "name": names.get(group.key) or Urn.label(group.key),
+                    "tables": _count(group.tables),
+                    "columns": _count(group.columns),
                 }
-                for one in covered.groups
+                for group in covered.groups
             ],
         }
 
     def _names(self, keys: list[str]) -> dict[str, str]:
         """Return the display names of the entities among the keys, by URN."""
-        urns = {str(urn): urn for urn in Urn.parse_all(one for one in keys if one)}
+        urns = {str(urn): urn for urn in Urn.parse_all(key for key in keys if key)}
         stored = self._catalog.store.aspects([*urns], NAME_ASPECTS)
         return {
             text: display_name(
-                urns[text], {one.name: orjson.loads(one.value) for one in stored.get(text, ())}
+                urns[text],
+                {aspect.name: orjson.loads(aspect.value) for aspect in stored.get(text, ())},
             )
             for text in urns
         }
@@ -300,20 +301,20 @@ class StewardshipRoutes(Routes):
 
     def _below(self, folder: str) -> Collection[str]:
         """Return the URNs of the datasets in and below a folder."""
-        found: dict[str, None] = {}
+        nones: dict[str, None] = {}
         left = [components(folder)]
         while left:
             path, start = left.pop(), 0
             while True:
                 page = self._catalog.store.browse(_DATASET, path, start, MAX_PAGE)
-                found.update((urn, None) for _, urn in page.entities)
+                nones.update((urn, None) for _, urn in page.entities)
                 left += [(*path, name) for name, _ in page.groups]
                 start += len(page.entities) + len(page.groups)
                 if start >= page.total_entities + page.total_groups or not (
                     page.entities or page.groups
                 ):
                     break
-        return found
+        return nones
 
 
 def _count(count: CoverageCount) -> dict[str, int]:

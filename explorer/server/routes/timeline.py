@@ -99,8 +99,8 @@ class TimelineRoutes(Routes):
     async def _timeline(self, request: RestliRequest) -> Response:
         urn = self._catalog.intake.read_urn(request.key)
         self._catalog.registry.entity(urn.entity_type)
-        given = request.query.many("categories") or [request.query.required("categories")]
-        names = [name for one in given for name in one.split(",") if name]
+        many = request.query.many("categories") or [request.query.required("categories")]
+        names = [name for one in many for name in one.split(",") if name]
         end = _millis(request, "endTime") or time.time_ns() // 1_000_000
         start = _millis(request, "startTime")
         if start is None or start < 0:
@@ -108,8 +108,8 @@ class TimelineRoutes(Routes):
         timeline = Timeline(self._catalog.registry, urn, read_categories(names), start, end)
 
         def versions(name: str, skipped: int, count: int) -> list[StoredAspect]:
-            found = self._catalog.store.versions(str(urn), name, (1, 0), skipped, count)
-            return [] if found is None else found[1]
+            versions = self._catalog.store.versions(str(urn), name, (1, 0), skipped, count)
+            return [] if versions is None else versions[1]
 
         return JsonResponse(await self._catalog.read(timeline.read, versions))
 
@@ -194,12 +194,12 @@ class Timeline:
         newer: StoredAspect | None = None
         start = 0
         while page := versions(name, start, _PAGE):
-            for one in page:
+            for aspect in page:
                 if newer is not None and newer.time_millis <= self._end_millis:
-                    yield one, newer
-                if one.time_millis < self._start_millis:
+                    yield aspect, newer
+                if aspect.time_millis < self._start_millis:
                     return
-                newer = one
+                newer = aspect
             start += len(page)
         if newer is not None and newer.version in (0, 1) and newer.time_millis <= self._end_millis:
             yield None, newer

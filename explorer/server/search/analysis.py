@@ -268,8 +268,8 @@ def forms(trait: Trait, value: Scalar) -> tuple[str, ...]:
             return (in_words(fold(value)),)
         if trait.nature == "text":
             return _text_forms(value, trait.column)
-        found = _term_forms(value)
-        return (_plain_type(found[0]),) if trait.name == ENTITY_TYPE else found
+        term_forms = _term_forms(value)
+        return (_plain_type(term_forms[0]),) if trait.name == ENTITY_TYPE else term_forms
     if isinstance(value, bool):
         return ("true",) if value else ("false",)
     if trait.mixed:
@@ -318,7 +318,7 @@ def needle(trait: Trait, text: str) -> str:
         folded = _plain_type(folded)
     if trait.prose:
         return in_words(folded)
-    return folded if trait.nature == "text" else _bounded(folded)
+    return folded if trait.nature == "text" else _bound(folded)
 
 
 def exact_urn(text: str) -> str | None:
@@ -365,7 +365,7 @@ def _digits(value: float) -> str:
     return str(int(value)) if value.is_integer() else repr(value)
 
 
-def _bounded(text: str) -> str:
+def _bound(text: str) -> str:
     """Return a term within the maximum length; a longer one ends in a digest of the whole."""
     if len(text) <= _LONGEST_TERM:
         return text
@@ -376,7 +376,7 @@ def _bounded(text: str) -> str:
 @cached_short(16 << 20)
 def _term_forms(value: str) -> tuple[str, ...]:
     found = dict.fromkeys(fold(text) for text in (value, *bare_names(value)))
-    return tuple(_bounded(text) for text in found)
+    return tuple(_bound(text) for text in found)
 
 
 def _text_forms(value: str, is_column: bool) -> tuple[str, ...]:
@@ -405,10 +405,10 @@ def _date_millis(text: str) -> int | None:
 
 
 def _display_names(document: Document) -> tuple[Scalar, ...]:
-    found: dict[Scalar, None] = {document.name: None} if document.name else {}
+    nones: dict[Scalar, None] = {document.name: None} if document.name else {}
     for name in fields.GIVEN_NAMES:
-        found.update(dict.fromkeys(document.fields.get(name, ())))
-    return tuple(found)
+        nones.update(dict.fromkeys(document.fields.get(name, ())))
+    return tuple(nones)
 
 
 _VIRTUAL: dict[str, Callable[[Document], tuple[Scalar, ...]]] = {
@@ -571,13 +571,13 @@ def _rank(weight: float, strong: tuple[float, ...]) -> int:
 
 def join_names(names: Iterable[str]) -> tuple[str, ...]:
     """Return names as one word each, and the last parts of dotted names."""
-    found: dict[str, None] = {}
+    nones: dict[str, None] = {}
     for name in names:
-        found[joined(name)[:NAME_CUT]] = None
+        nones[joined(name)[:NAME_CUT]] = None
         if "." in name:
-            found[joined(name.rpartition(".")[2])[:NAME_CUT]] = None
-    found.pop("", None)
-    return tuple(found)
+            nones[joined(name.rpartition(".")[2])[:NAME_CUT]] = None
+    nones.pop("", None)
+    return tuple(nones)
 
 
 def usage_step(usage: float) -> int:

@@ -138,8 +138,8 @@ def build_document(registry: Registry, urn: Urn, aspects: Mapping[str, Any]) -> 
     does not fit its key.
     """
     entity_type = urn.entity_type
-    searched = _searched(registry, entity_type)
-    found: dict[str, dict[Scalar, None]] = {}
+    searched = _fields_to_search(registry, entity_type)
+    noneses: dict[str, dict[Scalar, None]] = {}
     present = dict.fromkeys(searched.has, False)
     counted: dict[str, set[Scalar]] = {}
     for aspect, declared in searched.aspects:
@@ -152,24 +152,26 @@ def build_document(registry: Registry, urn: Urn, aspects: Mapping[str, Any]) -> 
             # Most aspects have values for only a few of their fields.
             values = dict.fromkeys(_values(field, value)) if step is None or step in value else {}
             if values:
-                if field.name in found:
-                    found[field.name].update(values)
+                if field.name in noneses:
+                    noneses[field.name].update(values)
                 else:
-                    found[field.name] = values
+                    noneses[field.name] = values
                 if field.has:
                     present[field.has] = True
             if field.count:
                 counted.setdefault(field.count, set()).update(values)
         if aspect == ASSIGNMENTS:
             for name, assigned in assigned_fields(value):
-                found.setdefault(name, {}).update(dict.fromkeys(assigned))
-    removed = True in found.get(REMOVED, ())
-    fields: dict[str, tuple[Scalar, ...]] = {name: tuple(values) for name, values in found.items()}
+                noneses.setdefault(name, {}).update(dict.fromkeys(assigned))
+    removed = True in noneses.get(REMOVED, ())
+    fields: dict[str, tuple[Scalar, ...]] = {
+        name: tuple(values) for name, values in noneses.items()
+    }
     fields |= {name: (there,) for name, there in present.items()}
     fields |= {name: (float(len(values)),) for name, values in counted.items()}
     fields |= {URN: (str(urn),), ENTITY_TYPE: (entity_type,), REMOVED: (removed,)}
     if searched.is_described:
-        said = not found.keys().isdisjoint(DESCRIPTIONS)
+        said = not noneses.keys().isdisjoint(DESCRIPTIONS)
         fields[DOCUMENTED] = (said or _has_text(aspects.get("documentation")),)
     used = aspects.get("usageFeatures", {}).get("queryCountLast30Days")
     return Document(
@@ -203,7 +205,7 @@ def _first_step(path: str) -> str | None:
 
 
 @lru_cache(maxsize=256)
-def _searched(registry: Registry, entity_type: str) -> _Searched:
+def _fields_to_search(registry: Registry, entity_type: str) -> _Searched:
     names = registry.aspects_of(entity_type)
     declared = [(name, registry.aspects[name].search) for name in names if name in registry.aspects]
     fields = [field for _, search in declared for field in search]

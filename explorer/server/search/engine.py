@@ -182,8 +182,8 @@ def link_index(source: Path, target: Path) -> None:
         if meta is None:
             raise FileNotFoundError(f"{source / _META} is missing")
         try:
-            for one in json.loads(meta)["segments"]:
-                for name in _files(one):
+            for segment in json.loads(meta)["segments"]:
+                for name in _files(segment):
                     # Segment files are never modified, so they can be shared.
                     os.link(source / name, target / name)
         except FileNotFoundError:
@@ -221,7 +221,7 @@ def _damage(directory: Path) -> tuple[bytes | None, list[str]]:
     if meta is None:
         return None, [f"{_META} cannot be read"]
     try:
-        names = [name for one in json.loads(meta)["segments"] for name in _files(one)]
+        names = [name for segment in json.loads(meta)["segments"] for name in _files(segment)]
     except (ValueError, KeyError, TypeError, AttributeError):
         return meta, [f"{_META} is not what the search engine wrote"]
     problems = ((name, _problem(directory / name)) for name in names)

@@ -99,14 +99,14 @@ class EntryWorker:
     ) -> Sequence[dict[str, Any] | None]:
         """Return the values of entries as the other process made them, `None` for one that is to be
         made here."""
-        here = [None] * len(documents)
+        nones = [None] * len(documents)
         if not self.is_useful:
-            return here
+            return nones
         try:
             body = _encoder.encode(list(documents))
         except ValueError:
             # One of them has text that cannot be encoded.
-            return here
+            return nones
         try:
             values = self._exchange(body)
         except (OSError, EOFError, msgspec.MsgspecError) as error:
@@ -118,8 +118,8 @@ class EntryWorker:
                 _OFF_SECONDS / 60,
             )
             self.close()
-            return here
-        return values if len(values) == len(documents) else here
+            return nones
+        return values if len(values) == len(documents) else nones
 
     def _exchange(self, body: bytes) -> list[dict[str, Any] | None]:
         """Send documents and return the answer. A process that ended, as it does when it has no
@@ -184,12 +184,15 @@ def main() -> None:
             idle.start()
             documents = _documents.decode(_receive(source))
             idle.cancel()
-            _send(target, _encoder.encode([_made(terms, vocabulary, one) for one in documents]))
+            _send(
+                target,
+                _encoder.encode([_make(terms, vocabulary, document) for document in documents]),
+            )
     except (EOFError, BrokenPipeError):
         os._exit(0)
 
 
-def _made(terms: Terms, vocabulary: Vocabulary, document: Document) -> dict[str, Any] | None:
+def _make(terms: Terms, vocabulary: Vocabulary, document: Document) -> dict[str, Any] | None:
     try:
         return terms.values(analyse(vocabulary, document))
     except (ValueError, TypeError):

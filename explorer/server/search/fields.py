@@ -134,7 +134,7 @@ class Vocabulary:
         """The number of changes to the definitions of structured properties so far."""
         # Needed by every query, and mostly for the same types.
         self._facets = lru_cache(maxsize=256)(self._facets_of)
-        self._known = lru_cache(maxsize=256)(self._known_fields_of)
+        self._known = lru_cache(maxsize=256)(self._fields_of)
         self._property_fields = lru_cache(maxsize=64)(self._property_fields_of)
         self.counting = lru_cache(maxsize=256)(self._counting_of)
         """The facet fields that count the values of these fields.
@@ -192,7 +192,7 @@ class Vocabulary:
         with self._defining:
             if self._defined.get(urn) == definition:
                 return
-            defined = {key: one for key, one in self._defined.items() if key != urn}
+            defined = {key: definition for key, definition in self._defined.items() if key != urn}
             self._defined = defined if definition is None else {**defined, urn: definition}
             self.generation += 1
 
@@ -211,11 +211,17 @@ class Vocabulary:
         defined = self._defined
         entities = self.registry.entities
         types = set(entities if entity_types is None else entity_types)
-        carrying = {one.casefold() for one in types if ASSIGNMENTS in self.registry.aspects_of(one)}
+        carrying = {
+            type_.casefold() for type_ in types if ASSIGNMENTS in self.registry.aspects_of(type_)
+        }
         return {
-            one.field: one
-            for one in defined.values()
-            if (carrying & {*map(str.casefold, one.entity_types)} if one.entity_types else carrying)
+            definition.field: definition
+            for definition in defined.values()
+            if (
+                carrying & {*map(str.casefold, definition.entity_types)}
+                if definition.entity_types
+                else carrying
+            )
         }
 
     def naming(self, entity_type: str) -> tuple[str, ...]:
@@ -326,7 +332,7 @@ class Vocabulary:
             name: next(iter(labels)) if len(labels) == 1 else name for name, labels in found.items()
         }
 
-    def _known_fields_of(self, entity_types: tuple[str, ...] | None) -> frozenset[str]:
+    def _fields_of(self, entity_types: tuple[str, ...] | None) -> frozenset[str]:
         found = set(_ALWAYS)
         for entity_type in self.registry.entities if entity_types is None else entity_types:
             for fields in self._declared[entity_type].values():

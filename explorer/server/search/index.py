@@ -167,10 +167,10 @@ class Spelling:
         for most in range(1, 2 + (len(word) >= _SHORTEST_OF_TWO)):
             counts: dict[str, int] = {}
             for line_words in self._near(word, most):
-                for one in line_words:
-                    if abs(len(one) - len(word)) <= most and one.isalpha():
-                        counts[one] = counts.get(one, 0) + 1
-            near = [one for one in counts if distance(one, word, most) <= most]
+                for line_word in line_words:
+                    if abs(len(line_word) - len(word)) <= most and line_word.isalpha():
+                        counts[line_word] = counts.get(line_word, 0) + 1
+            near = [count for count in counts if distance(count, word, most) <= most]
             if near:
                 return min(near, key=lambda one: (one[0] != word[0], -self._count(one), one))
         return None
@@ -258,8 +258,8 @@ class SearchIndex:
         open or the directory cannot be written.
         """
         self._directory = directory
-        for left in directory.parent.glob(f"{directory.name}{_SENT}.*") if directory else ():
-            shutil.rmtree(left, ignore_errors=True)
+        for path in directory.parent.glob(f"{directory.name}{_SENT}.*") if directory else ():
+            shutil.rmtree(path, ignore_errors=True)
         self._source = source
         self._vocabulary = Vocabulary(registry)
         self._layers = self._opened()
@@ -291,17 +291,17 @@ class SearchIndex:
         self._layers.apply(offset, documents, gone)
 
     def search(self, query: SearchQuery) -> FoundPage:
-        resolved = self._resolved(query)
+        resolved = self._resolve(query)
         if query.after is not None:
             check_key(resolved.sort, query.after)
         with self._reading() as layers:
-            page = self._searched(query, resolved, layers)
-            corrected = None if page.total else self._corrected(query, resolved, layers)
+            page = self._search(query, resolved, layers)
+            corrected = None if page.total else self._correct(query, resolved, layers)
         if corrected is None:
             return page
         other = replace(query, text=corrected)
         with self._reading() as layers:
-            found = self._searched(other, self._resolved(other), layers)
+            found = self._search(other, self._resolve(other), layers)
         return replace(found, corrected=corrected) if found.total else page
 
     def document(self, urn: str) -> Document | None:
@@ -309,12 +309,15 @@ class SearchIndex:
             return layers.document(urn)
 
     def found_urns(self, query: SearchQuery) -> set[str]:
-        return self._urns(self._resolved(replace(query, sort=(SortBy("urn"),))))
+        return self._urns(self._resolve(replace(query, sort=(SortBy("urn"),))))
 
     def matching(self, urns: Sequence[str], searches: Sequence[ResolvedSearch]) -> list[set[str]]:
         with self._reading() as layers:
             parts = layers.view().parts
-            return [_matching(parts, layers.terms, self._vocabulary, one, urns) for one in searches]
+            return [
+                _matching(parts, layers.terms, self._vocabulary, search, urns)
+                for search in searches
+            ]
 
     def matching_documents(
         self, documents: Iterable[Document], searches: Sequence[ResolvedSearch]
@@ -327,13 +330,13 @@ class SearchIndex:
         memory.add(memory.take())
         searcher = memory.commit()
         parts = [] if searcher is None else [IndexPart(searcher)]
-        return [_matching(parts, terms, self._vocabulary, one) for one in searches]
+        return [_matching(parts, terms, self._vocabulary, search) for search in searches]
 
     def urns_with(self, field: str) -> set[str]:
         in_order = resolve_sort((SortBy("urn"),), self._vocabulary, frozenset({"urn"}))
-        asked = Present(field)
+        present = Present(field)
         return self._urns(
-            ResolvedSearch(asked, asked, (), None, include_removed=True, sort=in_order)
+            ResolvedSearch(present, present, (), None, include_removed=True, sort=in_order)
         )
 
     def _urns(self, resolved: ResolvedSearch) -> set[str]:
@@ -342,12 +345,14 @@ class SearchIndex:
             found: set[str] = set()
             after = ""
             while page := merged.following(after, _URNS_AT_ONCE):
-                found.update(urn_of(resolved.sort, one.key) for one in page)
+                found.update(urn_of(resolved.sort, document.key) for document in page)
                 after = page[-1].key
         return found
 
     def names(self, types: Sequence[str], how: How, text: str) -> tuple[str, ...]:
-        kept = tuple(sorted(one for one in types if one in self._vocabulary.registry.entities))
+        kept = tuple(
+            sorted(type_ for type_ in types if type_ in self._vocabulary.registry.entities)
+        )
         node = name_query(kept, how, text)
         resolved = ResolvedSearch(
             node, node, (), kept, include_removed=True, sort=(SortField("urn"),)
@@ -356,7 +361,9 @@ class SearchIndex:
             plan = self._plan(resolved, layers.view(), layers)
             documents = map(plan.document, plan.merged.page(0, _MOST_NAMED))
             return tuple(
-                one.urn for one in documents if has_name(kept, how, text, one, self._vocabulary)
+                document.urn
+                for document in documents
+                if has_name(kept, how, text, document, self._vocabulary)
             )
 
     def autocomplete(
@@ -369,28 +376,28 @@ class SearchIndex:
     ) -> list[NameCompletion]:
         resolved = read_typed(text, entity_types or None, filter, self._vocabulary, self.names)
         with self._reading() as layers:
-            return self._suggested(resolved, start + limit, layers)[start:]
+            return self._suggest(resolved, start + limit, layers)[start:]
 
     @property
     def vocabulary(self) -> Vocabulary:
         return self._vocabulary
 
     def folders(self, query: FolderQuery) -> FolderListing:
-        resolved = self._resolved_below(query, query.path)
+        resolved = self._resolve_below(query, query.path)
         with self._reading() as layers:
             view = layers.view()
             plan = self._plan(resolved, view, layers)
-            found = plan.folders(len(query.path))
+            folders = plan.folders(len(query.path))
             self._keep(plan, view)
-            return FolderListing(plan.merged.total(), tuple(listed(found)))
+            return FolderListing(plan.merged.total(), tuple(listed(folders)))
 
     def folder_urn(self, query: FolderQuery, folder: str) -> str | None:
         path = (*query.path, folder)
-        resolved = self._resolved_below(query, path)
+        resolved = self._resolve_below(query, path)
         with self._reading() as layers:
             plan = self._plan(resolved, layers.view(), layers)
-            for found in plan.merged.page(0, 1):
-                return plan.document(found).folders[len(path) - 1][1] or None
+            for document in plan.merged.page(0, 1):
+                return plan.document(document).folders[len(path) - 1][1] or None
         return None
 
     def total(self, entity_types: Sequence[str] | None = None) -> int:
@@ -464,11 +471,11 @@ class SearchIndex:
         try:
             yield layers
         except EngineFailed as error:
-            raise self._judged(error, layers) from error
+            raise self._judge(error, layers) from error
         except ValueError as error:
             raise ServerFault(f"the search index cannot be read: {error}") from error
 
-    def _judged(self, error: EngineFailed, layers: Layers) -> CatalogError:
+    def _judge(self, error: EngineFailed, layers: Layers) -> CatalogError:
         """Return the error to raise after a failure of the engine.
 
         `Busy` if the index was damaged and is now suspended, or if it was replaced meanwhile;
@@ -511,7 +518,7 @@ class SearchIndex:
         if self.on_damage is not None:
             self.on_damage()
 
-    def _resolved_below(self, query: FolderQuery, path: tuple[str, ...]) -> ResolvedSearch:
+    def _resolve_below(self, query: FolderQuery, path: tuple[str, ...]) -> ResolvedSearch:
         return read_text(
             query.text,
             query.entity_types or None,
@@ -522,7 +529,7 @@ class SearchIndex:
             names=self.names,
         )
 
-    def _resolved(self, query: SearchQuery) -> ResolvedSearch:
+    def _resolve(self, query: SearchQuery) -> ResolvedSearch:
         return read_text(
             query.text,
             query.entity_types or None,
@@ -534,9 +541,7 @@ class SearchIndex:
             names=self.names,
         )
 
-    def _corrected(
-        self, query: SearchQuery, resolved: ResolvedSearch, layers: Layers
-    ) -> str | None:
+    def _correct(self, query: SearchQuery, resolved: ResolvedSearch, layers: Layers) -> str | None:
         """Return the corrected text of a search that finds nothing, or `None`."""
         view = layers.view()
 
@@ -548,7 +553,7 @@ class SearchIndex:
             query.text, resolved.asked, is_found
         )
 
-    def _searched(self, query: SearchQuery, resolved: ResolvedSearch, layers: Layers) -> FoundPage:
+    def _search(self, query: SearchQuery, resolved: ResolvedSearch, layers: Layers) -> FoundPage:
         view = layers.view()
         plan = self._plan(resolved, view, layers)
         if query.facets and view.parts[0].searcher.num_docs >= _BIG:
@@ -559,36 +564,36 @@ class SearchIndex:
             counting = None
         merged = plan.merged
         if query.after is None:
-            found = merged.page(max(query.start, 0), max(query.count, 0))
+            documents = merged.page(max(query.start, 0), max(query.count, 0))
         else:
-            found = merged.following(query.after, max(query.count, 0))
-        hits = self._hits(found, plan)
+            documents = merged.following(query.after, max(query.count, 0))
+        hits = self._hits(documents, plan)
         if counting is not None:
             counting.result()
         facets = plan.facets() if query.facets else {}
         if query.facets:
             self._keep(plan, view)
-        last = found[-1].key if found and resolved.sort else None
-        return FoundPage(merged.total(), hits, self._labelled(facets, resolved), last)
+        last = documents[-1].key if documents and resolved.sort else None
+        return FoundPage(merged.total(), hits, self._label(facets, resolved), last)
 
-    def _suggested(
+    def _suggest(
         self, resolved: ResolvedSearch, count: int, layers: Layers
     ) -> list[NameCompletion]:
         plan = self._plan(resolved, layers.view(), layers)
-        found: dict[str, NameCompletion] = {}
+        completions: dict[str, NameCompletion] = {}
         # Few entities of one page have the same name.
         start, size = 0, min(count + 3, _SUGGESTED_FROM)
-        while len(found) < count and start < _SUGGESTED_FROM:
+        while len(completions) < count and start < _SUGGESTED_FROM:
             page = plan.merged.page(start, size)
             for one in page:
                 document = plan.document(one)
                 name = suggested_name(resolved.asked, document, self._vocabulary)
-                found.setdefault(composed(name), NameCompletion(name, document.urn))
+                completions.setdefault(composed(name), NameCompletion(name, document.urn))
             if len(page) < size:
                 break
             start += size
             size = min(size * 4, 500)
-        return list(found.values())[:count]
+        return list(completions.values())[:count]
 
     def _plan(self, resolved: ResolvedSearch, view: IndexSnapshot, layers: Layers) -> Plan:
         """Return the plan of a search over one snapshot, from the cache if it is there.
@@ -630,30 +635,32 @@ class SearchIndex:
             uses = zip(plan.urns(found), plan.uses(found), strict=True)
             details = [(urn, use, (), ()) for urn, use in uses]
         else:
-            details = [self._match_details(plan.document(one), plan.evidence) for one in found]
+            details = [
+                self._match_details(plan.document(document), plan.evidence) for document in found
+            ]
         resolved = plan.resolved
         return tuple(
             SearchHit(
                 urn,
-                1.0 + resolved.last_step - one.step + use,
+                1.0 + resolved.last_step - document.step + use,
                 matched,
                 weights,
-                reason(resolved.steps, one.step, self._vocabulary.strong),
+                reason(resolved.steps, document.step, self._vocabulary.strong),
                 use,
             )
-            for one, (urn, use, matched, weights) in zip(found, details, strict=True)
+            for document, (urn, use, matched, weights) in zip(found, details, strict=True)
         )
 
     def _match_details(self, document: Document, evidence: Evidence) -> _MatchDetails:
         matched = evidence.of(document)
         return document.urn, use_of(document.usage), matched, evidence.weights(document, matched)
 
-    def _labelled(
+    def _label(
         self, counts: dict[str, tuple[dict[str, int], bool]], resolved: ResolvedSearch
     ) -> tuple[FacetCounts, ...]:
         labels = dict(self._vocabulary.facets(resolved.types))
-        for name, one in self._vocabulary.property_fields(resolved.types).items():
-            labels.setdefault(name, one.label)
+        for name, property_field in self._vocabulary.property_fields(resolved.types).items():
+            labels.setdefault(name, property_field.label)
         return tuple(
             FacetCounts(name, labels.get(name, name), found, has_more)
             for name, (found, has_more) in counts.items()
@@ -669,7 +676,7 @@ _FETCH_SECONDS = 30.0
 async def pack_index(directory: Path) -> AsyncGenerator[bytes, None]:
     """Yield the files of a directory as a tar archive, and remove the directory."""
     try:
-        for name in await to_thread(_sent_names, directory):
+        for name in await to_thread(_send_names, directory):
             with (directory / name).open("rb") as file:
                 info = tarfile.TarInfo(name)
                 info.size = file.seek(0, 2)
@@ -683,9 +690,9 @@ async def pack_index(directory: Path) -> AsyncGenerator[bytes, None]:
         shutil.rmtree(directory, ignore_errors=True)
 
 
-def _sent_names(directory: Path) -> list[str]:
+def _send_names(directory: Path) -> list[str]:
     """Return the names of the files of an index, its state file first."""
-    return sorted((one.name for one in directory.iterdir()), key=lambda name: name != STATE)
+    return sorted((path.name for path in directory.iterdir()), key=lambda name: name != STATE)
 
 
 def fetch_index(
@@ -749,9 +756,9 @@ def _archive(address: str, token: str | None) -> Iterator[tarfile.TarFile]:
     if not address.startswith(("http://", "https://")):
         raise ValueError("its address must begin with http:// or https://")
     headers = {"Authorization": f"Bearer {token}"} if token else {}
-    asked = Request(address.rstrip("/") + INDEX_PATH, headers=headers)  # noqa: S310 - see above
+    request = Request(address.rstrip("/") + INDEX_PATH, headers=headers)  # noqa: S310 - see above
     try:
-        answer = build_opener(_NoRedirect).open(asked, timeout=_FETCH_SECONDS)
+        answer = build_opener(_NoRedirect).open(request, timeout=_FETCH_SECONDS)
     except HTTPError as error:
         with error:
             raise OSError(f"it answered with {error.code} {error.reason}") from None

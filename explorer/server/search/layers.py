@@ -376,8 +376,8 @@ class MemoryIndex:
         if self._has_failed:
             self._opened = self._searcher = None
             self._missing, self._has_failed = dict.fromkeys(self.documents), False
-        taken, self._missing = self._missing, {}
-        return taken
+        documents, self._missing = self._missing, {}
+        return documents
 
     def add(self, entries: Mapping[str, tantivy.Document | None]) -> None:
         """Add entries that `take` returned to the index.
@@ -594,11 +594,11 @@ class Layers:
                 if self._snapshot is not None:
                     return self._snapshot
                 changes, disk = self._changes, self._disk
-                memories = [one for one in (self._pending, self._draining) if one is not None]
-                hidden = [tuple(one.replacing) for one in memories]
-                taken = [one.take() for one in memories]
+                memories = [index for index in (self._pending, self._draining) if index is not None]
+                hidden = [tuple(memory.replacing) for memory in memories]
+                documentses = [memory.take() for memory in memories]
             parts: list[IndexPart] = []
-            for at, (memory, entries) in enumerate(zip(memories, taken, strict=True)):
+            for at, (memory, entries) in enumerate(zip(memories, documentses, strict=True)):
                 memory.add(entries)
                 if (searcher := memory.commit()) is not None:
                     parts.append(IndexPart(searcher, hidden[0] if at else ()))
@@ -628,21 +628,24 @@ class Layers:
 
     def document(self, urn: str) -> Document | None:
         """Return the document held for a URN, or `None`; about 0.1 ms."""
-        kept = self._stored_documents(urn)
-        return kept[0] if kept else None
+        store_documents = self._store_documents(urn)
+        return store_documents[0] if store_documents else None
 
     def has_document(self, document: Document) -> bool:
         """Return whether exactly this document, and no second one, is held under its URN."""
         terms = self._base.terms
-        return [terms.as_stored(one) for one in self._stored_documents(document.urn)] == [
-            terms.as_stored(document)
-        ]
+        return [
+            terms.as_stored(store_document)
+            for store_document in self._store_documents(document.urn)
+        ] == [terms.as_stored(document)]
 
-    def _stored_documents(self, urn: str) -> list[Document]:
+    def _store_documents(self, urn: str) -> list[Document]:
         with self._lock:
             for memory in filter(None, (self._pending, self._draining)):
                 if urn in memory.documents:
-                    return [one for one in (memory.documents[urn],) if one is not None]
+                    return [
+                        document for document in (memory.documents[urn],) if document is not None
+                    ]
             searcher = self._disk
         query = tantivy.Query.term_query(self._base.terms.schema, "urn", urn)
         hits = searcher.search(query, 2, count=False).hits
@@ -846,7 +849,7 @@ class Layers:
         if len(documents) > _FEW_ENTRIES:
             made = self._worker.make(documents)
         else:
-            made = [make_entry(self.terms, self._vocabulary, one) for one in documents]
+            made = [make_entry(self.terms, self._vocabulary, document) for document in documents]
         for (at, _), entry in zip(missing, made, strict=True):
             found[at] = entry
         return found

@@ -291,8 +291,8 @@ def _tests(criterion: Criterion, trait: Trait, names: Names | None) -> list[Node
 def _range(trait: Trait, low: str | None, high: str | None, *, strict: bool = False) -> Node:
     if trait.nature in ("number", "date") or (trait.mixed and _are_numbers(trait, low, high)):
         return NumberRange(trait.name, _number(trait, low), _number(trait, high), strict)
-    asked = TextRange(trait.name, _text(trait, low), _text(trait, high), strict)
-    return derived(trait, asked.matches) if trait.derived else asked
+    text_range = TextRange(trait.name, _text(trait, low), _text(trait, high), strict)
+    return derived(trait, text_range.matches) if trait.derived else text_range
 
 
 def _are_numbers(trait: Trait, *bounds: str | None) -> bool:
@@ -510,11 +510,11 @@ class _QueryParser:
         meant = guide.field_meant(name, (given.text,)) if is_plain else name
         if meant == ENTITY_TYPE != name:
             given = replace(given, text=guide.type_named(given.text) or given.text)
-            return self._compared(ENTITY_TYPE, given)
+            return self._compare(ENTITY_TYPE, given)
         fields = _fields_for(meant, self._vocabulary, self._known)
         if not given.text:
             return any_of(tuple(present(self._vocabulary.trait(field)) for field in fields))
-        return any_of(tuple(self._compared(field, given) for field in fields))
+        return any_of(tuple(self._compare(field, given) for field in fields))
 
     def _state(self, given: Text) -> Node | None:
         """Return the node for a state, `is:undocumented`; for an unknown one, its plain words."""
@@ -524,7 +524,7 @@ class _QueryParser:
             return all_of(tuple(word for word in words if word is not None))
         return filter_query(all_criteria(state), self._vocabulary, self._known)
 
-    def _compared(self, field: str, given: Text) -> Node:
+    def _compare(self, field: str, given: Text) -> Node:
         trait = self._vocabulary.trait(field)
         if given.wild:
             return _like(trait, given)

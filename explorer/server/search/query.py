@@ -244,14 +244,14 @@ class ValuePattern:
     def conditions(self) -> "tuple[Node, ...]":
         """Return nodes for what every matching value has, in any order: the texts, or anything."""
         first, *inner, last = self.texts
-        found = [Value(self.field, "infix", text) for text in dict.fromkeys(inner)]
+        values = [Value(self.field, "infix", text) for text in dict.fromkeys(inner)]
         # The longest texts narrow the result most.
-        found = sorted(found, key=lambda one: -len(one.text))[:_MOST_CONDITIONS]
+        values = sorted(values, key=lambda one: -len(one.text))[:_MOST_CONDITIONS]
         if first:
-            found.append(Value(self.field, "prefix", first))
+            values.append(Value(self.field, "prefix", first))
         if last:
-            found.append(Value(self.field, "suffix", last))
-        return tuple(found) or (Present(self.field),)
+            values.append(Value(self.field, "suffix", last))
+        return tuple(values) or (Present(self.field),)
 
 
 _MOST_CONDITIONS = 8

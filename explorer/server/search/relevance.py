@@ -206,7 +206,7 @@ def read_text(
     name, for values that refer to an entity by its name. Raises `UnknownName` if an entity type, or
     a field of the filter or the sort, does not exist.
     """
-    kept, known = _searched_types(types, vocabulary)
+    kept, known = _types_in_search(types, vocabulary)
     words = parse(text, vocabulary, known, names)
     place = Below(folder_key(below)) if below else EVERYTHING
     return ResolvedSearch(
@@ -228,7 +228,7 @@ def read_typed(
     names: Names | None = None,
 ) -> ResolvedSearch:
     """Resolve the beginning of a name: a search for entities whose names have all its words."""
-    kept, known = _searched_types(types, vocabulary)
+    kept, known = _types_in_search(types, vocabulary)
     words = typed_words(text, named=True)
     return ResolvedSearch(
         words,
@@ -239,7 +239,7 @@ def read_typed(
     )
 
 
-def _searched_types(
+def _types_in_search(
     types: Sequence[str] | None, vocabulary: Vocabulary
 ) -> tuple[tuple[str, ...] | None, frozenset[str]]:
     if not types:

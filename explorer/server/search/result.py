@@ -128,17 +128,17 @@ class Translator:
         """Return the tantivy query for the documents that match a node."""
         match node:
             case Word(named=True):
-                return self._ranked(1, node, exact=False)
+                return self._rank_query(1, node, exact=False)
             case Word():
                 return self._either_form(node, self._in_any)
             case Wildcard():
                 return _Query.regex_query(self._schema, "words", like(node.pattern))
             case And():
-                positive = [self.query(one) for one in node.nodes if not isinstance(one, Not)]
-                negative = [self.query(one.node) for one in node.nodes if isinstance(one, Not)]
+                positive = [self.query(node) for node in node.nodes if not isinstance(node, Not)]
+                negative = [self.query(node.node) for node in node.nodes if isinstance(node, Not)]
                 return all_but(both(positive), negative)
             case Or():
-                return either([self.query(one) for one in node.nodes])
+                return either([self.query(node) for node in node.nodes])
             case Not():
                 return all_but(_Query.all_query(), [self.query(node.node)])
             case Everything():
@@ -146,9 +146,9 @@ class Translator:
             case Phrase():
                 return either([self._phrase(words) for words in {node.words, node.joined_words}])
             case PointedAt():
-                return either([self._pointed_at(node.urn), self._marked("refers", node.urn)])
+                return either([self._prefix_query(node.urn), self._mark_query("refers", node.urn)])
             case Present():
-                return self._marked("field", node.field)
+                return self._mark_query("field", node.field)
             case Value():
                 return self._value(node)
             case ValuePattern():
@@ -160,7 +160,7 @@ class Translator:
             case TextRange():
                 return self._text_range(node)
             case Below():
-                return self._marked("folder", node.folder)
+                return self._mark_query("folder", node.folder)
 
     def step(self, step: Step) -> tantivy.Query:
         """Return the tantivy query for the documents that meet a step.
@@ -169,13 +169,13 @@ class Translator:
         """
         match step:
             case NameIs():
-                names = [self._marked("name", step.joined)] if step.joined else []
+                names = [self._mark_query("name", step.joined)] if step.joined else []
                 urns = [self._value(Value(URN, "exact", urn)) for urn in step.urns]
                 return either([*names, *urns])
             case NameBegins():
                 return self._name_begins(step.joined)
             case InName():
-                found = [self._ranked(1, word, exact=step.exact) for word in step.words]
+                found = [self._rank_query(1, word, exact=step.exact) for word in step.words]
                 return at_least(found, step.least)
             case InFields():
                 return both([self._in_fields(word, step) for word in step.words])
@@ -190,15 +190,15 @@ class Translator:
                 return self._count(mark("prefix", step.joined[:MAX_NAME_START]))
             case InName():
                 least = step.least
-                counts = [self._expected(word, step, named=True) for word in step.words]
+                counts = [self._estimate(word, step, named=True) for word in step.words]
             case InFields():
                 least = len(step.words)
-                counts = [self._expected(word, step, named=False) for word in step.words]
+                counts = [self._estimate(word, step, named=False) for word in step.words]
         all_docs = max(self._searcher.num_docs, 1)
         share = math.prod(count / all_docs for count in sorted(counts, reverse=True)[:least])
         return math.ceil(share * all_docs)
 
-    def _expected(self, word: Word, step: InName | InFields, *, named: bool) -> int:
+    def _estimate(self, word: Word, step: InName | InFields, *, named: bool) -> int:
         terms = self._terms
 
         def one(text: str) -> int:
@@ -216,10 +216,10 @@ class Translator:
 
     def _in_fields(self, word: Word, step: InFields) -> tantivy.Query:
         if step.ranks < self._terms.common:
-            return self._ranked(step.ranks + 1, word, exact=step.exact)
+            return self._rank_query(step.ranks + 1, word, exact=step.exact)
         return self._either_form(word, lambda text: self._in_common(text, exact=step.exact))
 
-    def _ranked(self, ranks: int, word: Word, *, exact: bool) -> tantivy.Query:
+    def _rank_query(self, ranks: int, word: Word, *, exact: bool) -> tantivy.Query:
         """Return the query for a word of the first ranks."""
         terms = self._terms
 
@@ -273,7 +273,7 @@ class Translator:
 
     def _name_begins(self, start: str) -> tantivy.Query:
         if len(start) <= MAX_NAME_START:
-            return self._marked("prefix", start)
+            return self._mark_query("prefix", start)
         return self._terms_of("marks", self._with_prefix("marks", mark("name", start)))
 
     def _phrase(self, words: tuple[str, ...]) -> tantivy.Query:
@@ -311,12 +311,12 @@ class Translator:
             expression = f"{prefix}{before}{text}{after}"
             return _Query.regex_query(self._schema, "is", expression)
         begin = prefix + node.text if node.how == "prefix" else prefix
-        found = self._with_prefix("is", begin)
+        with_prefix = self._with_prefix("is", begin)
         if node.how == "suffix":
-            found = [term for term in found if term.endswith(node.text)]
+            with_prefix = [term for term in with_prefix if term.endswith(node.text)]
         elif node.how == "infix":
-            found = [term for term in found if node.text in term]
-        return self._terms_of("is", found)
+            with_prefix = [term for term in with_prefix if node.text in term]
+        return self._terms_of("is", with_prefix)
 
     def _pattern(self, node: ValuePattern) -> tantivy.Query:
         """Return the query for documents with a value that matches a pattern.
@@ -326,20 +326,22 @@ class Translator:
         """
         trait = self._vocabulary.trait(node.field)
         prefix = literal(is_term(node.field, ""))
-        candidates = [self.query(one) for one in node.conditions()]
-        whole = None
+        candidates = [self.query(condition) for condition in node.conditions()]
+        query = None
         if is_short("".join(node.texts)) and not is_literal(node, trait):
             # `ValueError`: the pattern has more states than tantivy allows.
             with suppress(ValueError):
-                whole = _Query.regex_query(self._schema, "is", prefix + like_value(node))
-        if whole is None:
-            return self._compared(node, both(candidates))
+                query = _Query.regex_query(self._schema, "is", prefix + like_value(node))
+        if query is None:
+            return self._comparison_query(node, both(candidates))
         if trait.nature != "text":
-            return whole
+            return query
         longer = _Query.regex_query(self._schema, "is", f"{prefix}.*{MORE}")
-        return either([whole, self._compared(node, all_but(both([*candidates, longer]), [whole]))])
+        return either(
+            [query, self._comparison_query(node, all_but(both([*candidates, longer]), [query]))]
+        )
 
-    def _compared(self, node: ValuePattern, query: tantivy.Query) -> tantivy.Query:
+    def _comparison_query(self, node: ValuePattern, query: tantivy.Query) -> tantivy.Query:
         """Return the query for those documents of a query that have a value that matches a pattern.
 
         Reads the documents. If there are more than may be read, the query is returned unchanged:
@@ -373,7 +375,12 @@ class Translator:
         longest = self._vocabulary.trait(node.field).order_cut
         prefix = literal(is_term(node.field, ""))
         expressions = within(node.low, node.high, longest=longest, strict=node.strict)
-        return either([_Query.regex_query(self._schema, "is", prefix + one) for one in expressions])
+        return either(
+            [
+                _Query.regex_query(self._schema, "is", prefix + expression)
+                for expression in expressions
+            ]
+        )
 
     def _count(self, term: str) -> int:
         return self._searcher.doc_freq("marks", term)
@@ -381,7 +388,7 @@ class Translator:
     def _is(self, field: str, form: str) -> tantivy.Query:
         return self._term("is", is_term(field, form))
 
-    def _marked(self, kind: Kind, text: str) -> tantivy.Query:
+    def _mark_query(self, kind: Kind, text: str) -> tantivy.Query:
         return self._term("marks", mark(kind, text))
 
     def _term(self, name: str, text: str) -> tantivy.Query:
@@ -392,7 +399,7 @@ class Translator:
             return self._term(name, texts[0])
         return _Query.term_set_query(self._schema, name, texts)
 
-    def _pointed_at(self, start: str) -> tantivy.Query:
+    def _prefix_query(self, start: str) -> tantivy.Query:
         """Return the query for the entities whose URN begins with a text, in the same case."""
         if not start.isascii():
             return self._value(Value(URN, "prefix", fold(start)))
@@ -460,7 +467,7 @@ class IndexResult:
     def count(self, step: int) -> int:
         """Return the number of documents of a step."""
         if step not in self._counts:
-            has_any = self._expected(step) > 0
+            has_any = self._estimate(step) > 0
             self._counts[step] = self._count(lambda: self._step(step)) if has_any else 0
         return self._counts[step]
 
@@ -471,7 +478,7 @@ class IndexResult:
 
     def read(self, step: int, after: Key | None, limit: int) -> list[_Hit]:
         """Return the documents of a step that follow a key, in order, at most `limit`."""
-        expected = self._expected(step)
+        expected = self._estimate(step)
         if expected == 0:
             self._counts[step] = 0
             return []
@@ -560,8 +567,8 @@ class IndexResult:
         if not self._finds_any():
             # Aggregating every column takes about 4 ms even if there is nothing to count.
             return {name: {} for name in names}
-        found = self._aggregate({name: _terms(name, most, most_a_segment) for name in names})
-        counts = {name: _buckets(found[name]) for name in names}
+        aggregate = self._aggregate({name: _terms(name, most, most_a_segment) for name in names})
+        counts = {name: _buckets(aggregate[name]) for name in names}
         if ENTITY_TYPE in counts:
             # Every document has exactly one type, and there are fewer types than values counted.
             self._total = sum(counts[ENTITY_TYPE].values())
@@ -580,9 +587,9 @@ class IndexResult:
     def counts_of(self, values: Mapping[str, list[str]]) -> dict[str, dict[str, int]]:
         """Return the number of documents with each of these values of facet fields, by field."""
         aggregations = {
-            name: _terms(name, len(found), len(found), found)
-            for name, found in values.items()
-            if found
+            name: _terms(name, len(value), len(value), value)
+            for name, value in values.items()
+            if value
         }
         found = self._aggregate(aggregations) if aggregations else {}
         return {name: _buckets(found[name]) for name in aggregations}
@@ -630,18 +637,18 @@ class IndexResult:
         resolved, translate = self._resolved, self._translator
         query = translate.query(resolved.node)
         if resolved.types is not None:
-            query = both([query, either([translate.type(one) for one in resolved.types])])
+            query = both([query, either([translate.type(type_) for type_ in resolved.types])])
         schema = self._terms.schema
         if self._among is not None:
             query = both([query, _Query.term_set_query(schema, "urn", self._among)])
-        others: list[tantivy.Query] = []
+        queries: list[tantivy.Query] = []
         if not resolved.include_removed:
-            others.append(_Query.term_query(schema, "is", is_term(REMOVED, "true")))
+            queries.append(_Query.term_query(schema, "is", is_term(REMOVED, "true")))
         if self._hidden:
-            others.append(_Query.term_set_query(schema, "urn", self._hidden))
-        return all_but(query, others)
+            queries.append(_Query.term_set_query(schema, "urn", self._hidden))
+        return all_but(query, queries)
 
-    def _expected(self, step: int) -> int:
+    def _estimate(self, step: int) -> int:
         """Return about how many documents a step has; 0 only if it has none."""
         if step in self._counts or self._total == 0:
             return self._counts.get(step, 0)
@@ -699,7 +706,7 @@ class SortedIndexResult(IndexResult):
         if limit <= 0:
             return []
         fields = self._resolved.sort
-        return self._run(lambda: self._ordered(self._after(step, after), fields, "", limit))
+        return self._run(lambda: self._read_in_order(self._after(step, after), fields, "", limit))
 
     def sample(self, step: int, after: Key | None, before: Key | None, size: int) -> list[Key]:
         def search() -> tantivy.SearchResult:
@@ -718,7 +725,7 @@ class SortedIndexResult(IndexResult):
         query = self._step(step)
         return query if after is None else both([query, self._beyond(after)])
 
-    def _ordered(
+    def _read_in_order(
         self, query: tantivy.Query, fields: Sequence[SortField], begun: Key, limit: int
     ) -> list[_Hit]:
         """Return the first documents of a query in the order of the fields.
@@ -730,19 +737,19 @@ class SortedIndexResult(IndexResult):
             hits = self._by_column(query, field, limit)
             return [(begun + field.part(code), address) for code, address in hits]
         if field.is_always_there:
-            return self._valued(query, field, rest, begun, limit)
+            return self._read_with_values(query, field, rest, begun, limit)
         there = self._there(field)
         found: list[_Hit] = []
         for is_there in (False, True) if field.missing_first else (True, False):
             left = limit - len(found)
             if left and is_there:
-                found += self._valued(both([query, there]), field, rest, begun, left)
+                found += self._read_with_values(both([query, there]), field, rest, begun, left)
             elif left:
                 without = all_but(query, [there])
-                found += self._ordered(without, rest, begun + field.part(None), left)
+                found += self._read_in_order(without, rest, begun + field.part(None), left)
         return found
 
-    def _valued(
+    def _read_with_values(
         self,
         query: tantivy.Query,
         field: SortField,
@@ -750,7 +757,7 @@ class SortedIndexResult(IndexResult):
         begun: Key,
         limit: int,
     ) -> list[_Hit]:
-        """Do the same as `_ordered` for documents that all have a value of the first field."""
+        """Do the same as `_read_in_order` for documents that all have a value of the first field."""
         hits = self._by_column(query, field, limit)
         cut = hits[-1][0] if len(hits) == limit else None
         found: list[_Hit] = []
@@ -764,7 +771,7 @@ class SortedIndexResult(IndexResult):
                 same = []
         if cut is not None:
             alike = both([query, self._terms.sorted_as(field.name, cut)])
-            found += self._ordered(alike, rest, begun + field.part(cut), limit - len(found))
+            found += self._read_in_order(alike, rest, begun + field.part(cut), limit - len(found))
         return found
 
     def _by_hand(
@@ -812,14 +819,14 @@ class SortedIndexResult(IndexResult):
         else:
             last = None
         if last is None:
-            return self._coded(query, field, limit)
+            return self._read_by_code(query, field, limit)
         alike = self._terms.sorted_as(field.name, last)
         beyond = self._terms.sorted_beyond(field.name, last, descending=field.descending)
-        hits = self._coded(all_but(query, [alike, beyond]), field, limit)
+        hits = self._read_by_code(all_but(query, [alike, beyond]), field, limit)
         same = self._searcher.search(both([query, alike]), limit - len(hits), count=False).hits
         return [*hits, *((last, address) for _, address in same)]
 
-    def _coded(
+    def _read_by_code(
         self, query: tantivy.Query, field: SortField, limit: int
     ) -> list[tuple[str, tantivy.DocAddress]]:
         """Return all documents of a query, at most `limit`, ordered by their values of a field."""
@@ -840,12 +847,12 @@ class SortedIndexResult(IndexResult):
             lacking = all_but(_Query.all_query(), [self._there(field)])
             alike = [] if further is None else [both([lacking, further])]
             return either([self._there(field), *alike] if field.missing_first else alike)
-        found = [self._terms.sorted_beyond(field.name, code, descending=field.descending)]
+        queries = [self._terms.sorted_beyond(field.name, code, descending=field.descending)]
         if further is not None:
-            found.append(both([self._terms.sorted_as(field.name, code), further]))
+            queries.append(both([self._terms.sorted_as(field.name, code), further]))
         if not field.is_always_there and not field.missing_first:
-            found.append(all_but(_Query.all_query(), [self._there(field)]))
-        return either(found)
+            queries.append(all_but(_Query.all_query(), [self._there(field)]))
+        return either(queries)
 
     def _there(self, field: SortField) -> tantivy.Query:
         return _Query.exists_query(self._terms.sort_column(field.name))
@@ -929,7 +936,7 @@ class MergedResult:
                 for part, result in enumerate(self._others, 1)
                 for key, address in result.read_all(step)
             ]
-            self._listed[step] = sorted(found, key=_found_key)
+            self._listed[step] = sorted(found, key=_key_of_document)
         return self._listed[step]
 
     def _window(self, step: int, start: int, count: int) -> list[FoundDocument]:
@@ -945,33 +952,37 @@ class MergedResult:
         `position` is the number of documents of the index on disk up to the key. The positions
         reached are remembered, unless it is unknown (`remember` is false).
         """
-        found: list[FoundDocument] = []
-        while len(found) < needed:
-            limit = needed - len(found)
+        documents: list[FoundDocument] = []
+        while len(documents) < needed:
+            limit = needed - len(documents)
             hits = self._indexed.read(step, key or None, limit)
             is_end = len(hits) < limit
             end = None if is_end else hits[-1][0]
-            found += self._put_together(step, key, end, hits)
+            documents += self._put_together(step, key, end, hits)
             if end is None:
                 break
             position, key = position + len(hits), end
             if remember:
                 self._remember(step, position, key)
-        return found[:needed]
+        return documents[:needed]
 
     def _put_together(
         self, step: int, after: Key, end: Key | None, hits: list[tuple[Key, tantivy.DocAddress]]
     ) -> list[FoundDocument]:
         """Merge what was read from the index on disk with the other indexes, up to the same end."""
         new = self._new(step)
-        found = [FoundDocument(step, key, address) for key, address in hits]
-        begin = bisect_right(new, after, key=_found_key)
-        newer = new[begin:] if end is None else new[begin : bisect_right(new, end, key=_found_key)]
-        return sorted([*found, *newer], key=_found_key) if newer else found
+        documents = [FoundDocument(step, key, address) for key, address in hits]
+        begin = bisect_right(new, after, key=_key_of_document)
+        newer = (
+            new[begin:]
+            if end is None
+            else new[begin : bisect_right(new, end, key=_key_of_document)]
+        )
+        return sorted([*documents, *newer], key=_key_of_document) if newer else documents
 
     def _position(self, step: int, position: int, key: Key) -> int:
         """Return the position of a key in all indexes, from its position in the index on disk."""
-        return position + bisect_right(self._new(step), key, key=_found_key)
+        return position + bisect_right(self._new(step), key, key=_key_of_document)
 
     def _remember(self, step: int, position: int, key: Key) -> None:
         anchors = self._anchors[step]
@@ -1010,7 +1021,7 @@ class MergedResult:
         return lower
 
 
-def _found_key(found: FoundDocument) -> Key:
+def _key_of_document(found: FoundDocument) -> Key:
     return found.key
 
 
@@ -1053,13 +1064,16 @@ class Plan:
     def urns(self, found: Sequence[FoundDocument]) -> list[str]:
         """Return the URNs of the documents found, which their keys contain."""
         fields = self.resolved.sort
-        return [urn_of(fields, one.key) if fields else urn_in_order(one.key) for one in found]
+        return [
+            urn_of(fields, document.key) if fields else urn_in_order(document.key)
+            for document in found
+        ]
 
     def uses(self, found: Sequence[FoundDocument]) -> list[float]:
         """Return for each document found the part of its score that comes from usage."""
         uses = [0.0] * len(found)
         for part, result in enumerate(self._results):
-            at = [place for place, one in enumerate(found) if one.part == part]
+            at = [place for place, document in enumerate(found) if document.part == part]
             usages = result.usages([found[place].address for place in at]) if at else []
             for place, usage in zip(at, usages, strict=True):
                 uses[place] = use_of(usage)
@@ -1076,7 +1090,7 @@ class Plan:
             newer = result.facets(self._facets, _MOST_NEWER, _MOST_NEWER)
             for name, found in newer.items():
                 if found:
-                    counts[name] = self._added(name, counts[name], found)
+                    counts[name] = self._add_counts(name, counts[name], found)
         return counts
 
     def facets(self) -> dict[str, tuple[dict[str, int], bool]]:
@@ -1112,7 +1126,9 @@ class Plan:
             self._folders[depth] = found
         return self._folders[depth]
 
-    def _added(self, name: str, indexed: dict[str, int], newer: dict[str, int]) -> dict[str, int]:
+    def _add_counts(
+        self, name: str, indexed: dict[str, int], newer: dict[str, int]
+    ) -> dict[str, int]:
         counts = dict(indexed)
         missing = [value for value in newer if value not in counts]
         if missing and len(counts) >= LISTED_VALUES:

@@ -87,10 +87,10 @@ def resolve_sort(
     Raises `UnknownName` for a field that cannot be searched.
     """
     found: dict[str, SortField] = {}
-    for one in sort:
-        name = vocabulary.resolve(one.field, known)[0]
+    for by in sort:
+        name = vocabulary.resolve(by.field, known)[0]
         derived = vocabulary.trait(name).derived
-        found.setdefault(name, SortField(name, one.descending, derived))
+        found.setdefault(name, SortField(name, by.descending, derived))
         if name == URN:
             break
     found.setdefault(URN, SortField(URN))
@@ -117,15 +117,15 @@ def sort_codes(fields: Sequence[SortField], key: str) -> tuple[str | None, ...]:
             at += 1
             continue
         pattern = _TURNED_CODE if field.descending else _CODE
-        found = pattern.match(key, at + 1)
-        if key[at : at + 1] != _PRESENT or found is None:
+        match = pattern.match(key, at + 1)
+        if key[at : at + 1] != _PRESENT or match is None:
             raise InvalidInput(
                 "the position to continue from does not belong to this search; start again from "
                 "the first page"
             )
-        code = found.group()
+        code = match.group()
         codes.append(code.translate(_TURNED_BACK) if field.descending else code)
-        at = found.end()
+        at = match.end()
     if at != len(key):
         raise InvalidInput(
             "the position to continue from does not belong to this search; start again from the "
@@ -154,20 +154,20 @@ def sort_code(trait: Trait, document: Document) -> str | None:
     """
     match trait.name:
         case "urn":
-            return _coded(document.urn.encode())
+            return _code(document.urn.encode())
         case "_name":
-            return _coded(_folded(document.name))
+            return _code(_fold(document.name))
         case "_entityType":
-            return _coded(_folded(document.entity_type))
+            return _code(_fold(document.entity_type))
         case "removed":
-            return _coded(_folded("true" if document.removed else "false"))
+            return _code(_fold("true" if document.removed else "false"))
         case fields.USE:
             return number_code(document.usage)
     values = document.fields.get(trait.name, ())
     if trait.derived:
         return _TRUE if True in values else None
     if trait.mixed:
-        return _coded(min(map(_mixed, values))) if values else None
+        return _code(min(map(_mix, values))) if values else None
     if trait.nature in ("number", "date"):
         numbers = [value for value in values if isinstance(value, float)]
         return number_code(min(numbers)) if numbers else None
@@ -178,16 +178,16 @@ def sort_code(trait: Trait, document: Document) -> str | None:
     if len(values) == len(texts) == 1:
         return _code_of(texts[0])
     if len(texts) < max(len(values), _SEVERAL):
-        return _coded(min(map(_text_of, values)))
+        return _code(min(map(_text_of, values)))
     # Only values with the least first character can be the least.
     begins = {first: _begin(first) for first in {text[:1] for text in texts}}
     least = min(begins.values())
-    return _coded(min(_folded_once(text) for text in texts if begins[text[:1]] == least))
+    return _code(min(_fold_once(text) for text in texts if begins[text[:1]] == least))
 
 
 def number_code(number: float) -> str:
     """Return the code of a number. Codes have the order of the numbers."""
-    return _coded(_in_order(number))
+    return _code(_in_order(number))
 
 
 @lru_cache(maxsize=1_024)
@@ -203,25 +203,25 @@ def _begin(letter: str) -> str:
 def _text_of(value: Scalar) -> bytes:
     if isinstance(value, bool):
         return b"true" if value else b"false"
-    return _folded_once(value if isinstance(value, str) else str(value))
+    return _fold_once(value if isinstance(value, str) else str(value))
 
 
-def _mixed(value: Scalar) -> bytes:
+def _mix(value: Scalar) -> bytes:
     return b"0" + _in_order(value) if isinstance(value, float) else b"1" + _text_of(value)
 
 
 # Names of columns, tags and owners occur repeatedly.
 @cached_short(16 << 20)
-def _folded_once(text: str) -> bytes:
-    return _folded(text)
+def _fold_once(text: str) -> bytes:
+    return _fold(text)
 
 
 @cached_short(16 << 20)
 def _code_of(text: str) -> str:
-    return _coded(_folded(text))
+    return _code(_fold(text))
 
 
-def _folded(text: str) -> bytes:
+def _fold(text: str) -> bytes:
     return natural_key(fold(text))[:_CUT].encode()
 
 
@@ -232,8 +232,8 @@ def _in_order(number: float) -> bytes:
     return struct.pack(">Q", turned)
 
 
-def _coded(value: bytes) -> str:
+def _code(value: bytes) -> str:
     return value.hex().translate(_TO_LETTERS) + _END
 
 
-_TRUE = _coded(b"true")
+_TRUE = _code(b"true")

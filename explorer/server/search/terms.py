@@ -119,7 +119,7 @@ def all_but(query: tantivy.Query, others: Sequence[tantivy.Query]) -> tantivy.Qu
     """Return the query for documents that a query finds and none of the others does."""
     if not others:
         return query
-    clauses = [(_NOT, other) for other in others]
+    clauses = [(_NOT, query) for query in others]
     return tantivy.Query.boolean_query([(_MUST, query), *clauses])
 
 
@@ -172,9 +172,9 @@ def within(low: str | None, high: str | None, *, longest: int, strict: bool) -> 
     that; `strict` excludes them. `None` leaves a side open.
     """
     if low is None:
-        return [".*"] if high is None else _gathered(high, _below(high, 0, longest, strict=strict))
+        return [".*"] if high is None else _gather(high, _below(high, 0, longest, strict=strict))
     if high is None:
-        return _gathered(low, _above(low, 0, longest, strict=strict))
+        return _gather(low, _above(low, 0, longest, strict=strict))
     if low > high or (strict and low == high):
         return []
     fork = _fork(low, high)
@@ -182,11 +182,11 @@ def within(low: str | None, high: str | None, *, longest: int, strict: bool) -> 
         return [literal(high) + (".*" if len(high) == longest else "")]
     if fork == len(low):
         below = _below(high, fork, longest, strict=strict)
-        return _gathered(high, (one for one in below if not (strict and one == (fork, ""))))
+        return _gather(high, (one for one in below if not (strict and one == (fork, ""))))
     between = _chars(ord(low[fork]) + 1, ord(high[fork]) - 1)
     found = [f"{literal(low[:fork])}{between}.*"] if between else []
-    found += _gathered(low, _above(low, fork + 1, longest, strict=strict))
-    return found + _gathered(high, _below(high, fork + 1, longest, strict=strict))
+    found += _gather(low, _above(low, fork + 1, longest, strict=strict))
+    return found + _gather(high, _below(high, fork + 1, longest, strict=strict))
 
 
 def _fork(one: str, other: str) -> int:
@@ -221,7 +221,7 @@ def _below(high: str, begin: int, longest: int, *, strict: bool) -> Iterator[_Br
         yield len(high), ".*" if len(high) == longest else ""
 
 
-def _gathered(stem: str, branches: Iterator[_Branch]) -> list[str]:
+def _gather(stem: str, branches: Iterator[_Branch]) -> list[str]:
     """Return the branches off a stem as few regular expressions, each short enough for tantivy."""
     groups: dict[int, list[str]] = {}
     for at, rest in branches:
@@ -350,7 +350,7 @@ class Parts:
             return either([self._exactly(code, terms) for terms in _word_terms(text)])
         places = _places(how, text)
         if not all(is_short(place.text) for place in places):
-            return self._looked_through(code, places)
+            return self._scan_pieces(code, places)
         return self._side_by_side(code, places)
 
     def _side_by_side(self, code: str, places: list[_Place]) -> tantivy.Query:
@@ -366,8 +366,8 @@ class Parts:
         first, *inner, last = places
         return either(
             [
-                self._phrase(prefix, [one, *inner, other])
-                for one, other in product(self._split(prefix, first), self._split(prefix, last))
+                self._phrase(prefix, [place, *inner, other])
+                for place, other in product(self._split(prefix, first), self._split(prefix, last))
             ]
         )
 
@@ -395,7 +395,7 @@ class Parts:
         else:
             yield place
 
-    def _looked_through(self, code: str, places: list[_Place]) -> tantivy.Query:
+    def _scan_pieces(self, code: str, places: list[_Place]) -> tantivy.Query:
         """Match texts too long for a regular expression by scanning all pieces of the field."""
         prefix = code + _CODE_END
         terms = self._searcher.terms_with_prefix("pieces", prefix)
@@ -587,7 +587,7 @@ class Terms:
         """
         document = analysed.document
         values = {**document.fields, **{name: values_of(document, name) for name in VIRTUAL}}
-        names = self._stored_fields(document)
+        names = self._fields_with_value(document)
         found: list[str] = []
         lines: list[str] = []
         numbers: dict[str, list[str]] = {}
@@ -652,7 +652,7 @@ class Terms:
             document,
             fields={
                 name: document.fields[name]
-                for name in self._stored_fields(document)
+                for name in self._fields_with_value(document)
                 if name in document.fields
             },
         )
@@ -661,7 +661,7 @@ class Terms:
         """Return the code of a field in `pieces`, which is shorter than its name."""
         return self._codes.get(field) or field.replace(" ", _BLANK)
 
-    def _stored_fields(self, document: Document) -> list[str]:
+    def _fields_with_value(self, document: Document) -> list[str]:
         """Return the names of the fields that have a value; derived fields only if true."""
         derived = self._vocabulary.derived
         names = [
@@ -733,7 +733,7 @@ class Terms:
 
 def _number_codes(trait: Trait, values: Iterable[Scalar]) -> list[str]:
     if trait.mixed:
-        numbers = [as_number(one[: trait.cut]) for v in values for one in forms(trait, v)]
+        numbers = [as_number(form[: trait.cut]) for v in values for form in forms(trait, v)]
     else:
         numbers = [value if isinstance(value, float) else None for value in values]
     return [number_code(number) for number in numbers if number is not None]

@@ -359,10 +359,10 @@ def seen_again(stored: bytes, given: bytes) -> bytes:
 def is_removed(aspects: Iterable[StoredAspect]) -> bool:
     """Return whether the latest aspects of an entity contain a `status` that soft-deletes it."""
     return any(
-        one.name == "status"
-        and b"true" in one.value
-        and orjson.loads(one.value).get("removed") is True
-        for one in aspects
+        aspect.name == "status"
+        and b"true" in aspect.value
+        and orjson.loads(aspect.value).get("removed") is True
+        for aspect in aspects
     )
 
 
@@ -371,8 +371,8 @@ def version_of(system: bytes, superseded: int = 0) -> int:
 
     Without such a number, return `superseded`, the number of superseded values, plus one.
     """
-    named: Any = orjson.loads(system).get("version")
-    return int(named) if isinstance(named, str) and named.isdecimal() else superseded + 1
+    version: Any = orjson.loads(system).get("version")
+    return int(version) if isinstance(version, str) and version.isdecimal() else superseded + 1
 
 
 def counted(system: bytes, version: int) -> bytes:

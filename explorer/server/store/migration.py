@@ -127,9 +127,11 @@ def copy_catalog(
         if sum(_follow(source, target, table)[0] for table in _TABLES) <= _FEW_ROWS:
             break
     with pause:
-        kept = [_follow(source, target, table)[1] for table in _TABLES]
+        tables = [_follow(source, target, table)[1] for table in _TABLES]
         copied = [_sum(target, table) for table in _TABLES]
-        if wrong := [one.name for one, other in zip(kept, copied, strict=True) if one != other]:
+        if wrong := [
+            table.name for table, other in zip(tables, copied, strict=True) if table != other
+        ]:
             target.write(partial(_note, "{}")).result()
             raise StorageFault(
                 f"the copy differs from the source in {', '.join(wrong)}, which happens if the "

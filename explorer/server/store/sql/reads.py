@@ -138,7 +138,7 @@ class SqlReads(ABC):
     def aspects(
         self, urns: Sequence[str], names: Collection[str] | None = None
     ) -> dict[str, list[StoredAspect]]:
-        found: dict[str, list[StoredAspect]] = {}
+        aspectses: dict[str, list[StoredAspect]] = {}
         named = "" if names is None else f" AND a.name IN ({_marks(names)})"
         with self._reading() as connection:
             for chunk in _chunks(urns):
@@ -148,8 +148,8 @@ class SqlReads(ABC):
                     (*chunk, *(names or ())),
                 )
                 for urn, *rest in rows:
-                    found.setdefault(urn, []).append(StoredAspect(*rest))
-        return found
+                    aspectses.setdefault(urn, []).append(StoredAspect(*rest))
+        return aspectses
 
     def versions(
         self, urn: str, name: str, ends: tuple[int, int], start: int, count: int
@@ -170,22 +170,22 @@ class SqlReads(ABC):
                 "FROM versions v WHERE v.entity = ? AND v.name = ? AND v.version BETWEEN ? AND ?"
             )
             older: int = connection.execute(f"SELECT count(*) {where}", bounds).fetchone()[0]
-            found = [StoredAspect(*latest)] if has_latest and start == 0 and count else []
+            aspects = [StoredAspect(*latest)] if has_latest and start == 0 and count else []
             rows = connection.execute(
                 f"SELECT {_OLDER} {where} ORDER BY v.version DESC LIMIT ? OFFSET ?",
                 (
                     *bounds,
-                    self._dialect.limit(max(-1, count - len(found))),
+                    self._dialect.limit(max(-1, count - len(aspects))),
                     max(0, start - has_latest),
                 ),
             )
-            found += [StoredAspect(*row) for row in rows]
-        return older + has_latest, found
+            aspects += [StoredAspect(*row) for row in rows]
+        return older + has_latest, aspects
 
     def histories(
         self, urns: Sequence[str], names: Collection[str]
     ) -> dict[str, list[StoredAspect]]:
-        found: dict[str, list[StoredAspect]] = {}
+        aspectses: dict[str, list[StoredAspect]] = {}
         with self._snapshot() as connection:
             for chunk in _chunks(urns):
                 where = f"WHERE u.urn IN ({_marks(chunk)})"
@@ -199,8 +199,8 @@ class SqlReads(ABC):
                         (*names, *chunk),
                     )
                     for urn, *rest in rows:
-                        found.setdefault(urn, []).append(StoredAspect(*rest))
-        return found
+                        aspectses.setdefault(urn, []).append(StoredAspect(*rest))
+        return aspectses
 
     def existing(self, urns: Sequence[str]) -> set[str]:
         found: set[str] = set()
@@ -582,7 +582,8 @@ class SqlSnapshot(SqlReads):
         """
         keys, where, given = table.between(after, through)
         columns = ", ".join(
-            f'expand("{one}")' if one in COMPRESSED else f'"{one}"' for one in table.columns
+            f'expand("{column}")' if column in COMPRESSED else f'"{column}"'
+            for column in table.columns
         )
         statement = f"SELECT {columns} FROM {table.name} WHERE {where} ORDER BY {keys} LIMIT ?"
         return list(self._run(statement, (*given, self._dialect.limit(limit))).fetchall())
