@@ -411,10 +411,14 @@ _LITERAL: Final = re.compile(r"""(?<!Column )'(?!"[^"]*"(?:\."[^"]*")*')(?:[^']|
 
 
 _DEEPEST_NESTING: Final = 300
-"""The deepest nesting that is parsed. Far beyond it the compiled parser overflows the stack, which
-ends the process."""
+_LONGEST_EXPRESSION: Final = 1_000
+"""The deepest nesting that is parsed, and the most tokens of an expression and those around it:
+each of them may nest, as in `- - - 1`. Far beyond that the compiled parser overflows the stack,
+which ends the process."""
 _OPENING: Final = frozenset(("L_PAREN", "L_BRACKET", "L_BRACE", "CASE"))
 _CLOSING: Final = frozenset(("R_PAREN", "R_BRACKET", "R_BRACE", "END"))
+# What stands between expressions, or makes a list of them however many there are.
+_SEPARATING: Final = frozenset(("COMMA", "AND", "OR", "DPIPE", "WHEN", "SELECT", "ON", "SEMICOLON"))
 
 
 def parse_statement(sql: str, dialect: str) -> Any:
@@ -425,7 +429,7 @@ def parse_statement(sql: str, dialect: str) -> Any:
 
     known = Dialect.get_or_raise(dialect)
     tokens = known.tokenize(sql)
-    if _nesting(tokens) > _DEEPEST_NESTING:
+    if _is_too_deep(tokens):
         raise NotUnderstood("it is nested too deeply")
     statements = [
         one for one in known.parser().parse(tokens, sql) if isinstance(one, exp.Expression)
@@ -435,17 +439,20 @@ def parse_statement(sql: str, dialect: str) -> Any:
     return statements[0]
 
 
-def _nesting(tokens: Iterable[Any]) -> int:
-    """Return how deep brackets and `CASE` are nested in each other, at most."""
-    depth = deepest = 0
+def _is_too_deep(tokens: Iterable[Any]) -> bool:
+    """Return whether brackets and `CASE` are nested too deeply in each other, or an expression has
+    too many tokens."""
+    lengths = [0]
     for token in tokens:
         kind = token.token_type.name
+        if kind in _CLOSING and len(lengths) > 1:
+            lengths.pop()
+        lengths[-1] = 0 if kind in _SEPARATING else lengths[-1] + 1
+        if len(lengths) > _DEEPEST_NESTING or sum(lengths) > _LONGEST_EXPRESSION:
+            return True
         if kind in _OPENING:
-            depth += 1
-            deepest = max(deepest, depth)
-        elif kind in _CLOSING and depth:
-            depth -= 1
-    return deepest
+            lengths.append(0)
+    return False
 
 
 def query_of(statement: Any) -> Any:

@@ -3,7 +3,12 @@
 import pytest
 
 from explorer.errors import InvalidInput
-from explorer.sources.sql_lineage import KnownTables, read_lineage
+from explorer.sources.sql_lineage import (
+    KnownTables,
+    NotUnderstood,
+    parse_statement,
+    read_lineage,
+)
 
 _ORDERS = ("wh", "shop", "orders")
 _CUSTOMERS = ("wh", "shop", "customers")
@@ -300,6 +305,34 @@ def test_a_statement_nested_too_deeply_is_told(
 ) -> None:
     sql = f"select {before * levels}{inner}{after * levels} as id from orders"
     assert problem(sql) == "it is nested too deeply"
+
+
+@pytest.mark.parametrize(
+    ("before", "inner", "after"),
+    [
+        ("- ", "id", ""),
+        ("not ", "id", ""),
+        ("interval ", "id", ""),
+        ("", "id", "::int"),
+        ("", "id::int", "[]"),
+        ("", "id", ".part"),
+        ("", "id from orders", " join orders"),
+        # Each of the brackets holds less than what is too much.
+        (f"({'- ' * 100}", "id", ")"),
+    ],
+)
+def test_a_statement_nested_too_deeply_without_brackets_is_told_before_it_is_parsed(
+    before: str, inner: str, after: str
+) -> None:
+    levels = 2_000 // max(1, before.count("- "))
+    with pytest.raises(NotUnderstood, match="nested too deeply"):
+        parse_statement(f"select {before * levels}{inner}{after * levels}", "postgres")
+
+
+@pytest.mark.parametrize("operator", ["and", "or", "||"])
+def test_an_expression_of_very_many_parts_is_parsed(operator: str) -> None:
+    many = f" {operator} id = 1" * 1_500
+    assert parse_statement(f"select id from orders where id = 0{many}", "postgres")
 
 
 def test_a_statement_nested_as_deeply_as_people_and_programs_nest_is_read() -> None:
