@@ -65,9 +65,13 @@ _FORMATS: Final[dict[str, Format]] = {
 }
 _COMPRESSED: Final = (".gz", ".zst")
 _READ_FORMATS: Final = "Parquet, CSV and JSON lines (.jsonl) are"
-# Files of data that are not read here, which somebody may miss.
+# Files of data that are not read here, which somebody may miss; those that are read otherwise are
+# compressed in another way.
 _UNREAD: Final = re.compile(
-    r"\.(json|xlsx?|ods|avro|orc|arrow|feather|xml)(\.gz|\.zst)?\Z", re.IGNORECASE
+    r"\.(?:(?:json|xlsx?|ods|avro|orc|arrow|feather|xml)(?:\.(?:gz|zst|bz2|xz|lz4|zip))?"
+    r"|(?:csv|tsv|jsonl|ndjson)\.(?:bz2|xz|lz4|zip)"
+    r"|(?:parquet|pq)\.(?:gz|zst|bz2|xz|lz4|zip))\Z",
+    re.IGNORECASE,
 )
 _PARTITION: Final = re.compile(r"([^=/]+)=([^/]*)")
 # Names that writers give to the files of one table.

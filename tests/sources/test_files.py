@@ -133,9 +133,11 @@ def test_files_of_data_that_are_not_read_are_said(lake: Path) -> None:
     )
     only = lake.parent / "only"
     only.mkdir()
-    (only / "data.json").write_text("[]")
+    for name in ("data.json", "a.csv.bz2", "b.parquet.gz", "c.jsonl.zip"):
+        (only / name).write_text("[]")
     assert [one.reason for one in read(only).skipped] == [
-        "1 file not read (.json): Parquet, CSV and JSON lines (.jsonl) are"
+        "4 files not read (.csv.bz2, .json, .jsonl.zip, .parquet.gz): "
+        "Parquet, CSV and JSON lines (.jsonl) are"
     ]
 
 
