@@ -60,6 +60,17 @@ def texts(cat: Catalog, table: str) -> dict[str, str]:
     return {column.path.simple: column.edited for column in schema if column.edited}
 
 
+def test_a_selection_without_datasets_is_not_one_that_is_documented(
+    cat: Catalog, widget: Any
+) -> None:
+    assert widget.worklist_shown["nothing"] == "Nothing on this list is left to document."
+    empty = cat.stewardship.worklist(folder="/prod/nowhere").widget()
+    assert empty.worklist_shown["nothing"] == "No dataset matches."
+    assert empty.worklist_shown["progress"] == "no dataset matches"
+    assert repr(empty) == "Worklist  no dataset matches"
+    empty.close()
+
+
 def test_a_text_is_saved_and_the_next_one_opens(cat: Catalog, table: str, widget: Any) -> None:
     assert left(widget) == ["id", "zip", "city"]
     assert "no use was measured" in widget.worklist_shown["facts"]

@@ -52,6 +52,7 @@ __all__ = ["ReviewWidget", "WorklistWidget", "review"]
 _ROWS = 100
 _CELL = 300
 _NOTHING_LEFT = "Nothing on this list is left to document."
+_NO_DATASET = f"{views.NO_DATASET.capitalize()}."
 _EMPTY = "Write a text first."
 
 
@@ -190,6 +191,11 @@ class WorklistSession:
         else:
             self.write()
 
+    @property
+    def progress(self) -> str:
+        """Return how much is left and written, in words."""
+        return self.queue.progress if self.queue.worklist.datasets else views.NO_DATASET
+
     def _page_state(self) -> dict[str, Any]:
         worklist = self.queue.worklist
         keys = [item.key for item in worklist.items]
@@ -199,7 +205,8 @@ class WorklistSession:
         shown = [n for n, column in enumerate(table.columns) if column.audience != "programs"]
         item = worklist.items[at] if keys else None
         return {
-            "progress": self.queue.progress,
+            "progress": self.progress,
+            "nothing": _NOTHING_LEFT if worklist.datasets else _NO_DATASET,
             "columns": [table.columns[n].title for n in shown],
             "numbers": [table.columns[n].name in ("weight", "used", "downstream") for n in shown],
             "start": start,
@@ -251,7 +258,7 @@ class WorklistWidget(EditorWidget):
 
     def parts(self, first: str = "") -> Iterator[Part]:
         """Yield what it shows, for front ends without a kernel."""
-        yield Title("Worklist", "  ".join(filter(None, (first, self._session.queue.progress))))
+        yield Title("Worklist", "  ".join(filter(None, (first, self._session.progress))))
         yield from table_parts(views.worklist_page(self.worklist), rest="drawn")
 
     def _show(self, name: str, value: Any) -> None:

@@ -36,7 +36,7 @@ function render({ model, el }) {
     if (inList) row()?.focus({ preventScroll: true });
     shell.reveal();
     shell.drawPager(work);
-    redraw(panel, work.title ? [make("h4", { text: work.title }), make("div", { class: "cx-urn", text: work.urn }), work.facts.map((text) => make("div", { class: "cx-dim", text }))] : make("p", { class: "cx-dim", text: "Everything here is documented." }));
+    redraw(panel, work.title ? [make("h4", { text: work.title }), make("div", { class: "cx-urn", text: work.urn }), work.facts.map((text) => make("div", { class: "cx-dim", text }))] : make("p", { class: "cx-dim", text: work.nothing }));
     drawActs();
   }
 
