@@ -45,6 +45,7 @@ __all__ = [
     "held_text",
     "link_parts",
     "links_of",
+    "listed",
     "place_of",
     "source_of",
     "stored_description",
@@ -177,12 +178,19 @@ def place_of(urn: Urn, column: str | None) -> EditableField:
 
 def stored_description(typed: str) -> str:
     """Return the description to store for a typed text: the text as it is, or the empty text, which
-    removes the description, if it consists of white space only."""
+    removes the description, if it consists of white space only. Raises `InvalidInput` for what is
+    no text."""
+    if not isinstance(typed, str):
+        raise InvalidInput(f"a description is a text, not {typed!r:.80}; '' removes it")
     return typed if typed.strip() else ""
 
 
 def _check_has_columns(urn: Urn, column: str | None) -> None:
-    if column is not None and urn.entity_type != "dataset":
+    if column is None:
+        return
+    if not isinstance(column, str):
+        raise InvalidInput(f"give the path of a column, not {column!r:.80}")
+    if urn.entity_type != "dataset":
         raise InvalidInput(f"only a dataset has columns, not a {urn.entity_type}")
 
 
@@ -740,12 +748,22 @@ def check_ownership(ownership: str, registry: Registry) -> None:
 LABEL_KINDS: Mapping[LabelWhat, LabelKind] = {"tags": TAGS, "terms": TERMS, "owners": OWNERS}
 
 
+def listed(given: str | Urn | Iterable[str | Urn], expected: str) -> Iterable[str | Urn]:
+    """Return what may be given alone or as several, as several. Raises `InvalidInput`, which names
+    what is expected, for anything else."""
+    if isinstance(given, str | Urn):
+        return (given,)
+    if not isinstance(given, Iterable):
+        raise InvalidInput(f"give {expected}, not {given!r:.80}")
+    return given
+
+
 def urns_of(names: str | Urn | Iterable[str | Urn], *types: str) -> tuple[Urn, ...]:
     """Return URNs given as URNs of one of these types, or as ids of the first.
 
     Without duplicates, in order. Raises `InvalidInput` for another type and for an empty id.
     """
-    given = (names,) if isinstance(names, str | Urn) else names
+    given = listed(names, "ids or URNs")
     return tuple(dict.fromkeys(_urn(name, types) for name in given))
 
 

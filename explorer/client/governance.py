@@ -13,6 +13,7 @@ from explorer.client.edits import LabelMethods
 from explorer.client.records import Edit
 from explorer.client.transport import Json
 from explorer.errors import Conflict, InvalidInput, NotFound
+from explorer.metadata.names import is_name
 from explorer.metadata.urn import Urn
 
 if TYPE_CHECKING:
@@ -216,5 +217,5 @@ class GovernanceMethods(LabelMethods):
 
 
 def _check_name(kind: str, name: str) -> None:
-    if not name.strip():
-        raise InvalidInput(f"a {kind} needs a name; give one that is not empty")
+    if not is_name(name):
+        raise InvalidInput(f"a {kind} needs a name; give a text that is not empty")

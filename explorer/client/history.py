@@ -194,6 +194,8 @@ class HistoryMethods(CatalogMethods):
         Example: `cat.versions(urn, "schemaMetadata")`
         """
         target = Urn.parse(urn)
+        if not isinstance(aspect, str):
+            raise InvalidInput(f"give the name of an aspect, not {aspect!r:.80}")
         if start < 0 or count < 1:
             raise InvalidInput(
                 f"start must be at least 0 and count at least 1, not {start} and {count}"

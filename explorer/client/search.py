@@ -52,7 +52,7 @@ from explorer.client.transport import (
     value_of,
 )
 from explorer.errors import InvalidInput, InvalidUrn, NotFound, ServerFault
-from explorer.metadata.names import NAME_ASPECTS, singular
+from explorer.metadata.names import NAME_ASPECTS, is_name, singular
 from explorer.metadata.registry import Registry
 from explorer.metadata.urn import Urn
 from explorer.query.filters import DOCUMENTED, Condition, Criterion, Filter
@@ -132,6 +132,8 @@ def sort_from(given: "str | Sequence[Order] | None", registry: Registry) -> "tup
         from explorer.query.syntax import read_sort
 
         return tuple(read_sort(given, registry)) if given.strip() else ()
+    if given is not None and not isinstance(given, Iterable):
+        raise InvalidInput(f"a sort order is a text such as '-created,name', not {given!r:.80}")
     return tuple(given or ())
 
 
@@ -143,8 +145,12 @@ def entity_types_from(
     Types of the registry may be given in words too, as `people`; other names are left as they are,
     because the server may know them. Raises `InvalidInput` for an empty name and for a subtype.
     """
-    names = (given,) if isinstance(given, str) else tuple(given or ())
-    if not all(name.strip() for name in names):
+    names: tuple[str, ...] = ("",)
+    if isinstance(given, str):
+        names = (given,)
+    elif isinstance(given, Iterable | None):
+        names = tuple(given or ())
+    if not all(map(is_name, names)):
         raise InvalidInput(
             "entity types are given by their names, such as 'dataset'; leave them out for all"
         )

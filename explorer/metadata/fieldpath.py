@@ -13,6 +13,8 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import unquote
 
+from explorer.errors import InvalidInput
+
 __all__ = [
     "ColumnEdge",
     "ColumnPaths",
@@ -159,7 +161,10 @@ class ColumnPaths:
     def match(self, path: str) -> str | None:
         """Return the path of the only column that matches as spelled in the schema, `None` if none
         or several match. Some sources percent-encode reserved characters or leave out the types,
-        and a path may be from before the type of a column, or the case of its name, changed."""
+        and a path may be from before the type of a column, or the case of its name, changed. Raises
+        `InvalidInput` for what is no text."""
+        if not isinstance(path, str):
+            raise InvalidInput(f"give the path of a column, not {path!r:.80}")
         if path in self.paths:
             return path
         decoded = unquote(path)

@@ -12,6 +12,7 @@ __all__ = [
     "NAME_ASPECTS",
     "assertion_name",
     "display_name",
+    "is_name",
     "natural_key",
     "ownership",
     "plural",
@@ -52,6 +53,11 @@ NAME_ASPECTS = tuple(dict.fromkeys(aspect for aspect, _ in _TOLD))
 """The aspects in which names are usually told."""
 _ENDINGS = ("Properties", "Info")
 _FIELDS = ("displayName", "name", "title")
+
+
+def is_name(given: object) -> bool:
+    """Return whether a value is a text that is not blank."""
+    return isinstance(given, str) and bool(given.strip())
 
 
 def display_name(urn: Urn, aspects: Mapping[str, Any]) -> str:

@@ -42,7 +42,11 @@ class Urn:
 
         Raises `InvalidUrn`, which names the position of the error and the expected form.
         """
-        return text if isinstance(text, Urn) else _parse(text)
+        if isinstance(text, Urn):
+            return text
+        if not isinstance(text, str):
+            raise InvalidUrn(f"a URN is a text such as 'urn:li:tag:PII', not {text!r:.80}")
+        return _parse(text)
 
     def check_characters(self) -> None:
         """Raise `InvalidUrn` for a URN with a character that the catalog does not store.

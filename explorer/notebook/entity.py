@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Self, overload
 from explorer.client import entity as read
 from explorer.client import records
 from explorer.client.display import counted, line, moment
-from explorer.client.editable import TextConflict, place_of, stored_description
+from explorer.client.editable import TextConflict, listed, place_of, stored_description
 from explorer.client.entity import Entity
 from explorer.client.journal import JournalEntry, JournalSave, undone_in
 from explorer.client.records import (
@@ -937,8 +937,7 @@ class EntityPage(ShownTable, read.Entity):
     def _urns(self, given: _Names, *types: str) -> list[Urn]:
         """Return the URNs of labels given by URN or by name, of one of these types. Raises
         `NotFound`, with similar labels, for one that does not exist."""
-        each = (given,) if isinstance(given, str | Urn) else tuple(given)
-        return [self._label_urn(one, types) for one in each]
+        return [self._label_urn(one, types) for one in listed(given, "names or URNs")]
 
     def _label_urn(self, given: str | Urn, types: tuple[str, ...]) -> Urn:
         try:

@@ -658,6 +658,8 @@ class NotebookStewardship(stewardship.Stewardship):
             changeset = self._opened(changeset)
         elif isinstance(changeset, stewardship.Changeset):
             changeset = self.stage(stewardship.stage_changes(changeset.changes), title)
+        elif not isinstance(changeset, stewardship.StagedChangeset):
+            raise InvalidInput(f"give a changeset, its file or its URN, not {changeset!r:.80}")
         return review(self._shown_in, changeset)
 
     def _opened(self, given: "str | Path") -> stewardship.StagedChangeset:

@@ -10,6 +10,7 @@ from explorer.client.entity import Entity
 from explorer.client.search import filter_from
 from explorer.errors import InvalidInput, NotFound, UnknownName
 from explorer.metadata.fieldpath import FieldPath
+from explorer.metadata.names import is_name
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Criterion, Filter
 from explorer.stewardship.documentation import TEXT_ASPECTS, Progress, read_datasets
@@ -224,7 +225,7 @@ async def read_concept(
 
     Example: `steward.concept("id").variants`
     """
-    if not name.strip():
+    if not is_name(name):
         raise InvalidInput("give the name of a column")
     given = filter_from(filter, catalog.registry)
     combined = given.and_(columns_filter([FieldPath(name.strip()).name]))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypedDict
 
 from explorer.client.connection import in_chunks
+from explorer.client.editable import listed
 from explorer.client.entity import Entity
 from explorer.client.records import Folder
 from explorer.errors import InvalidInput, InvalidUrn
@@ -59,7 +60,7 @@ def selection_of(
     folder: str | None,
 ) -> DatasetSelection:
     """Return a selection, its URNs without duplicates, in order. Raises as `select_datasets`."""
-    given = (urns,) if isinstance(urns, str | Urn) else urns
+    given = listed(urns, "URNs of datasets")
     named = tuple(dict.fromkeys(_given_urn(urn) for urn in given))
     searched = text != "*" or bool(filter)
     if sum((bool(named), searched, folder is not None)) > 1:
