@@ -5,19 +5,17 @@ Their descriptions, owners, links and deprecation are edited like those of other
 
 import re
 from functools import partial
-from typing import TYPE_CHECKING, Final, Literal, get_args
+from typing import Final, Literal, get_args
 from uuid import uuid4
 
 from explorer.client.editable import NAMES, PARENTS, Mutation, edit_target, urns_of
 from explorer.client.edits import LabelMethods
 from explorer.client.records import Edit
+from explorer.client.search import SearchMethods
 from explorer.client.transport import Json
 from explorer.errors import Conflict, InvalidInput, NotFound
-from explorer.metadata.names import is_name
+from explorer.metadata.names import is_name, singular
 from explorer.metadata.urn import Urn
-
-if TYPE_CHECKING:
-    from explorer.client.search import SearchMethods
 
 __all__ = ["GOVERNED", "GovernanceMethods", "Governed", "entity_named", "new_aspects", "new_id"]
 
@@ -66,7 +64,7 @@ def new_aspects(
     return {place.aspect: info, "domains": {"domains": [parent]}}
 
 
-async def entity_named(catalog: "SearchMethods", kind: Governed, name: str) -> Urn | None:
+async def entity_named(catalog: SearchMethods, kind: Governed, name: str) -> Urn | None:
     """Return the entity that has this name already, of a type whose names are not shared; `None` if
     there is none, or if it has the URN that a new entity would get, which `new` refuses.
 
@@ -81,7 +79,7 @@ async def entity_named(catalog: "SearchMethods", kind: Governed, name: str) -> U
     return None if other.name == new_id(kind, name) else other
 
 
-class GovernanceMethods(LabelMethods):
+class GovernanceMethods(SearchMethods, LabelMethods):
     """Methods that create, rename and move tags, glossary terms and groups, domains and data
     products."""
 
@@ -99,7 +97,8 @@ class GovernanceMethods(LabelMethods):
         Returns the edit, whose `urn` is that of the new entity; `undo` deletes it as long as
         nothing uses it. `parent` is the group of a term or group, or the domain of a domain or data
         product, as a URN or an id; a tag has none. Without `entity_id` the id is derived from the
-        name (see `new_id`). Three to five requests.
+        name (see `new_id`), and a second tag, domain or data product of a name is refused. Three to
+        seven requests.
 
         Raises `Conflict` if there is already such an entity, `NotFound` if the parent does not
         exist, `InvalidInput` for an empty name or a parent of another type.
@@ -110,6 +109,12 @@ class GovernanceMethods(LabelMethods):
             raise InvalidInput(f"a {kind} cannot be created here; these can: {', '.join(GOVERNED)}")
         _check_name(kind, name)
         above = await self._parent(kind, parent)
+        other = None if entity_id else await entity_named(self, kind, name)
+        if other is not None:
+            raise Conflict(
+                f"a {singular(kind)} is named {name!r} already: {other}; give an id to create "
+                "another one"
+            )
         chosen = entity_id or new_id(kind, name, above)
         (target,) = urns_of(chosen, kind)
         if await self._is_stored_entity(target):

@@ -61,7 +61,7 @@ def test_a_second_of_the_same_name_is_created_only_with_an_id(catalog: Run) -> N
     assert made.code == 0
     again = catalog("new", "domain", "cliweb")
     assert (again.code, again.out) == (1, "")
-    assert "a domain is named 'cliweb' already: urn:li:domain:cli-web-1; give --id" in again.err
+    assert "a domain is named 'cliweb' already: urn:li:domain:cli-web-1; give an id" in again.err
     assert catalog("new", "domain", "CliWeb", "--id", "cli-web-2").code == 0
     # Glossary terms of different groups share names.
     assert catalog("new", "group", "CliOne").code == 0

@@ -65,6 +65,15 @@ def test_what_is_made_has_its_name_and_description_and_undo_removes_it(
     assert held(client, urn) == info
 
 
+@pytest.mark.parametrize("kind", ["tag", "domain", "dataProduct"])
+def test_a_second_of_a_name_is_made_only_with_an_id(client: Any, make: Any, kind: Any) -> None:
+    urn = make(kind, "Named once", entity_id=f"once.{kind}")
+    with pytest.raises(Conflict, match=f"is named 'Named once' already: {urn}; give an id"):
+        client.new(kind, "Named once")
+    assert not client.exists(f"urn:li:{kind}:{new_id(kind, 'Named once')}")
+    make(kind, "Named once", entity_id=f"twice.{kind}")
+
+
 @pytest.mark.parametrize("kind", GOVERNED)
 def test_another_name_leaves_the_rest_and_is_taken_back(client: Any, make: Any, kind: Any) -> None:
     urn = make(kind, "Old", description="Kept.", entity_id=f"renamed.{kind}")

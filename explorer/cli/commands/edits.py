@@ -105,8 +105,6 @@ def new(
     edits.refuse_read_only(target)
     with target.open() as catalog:
         edits.keep_journal(catalog)
-        if entity_id is None:
-            _refuse_second(catalog, _KINDS[kind], name)
         with _suggest_parents(catalog, _KINDS[kind], parent):
             made = catalog.new(
                 _KINDS[kind], name, parent=parent, description=description, entity_id=entity_id
@@ -116,20 +114,6 @@ def new(
         return
     note(Text(f"{kind} "), line_text(name, "bold"), Text(" created; catalog undo removes it"))
     results().print(line_text(str(made.urn)), soft_wrap=True)
-
-
-def _refuse_second(catalog: "Catalog", kind: "Governed", name: str) -> None:
-    """Raise `Conflict` if there is such an entity of this name, and names are not shared."""
-    from explorer.client.governance import entity_named
-    from explorer.errors import Conflict
-    from explorer.metadata.names import singular
-
-    other = catalog.wait(entity_named(catalog.core, kind, name))
-    if other is not None:
-        raise Conflict(
-            f"a {singular(kind)} is named {name!r} already: {other}; give --id to create another "
-            "one"
-        )
 
 
 _RENAME_EPILOG = f"""

@@ -10,7 +10,7 @@ from textual import work
 from textual.app import App
 
 from explorer.client.editable import NAMES, PARENTS, edit_target
-from explorer.client.governance import Governed, entity_named
+from explorer.client.governance import Governed, entity_named, new_id
 from explorer.metadata.names import singular
 from explorer.metadata.urn import Urn
 from explorer.tui.content import line
@@ -194,7 +194,8 @@ class GovernanceLauncher:
             if other is not None:
                 self._ask_for_second(kind, name, parent, other)
                 return
-            made = await catalog.new(kind, name, parent=parent)
+            entity_id = new_id(kind, name, parent)
+            made = await catalog.new(kind, name, parent=parent, entity_id=entity_id)
             self.open_page(made.urn)
             self.session.say(f"{line(name)} is created. E describes it, U undoes it.")
 
