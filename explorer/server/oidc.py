@@ -156,16 +156,16 @@ class Issuer:
             header = jwt.get_unverified_header(token)
         except jwt.InvalidTokenError:
             raise _refusal("it is neither one of this server nor a JSON Web Token") from None
-        digest = sha256(token.encode()).digest()
-        access, ends = self._verified.get(digest, (None, 0))
-        if access is not None and time.time() < ends + _LEEWAY_SECONDS:
-            return access
         if time.monotonic() - self._fetched_at >= _USABLE_SECONDS:
             raise Busy(
                 f"the keys of {self._settings.issuer} cannot be fetched, so that its tokens cannot "
                 "be verified; try again in a moment",
                 retry_after_seconds=5,
             )
+        digest = sha256(token.encode()).digest()
+        access, ends = self._verified.get(digest, (None, 0))
+        if access is not None and time.time() < ends + _LEEWAY_SECONDS:
+            return access
         key = self._key_of(header.get("kid"))
         algorithm = header.get("alg")
         if algorithm not in key.algorithms:

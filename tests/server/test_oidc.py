@@ -15,7 +15,7 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from explorer.errors import Misconfigured
+from explorer.errors import Busy, Misconfigured
 from explorer.server import serve as serve_catalog
 from explorer.server.app import Service
 from explorer.server.authentication import Gate, Keyring, Role, create_token
@@ -303,6 +303,17 @@ def test_a_token_that_was_taken_ends_when_it_says(
     # Half a minute of difference between two clocks is borne.
     short = issuer.token(exp=int(time.time()) - 28)
     eventually(lambda: is_refused(taken, short))
+
+
+def test_a_token_that_was_taken_is_good_for_as_long_as_the_keys(issuer: TestIssuer) -> None:
+    taken = Issuer(OidcSettings(issuer.url, (AUDIENCE,)))
+    taken.open()
+    token = issuer.token(exp=int(time.time()) + 7 * 86_400)
+    assert taken.access_of(token).role == "reader"
+    # The issuer has been away for a day since.
+    taken._fetched_at -= 86_400
+    with pytest.raises(Busy, match="cannot be fetched"):
+        taken.access_of(token)
 
 
 @pytest.mark.parametrize("ends", ["4102444800", True])
