@@ -13,7 +13,6 @@ import urllib.request
 from collections.abc import Mapping
 from functools import partial
 from hashlib import sha256
-from math import isfinite
 from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
@@ -47,6 +46,7 @@ _ALGORITHMS: Mapping[str, tuple[str, ...]] = {
     "Ed25519": ("EdDSA",),
 }
 _LEEWAY_SECONDS = 30
+_END_OF_TIME = 2**63
 _FRESH_SECONDS = 3_600.0
 _USABLE_SECONDS = 24 * 3_600.0
 _INTERVAL_SECONDS = 30.0
@@ -186,8 +186,8 @@ class Issuer:
         except jwt.PyJWTError as error:
             raise _refusal(_reason(error)) from None
         ends = claims["exp"]
-        if isinstance(ends, bool) or not isinstance(ends, int | float) or not isfinite(ends):
-            # PyJWT also takes a text of digits, which no issuer sends.
+        if isinstance(ends, bool) or not isinstance(ends, int | float) or not ends < _END_OF_TIME:
+            # PyJWT also takes a text of digits and any number, which no issuer sends.
             raise _refusal("its expiry, exp, is not a number")
         access = Access(self._actor_of(claims), self._role_of(claims), f"oidc:{claims['sub']}")
         if len(self._verified) >= _MOST_VERIFIED:

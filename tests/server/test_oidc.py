@@ -316,7 +316,7 @@ def test_a_token_that_was_taken_is_good_for_as_long_as_the_keys(issuer: TestIssu
         taken.access_of(token)
 
 
-@pytest.mark.parametrize("ends", ["4102444800", True])
+@pytest.mark.parametrize("ends", ["4102444800", True, pytest.param(10**400, id="huge")])
 def test_a_token_whose_expiry_is_no_number_is_refused_each_time(
     issuer: TestIssuer, ends: Any
 ) -> None:
