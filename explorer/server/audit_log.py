@@ -266,7 +266,8 @@ class AuditLog:
             if record.outcome == "refused":
                 # A caller without a valid token can request any number of different paths, so these
                 # are one kind.
-                action = None if record.status == 401 else record.action
+                is_known = record.status != 401 and record.credential is not None
+                action = record.action if is_known else None
                 kind = (record.credential, record.client, action, record.status)
                 at = refusals.setdefault(kind, len(kept))
                 if at < len(kept):
