@@ -197,6 +197,15 @@ def test_the_arrows_walk_along_the_lines_and_the_kernel_hears_where(tree: Any) -
     assert page.evaluate("window.saved") >= 1
 
 
+def test_keys_are_said_to_work_after_a_click(tree: Any) -> None:
+    before = "(line) => getComputedStyle(line, '::before').content"
+    keys = tree.page.locator(".cx-keys")
+    tree.page.evaluate("document.activeElement.blur()")
+    assert keys.evaluate(before) == '"click an entity, then: "'
+    box(tree, "c").click()
+    assert keys.evaluate(before) == "none"
+
+
 def test_keys_ask_for_what_they_do_in_the_terminal(tree: Any) -> None:
     page = tree.page
     box(tree, "c").focus()
