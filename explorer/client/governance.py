@@ -11,7 +11,7 @@ from uuid import uuid4
 from explorer.client.editable import NAMES, PARENTS, Mutation, edit_target, urns_of
 from explorer.client.edits import LabelMethods
 from explorer.client.records import Edit
-from explorer.client.search import SearchMethods
+from explorer.client.search import SearchMethods, SeveralNamed
 from explorer.client.transport import Json
 from explorer.errors import Conflict, InvalidInput, NotFound
 from explorer.metadata.names import is_name, singular
@@ -65,18 +65,21 @@ def new_aspects(
 
 
 async def entity_named(catalog: SearchMethods, kind: Governed, name: str) -> Urn | None:
-    """Return the entity that has this name already, of a type whose names are not shared; `None` if
-    there is none, or if it has the URN that a new entity would get, which `new` refuses.
+    """Return an entity that has this name already, of a type whose names are not shared; `None` if
+    there is none, or if one has the URN that a new entity would get, which `new` refuses.
 
-    Two requests. Raises `InvalidInput` if several have the name.
+    Two requests.
     """
     if kind not in _NAMED_ONCE or not name.strip():
         return None
     try:
-        other = await catalog.urn_of(name, kind)
+        others = [await catalog.urn_of(name, kind)]
     except NotFound:
         return None
-    return None if other.name == new_id(kind, name) else other
+    except SeveralNamed as error:
+        others = error.urns
+    own = new_id(kind, name)
+    return None if any(other.name == own for other in others) else others[0]
 
 
 class GovernanceMethods(SearchMethods, LabelMethods):

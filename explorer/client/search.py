@@ -65,6 +65,7 @@ __all__ = [
     "FilterMethods",
     "SearchMethods",
     "SearchParameters",
+    "SeveralNamed",
     "browse_paths_request",
     "browse_request",
     "counts_request",
@@ -728,12 +729,20 @@ MOST_COMPARED = 50
 _MOST_TOLD = 10
 
 
+class SeveralNamed(InvalidInput):
+    """Several entities have a name: `urns`."""
+
+    def __init__(self, message: str, urns: list[Urn]) -> None:
+        super().__init__(message)
+        self.urns = urns
+
+
 def only_named(name: str, types: Sequence[str], names: Mapping[Urn, str]) -> Urn:
     """Return the entity with a name, among some with their names. Case and spaces around the name
     are ignored if no name matches exactly. A dataset without such a name is found by the end of its
     full name, after a dot: `sales.orders` stands for `shop.sales.orders`.
 
-    Raises `NotFound` if no entity has the name, `InvalidInput` with the candidates if several do.
+    Raises `NotFound` if no entity has the name, `SeveralNamed` with the candidates if several do.
     `types` are the entity types that were asked for, for the message.
     """
     # Parentheses and commas of a name are encoded in its URN.
@@ -758,8 +767,8 @@ def only_named(name: str, types: Sequence[str], names: Mapping[Urn, str]) -> Urn
         raise NotFound(f"{what} is named {shown!r}{hint}")
     listed = "".join(f"\n  {urn}" for urn in sorted(map(str, alike))[:_MOST_TOLD])
     more = f"\n  and {len(alike) - _MOST_TOLD} more" if len(alike) > _MOST_TOLD else ""
-    raise InvalidInput(
-        f"{len(alike)} entities are named {shown!r}; give the URN of one:{listed}{more}"
+    raise SeveralNamed(
+        f"{len(alike)} entities are named {shown!r}; give the URN of one:{listed}{more}", alike
     )
 
 

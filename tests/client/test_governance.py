@@ -72,6 +72,9 @@ def test_a_second_of_a_name_is_made_only_with_an_id(client: Any, make: Any, kind
         client.new(kind, "Named once")
     assert not client.exists(f"urn:li:{kind}:{new_id(kind, 'Named once')}")
     make(kind, "Named once", entity_id=f"twice.{kind}")
+    # A third one is no other matter.
+    with pytest.raises(Conflict, match=r"is named 'Named once' already: .*; give an id"):
+        client.new(kind, "Named once")
 
 
 @pytest.mark.parametrize("kind", GOVERNED)
