@@ -65,6 +65,7 @@ from explorer.views.table import to_frame
 if TYPE_CHECKING:
     import pandas as pd
 
+    from explorer.notebook.drafts import DraftsTable
     from explorer.notebook.stewardship import Documentation, LoadTable, NotebookStewardship
     from explorer.notebook.widgets.explorer import Explorer
     from explorer.query import Order
@@ -776,6 +777,18 @@ class NotebookCatalog(client.Catalog):
         return read_columns_named(self, name, filter, limit)
 
     @property
+    def drafts(self) -> "DraftsTable":
+        """Return the drafts: the descriptions that were typed in a terminal or a widget on this
+        machine and are not saved, newest first. `drafts[0].widget()` opens one in its editor,
+        `save()` saves it, `discard()` discards it. No request.
+
+        Example: `cat.drafts.df`
+        """
+        from explorer.notebook.drafts import read_drafts
+
+        return read_drafts(self)
+
+    @property
     def stewardship(self) -> "NotebookStewardship":
         """Return the interface for coverage, worklist, and bulk changes; no request."""
         from explorer.notebook.stewardship import NotebookStewardship
@@ -982,6 +995,11 @@ class AsyncNotebookCatalog(CatalogReader, client.AsyncCatalog):
     ) -> "Explorer":
         """As `Catalog.explore`; returns at once and is not awaited."""
         return self.blocking.explore(text, filter=filter, urn=urn)
+
+    @property
+    def drafts(self) -> "DraftsTable":
+        """As `Catalog.drafts`; no request."""
+        return self.blocking.drafts
 
     @property
     def stewardship(self) -> "NotebookStewardship":

@@ -321,7 +321,8 @@ class SearchResults(ShownTable, SearchPage):
                 yield Say("remove a condition, or try fewer words")
             return
         shown = self.hits[:MOST_ROWS]
-        found = result_rows(replace(self, hits=shown), self.summaries, self.measures)
+        page = replace(self, hits=shown)
+        found = result_rows(page, self.summaries, self.measures, self._drafts())
         rows = [_cells(row) for row in found]
         # Nothing is said in a column that is empty for every hit.
         kept = [at for at in range(len(_HEADERS)) if any(row[at].text for row in rows)]
@@ -338,6 +339,15 @@ class SearchResults(ShownTable, SearchPage):
         narrowing = [text for text in map(_facet, facet_groups(self.facets, self.names)) if text]
         if narrowing:
             yield Fold("filter by", [Say(text) for text in narrowing])
+
+    def _drafts(self) -> frozenset[str]:
+        """Return the URNs of entities with drafts now."""
+        from explorer.stewardship.drafts import Drafts
+
+        if self.question is None:
+            return frozenset()
+        drafts = Drafts.of_catalog(self.question.catalog).free()
+        return frozenset(one.draft.urn for one in drafts)
 
     @property
     def _is_narrowed(self) -> bool:

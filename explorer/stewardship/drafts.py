@@ -19,7 +19,7 @@ from explorer.errors import StorageFault
 from explorer.files import replace_file
 
 if TYPE_CHECKING:
-    from explorer.client import AsyncCatalog
+    from explorer.client import AsyncCatalog, Catalog
 
 __all__ = ["Draft", "Drafts", "StoredDraft"]
 
@@ -34,7 +34,7 @@ class _Session(Protocol):
 class Draft(msgspec.Struct, frozen=True):
     """An unsaved description, its entity and column, and the edited description it started from.
 
-    `name` and `column` are display names.
+    `name` and `column` are display names. `program` is what it was typed in, such as "terminal".
     """
 
     urn: str
@@ -43,17 +43,19 @@ class Draft(msgspec.Struct, frozen=True):
     text: str
     name: str = ""
     column: str = ""
+    program: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredDraft:
     """A draft, its file, and when it was written. `open` is true if another running program is
-    editing it."""
+    editing it. `process` is the process that wrote it, None for a draft apart from any."""
 
     draft: Draft
     file: Path
     at: datetime
     open: bool
+    process: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,11 @@ class Drafts:
         """
         server = hashlib.sha256(part_login(address)[0].encode()).hexdigest()[:16]
         return cls(config.state_dir() / kind / server, os.getpid())
+
+    @classmethod
+    def of_catalog(cls, catalog: "AsyncCatalog | Catalog") -> "Drafts":
+        """Return the drafts for the server of a catalog. No request."""
+        return cls.of(catalog.identity or catalog.address)
 
     @classmethod
     def of_changeset(cls, changeset_id: str) -> "Drafts":
@@ -110,14 +117,17 @@ class Drafts:
     def all(self) -> list[StoredDraft]:
         """Return all drafts, newest first; of one description there may be several."""
         files = sorted(self.directory.glob("*.json"), key=_written, reverse=True)
-        drafts = ((file, _draft(file)) for file in files)
-        return [
-            StoredDraft(
-                draft, file, datetime.fromtimestamp(_written(file), UTC), not self._may_use(file)
-            )
-            for file, draft in drafts
-            if draft is not None
-        ]
+        return [stored for file in files if (stored := self._stored(file)) is not None]
+
+    def free(self) -> list[StoredDraft]:
+        """Return those of `all` that no other running program is editing."""
+        return [one for one in self.all() if not one.open]
+
+    def find(self, stored: StoredDraft) -> StoredDraft | None:
+        """Return a draft as it is stored now; `None` if it was saved, discarded or changed since it
+        was read."""
+        now = self._stored(stored.file)
+        return now if now is not None and now.draft == stored.draft else None
 
     def keep(self, draft: Draft) -> None:
         """Write this program's own draft of a description, atomically. Raises `StorageFault` if it
@@ -146,6 +156,13 @@ class Drafts:
         """Write a discarded draft again, as a separate one. Raises `StorageFault` if it cannot be
         written."""
         self._write(_separate(self._own_file(draft.urn, draft.path)), draft)
+
+    def _stored(self, file: Path) -> StoredDraft | None:
+        draft = _draft(file)
+        if draft is None:
+            return None
+        at = datetime.fromtimestamp(_written(file), UTC)
+        return StoredDraft(draft, file, at, not self._may_use(file), _process(file))
 
     def _take(self, file: Path, own: Path) -> bool:
         """Rename a draft to this program's own; return whether it was still there."""
@@ -180,8 +197,14 @@ class Drafts:
         return filter(self._may_use, self.directory.glob(f"{_name(urn, path)}-*.json"))
 
     def _may_use(self, file: Path) -> bool:
-        number = file.stem.rpartition("-")[2]
-        return number == str(self.process) or not (number.isdigit() and _runs(int(number)))
+        process = _process(file)
+        return process in (None, self.process) or not _runs(process)
+
+
+def _process(file: Path) -> int | None:
+    """Return the process whose own draft a file has; `None` for a draft apart from any."""
+    number = file.stem.rpartition("-")[2]
+    return int(number) if number.isdigit() else None
 
 
 def _draft(file: Path) -> Draft | None:

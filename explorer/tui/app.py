@@ -70,6 +70,7 @@ from explorer.tui.widgets.bars import (
 )
 from explorer.tui.widgets.rows import Rows
 from explorer.tui.widgets.tabs import Tab
+from explorer.views.drafts import unsaved_sentence
 
 if TYPE_CHECKING:
     from textual.timer import Timer
@@ -412,18 +413,13 @@ class CatalogApp(App[None]):
         with self._session.reporting("looking for drafts"):
             drafts_of = await asyncio.to_thread(import_module, "explorer.stewardship.drafts")
             drafts = await drafts_of.Drafts.at(self._session)
-            kept = [one.draft for one in await asyncio.to_thread(drafts.all) if not one.open]
+            kept = [one.draft for one in await asyncio.to_thread(drafts.free)]
             self._session.note_drafts(tuple((one.urn, one.path) for one in kept))
             self._main_screen.query_one(SearchView).show_drafts()
             if self._has_entity_page:
                 self._entity_view.show_drafts()
             if tell and kept:
-                texts = (
-                    "1 text that you typed is"
-                    if len(kept) == 1
-                    else (f"{len(kept):,} texts that you typed are")
-                )
-                self._say_at_start(f"{texts} not saved yet: F4 lists the drafts.")
+                self._say_at_start(f"{unsaved_sentence(len(kept))}: F4 lists the drafts.")
 
     async def _furnish(self) -> None:
         """Mount the entity page, then import what keys open, so that no key waits for it."""

@@ -1,7 +1,7 @@
 """Search as it is shown: results, why each matched, facets, and sort orders; and a page of a
 folder."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
@@ -236,10 +236,16 @@ def result_rows(
     page: "SearchPage",
     entities: Mapping[Urn, "Entity"],
     measures: Mapping[Urn, "Measures"] | None = None,
+    drafts: Container[str] = (),
 ) -> tuple[ResultRow, ...]:
-    """Return the results of a page, in order."""
+    """Return the results of a page, in order; `drafts` has the URNs of entities with drafts."""
     known = measures or {}
-    return tuple(result_row(hit, entities.get(hit.urn), known.get(hit.urn)) for hit in page)
+    return tuple(
+        result_row(
+            *(hit, entities.get(hit.urn), known.get(hit.urn)), has_draft=str(hit.urn) in drafts
+        )
+        for hit in page
+    )
 
 
 def sort_label(order: str, *, has_words: bool) -> str:

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 from explorer.notebook.widgets.editor import WidgetDraft
 from explorer.notebook.widgets.explorer import Explorer
-from explorer.stewardship.drafts import Drafts
+from explorer.stewardship.drafts import Draft, Drafts
 from explorer.tui.session import Opening
 from tests.conftest import schema_of
 
@@ -378,6 +379,158 @@ def test_a_draft_that_cannot_be_kept_is_told(
     write(explorer, "for nobody's disk")
     assert "The draft cannot be kept" in explorer.problem
     assert explorer.typed["text"] == "for nobody's disk"
+
+
+def kept_before(cat: Catalog, urn: str, **texts: str) -> None:
+    """What programs that ended left: a draft for each text, of the column that it names."""
+    # No process has such a number.
+    for process, (column, text) in enumerate(texts.items(), 4_194_305):
+        draft = Draft(urn, column.partition("_")[0], "", text, "places", column.partition("_")[0])
+        replace(Drafts.of_catalog(cat), process=process).keep(draft)
+
+
+def listed(explorer: Any) -> dict[str, Any]:
+    """The list of drafts, by their texts."""
+    hear(explorer, "kept", do="list")
+    return {row["text"]: row for row in explorer.kept["rows"]}
+
+
+def test_unsaved_texts_are_told_at_the_start_and_their_number_follows(
+    cat: Catalog, table: Any, explorer: Any
+) -> None:
+    # Whoever types at present knows of it.
+    write(explorer, "typed now")
+    assert (explorer.kept["count"], explorer.kept["said"]) == (1, "")
+    hear(explorer, "discard")
+    assert explorer.kept["count"] == 0
+    kept_before(cat, table, id="one", zip="two")
+    other = Explorer(cat)
+    try:
+        assert other.wait(WAIT_SECONDS)
+        told = "2 texts that you typed are not saved yet"
+        assert (other.kept["count"], other.kept["said"]) == (2, f"{told}.")
+        # No text is in what a notebook may save before the list is opened.
+        assert "rows" in other.kept
+        assert not other.kept["rows"]
+        assert told in repr(other)
+        row = listed(other)["one"]
+        hear(other, "kept", do="discard", id=row["id"])
+        assert other.kept["said"] == "1 draft, not saved"
+        hear(other, "kept", do="hide")
+        assert (other.kept["said"], other.kept["rows"]) == ("", [])
+        Drafts.of_catalog(cat).discard(Drafts.of_catalog(cat).all()[0])
+        hear(other, "kept", do="list")
+        assert other.kept["said"] == "No drafts: everything is saved."
+    finally:
+        other.close()
+
+
+def test_each_draft_of_the_list_is_opened_saved_and_discarded_by_itself(
+    cat: Catalog, table: Any, explorer: Any
+) -> None:
+    kept_before(cat, table, zip_older="older", zip_newer="newer", id="the key")
+    rows = listed(explorer)
+    assert (rows["older"]["name"], rows["older"]["column"]) == ("places", "zip")
+    assert rows["older"]["by"] == "program, ended"
+    hear(explorer, "kept", do="open", id=rows["older"]["id"])
+    assert (explorer.editor["path"], explorer.typed["text"]) == ("zip", "older")
+    # The list gives way to the editor.
+    assert (explorer.kept["said"], explorer.kept["count"]) == ("", 3)
+    hear(explorer, "leave")
+    assert sorted(explorer.page["drafts"]) == ["id", "zip", "zip"]
+    rows = listed(explorer)
+    assert set(rows) == {"older", "newer", "the key"}
+    hear(explorer, "kept", do="compare", id=rows["newer"]["id"])
+    assert (explorer.editor["stage"], explorer.typed["text"]) == ("comparing", "newer")
+    assert "+newer" in explorer.editor["diff"]
+    hear(explorer, "save")
+    assert cat.entity(table).schema["zip"].edited == "newer"
+    rows = listed(explorer)
+    assert set(rows) == {"older", "the key"}
+    hear(explorer, "kept", do="discard", id=rows["the key"]["id"])
+    assert (set(listed(explorer)), explorer.said) == ({"older"}, "")
+    assert explorer.kept["restores"]
+    hear(explorer, "kept", do="restore")
+    assert set(listed(explorer)) == {"older", "the key"}
+    assert not explorer.kept["restores"]
+    assert cat.entity(table).schema["id"].edited is None
+
+
+def test_a_draft_in_the_editor_is_discarded_from_the_list_too(
+    cat: Catalog, table: Any, explorer: Any
+) -> None:
+    write(explorer, "half a sent")
+    hear(explorer, "kept", do="discard", id=listed(explorer)["half a sent"]["id"])
+    assert (explorer.editor, explorer.page["drafts"], explorer.kept["rows"]) == ({}, [], [])
+    hear(explorer, "edit")
+    assert explorer.typed["text"] == "as *ingested*"
+
+
+def test_a_draft_that_is_gone_or_open_elsewhere_is_told(
+    cat: Catalog, table: Any, explorer: Any
+) -> None:
+    kept_before(cat, table, id="the key")
+    row = listed(explorer)["the key"]
+    (stored,) = Drafts.of_catalog(cat).all()
+    Drafts.of_catalog(cat).discard(stored)
+    for act in ("open", "discard"):
+        hear(explorer, "kept", do=act, id=row["id"])
+        assert "was saved, discarded or changed since" in explorer.problem
+        assert explorer.kept["count"] == 0
+    # One that always runs.
+    replace(Drafts.of_catalog(cat), process=1).keep(stored.draft)
+    row = listed(explorer)["the key"]
+    assert "Another running program has this draft open" in row["why_not"]
+    assert (explorer.kept["count"], row["by"]) == (0, "program 1, running")
+    hear(explorer, "kept", do="open", id=row["id"])
+    assert "Another running program has this draft open" in explorer.problem
+    assert explorer.editor == {}
+
+
+def test_a_draft_saved_in_a_cell_is_none_in_the_widget(
+    cat: Catalog, table: Any, explorer: Any
+) -> None:
+    write(explorer, "half a sent")
+    hear(explorer, "leave")
+    cat.drafts[0].save()
+    hear(explorer, "open", urn=table)
+    assert explorer.page["drafts"] == []
+    hear(explorer, "edit")
+    assert (explorer.typed["text"], explorer.editor["note"]) == ("half a sent", "")
+
+
+def test_a_discarded_draft_that_cannot_be_restored_can_be_later(
+    cat: Catalog, table: Any, explorer: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    kept_before(cat, table, id="the key")
+    hear(explorer, "kept", do="discard", id=listed(explorer)["the key"]["id"])
+    (tmp_path / "file").write_text("")
+    with monkeypatch.context() as full:
+        full.setenv("CATALOG_STATE_DIR", str(tmp_path / "file"))
+        hear(explorer, "kept", do="restore")
+        assert "The draft cannot be kept" in explorer.problem
+    hear(explorer, "kept", do="restore")
+    assert set(listed(explorer)) == {"the key"}
+
+
+def test_results_and_folders_are_marked_where_there_is_a_draft(
+    cat: Catalog, table: Any, explorer: Any
+) -> None:
+    explorer.search(f'name:"{table.split(",")[1]}"')
+    assert explorer.wait(WAIT_SECONDS)
+    assert [hit["state"] for hit in explorer.find["hits"]] == [""]
+    write(explorer, "half a sent")
+    assert [hit["state"] for hit in explorer.find["hits"]] == ["draft"]
+    # The folder of a single table has no row of its own.
+    for name in ("prod", "hive", "written"):
+        for folder in [one for one in explorer.tree if one["name"] == name]:
+            hear(explorer, "unfold", key=folder["key"])
+    while more := [one["more"] for one in explorer.tree if one.get("more")]:
+        hear(explorer, "more", key=more[0])
+    assert [one["urn"] for one in explorer.tree if one.get("draft")] == [table]
+    hear(explorer, "discard")
+    assert [hit["state"] for hit in explorer.find["hits"]] == [""]
+    assert not any(one.get("draft") for one in explorer.tree)
 
 
 def test_no_text_stays_in_what_a_notebook_may_save_once_its_editor_is_closed(explorer: Any) -> None:

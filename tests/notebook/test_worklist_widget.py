@@ -133,6 +133,11 @@ def test_what_is_typed_is_kept_where_the_terminal_keeps_it(
     (kept,) = Drafts.of(cat.identity or cat.address).all()
     assert (kept.draft.path, kept.draft.text) == ("id", "Half a sent")
     assert [row["draft"] for row in widget.worklist_shown["rows"]] == [True, False, False]
+    # As after the kernel's end: another widget that was told nothing.
+    other = cat.stewardship.worklist([table]).widget()
+    assert other.wait(WAIT_SECONDS)
+    assert [row["draft"] for row in other.worklist_shown["rows"]] == [True, False, False]
+    other.close()
     # What was skipped is not opened again by itself.
     type_(widget, "Postal code.")
     hear(widget, "store")

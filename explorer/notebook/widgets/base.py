@@ -560,7 +560,7 @@ LINEAGE_MODULE = script("host.js") + "\n" + LINEAGE_SCRIPTS
 LINEAGE_STYLE = stylesheet("lineage/lineage.css")
 
 
-_PARTS = ("elements", "entity", "editor", "search", "folders", "explorer")
+_PARTS = ("elements", "entity", "editor", "drafts", "search", "folders", "explorer")
 
 # The drawing of the lineage tab is that of the lineage widget, whose names are its own.
 _DRAWING = LINEAGE_SCRIPTS.replace("export default { render };", "return render;")

@@ -12,11 +12,12 @@ from explorer.client.editable import column_text, place_of, stored_description
 from explorer.errors import InvalidInput
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
+from explorer.notebook.drafts import unchanged
 from explorer.notebook.markup import difference_lines, marked
 from explorer.notebook.widgets.base import ExplorerRequests
-from explorer.stewardship.drafts import Draft as StoredDraft
-from explorer.stewardship.drafts import Drafts
+from explorer.stewardship.drafts import Draft, Drafts, StoredDraft
 from explorer.views.diff import text_diff
+from explorer.views.drafts import OPEN_ELSEWHERE
 from explorer.views.stewardship import hidden_sentence
 
 if TYPE_CHECKING:
@@ -188,9 +189,11 @@ class DraftEditor:
         self._asking, self._show, self._left = asking, show, left
         self._open: _Place | None = None
         self._opening: _Place | None = None
-        # Those on disk of what was read last.
-        self._found: set[_Place] = set()
-        self._stored: dict[_Place, StoredDraft] = {}
+        # Those on disk that are not continued here, as they were read last.
+        self._found: list[_Place] = []
+        self._stored: dict[_Place, Draft] = {}
+        self.put_away: Callable[[], None] = lambda: None
+        """Called after a draft was written to disk or deleted there."""
         # What every page is to show of the text that is open, and how often it was changed.
         self._typed: dict[str, Any] = {}
         self._revision = 0
@@ -207,12 +210,11 @@ class DraftEditor:
             self._keep(draft.at("writing") if draft.stage in ("comparing", "saving") else draft)
 
     def places(self, urn: str) -> list[str | None]:
-        """Return the paths of an entity's columns with drafts, None for the entity's own
+        """Return the path of an entity's column for each draft, None for the entity's own
         description."""
-        held = dict.fromkeys(place for place, one in self.drafts.items() if one.changed)
         # One that is open here was either changed or is no draft.
-        found = {place for place in self._found if place not in self.drafts}
-        return [path for of, path in (*held, *found) if of == urn]
+        held = [place for place, one in self.drafts.items() if one.changed]
+        return [path for of, path in (*held, *self._found) if of == urn]
 
     def type(self, typed: Mapping[str, Any]) -> None:
         """Store the text of a draft from a page, unless a newer one is known, and send the newest
@@ -270,18 +272,18 @@ class DraftEditor:
         for name, value in (("editor", {}), ("typed", {}), ("preview", [])):
             self._show(name, value)
 
-    def _open_at(self, place: _Place, fresh: WidgetDraft) -> None:
-        """Open the editor with the stored draft of a text, from memory or disk, or with a new
-        one."""
+    def _open_at(self, place: _Place, fresh: WidgetDraft, stage: Stage = "writing") -> None:
+        """Open the editor at a stage with the stored draft of a text, from memory or disk, or with
+        a new one."""
         self._opening = place
 
-        def then(stored: StoredDraft | None) -> None:
+        def then(stored: Draft | None) -> None:
             if self._opening == place:
-                self._begin(place, fresh, stored)
+                self._begin(place, fresh, stored, stage)
 
         self._asking.ask("draft", "", lambda _: self._disk().read(*place), then, in_turn=True)
 
-    def _begin(self, place: _Place, fresh: WidgetDraft, stored: StoredDraft | None) -> None:
+    def _begin(self, place: _Place, fresh: WidgetDraft, stored: Draft | None, stage: Stage) -> None:
         draft = self.drafts.get(place)
         if draft is None or not draft.changed:
             draft = fresh
@@ -289,14 +291,30 @@ class DraftEditor:
             draft = replace(draft, note=fresh.resumed(draft.text, draft.base).note)
         # Another widget, or a program that ended, kept its own since.
         if stored is not None and stored != self._stored.get(place):
+            if place in self._found:
+                self._found.remove(place)
             self._stored[place] = stored
             if stored.text != fresh.text:
                 draft = fresh.resumed(stored.text, stored.base)
-        self._keep(draft)
+        self._keep(draft if stage == "writing" else draft.at(stage))
         self._open, self._opening = place, None
         self._put_text()
         self._draw()
         self._preview()
+
+    def _see(self, found: "list[StoredDraft]") -> None:
+        """Take note of the drafts on disk."""
+        self._found = []
+        for one in found:
+            place = (one.draft.urn, one.draft.path)
+            is_held = one.process == self.process and place in self.drafts
+            if not one.open and not is_held:
+                self._found.append(place)
+
+    @property
+    def process(self) -> int:
+        """Return the process of this program."""
+        return self._disk().process
 
     def _keep(self, draft: WidgetDraft) -> None:
         self.drafts[draft.urn, draft.path] = draft
@@ -304,7 +322,6 @@ class DraftEditor:
     def _forget(self, place: _Place) -> None:
         """Delete the draft of a text, in memory and on disk."""
         self.drafts.pop(place, None)
-        self._found.discard(place)
         self._put_away(place)
 
     def _put_away(self, place: _Place) -> None:
@@ -319,12 +336,13 @@ class DraftEditor:
                     # Another widget may have kept another text since.
                     disk.drop(*place, kept.text)
                 return
-            stored = StoredDraft(*place, draft.base, draft.text, draft.name, draft.column)
+            names = (draft.name, draft.column, "notebook")
+            stored = Draft(*place, draft.base, draft.text, *names)
             if stored != self._stored.get(place):
                 disk.keep(stored)
                 self._stored[place] = stored
 
-        self._asking.ask("draft", "", write, lambda _: None, in_turn=True)
+        self._asking.ask("draft", "", write, lambda _: self.put_away(), in_turn=True)
 
     def _disk(self) -> Drafts:
         """Return where the drafts are kept."""
@@ -365,34 +383,75 @@ class Writing(DraftEditor):
     ) -> None:
         super().__init__(asking, show, left)
         self._catalog = catalog
+        self.kept: list[StoredDraft] = []
+        """All drafts on disk, newest first, as they were read last."""
 
-    def look(self, urn: str) -> None:
-        """Read the drafts of an entity from disk that no other running program edits, and announce
-        them."""
+    def look(self, then: Callable[[], None]) -> None:
+        """Read all drafts from disk, then call."""
 
-        def read(_: object) -> set[_Place]:
-            kept = (one.draft for one in self._disk().all() if not one.open)
-            return {(one.urn, one.path) for one in kept if one.urn == urn}
+        def take(found: list[StoredDraft]) -> None:
+            self.kept = found
+            own = {(one.draft.urn, one.draft.path) for one in found if one.process == self.process}
+            for place in self._stored.keys() - own - {self._open}:
+                draft = self.drafts.get(place)
+                if draft is not None and draft.text == self._stored[place].text:
+                    # Saved or discarded elsewhere in this program.
+                    del self._stored[place], self.drafts[place]
+            self._see(found)
+            then()
 
-        def then(found: set[_Place]) -> None:
-            if found != self._found:
-                self._found = found
-                self._left(saved=False)
+        self._asking.ask("draft", "", lambda _: self._disk().all(), take, in_turn=True)
 
-        self._asking.ask("draft", "", read, then, in_turn=True)
+    def take(self, stored: StoredDraft, then: Callable[[], None]) -> None:
+        """Have a draft continued by this widget, then call; tell it if that is not possible."""
+
+        def take(_: object) -> bool:
+            disk = self._disk()
+            return disk.take(unchanged(disk, stored))
+
+        def taken(is_taken: bool) -> None:
+            if not is_taken:
+                raise InvalidInput(OPEN_ELSEWHERE)
+            then()
+
+        self._asking.ask("draft", "", take, taken, in_turn=True)
+
+    def discard(self, stored: StoredDraft, then: Callable[[], None]) -> None:
+        """Delete one draft, then call; tell it if that is not possible."""
+        place = (stored.draft.urn, stored.draft.path)
+
+        def discard(_: object) -> None:
+            disk = self._disk()
+            disk.discard(unchanged(disk, stored))
+
+        def discarded(_: None) -> None:
+            if stored.process == self.process and place in self.drafts:
+                del self.drafts[place]
+                self._stored.pop(place, None)
+                if self._open == place:
+                    self.leave()
+            then()
+
+        self._asking.ask("draft", "", discard, discarded, in_turn=True)
+
+    def restore(self, draft: Draft, then: Callable[[], None]) -> None:
+        """Write a discarded draft again, then call."""
+        self._asking.ask(
+            "draft", "", lambda _: self._disk().restore(draft), lambda _: then(), in_turn=True
+        )
 
     def hindrance(self, urn: Urn) -> str:
         """Return why the description of an entity cannot be edited; "" if it can."""
         return hindrance(urn, read_only=self._catalog.read_only)
 
-    def begin(self, entity: "Entity", path: str | None) -> None:
-        """Open the editor with the stored draft of a text, from memory or disk."""
+    def begin(self, entity: "Entity", path: str | None, stage: Stage = "writing") -> None:
+        """Open the editor at a stage with the stored draft of a text, from memory or disk."""
         why_not = self.hindrance(entity.urn)
         if why_not:
             self._show("problem", why_not)
             return
         place = (str(entity.urn), path)
-        self._open_at(place, start_draft(entity, path))
+        self._open_at(place, start_draft(entity, path), stage)
 
     def answer(self, content: Any) -> None:
         """Handle a request of a page to the editor; ignore anything else."""
@@ -489,4 +548,4 @@ class Writing(DraftEditor):
         )
 
     def _disk(self) -> Drafts:
-        return Drafts.of(self._catalog.identity or self._catalog.address)
+        return Drafts.of_catalog(self._catalog)

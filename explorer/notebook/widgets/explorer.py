@@ -27,6 +27,7 @@ from explorer.notebook.widgets.base import (
     ExplorerRequests,
     running_cell,
 )
+from explorer.notebook.widgets.drafts import DraftList
 from explorer.notebook.widgets.editor import Writing
 from explorer.notebook.widgets.search import (
     Search,
@@ -39,6 +40,7 @@ from explorer.notebook.widgets.search import (
 )
 from explorer.query import FilterSyntax
 from explorer.views.columns import ColumnKnowledge, ColumnRow, column_row, parse_column_filter
+from explorer.views.drafts import unsaved_sentence
 from explorer.views.parts import Fold, Part, Say, Title
 from explorer.views.search import SORT_ORDERS
 
@@ -51,7 +53,9 @@ if TYPE_CHECKING:
     from explorer.client.records import Hit, Measures
     from explorer.notebook.catalog import NotebookCatalog
     from explorer.notebook.entity import EntityPage
+    from explorer.notebook.widgets.editor import Stage
     from explorer.notebook.widgets.lineage import EmbeddedLineage
+    from explorer.stewardship.drafts import StoredDraft
 
 __all__ = ["TABS", "Explorer", "Tab", "explore"]
 
@@ -306,6 +310,11 @@ class ExplorerSession:
         self.entity: EntityPage | None = None
         self.tab: Tab = "overview"
         self.writing = Writing(catalog, self.asking, show, self._written)
+        self.drafts = DraftList(self.writing, show, self._drafts_read, self.go_on)
+        self.writing.put_away = self.drafts.read
+        self._marked: frozenset[str] = frozenset()
+        # What is written once the open entity is read: a column or the entity itself.
+        self._going_on: tuple[str | None, Stage] | None = None
         self.drawing: EmbeddedLineage | None = None
         self._drawn = ""
         self.measures: dict[Urn, Measures] = {}
@@ -387,7 +396,7 @@ class ExplorerSession:
             )
 
     def _search_state(self) -> dict[str, Any]:
-        held = self.answer.page_state(self.ticked) if self.answer else {}
+        held = self.answer.page_state(self.ticked, self.drafts.urns) if self.answer else {}
         search = self.search
         return {
             **held,
@@ -427,7 +436,7 @@ class ExplorerSession:
 
         def then(entries: "tuple[FolderEntry, ...]") -> None:
             self._tree.plant(entries)
-            self._show("tree", self._tree.rows())
+            self._show_tree()
             self.unfold(self._tree.first)
 
         self.asking.ask("tree", "reading the catalog …", types_of, then, failed=failed)
@@ -446,22 +455,25 @@ class ExplorerSession:
         """Collapse a folder."""
         with self.lock:
             self._tree.fold(key)
-            self._show("tree", self._tree.rows())
+            self._show_tree()
+
+    def _show_tree(self) -> None:
+        self._show("tree", self._tree.rows(self.drafts.urns))
 
     def _read_folder(self, key: str, read: "Callable[[NotebookCatalog], EntryPage] | None") -> None:
-        self._show("tree", self._tree.rows())
+        self._show_tree()
         if read is None:
             return
 
         def then(page: "EntryPage") -> None:
             self._tree.take(key, page)
-            self._show("tree", self._tree.rows())
+            self._show_tree()
 
         def failed(error: Exception) -> bool:
             if not isinstance(error, CatalogError):
                 return False
             self._tree.fail(key, str(error))
-            self._show("tree", self._tree.rows())
+            self._show_tree()
             return True
 
         said = f"reading the folder {self._tree.name(key)} …"
@@ -475,7 +487,7 @@ class ExplorerSession:
         target = Urn.parse(urn)
         with self.lock:
             again = str(target) == self.urn
-            self.urn = str(target)
+            self.urn, self._going_on = str(target), None
             self.writing.close()
             if not again:
                 self.entity, self.tab, self._details = None, tab, {}
@@ -516,7 +528,10 @@ class ExplorerSession:
                 self.tab = "overview"
             self._show("entity", self._head())
             self._read_tab(self.entity, again=known)
-            self.writing.look(self.urn)
+            if self._going_on is not None:
+                self.writing.begin(self.entity, *self._going_on)
+                self._going_on = None
+            self.drafts.read()
 
         def failed(error: Exception) -> bool:
             if self.entity is None and isinstance(error, CatalogError):
@@ -600,6 +615,26 @@ class ExplorerSession:
             if self.entity is not None:
                 self.writing.begin(self.entity, path)
 
+    def go_on(self, stored: "StoredDraft", stage: "Stage" = "writing") -> None:
+        """Open a draft in the editor at a stage, on the page of its entity."""
+        draft = stored.draft
+
+        def then() -> None:
+            self.open(draft.urn, "overview" if draft.path is None else "columns")
+            self._going_on = draft.path, stage
+
+        self.writing.take(stored, then)
+
+    def _drafts_read(self) -> None:
+        """Mark what has drafts."""
+        # The line that counts them would move the text that is being written.
+        if self.entity is not None and self.writing.draft is None:
+            self._show("entity", self._head())
+        if self._marked != self.drafts.urns:
+            self._marked = self.drafts.urns
+            self._show("find", self._search_state())
+            self._show_tree()
+
     def _written(self, *, saved: bool) -> None:
         """Update the page after a draft was saved, closed or discarded, with what others wrote if
         that is known to differ."""
@@ -629,8 +664,10 @@ class Explorer(EditorWidget):
     text being saved or kept; the catalog stays open. Where no kernel runs, the notebook keeps a
     table of what was found and the entity that was open.
 
-    Typed text is shared by all views and stored on disk with the terminal's drafts. If the notebook
-    saves the state of widgets, that state contains the text while its editor is open.
+    Typed text is shared by all views and stored on disk with the terminal's drafts. What is not
+    saved is told at the start, and listed under Drafts; `cat.drafts` is the same list. If the
+    notebook saves the state of widgets, that state contains the text while its editor is open, and
+    the beginnings of all drafts while the list is.
     """
 
     _esm = EXPLORER_MODULE
@@ -643,6 +680,7 @@ class Explorer(EditorWidget):
     page = traitlets.Dict().tag(sync=True)
     tab = traitlets.Dict().tag(sync=True)
     drawing = traitlets.Dict().tag(sync=True)
+    kept = traitlets.Dict().tag(sync=True)
     orders = traitlets.List(traitlets.Any()).tag(sync=True)
     selected = traitlets.Unicode()
 
@@ -669,6 +707,7 @@ class Explorer(EditorWidget):
         self.observe(lambda change: self._turn_to(change["new"]), "selected")
         self.listen()
         self._session.plant()
+        self._session.drafts.read()
         self._session.find(search)
         if opened:
             self._session.open(opened, tab)
@@ -715,6 +754,10 @@ class Explorer(EditorWidget):
         """Open an entity on the page."""
         self._session.open(str(urn))
 
+    def open_draft(self, stored: "StoredDraft") -> None:
+        """Open a draft of `cat.drafts` in the editor."""
+        self._session.go_on(stored)
+
     def wait(self, timeout_seconds: float | None = None) -> bool:
         """Wait until all requests are done; return whether that happened in time."""
         there = super().wait(timeout_seconds)
@@ -734,11 +777,14 @@ class Explorer(EditorWidget):
         return self._session
 
     def parts(self, first: str = "") -> Iterator[Part]:
-        """Yield the results and the open entity, for front ends without a kernel."""
+        """Yield the number of drafts, the results and the open entity, for front ends without a
+        kernel."""
         session = self._session
         with session.lock:
-            entity, answer = session.entity, session.answer
+            entity, answer, drafts = session.entity, session.answer, session.drafts.count
         yield Title("Explorer", f"An explorer {first}" if first else "")
+        if drafts:
+            yield Say(f"{unsaved_sentence(drafts)}: .drafts of the catalog lists the drafts.")
         if answer is not None:
             yield from answer.page.parts()
         else:
@@ -818,6 +864,9 @@ class Explorer(EditorWidget):
                     key: rest[key] for key in ("text", "most", "aspect", "hops") if key in rest
                 }
                 session.turn(TABS[TABS.index(tab)], asked or None)
+            case {"kind": "kept"}:
+                with session.lock:
+                    session.drafts.answer(content)
             case {"kind": "edit", "path": str(path)}:
                 session.write(path)
             case {"kind": "edit"}:

@@ -1,6 +1,6 @@
 """The results, facets and folders of the explorer widget, and what its page draws of them."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import TYPE_CHECKING, Any
@@ -132,11 +132,12 @@ class Tree:
         node = self._nodes.get(key)
         return line(node.entry.name, _NAME) if node else ""
 
-    def rows(self) -> list[dict[str, Any]]:
-        """Return the visible rows from top to bottom, as the page draws them."""
-        return list(self._rows(self._top))
+    def rows(self, drafts: Container[str] = ()) -> list[dict[str, Any]]:
+        """Return the visible rows from top to bottom, as the page draws them; `drafts` has the URNs
+        of entities with drafts."""
+        return list(self._rows(self._top, drafts))
 
-    def _rows(self, keys: list[str]) -> Iterator[dict[str, Any]]:
+    def _rows(self, keys: list[str], drafts: Container[str]) -> Iterator[dict[str, Any]]:
         waiting = [(key, at, len(keys)) for at, key in reversed([*enumerate(keys, 1)])]
         while waiting:
             key, at, size = waiting.pop()
@@ -154,6 +155,7 @@ class Tree:
                 "of": size,
                 "open": node.is_open if node.source is not None else None,
                 "note": node.note,
+                "draft": str(node.entry.urn) in drafts,
             }
             if not node.is_open or node.below is None:
                 continue
@@ -228,8 +230,9 @@ class SearchAnswer:
     limit: int | None = PAGING_LIMIT
     """How far the server lets a client page through a result."""
 
-    def page_state(self, ticked: Iterable[str]) -> dict[str, Any]:
-        """Return what the page draws; `ticked` are the URNs of ticked results."""
+    def page_state(self, ticked: Iterable[str], drafts: Container[str] = ()) -> dict[str, Any]:
+        """Return what the page draws; `ticked` are the URNs of ticked results, `drafts` those of
+        entities with drafts."""
         page, search, marked = self.page, self.search, frozenset(ticked)
         groups = facet_groups(page.facets, self.names, search.chosen, self.adding)
         return {
@@ -237,7 +240,7 @@ class SearchAnswer:
             "words": [line(one) for one in (page.corrected or search.words).split()],
             "hits": [
                 _hit(row, search.words, ticked=str(row.urn) in marked)
-                for row in result_rows(page, page.summaries, page.measures)
+                for row in result_rows(page, page.summaries, page.measures, drafts)
             ],
             "facets": [_facet(group) for group in groups],
             "chosen": [

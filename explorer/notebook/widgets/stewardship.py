@@ -30,7 +30,7 @@ from explorer.notebook.widgets.base import (
 )
 from explorer.notebook.widgets.editor import READ_ONLY, DraftEditor, WidgetDraft, Writing
 from explorer.stewardship.changeset import apply_staged, reopen_undone
-from explorer.stewardship.drafts import Drafts
+from explorer.stewardship.drafts import Drafts, StoredDraft
 from explorer.stewardship.proposals import OVERTAKEN, server_key, sync_changeset, why_undecided
 from explorer.stewardship.staging import STATES
 from explorer.stewardship.worklist import WorkQueue, documented_meanwhile
@@ -250,6 +250,8 @@ class WorklistWidget(EditorWidget):
         self._session = WorklistSession(catalog, worklist, self._show)
         self.listen()
         self._session.draw()
+        # Also those of programs that ended.
+        self._session.writing.look(self._session.draw)
 
     @property
     def worklist(self) -> "Worklist":
@@ -327,14 +329,11 @@ class ReviewDrafts(DraftEditor):
     def look(self) -> None:
         """Read the texts on disk that no other running program edits, and announce them."""
 
-        def read(_: object) -> "set[tuple[str, str | None]]":
-            return {(one.draft.urn, one.draft.path) for one in self._disk().all() if not one.open}
-
-        def then(found: "set[tuple[str, str | None]]") -> None:
-            self._found = found
+        def then(found: list[StoredDraft]) -> None:
+            self._see(found)
             self._left(saved=False)
 
-        self._asking.ask("draft", "", read, then, in_turn=True)
+        self._asking.ask("draft", "", lambda _: self._disk().all(), then, in_turn=True)
 
     def has_draft(self, item: "ReviewItem") -> bool:
         """Return whether there is a typed text for an undecided edit."""

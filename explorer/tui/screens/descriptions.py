@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Final, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, ClassVar, ParamSpec, Protocol, TypeVar
 
 from rich.text import Text
 from textual import on, work
@@ -21,10 +21,17 @@ from explorer.metadata.proposal import millis_of
 from explorer.metadata.urn import Urn
 from explorer.stewardship.drafts import Draft, Drafts, StoredDraft
 from explorer.tui.actions import bindings
-from explorer.tui.content import counted, join, line_text, padded, preview
+from explorer.tui.content import join, line_text, padded, preview
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.dialogs import ListScreen
 from explorer.tui.widgets.rows import Rows
+from explorer.views.drafts import (
+    DISCARDED,
+    NO_DRAFTS,
+    OPEN_ELSEWHERE,
+    count_sentence,
+    place_words,
+)
 
 if TYPE_CHECKING:
     from textual.worker import WorkType
@@ -33,7 +40,6 @@ if TYPE_CHECKING:
     from explorer.client.entity import Entity
 
 __all__ = [
-    "OPEN_ELSEWHERE",
     "DescriptionQueue",
     "DescriptionTarget",
     "Descriptions",
@@ -176,9 +182,6 @@ def _texts(entity: "Entity") -> tuple[str, str]:
     return edited, entity.ingested_description if apart else ""
 
 
-OPEN_ELSEWHERE: Final = "Another running program has this draft open: close it there first."
-
-
 class DraftsScreen(ListScreen[StoredDraft]):
     """Lists the drafts for this server, newest first; returns the one to continue."""
 
@@ -240,13 +243,17 @@ class DraftsScreen(ListScreen[StoredDraft]):
         drafts = await Drafts.at(self._session)
         await asyncio.to_thread(drafts.discard, stored)
         await self._show()
-        self.say("Discarded the draft; ^z restores it while this list is open.")
+        self.say(f"{DISCARDED}; ^z restores it while this list is open.")
 
     @work(group="drafts")
     async def _bring_back(self, draft: Draft) -> None:
+        restored = False
         with self._session.reporting("restoring the draft"):
             drafts = await Drafts.at(self._session)
             await asyncio.to_thread(drafts.restore, draft)
+            restored = True
+        if not restored:
+            self._removed.append(draft)
         await self._show()
 
     async def _show(self) -> None:
@@ -255,21 +262,16 @@ class DraftsScreen(ListScreen[StoredDraft]):
             self._stored = await asyncio.to_thread(drafts.all)
         rows = self.query_one(Rows)
         count = len(self._stored)
-        rows.show(count, self._draw, cursor=rows.cursor, empty="No drafts: everything is saved.")
-        words = f"{counted(count, 'draft')}, not saved" if count else "No drafts"
-        self.query_one("#what", Static).update(Text(words, "bold"))
+        rows.show(count, self._draw, cursor=rows.cursor, empty=NO_DRAFTS)
+        self.query_one("#what", Static).update(Text(count_sentence(count), "bold"))
         self.refresh_bindings()
 
     def _draw(self, index: int, width: int) -> tuple[Text, Text]:
         one = self._stored[index]
         draft = one.draft
         moment = self._session.times.format(millis_of(one.at))
-        of = join(
-            [
-                line_text(draft.name or draft.urn, "bold"),
-                line_text(draft.column or draft.path or ""),
-            ]
-        )
+        name, column = place_words(one)
+        of = join([line_text(name, "bold"), line_text(column)])
         state = Text("open elsewhere  " if one.open else "", "reverse")
         room = max(width - len(moment) - state.cell_len - 4, 8)
         head = Text.assemble(" ", padded(of, room), " ", state, (moment, "dim"))
@@ -304,7 +306,8 @@ class DraftKeeper:
     async def keep(self, target: DescriptionTarget, base: str, text: str) -> None:
         """Store a draft that started from `base`; raises `StorageFault` if that fails."""
         drafts = await self._own()
-        draft = Draft(str(target.urn), target.path, base, text, target.name, target.column)
+        names = (target.name, target.column, "terminal")
+        draft = Draft(str(target.urn), target.path, base, text, *names)
         await _in_turn(drafts.keep, draft)
 
     async def drop(self, target: DescriptionTarget, text: str | None = None) -> None:

@@ -36,7 +36,6 @@ from explorer.tui.desktop import edit_outside
 from explorer.tui.key_queue import CLOSING, LEADING, OPENING, OpeningFailed, start_worker
 from explorer.tui.screens.columns import column_fact_line, read_measurements
 from explorer.tui.screens.descriptions import (
-    OPEN_ELSEWHERE,
     DescriptionQueue,
     Descriptions,
     DescriptionTarget,
@@ -56,6 +55,7 @@ from explorer.tui.widgets.rows import DifferenceRows, TextRows
 from explorer.tui.widgets.text_area import DescriptionArea
 from explorer.views.columns import ColumnKnowledge, ColumnMeasurements, column_row, schema_of
 from explorer.views.diff import Diff, DiffLine, plain_lines, text_diff
+from explorer.views.drafts import OPEN_ELSEWHERE
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

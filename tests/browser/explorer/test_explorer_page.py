@@ -76,6 +76,18 @@ def typed(text: str = "one **row**", revision: int = 1, view: str = "", **more: 
     return {**told, **more}
 
 
+def kept(*texts: str, **more: Any) -> Any:
+    """The list of drafts with these texts, the last of which another program edits."""
+    row = {"urn": URNS[0], "name": "orders", "column": "", "at": "2030-01-31 10:00 UTC"}
+    why_not = [""] * (len(texts) - 1) + ["Another program has it open."]
+    rows = [
+        {**row, "id": f"{text}.json", "text": text, "by": "terminal, ended", "why_not": told}
+        for text, told in zip(texts, why_not, strict=True)
+    ]
+    told = {"count": len(rows) - 1, "said": f"{len(rows)} drafts, not saved", "restores": True}
+    return {**told, "listed": True, "rows": rows, **more}
+
+
 @pytest.fixture
 def show(open_widget: Any) -> Any:
     def one(**told: Any) -> Any:
@@ -84,7 +96,7 @@ def show(open_widget: Any) -> Any:
             "find": found(),
             "tree": folders(),
             "preview": [],
-            **{key: {} for key in ("offers", "page", "tab", "editor", "typed")},
+            **{key: {} for key in ("offers", "page", "tab", "editor", "typed", "kept")},
             **dict.fromkeys(("busy", "problem", "said"), ""),
             "orders": [[order, words] for order, words in SORT_ORDERS.items()],
             **told,
@@ -317,6 +329,38 @@ def test_a_description_is_written_with_the_keys(show: Any) -> None:
     assert page.evaluate("document.activeElement.dataset.f") == "edit"
 
 
+def test_unsaved_texts_are_told_and_each_of_the_list_is_asked_for_by_itself(show: Any) -> None:
+    widget = show(kept={"count": 2, "said": "2 texts are not saved yet.", "rows": []})
+    page = widget.page
+    page.get_by_role("status").filter(has_text="2 texts are not saved yet.").wait_for()
+    page.get_by_role("button", name="List the drafts").click()
+    widget.set(kept=kept("first", "second", "third"))
+    listed = page.get_by_role("region", name="Drafts")
+    rows = listed.get_by_role("row")
+    assert [row.split("·")[0] for row in rows.all_text_contents()] == [
+        f"orders{text}2030-01-31 10:00 UTC " for text in ("first", "second", "third")
+    ]
+    assert rows.nth(2).get_by_role("button").count() == 0
+    rows.nth(1).get_by_role("button", name="Discard the draft of orders").click()
+    widget.set(kept=kept("first", "third"))
+    rows.nth(0).get_by_role("button", name="Compare and save the draft of orders").click()
+    rows.nth(0).get_by_role("button", name="Open the draft of orders").click()
+    listed.get_by_role("button", name="Restore the last discarded").click()
+    page.keyboard.press("Escape")
+    widget.set(kept=kept("first", said="", listed=False, rows=[]))
+    assert not listed.is_visible()
+    page.get_by_role("button", name="Drafts", exact=True).click()
+    assert [(one["do"], one.get("id")) for one in asked(widget, "kept")] == [
+        ("list", None),
+        ("discard", "second.json"),
+        ("compare", "first.json"),
+        ("open", "first.json"),
+        ("restore", None),
+        ("hide", None),
+        ("list", None),
+    ]
+
+
 def test_a_click_is_not_lost_to_results_that_arrive_while_it_is_pressed(show: Any) -> None:
     widget = show()
     button = widget.page.locator(".cx-hit").first.bounding_box()
@@ -437,6 +481,7 @@ def test_hostile_texts_are_text(show: Any) -> None:
             typed=typed(text, urn=text),
             editor=editor(urn=text, title=text, note=text, diff=[f"-{text}"]),
             preview=[*tree, ["script", "", [text]], ["a", "javascript:window.__xss=1", [text]]],
+            kept=kept(text, text, said=text),
             problem=text,
         )
         widget.set(
@@ -532,6 +577,7 @@ def test_every_text_stands_out_from_its_ground(show: Any, theme: Any) -> None:
         find=found(hits=[hit(0, "orders", state="deprecated"), hit(1, "bare", about=[])]),
         page=head(states=["removed"], drafts=[None]),
         tab=columns(column("a", "what it is"), column("b", "")),
+        kept=kept("a text", "another"),
         problem="the server did not answer",
         said="Saved.",
         theme=theme,

@@ -6,7 +6,7 @@ function render({ model, el }) {
   const own = `catalog-explorer-${++views}`;
   let side = "browse";
   const shell = { ...shellOf({ model, el }, "catalog-explorer", () => shell.drawEditor()), own };
-  for (const add of [addParts, addBodies, addEntity, addEditor, addSearch, addFolders, addFound]) add(shell);
+  for (const add of [addParts, addBodies, addEntity, addEditor, addDrafts, addSearch, addFolders, addFound]) add(shell);
   const { back, box, desk, facets, kernel, tree, whole } = shell;
 
   const sides = ["browse", "narrow"].map((one) => make("button", {
@@ -24,13 +24,13 @@ function render({ model, el }) {
   const found = make("section", { class: "cx-found", "aria-label": "Search" }, make("div", { class: "cx-line cx-over" }, shell.told, shell.again, make("span", { class: "cx-gap" }), shell.order),
     shell.fault, shell.chips, shell.results, shell.pager);
   const frame = make("div", { class: "cx-frame" },
-    make("div", { class: "cx-bar" }, make("div", { class: "cx-searching" }, box, shell.offers), shell.filter),
+    make("div", { class: "cx-bar" }, make("div", { class: "cx-searching" }, box, shell.offers), shell.filter, shell.count),
     make("nav", { class: "cx-side", "aria-label": "Browse and filter" }, make("div", { class: "cx-group" }, sides), tree, facets),
     found,
     make("section", { class: "cx-page", "aria-label": "What is open" }, shell.head, shell.tabs, shell.panel, desk),
     note);
   Object.assign(shell, { found, frame });
-  whole.append(shell.away, frame);
+  whole.append(shell.away, shell.kept, frame);
   const release = keepKeys(whole, (event) => shell.editorKey(event));
   whole.addEventListener("keydown", (event) => {
     const writing = /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName) && event.target.type !== "checkbox";
@@ -40,7 +40,7 @@ function render({ model, el }) {
   drawSide();
   return drawChanges({ model, el }, whole, kernel, {
     find: shell.drawFind, offers: shell.drawOffers, tree: shell.drawTree, page: shell.drawPage, tab: shell.drawTab,
-    editor: shell.drawEditor, typed: shell.drawTyped, preview: shell.drawPreview, ...drawn,
+    kept: shell.drawKept, editor: shell.drawEditor, typed: shell.drawTyped, preview: shell.drawPreview, ...drawn,
   }, [release, shell.leaveDrawing, shell.search.cancel, shell.narrow.cancel, shell.typed.cancel]);
 }
 

@@ -32,6 +32,7 @@ function addFolders(shell) {
       make("span", { class: "cx-twist", "aria-hidden": "true", text: opens ? (one.open ? "▾" : "▸") : "" }),
       make("span", { class: opens && !one.urn ? "cx-name cx-folder" : "cx-name", text: one.name, title: one.name }),
       one.count === null || one.count === undefined ? null : make("span", { class: "cx-count", text: one.count.toLocaleString("en") }),
+      one.draft ? make("span", { class: "cx-state", text: "draft" }) : null,
       one.note ? make("span", { class: "cx-dim", text: one.note }) : null);
   }
 

@@ -1,0 +1,146 @@
+"""The list of drafts in the explorer: told at the start, and each opened, saved or discarded by
+itself."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from explorer.client.display import line, moment
+from explorer.errors import NotFound
+from explorer.stewardship.drafts import Draft, StoredDraft
+from explorer.views.drafts import (
+    DISCARDED,
+    GONE,
+    NO_DRAFTS,
+    OPEN_ELSEWHERE,
+    beginning,
+    count_sentence,
+    place_words,
+    typed_in,
+    unsaved_sentence,
+)
+
+if TYPE_CHECKING:
+    from explorer.notebook.widgets.editor import Stage, Writing
+
+__all__ = ["DraftList"]
+
+_SHORT = 200
+
+
+class DraftList:
+    """The drafts of a catalog as the page lists them.
+
+    Called with the lock of the widget held, or taking it.
+    """
+
+    def __init__(
+        self,
+        writing: "Writing",
+        show: Callable[[str, Any], None],
+        changed: Callable[[], None],
+        go_on: "Callable[[StoredDraft, Stage], None]",
+    ) -> None:
+        """`changed` is called when the drafts were read, and `go_on` opens one in the editor."""
+        self._writing, self._show, self._changed, self._go_on = writing, show, changed, go_on
+        self._is_told, self._is_listed = True, False
+        self._discarded: list[Draft] = []
+
+    @property
+    def count(self) -> int:
+        """Return how many drafts no other running program is editing."""
+        return sum(not one.open for one in self._writing.kept)
+
+    @property
+    def urns(self) -> frozenset[str]:
+        """Return the URNs of the entities with these drafts."""
+        return frozenset(one.draft.urn for one in self._writing.kept if not one.open)
+
+    def read(self) -> None:
+        """Read the drafts, and show them."""
+        self._writing.look(self._read)
+
+    def _read(self) -> None:
+        # What is typed from now on is not told: its writer knows of it.
+        self._is_told = self._is_told and self.count > 0
+        self._draw()
+        self._changed()
+
+    def answer(self, content: Any) -> None:
+        """Handle a request of a page; ignore anything else."""
+        match content:
+            case {"do": "list"}:
+                self._is_listed = True
+                self.read()
+            case {"do": "hide"}:
+                self._hide()
+            case {"do": "open", "id": str(name)}:
+                self._open(self._find(name), "writing")
+            case {"do": "compare", "id": str(name)}:
+                self._open(self._find(name), "comparing")
+            case {"do": "discard", "id": str(name)}:
+                self._discard(self._find(name))
+            case {"do": "restore"} if self._discarded:
+                self._restore(self._discarded[-1])
+
+    def _find(self, name: str) -> StoredDraft:
+        stored = next((one for one in self._writing.kept if one.file.name == name), None)
+        if stored is None:
+            self.read()
+            raise NotFound(GONE)
+        return stored
+
+    def _open(self, stored: StoredDraft, stage: "Stage") -> None:
+        self._go_on(stored, stage)
+        self._hide()
+        # Whether or not it could be opened.
+        self.read()
+
+    def _discard(self, stored: StoredDraft) -> None:
+        def then() -> None:
+            self._discarded.append(stored.draft)
+            self._show("said", f"{DISCARDED}.")
+
+        self._writing.discard(stored, then)
+        self.read()
+
+    def _restore(self, draft: Draft) -> None:
+        self._writing.restore(draft, lambda: self._discarded.remove(draft))
+        self.read()
+
+    def _hide(self) -> None:
+        self._is_told = self._is_listed = False
+        self._discarded.clear()
+        self._draw()
+
+    def _draw(self) -> None:
+        kept = self._writing.kept
+        said = ""
+        if self._is_listed:
+            said = count_sentence(len(kept)) if kept else NO_DRAFTS
+        elif self._is_told:
+            said = f"{unsaved_sentence(self.count)}."
+        # A notebook may save this state: texts are in it only while they are looked at.
+        rows = [self._row(one) for one in kept] if self._is_listed else []
+        self._show(
+            "kept",
+            {
+                "count": self.count,
+                "said": said,
+                "listed": self._is_listed,
+                "rows": rows,
+                "restores": bool(self._discarded),
+            },
+        )
+
+    def _row(self, stored: StoredDraft) -> dict[str, Any]:
+        name, column = (line(one, _SHORT) for one in place_words(stored))
+        return {
+            "id": stored.file.name,
+            "urn": stored.draft.urn,
+            "name": name,
+            "column": column,
+            "text": beginning(stored),
+            "at": moment(round(stored.at.timestamp() * 1000), utc=True),
+            "by": line(typed_in(stored, self._writing.process), _SHORT),
+            "why_not": OPEN_ELSEWHERE if stored.open else "",
+        }

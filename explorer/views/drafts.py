@@ -1,0 +1,97 @@
+"""Drafts as they are listed, and what is told of them."""
+
+from typing import TYPE_CHECKING, Final
+
+from explorer.client.display import counted, line
+from explorer.views.table import Table, TableColumn
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from explorer.stewardship.drafts import StoredDraft
+
+__all__ = [
+    "DISCARDED",
+    "GONE",
+    "NO_DRAFTS",
+    "OPEN_ELSEWHERE",
+    "beginning",
+    "count_sentence",
+    "drafts_table",
+    "place_words",
+    "typed_in",
+    "unsaved_sentence",
+]
+
+NO_DRAFTS: Final = "No drafts: everything is saved."
+DISCARDED: Final = "Discarded the draft"
+OPEN_ELSEWHERE: Final = "Another running program has this draft open: close it there first."
+GONE: Final = (
+    "The draft was saved, discarded or changed since it was listed: list the drafts again."
+)
+
+
+def count_sentence(count: int) -> str:
+    """Return how many drafts there are, as the heading of their list."""
+    return f"{counted(count, 'draft')}, not saved" if count else "No drafts"
+
+
+def unsaved_sentence(count: int) -> str:
+    """Return what is told at the start of a program of drafts that are there."""
+    texts = counted(count, "text that you typed is", "texts that you typed are")
+    return f"{texts} not saved yet"
+
+
+def place_words(stored: "StoredDraft") -> tuple[str, str]:
+    """Return the names of what a draft describes: the entity, and its column, if it is of one."""
+    draft = stored.draft
+    return draft.name or draft.urn, draft.column or draft.path or ""
+
+
+def typed_in(stored: "StoredDraft", process: int) -> str:
+    """Return the program in which a draft was typed; `process` is the ID of this program."""
+    program = stored.draft.program or "program"
+    if stored.process == process:
+        # Whichever it was begun in.
+        return "this program"
+    return f"{program} {stored.process}, running" if stored.open else f"{program}, ended"
+
+
+_BEGINNING: Final = 100
+
+
+def beginning(stored: "StoredDraft") -> str:
+    """Return the beginning of the text of a draft, on one line."""
+    return line(stored.draft.text.strip(), _BEGINNING) or "no text"
+
+
+def drafts_table(drafts: "Sequence[StoredDraft]", process: int) -> Table:
+    """Return a row for each draft, in order; `process` is the ID of this program.
+
+    `text` is the whole text, of which people see the beginning.
+    """
+    columns = (
+        TableColumn("name", style="bold", detail="urn", dtype="string"),
+        TableColumn("column", dtype="string"),
+        TableColumn("text", audience="programs", dtype="string"),
+        TableColumn("beginning", "text", audience="people"),
+        TableColumn("at", "kept", dtype="datetime64[ms, UTC]"),
+        TableColumn("typed_in", "typed in", dtype="string"),
+        TableColumn("open_elsewhere", audience="programs", dtype="bool"),
+        TableColumn("urn", audience="programs", dtype="string"),
+        TableColumn("path", audience="programs", dtype="string"),
+    )
+    rows = [
+        (
+            *place_words(one),
+            one.draft.text,
+            beginning(one),
+            one.at,
+            typed_in(one, process),
+            one.open,
+            one.draft.urn,
+            one.draft.path,
+        )
+        for one in drafts
+    ]
+    return Table(columns, rows, count_sentence(len(drafts)))
