@@ -592,6 +592,7 @@ class NotebookCatalog(client.Catalog):
         orders = orders.describe("One row an order.").add_tags("PII")
         cat.undo_save()                           # takes back the last save
         cat.explore()                             # all of it as a widget
+        cat.drafts                                # texts that were typed and not saved
         cat.docs("orders")                        # descriptions to edit in a DataFrame
         cat.stewardship.worklist()                # what to document next
 

@@ -1,6 +1,7 @@
 """Writing descriptions in the explorer, without a page: what is kept, compared, saved, refused."""
 
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -247,7 +248,9 @@ def test_a_draft_on_disk_is_gone_on_with_and_marked(
 ) -> None:
     write(explorer, "half a sentence\n")
     kept = Drafts.of(cat.identity)
-    assert [(one.draft.path, one.draft.text) for one in kept.all()] == [(None, "half a sentence\n")]
+    (stored,) = kept.all()
+    assert (stored.draft.path, stored.draft.text) == (None, "half a sentence\n")
+    assert (stored.draft.program, stored.process) == ("notebook", os.getpid())
     # The terminal keeps its own in the same place.
     directory = cat.identity.removeprefix("directory:")
     assert Opening(data_dir=Path(directory)).found().identity == cat.identity

@@ -353,6 +353,12 @@ async def test_every_draft_is_in_a_list(
         await reader.sees("2 drafts, not saved")
         await reader.press("delete")
         assert "of b" not in await reader.sees("1 draft, not saved", "^z restores it")
+        # One that a full disk does not take is restored later.
+        (tmp_path / "file").write_text("")
+        with monkeypatch.context() as full:
+            full.setenv("CATALOG_STATE_DIR", str(tmp_path / "file"))
+            await reader.press("ctrl+z")
+            await reader.sees("The draft cannot be kept")
         await reader.press("ctrl+z")
         await reader.sees("2 drafts, not saved", "of b")
         await reader.press("end", "enter")
@@ -651,7 +657,7 @@ async def test_what_is_typed_while_a_text_is_saved_is_kept_when_one_quits(
         await reader.pilot.press("ctrl+s", "!")
         await reader.pilot.press("ctrl+q")
         drafts = await Drafts.at(reader.app._session)
-    assert [one.draft.text for one in drafts.all()] == ["first!"]
+    assert [(one.draft.text, one.draft.program) for one in drafts.all()] == [("first!", "terminal")]
 
 
 @pytest.mark.paints
