@@ -3,7 +3,7 @@ that they must meet in the store, and the aspects that are written along with th
 
 import re
 import secrets
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from explorer.metadata.patch import Patcher
 
 __all__ = [
+    "LARGEST_ASPECT",
     "MOVED_AT_ONCE",
     "SUMMARIES",
     "UNKNOWN_ACTOR",
@@ -71,6 +72,9 @@ _MOST_DECLARED = 4_096
 _COLUMNS = {"schemaMetadata": "fields", "editableSchemaMetadata": "editableSchemaFieldInfo"}
 
 _EDITED_COLUMNS = "editableSchemaMetadata"
+LARGEST_ASPECT = 30_000
+"""How many relationships an aspect may have, and how many entries each of its lists: the writer
+takes less than a second, and 100 MB, for so many."""
 
 Batch = Collection[tuple[str, str]]
 """The aspects that the changes of a batch write, as pairs of URN and aspect name."""
@@ -425,7 +429,38 @@ class Intake:
         value: Any,
         now_millis: int,
     ) -> None:
-        transaction.put(change.write(aspect, value, self.edges(aspect, value), now_millis))
+        write = change.write(aspect, value, self.edges(aspect, value), now_millis)
+        # An entry takes two bytes or more.
+        if len(write.value) > 2 * LARGEST_ASPECT:
+            self._check_size(transaction, write, value)
+        transaction.put(write)
+
+    def _check_size(self, transaction: Transaction, write: Write, value: Any) -> None:
+        """Raise `RequestRefusal` (413) if an aspect has too many entries, unless the stored value
+        has as many, which an older release took."""
+        size = _entries(value, write.edges)
+        if size <= LARGEST_ASPECT:
+            return
+        stored = transaction.aspect(write.urn, write.aspect)
+        before = orjson.loads(stored.value) if stored else {}
+        if size > _entries(before, self.edges(write.aspect, before)):
+            raise RequestRefusal(
+                413,
+                f"the {write.aspect} of {write.urn} would have a list, or relationships, of "
+                f"{size:,} entries; an aspect may have {LARGEST_ASPECT:,}: leave some out",
+            )
+
+
+def _entries(value: Any, edges: Sequence[StoredEdge]) -> int:
+    """Return the number of edges of a value, or of entries of its longest list or mapping if that
+    has more."""
+    most, left = len(edges), [value]
+    while left:
+        part = left.pop()
+        if isinstance(part, dict | list):
+            most = max(most, len(part))
+            left += part.values() if isinstance(part, dict) else part
+    return most
 
 
 def _follows_stored(change: CheckedProposal) -> bool:
@@ -722,14 +757,14 @@ def fill_derived(
 
 
 def _owner_types(_stored: _Value, value: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, list[str]] = {}
+    found: dict[str, dict[str, None]] = {}
     for owner in value.get("owners") or ():
         named = owner.get("typeUrn") or f"{_OWNERSHIP_TYPE}{owner.get('type', 'NONE').lower()}"
         # DataHub's search interprets a dot as the separator of a nested field.
-        owners = found.setdefault(named.replace(".", "%2E"), [])
-        if owner.get("owner") not in (None, *owners):
-            owners.append(owner["owner"])
-    return {**value, "ownerTypes": found}
+        owners = found.setdefault(named.replace(".", "%2E"), {})
+        if owner.get("owner") is not None:
+            owners[owner["owner"]] = None
+    return {**value, "ownerTypes": {named: list(owners) for named, owners in found.items()}}
 
 
 def _domains(stored: _Value, value: dict[str, Any]) -> dict[str, Any]:
@@ -739,11 +774,11 @@ def _domains(stored: _Value, value: dict[str, Any]) -> dict[str, Any]:
     `InvalidAspect` is raised. Otherwise the associations follow `domains`. Associations made by
     propagation are ignored, because they do not name domains of the entity itself.
     """
-    domains = list(dict.fromkeys(value.get("domains") or ()))
+    domains = dict.fromkeys(value.get("domains") or ())
     given, before = value.get("domainAssociations"), stored.get("domainAssociations")
     if given is not None and given != before:
         named = list(dict.fromkeys(one["domain"] for one in given if not _is_propagated(one)))
-        if set(named) != set(domains) and value.get("domains") != stored.get("domains"):
+        if set(named) != domains.keys() and value.get("domains") != stored.get("domains"):
             raise InvalidAspect(
                 "domains", "domainAssociations", "they name other domains than 'domains' does"
             )

@@ -209,6 +209,72 @@ def test_update_needs_the_entity_and_then_writes_like_upsert(caller: Caller, dat
     assert caller.value(dataset, "ownership") == OWNERSHIP
 
 
+TAGS = [{"tag": f"urn:li:tag:sized{at}"} for at in range(5)]
+
+
+def sized(caller: Caller, way: str, urn: str) -> str:
+    """Give an entity that has two tags five by one of the ways, and return what that says."""
+    if way == "ingest":
+        return str(caller.send(urn, "globalTags", {"tags": TAGS}).text)
+    if way == "batch":
+        return caller.batch(caller.proposal(urn, "globalTags", {"tags": TAGS})).text
+    if way == "openapi":
+        body = [{"urn": urn, "globalTags": {"value": {"tags": TAGS}}}]
+        return caller.post("/openapi/v3/entity/dataset", body).text
+    if way == "patch":
+        adds = [{"op": "add", "path": f"/tags/{one['tag']}", "value": one} for one in TAGS]
+        envelope = {"value": json.dumps(adds), "contentType": "application/json-patch+json"}
+        proposal = caller.proposal(urn, "globalTags", {}, "PATCH") | {"aspect": envelope}
+        return str(caller.post("/aspects?action=ingestProposal", {"proposal": proposal}).text)
+    for one in TAGS:
+        caller.ingest(one["tag"], "tagProperties", {"name": "sized"})
+    named = {"tagUrns": [one["tag"] for one in TAGS], "resourceUrn": urn}
+    query = "mutation($i: AddTagsInput!) { addTags(input: $i) }"
+    return json.dumps(caller.graphql(query, i=named))
+
+
+@pytest.mark.parametrize("way", ["ingest", "batch", "openapi", "patch", "graphql"])
+def test_an_aspect_grows_to_its_largest_size_and_no_further_by_any_way(
+    caller: Caller, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    urn = f"urn:li:dataset:(urn:li:dataPlatform:hive,sized.{way},PROD)"
+    caller.ingest(urn, "globalTags", {"tags": TAGS[:2]})
+    monkeypatch.setattr("explorer.server.ingestion.LARGEST_ASPECT", 4)
+    told = sized(caller, way, urn)
+    assert "5 entries; an aspect may have 4: leave some out" in told
+    assert "413" in told
+    assert caller.value(urn, "globalTags")["tags"] == TAGS[:2]
+    monkeypatch.setattr("explorer.server.ingestion.LARGEST_ASPECT", 5)
+    sized(caller, way, urn)
+    assert caller.value(urn, "globalTags")["tags"] == TAGS
+
+
+def test_an_aspect_that_was_larger_before_there_was_a_limit_may_shrink(
+    caller: Caller, dataset: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caller.ingest(dataset, "globalTags", {"tags": TAGS})
+    monkeypatch.setattr("explorer.server.ingestion.LARGEST_ASPECT", 2)
+    for left in (TAGS, TAGS[:4], TAGS[:1]):
+        caller.ingest(dataset, "globalTags", {"tags": left})
+        assert caller.value(dataset, "globalTags")["tags"] == left
+    assert caller.send(dataset, "globalTags", {"tags": TAGS[:3]}).status_code == 413
+
+
+def test_relationships_in_lists_within_a_list_count_together(
+    caller: Caller,
+    dataset: str,
+    schema: Callable[..., dict[str, Any]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    value = schema("a", "b", "c", "d", "e")
+    for at, column in enumerate(value["fields"]):
+        column["globalTags"] = {"tags": [{"tag": f"urn:li:tag:{at}.{nth}"} for nth in range(4)]}
+    monkeypatch.setattr("explorer.server.ingestion.LARGEST_ASPECT", 19)
+    answer = caller.send(dataset, "schemaMetadata", value)
+    assert answer.status_code == 413
+    assert "20 entries" in answer.json()["message"]
+
+
 def test_restate_writes_like_upsert(caller: Caller, dataset: str) -> None:
     for owners in ([], OWNERSHIP["owners"]):
         caller.ingest(dataset, "ownership", {"owners": owners}, "RESTATE")
