@@ -17,8 +17,9 @@ thread of their own, and `RequestBudget` limits them while they run.
 import asyncio
 import logging
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from contextvars import copy_context
 from typing import Any, TypeAlias
 
@@ -57,6 +58,7 @@ from graphql.type import (
 from graphql.validation import validate
 from msgspec import Struct
 
+from explorer.errors import Busy
 from explorer.server.authentication import Access
 from explorer.server.cache import ByteCache
 from explorer.server.catalog import Behind, CatalogEngine
@@ -580,8 +582,11 @@ _RESOLVERS = (
 )
 _CODES = {"BAD_REQUEST": 400, "UNAUTHORIZED": 403}
 # Queries that cost more than this, and introspection, are executed on a thread of their own, so
-# that the event loop stays free for other requests.
+# that the event loop stays free for other requests. One that gets none in time is refused.
 _HEAVY = 5_000
+_REMOTE_HEAVY = 4
+_HEAVY_WAIT_SECONDS = 30.0
+_HEAVY_AGAIN_SECONDS = 2.0
 # Queries with more root fields also run on that thread: each field may be a search, and many in one
 # document would fill the queue of the reader threads.
 _MANY_ROOT_FIELDS = 20
@@ -601,7 +606,10 @@ class Executor:
         mutations.guard(self.schema)
         self._documents = DocumentCache(self.schema)
         self._described: ByteCache[str, bytes] = ByteCache(_SCHEMAS_BYTES, _LARGEST_SCHEMA_BYTES)
-        self._heavy = ThreadPoolExecutor(1, thread_name_prefix="graphql-heavy")
+        # A database leaves such a thread waiting, without work.
+        heavy = 1 if catalog.store.is_local else _REMOTE_HEAVY
+        self._heavy = ThreadPoolExecutor(heavy, thread_name_prefix="graphql-heavy")
+        self._heavy_turns = asyncio.Semaphore(heavy)
         self._reader = ThreadPoolExecutor(1, thread_name_prefix="graphql-documents")
         self._long_reader = ThreadPoolExecutor(1, thread_name_prefix="graphql-long-documents")
 
@@ -655,15 +663,32 @@ class Executor:
 
             loop = asyncio.get_running_loop()
             context = copy_context()
-            answer = await loop.run_in_executor(
-                self._heavy, lambda: context.run(asyncio.run, answer_inline())
-            )
+            async with self._heavy_turn():
+                answer = await loop.run_in_executor(
+                    self._heavy, lambda: context.run(asyncio.run, answer_inline())
+                )
         else:
             answer = await self._answer(*given)
         body = orjson.dumps(answer)
         if document.is_introspection and operation is None and "errors" not in answer:
             self._described.put(query, body, len(body) + 4 * len(query))
         return body
+
+    @asynccontextmanager
+    async def _heavy_turn(self) -> AsyncIterator[None]:
+        """Wait for a thread for a costly query. Raises `Busy` if all are taken for long."""
+        try:
+            async with asyncio.timeout(_HEAVY_WAIT_SECONDS):
+                await self._heavy_turns.acquire()
+        except TimeoutError:
+            raise Busy(
+                "other costly queries take long at present; try again in a moment",
+                retry_after_seconds=_HEAVY_AGAIN_SECONDS,
+            ) from None
+        try:
+            yield
+        finally:
+            self._heavy_turns.release()
 
     async def _document(self, query: str) -> ParsedDocument:
         document = self._documents.cached(query)

@@ -4,6 +4,7 @@ import json
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -272,6 +273,34 @@ def test_entities_referred_to_are_read_with_one_query_a_level(
     query = "query($u: String!) { dataset(urn: $u) { tags { tags { tag { urn type } } } } }"
     caller.graphql(query, u=dataset)
     assert reads == [1]
+
+
+def test_a_costly_query_that_waits_too_long_for_another_is_told_to_come_again(
+    caller: Caller, dataset: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caller.ingest(dataset, "status", {"removed": False})
+    monkeypatch.setattr("explorer.server.graphql.executor._HEAVY_WAIT_SECONDS", 0.01)
+    begun, go = threading.Event(), threading.Event()
+    read = caller.catalog.store.aspects
+
+    def wait(*given: Any, **named: Any) -> Any:
+        begun.set()
+        go.wait(120)
+        return read(*given, **named)
+
+    monkeypatch.setattr(caller.catalog.store, "aspects", wait)
+    fields = " ".join(f'a{at}: dataset(urn: "{dataset}") {{ urn }}' for at in range(21))
+    with ThreadPoolExecutor(1) as threads:
+        first = threads.submit(caller.graphql, f"{{ {fields} }}")
+        try:
+            assert begun.wait(120)
+            answer = caller.post("/api/graphql", {"query": f"{{ {fields} }}"})
+        finally:
+            go.set()
+        assert (answer.status_code, answer.headers["retry-after"]) == (503, "2")
+        assert "other costly queries take long" in answer.json()["message"]
+        assert len(first.result(120)["data"]) == 21
+    assert len(caller.graphql(f"{{ {fields} }}")["data"]) == 21
 
 
 def test_who_asks_is_told(caller: Caller) -> None:
