@@ -452,15 +452,14 @@ def as_fault(error: BaseException, what: str, *, reading: bool = False) -> Catal
     that for the log.
     """
     match error:
-        case psycopg.errors.QueryCanceled() if reading:
-            why = f"the database took longer than {_READ_SECONDS} seconds"
         case psycopg.errors.QueryCanceled():
-            return StoreFault(f"{what}: the database took longer than {_WRITE_SECONDS} seconds")
+            seconds = _READ_SECONDS if reading else _WRITE_SECONDS
+            why = f"the database took longer than {seconds} seconds"
         case psycopg.errors.LockNotAvailable() if reading:
             why = f"its tables have been locked for more than {_READ_LOCK_SECONDS} seconds"
         case psycopg.errors.LockNotAvailable():
             why = (
-                "another service has held the write lock for more than "
+                "another service or session has held a lock for more than "
                 f"{_WRITE_LOCK_SECONDS} seconds"
             )
         case psycopg.errors.ReadOnlySqlTransaction():

@@ -209,14 +209,16 @@ class _Queued:
 
 
 class _Lost(Exception):
-    """The transaction ended, which undid its jobs."""
+    """The transaction ended, which undid its jobs, or nothing can be written at present."""
 
 
 class Writer:
     """The thread that owns the writing connection.
 
     The jobs of a group run in the order in which they were queued, each in its own savepoint, so
-    that a job that fails does not undo the others.
+    that a job that fails does not undo the others. If nothing can be written at present, because
+    the database does not answer or a table is locked, the group and all jobs that wait get that
+    error: nobody waits for the engine several times.
 
     `has_died` is true once an unexpected error ended the thread. Every waiting caller has then got
     an error, and nothing can be written until the process is restarted.
@@ -285,15 +287,23 @@ class Writer:
     def _die(self) -> None:
         with self._gate:
             self.has_died = self._closing = True
-        left: list[_Queued | None] = [*self._group]
-        while True:
-            try:
-                left.append(self._queue.get_nowait())
-            except Empty:
-                break
-        for queued in filter(None, left):
+        for queued in (*self._group, *self._take_waiting()):
             queued.error = _died()
             queued.settle()
+
+    def _take_waiting(self) -> list[_Queued]:
+        """Take all jobs out of the queue."""
+        waiting: list[_Queued] = []
+        while True:
+            try:
+                following = self._queue.get_nowait()
+            except Empty:
+                return waiting
+            if following is None:
+                # Nothing is queued after the end.
+                self._queue.put(None)
+                return waiting
+            waiting.append(following)
 
     def _serve_queue(self) -> None:
         while (first := self._queue.get()) is not None:
@@ -325,7 +335,11 @@ class Writer:
                 self._commit(group, attempts + 1)
                 return
             fault = connection.as_fault(reason)
-            if len(group) > 1 and not connection.fails_all(reason):
+            if connection.fails_all(reason):
+                # Those in the queue have waited too, and would wait as long again, one after
+                # another.
+                group = [*group, *self._take_waiting()]
+            elif len(group) > 1 and not isinstance(reason, StoreUnavailable):
                 # One job may be the cause. Run alone, each gets its own commit and its own error.
                 for queued in group:
                     self._commit([queued])
@@ -350,7 +364,7 @@ class Writer:
             except Exception as error:
                 # The caller of this job gets the error, unless the whole transaction has ended.
                 queued.error = connection.as_fault(error)
-                if connection.is_lost:
+                if connection.is_lost or connection.fails_all(error):
                     raise _Lost from error
                 connection.undo()
                 transaction.forget()

@@ -3,6 +3,7 @@
 import re
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from typing import Any, cast
 
 import pytest
@@ -103,6 +104,85 @@ def end_connections(address: str, *, of: str = "") -> None:
             "and application_name = 'catalog' and query ~ %s",
             (of,),
         )
+
+
+def test_writes_at_a_locked_table_wait_once_and_all_together(
+    address: str, open_one: Callable[[], Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("explorer.server.store.postgresql.schema._WRITE_LOCK_SECONDS", 1)
+    store, ran = open_one(), list[int]()
+    begun, go = threading.Event(), threading.Event()
+    waiting = list[Future[None]]()
+
+    def job(number: int) -> Job[None]:
+        def run(tx: Transaction) -> None:
+            ran.append(number)
+            if number == 0:
+                # These come while the writer waits.
+                waiting.extend(store.write(job(later)) for later in range(5, 9))
+            tx.put(write(tag(f"locked{number}")))
+
+        return run
+
+    def hold(_: Transaction) -> None:
+        begun.set()
+        go.wait(120)
+
+    held = store.write(hold)
+    assert begun.wait(120)
+    waiting.extend(store.write(job(number)) for number in range(5))
+    with psycopg.connect(address) as connection:
+        connection.execute("lock table aspects in access exclusive mode")
+        go.set()
+        held.result(120)
+        errors = [one.exception(120) for one in waiting[:5]]
+        errors += [one.exception(120) for one in waiting[5:]]
+        connection.rollback()
+    assert ran == [0]
+    assert len(errors) == 9
+    for error in errors:
+        assert isinstance(error, StoreUnavailable)
+        assert error.retry_after_seconds == 2
+        assert "has held a lock for more than" in str(error)
+    assert store.count() == 0
+    # Nothing is left of them, and the next is written.
+    do(store, job(1))
+    assert store.urns() == [tag("locked1")]
+
+
+def test_writes_of_which_nobody_knows_whether_they_went_in_are_not_made_again(
+    open_one: Callable[[], Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from explorer.server.store.postgresql import _WritingConnection
+
+    store, ran = open_one(), list[str]()
+    begun, go = threading.Event(), threading.Event()
+    commit = _WritingConnection.commit
+
+    def lose(self: _WritingConnection, *given: Any) -> None:
+        commit(self, *given)
+        raise StoreUnavailable("it is unknown whether the change was saved")
+
+    def job(urn: str) -> Job[None]:
+        def run(tx: Transaction) -> None:
+            ran.append(urn)
+            tx.put(write(urn))
+
+        return run
+
+    def hold(_: Transaction) -> None:
+        begun.set()
+        go.wait(120)
+
+    held = store.write(hold)
+    assert begun.wait(120)
+    asked = [store.write(job(urn)) for urn in (A, B)]
+    monkeypatch.setattr(_WritingConnection, "commit", lose)
+    go.set()
+    for one in (held, *asked):
+        with pytest.raises(StoreUnavailable, match="unknown"):
+            one.result(120)
+    assert ran == [A, B]
 
 
 def test_tables_of_the_release_before_are_expanded_while_it_is_at_work(
