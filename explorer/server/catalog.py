@@ -822,9 +822,9 @@ class CatalogEngine:
             "proposals": True,
         }
 
-    def _follow_moved(self) -> None:
+    def _follow_moved(self, work: Callable[[], None]) -> None:
         if not self._is_closing.is_set():
-            self._follower.submit(self._projection.follow_moved)
+            self._follower.submit(work)
 
 
 async def _in_thread(

@@ -53,14 +53,18 @@ __all__ = [
     "Intake",
     "Respelling",
     "datasets_of",
+    "entities_of_incident",
     "fill_derived",
     "may_need_definition",
     "named_in",
+    "note_left_incidents",
     "note_respelled",
     "own_write",
+    "read_left_incidents",
     "read_respelled",
     "remove_property_values",
     "respell_path",
+    "summarise_incident",
     "summarise_incidents",
 ]
 
@@ -806,32 +810,72 @@ DERIVED = frozenset(_FILLED)
 _FOLLOWING = DERIVED | {ASSIGNMENTS, DEFINITION, _EDITED_COLUMNS}
 
 
-def summarise_incidents(transaction: Transaction, registry: Registry, now_millis: int) -> None:
+_LEFT_INCIDENTS = "incidents"
+
+
+def read_left_incidents(view: Reader) -> list[list[str]]:
+    """Return the incidents whose entities are to be summarised yet, each with a token of the change
+    that left it. They are in a note that all services of a store share."""
+    left: list[list[str]] = orjson.loads(view.note(_LEFT_INCIDENTS) or "[]")
+    return left
+
+
+def note_left_incidents(transaction: Transaction, left: Sequence[Sequence[str]]) -> None:
+    """Set what `read_left_incidents` returns."""
+    transaction.set_note(_LEFT_INCIDENTS, orjson.dumps(left).decode() if left else None)
+
+
+def summarise_incidents(transaction: Transaction, registry: Registry, now_millis: int) -> bool:
     """Update the `incidentsSummary` of entities with the incidents that a transaction has written
-    or removed.
+    or removed; note an incident of many entities instead, and return whether one was noted."""
+    left: list[list[str]] = []
+    for text in sorted(urn for urn in transaction.changes.touched if urn.startswith(_INCIDENT)):
+        entities = entities_of_incident(transaction, text)
+        if len(entities) > MOVED_AT_ONCE:
+            left.append([text, secrets.token_hex(8)])
+        else:
+            summarise_incident(transaction, registry, text, entities, now_millis)
+    if left:
+        note_left_incidents(transaction, [*read_left_incidents(transaction), *left])
+    return bool(left)
+
+
+def entities_of_incident(view: Reader, incident: str) -> list[str]:
+    """Return the entities that an incident is about, and those whose summary names it."""
+    about = _stored(view, incident, "incidentInfo").get("entities") or ()
+    _, pointing = view.edges([incident], "INCOMING")
+    listed = sorted({one.urn for one in pointing if _SUMMARY in one.aspects})
+    return list(dict.fromkeys((*listed, *about)))
+
+
+def summarise_incident(
+    transaction: Transaction,
+    registry: Registry,
+    incident: str,
+    entities: Iterable[str],
+    now_millis: int,
+) -> None:
+    """Update the `incidentsSummary` of some entities with an incident.
 
     An incident that was removed, or is no longer about an entity, is removed from the entity's
     summary. An entity that does not exist gets no summary.
     """
-    for text in sorted(urn for urn in transaction.changes.touched if urn.startswith(_INCIDENT)):
-        info = _stored(transaction, text, "incidentInfo")
-        about = info.get("entities") or ()
-        _, pointing = transaction.edges([text], "INCOMING")
-        listed = sorted({one.urn for one in pointing if _SUMMARY in one.aspects})
-        for entity in dict.fromkeys((*listed, *about)):
-            urn = Urn.parse(entity)
-            known = registry.entities.get(urn.entity_type)
-            if known is None or _SUMMARY not in registry.aspects_of(urn.entity_type):
-                continue
-            if transaction.existing([entity]):
-                details = _incident_details(text, info) if entity in about else None
-                state = _state(info) if details else ""
-                _summarise(transaction, registry, urn, (text, state, details), now_millis)
+    info = _stored(transaction, incident, "incidentInfo")
+    about = set(info.get("entities") or ())
+    for entity in entities:
+        urn = Urn.parse(entity)
+        known = registry.entities.get(urn.entity_type)
+        if known is None or _SUMMARY not in registry.aspects_of(urn.entity_type):
+            continue
+        if transaction.existing([entity]):
+            details = _incident_details(incident, info) if entity in about else None
+            state = _state(info) if details else ""
+            _summarise(transaction, registry, urn, (incident, state, details), now_millis)
 
 
-def _stored(transaction: Transaction, urn: str, aspect: str) -> dict[str, Any]:
+def _stored(view: Reader, urn: str, aspect: str) -> dict[str, Any]:
     """Return the value of an aspect; an empty dictionary if there is none, or it is damaged."""
-    stored = transaction.aspect(urn, aspect)
+    stored = view.aspect(urn, aspect)
     return read_object(stored.value if stored else None)
 
 

@@ -5,7 +5,7 @@ import math
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -24,9 +24,13 @@ from explorer.server.ingestion import (
     MOVED_AT_ONCE,
     Respelling,
     datasets_of,
+    entities_of_incident,
+    note_left_incidents,
     note_respelled,
+    read_left_incidents,
     read_respelled,
     respell_path,
+    summarise_incident,
     summarise_incidents,
 )
 from explorer.server.search import SearchEngine
@@ -80,8 +84,10 @@ class Projection:
 
     If a container moves, so do its contents, and if the name delimiter of a platform changes, so do
     its datasets: few are updated in the same transaction, many in small transactions by
-    `follow_moved`; until then they are found at their former places. `on_moved` is called when that
-    has work; notes in the store say what is left to do.
+    `follow_moved`; until then they are found at their former places. So are the summaries of the
+    entities of an incident. `on_moved` is called with that when it has work; notes in the store say
+    what is left to do. What moved because of a write of another service is left to `feed_left`, and
+    until then the index on disk stays at the offset before that write.
     """
 
     def __init__(
@@ -98,6 +104,9 @@ class Projection:
         self._gone: set[str] = set()
         self._defined: dict[str, Definition | None] = {}
         self._behind: set[str] = set()
+        # The containers and platforms whose contents `follow` left, each with the offset at which
+        # it did.
+        self._left: dict[str, int] = {}
         # Held while changes are applied to the index, so that a rebuild ends between two commits.
         self._feeding = threading.Lock()
         self._is_rebuilding = False
@@ -108,19 +117,20 @@ class Projection:
         self._has_left = False
         self._moves = 0
         self._ending = threading.Event()
-        self.on_moved: Callable[[], object] = lambda: None
+        self.on_moved: Callable[[Callable[[], None]], object] = lambda _: None
         self._noted: tuple[set[str], set[str], bool] = (set(), set(), False)
 
     def prepare(self, transaction: Transaction) -> None:
         """Summarise incidents, place the changed entities in the browse tree, and build their
         documents while their values are at hand."""
         self._documents, self._gone, self._defined = [], set(), {}
-        summarise_incidents(transaction, self._registry, time.time_ns() // 1_000_000)
+        self._has_left = summarise_incidents(
+            transaction, self._registry, time.time_ns() // 1_000_000
+        )
         changes = transaction.changes
         changed = changes.touched | {urn for urn, _ in changes.measured}
         self._noted = (changed, set(changes.stale), changes.rewired)
         self._was_rebuilding = self._is_rebuilding
-        self._has_left = False
         used = {urn for urn, aspect in changes.measured if self._is_searched(urn, aspect)}
         moved = self._moved(transaction) | changes.stale
         for urn in sorted(changes.touched):
@@ -156,13 +166,21 @@ class Projection:
                 self._is_rebuilding = True
                 begin_anew()
                 return
-            urns = self._changed_since(self.followed)
+            urns = self._store.changed_urns(self.followed)
+            roots = self._roots(self.followed, urns)
+            below = _below(self._store, roots, MOVED_AT_ONCE)
+            if len(below) > MOVED_AT_ONCE:
+                self._left |= dict.fromkeys(roots, offset)
+                below = {}
+            urns = list(dict.fromkeys((*urns, *below)))
             self._define([urn for urn in urns if urn.startswith(_PROPERTY_URN)])
             self._feed([*dict.fromkeys((*urns, *self._behind))], 0)
-            self._index.apply(offset, ())
+            self._index.apply(0 if self._left else offset, ())
             self._behind.clear()
             self.followed = offset
         self._ledger.note(urns, (), offset, rewired=True)
+        if self._left:
+            self.on_moved(self.feed_left)
 
     def publish(self, offset: int) -> None:
         """Apply the committed changes to the index."""
@@ -172,7 +190,7 @@ class Projection:
         self._ledger.note(changed, aged, offset, rewired=rewired)
         if self._has_left:
             self._moves += 1
-            self.on_moved()
+            self.on_moved(self.follow_moved)
         for urn, definition in self._defined.items():
             self._index.vocabulary.define(urn, definition)
         with self._feeding:
@@ -183,7 +201,7 @@ class Projection:
                 self._feed(self._changed_since(self._rebuilt_to), offset)
             if documents or gone or self._behind:
                 self._behind |= {document.urn for document in documents} | gone
-                self._index.apply(offset, documents, gone)
+                self._index.apply(0 if self._left else offset, documents, gone)
                 self._behind.clear()
             self.followed = offset
 
@@ -236,6 +254,7 @@ class Projection:
             self._index.apply(now, ())
             self._rebuilt_to = self.followed = now
             self._behind.clear()
+            self._left.clear()
             self._is_rebuilding = False
             self._index.resume()
         return progress.done
@@ -268,9 +287,13 @@ class Projection:
         delimiter changed.
         """
         urns = self._store.changed_urns(offset)
-        return list(
-            dict.fromkeys((*urns, *_inside(self._store, urns), *self._renamed(offset, urns)))
-        )
+        return list(dict.fromkeys((*urns, *_below(self._store, self._roots(offset, urns)))))
+
+    def _roots(self, offset: int, urns: Sequence[str]) -> list[str]:
+        """Return the containers among the URNs, and the platforms whose name delimiter changed
+        after an offset."""
+        containers = (urn for urn in urns if urn.startswith(_CONTAINER_URN))
+        return [*containers, *self._renamed(offset, urns)]
 
     def _feed(self, urns: Sequence[str], offset: int) -> int:
         """Apply the stored state of these entities to the index; return how many they are.
@@ -314,36 +337,69 @@ class Projection:
         self._has_left = True
 
     def follow_moved(self) -> None:
-        """Update the contents of the containers that moved and the datasets of the platforms whose
-        name delimiter changed, some per transaction.
+        """Update the contents of the containers that moved, the datasets of the platforms whose
+        name delimiter changed and the entities of incidents, some per transaction.
 
         Call it from a thread that may block for long. Work that a crash or `end` leaves undone is
         done when the catalog is opened next. Errors are logged.
         """
+        self._do(self._follow_moved)
+
+    def feed_left(self) -> None:
+        """Update in the index what moved because of a write of another service, some at a time, so
+        that writes need not wait for all. Call it as `follow_moved`."""
+        self._do(self._feed_left)
+
+    def _do(self, work: Callable[[], None]) -> None:
         try:
-            self._follow_moved()
+            work()
         except CatalogError:
             _log.exception(
-                "entities in a container that was moved, or of a platform whose name delimiter "
-                "changed, are not yet found at their new place"
+                "entities in a container that was moved, of a platform whose name delimiter "
+                "changed, or of an incident are not all up to date yet"
             )
 
     def moves_left(self) -> int | None:
         """Return how many moves left their contents to `follow_moved` so far, or `None` while some
         contents are not updated yet. If two calls return the same number, no such move happened in
         between."""
-        return None if self._store.note(self._moved_note) else self._moves
+        return None if self._left or self._store.note(self._moved_note) else self._moves
 
     def end(self) -> None:
         """Stop `follow_moved` and `recount_use` after the current transaction."""
         self._ending.set()
 
+    def _feed_left(self) -> None:
+        while self._left:
+            with self._feeding:
+                roots = dict(self._left)
+            urns = list(_below(self._store, roots))
+            for begin in range(0, len(urns), _MOVED_PART):
+                part = urns[begin : begin + _MOVED_PART]
+                with self._feeding:
+                    # A rebuild reads everything.
+                    if self._ending.is_set() or self._is_rebuilding:
+                        return
+                    self._feed(part, 0)
+                self._ledger.note((), part, 0, rewired=False)
+            with self._feeding:
+                if self._is_rebuilding:
+                    return
+                for root, at in roots.items():
+                    if self._left.get(root) == at:
+                        del self._left[root]
+                if not self._left:
+                    self._index.apply(self.followed, ())
+
     def _follow_moved(self) -> None:
         noted = orjson.loads(self._store.note(self._moved_note) or "[]")
         # What another service of the store was to update, and did not, is updated here too.
-        respelled = read_respelled(self._store)
-        if not noted and not respelled:
+        respelled, incidents = read_respelled(self._store), read_left_incidents(self._store)
+        if not noted and not respelled and not incidents:
             return
+        for incident in dict.fromkeys(urn for urn, _ in incidents):
+            entities = entities_of_incident(self._store, incident)
+            self._write_parts(entities, partial(self._summarise, incident))
         roots = {urn for urn, _ in noted}
         self._write_parts(list(_inside(self._store, roots)), _mark_stale)
         for platform in {*respelled, *(urn for urn in roots if urn.startswith(_PLATFORM_URN))}:
@@ -362,6 +418,10 @@ class Projection:
                 transaction,
                 {urn: given for urn, given in due.items() if given != respelled.get(urn)},
             )
+            note_left_incidents(
+                transaction,
+                [one for one in read_left_incidents(transaction) if one not in incidents],
+            )
 
         self._store.write(settle).result()
 
@@ -374,6 +434,10 @@ class Projection:
                 return
             part = urns[begin : begin + _MOVED_PART]
             self._store.write(partial(update, part)).result()
+
+    def _summarise(self, incident: str, urns: Sequence[str], transaction: Transaction) -> None:
+        now_millis = time.time_ns() // 1_000_000
+        summarise_incident(transaction, self._registry, incident, urns, now_millis)
 
     def _respell(self, urns: Sequence[str], transaction: Transaction) -> None:
         """Update the browse paths and places of datasets by the delimiter of their platform."""
@@ -398,9 +462,9 @@ class Projection:
         before = known.fields.get(_CONTAINER, (None,)) if known else (None,)
         return now != before[0]
 
-    def _renamed(self, known: int, urns: Iterable[str]) -> Iterator[str]:
-        """Yield the datasets of the platforms among the URNs whose name delimiter changed after the
-        offset `known`."""
+    def _renamed(self, known: int, urns: Iterable[str]) -> dict[str, None]:
+        """Return the platforms among the URNs whose name delimiter changed after the offset
+        `known`."""
         platforms = {urn for urn in urns if urn.startswith(_PLATFORM_URN)}
         changed: dict[str, None] = {}
         at = known
@@ -409,8 +473,7 @@ class Projection:
             changed |= dict.fromkeys(
                 row.urn for row in rows if row.urn in platforms and _separates(row)
             )
-        for platform in changed:
-            yield from self._store.urns(prefix=datasets_of(platform))
+        return changed
 
     def recount_use(self) -> int:
         """Recount the use of the last 30 days for the entities whose counted use includes some that
@@ -520,6 +583,17 @@ def _inside(view: Reader, urns: Iterable[str], most: float = math.inf) -> dict[s
         inside = [one.urn for one in contents if _CONTAINER in one.aspects and one.urn not in found]
         found |= dict.fromkeys(inside)
         left += [urn for urn in inside if urn.startswith(_CONTAINER_URN)]
+    return found
+
+
+def _below(view: Reader, roots: Collection[str], most: float = math.inf) -> dict[str, None]:
+    """Return the contents of the containers and the datasets of the platforms among the URNs; once
+    more than `most` are found, only some."""
+    found = _inside(view, roots, most)
+    limit = -1 if most == math.inf else int(most) + 1
+    for platform in roots:
+        if platform.startswith(_PLATFORM_URN):
+            found |= dict.fromkeys(view.urns(prefix=datasets_of(platform), limit=limit))
     return found
 
 

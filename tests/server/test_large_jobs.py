@@ -85,6 +85,27 @@ def all_respelled(catalog: CatalogEngine) -> bool:
     return catalog.store.browse("dataset", FOLDER, 0, 0).total_below == MANY
 
 
+INCIDENT = Urn.parse("urn:li:incident:everywhere")
+
+
+def incident(state: str) -> Proposal:
+    stamp = {"time": 0, "actor": "urn:li:corpuser:x"}
+    value = {
+        "type": "OPERATIONAL",
+        "entities": [str(dataset(number)) for number in range(MANY)],
+        "status": {"state": state, "lastUpdated": stamp},
+        "created": stamp,
+    }
+    return Proposal(INCIDENT, "incidentInfo", value)
+
+
+RAISE = incident("ACTIVE")
+
+
+def all_summarised(catalog: CatalogEngine) -> bool:
+    return len(catalog.index.urns_with("activeIncidents")) == MANY
+
+
 BIG_JOBS: dict[str, Big] = {
     "references": lambda catalog: catalog.delete_references(TAG, dry_run=False),
     "rollback": lambda catalog: catalog.roll_back("large", dry_run=False, hard=False),
@@ -113,6 +134,31 @@ def test_others_are_written_before_a_large_job_ends(
         return written
 
     assert asyncio.run(run()) >= 3
+
+
+def test_others_are_written_between_the_summaries_of_an_incident_of_many(
+    fresh: Callable[[], CatalogEngine],
+) -> None:
+    catalog = fresh()
+
+    async def run() -> None:
+        await fill(catalog)
+        await catalog.ingest(RAISE)
+        written = 0
+        while not await catalog.offload(all_summarised, catalog):
+            written += 1
+            await catalog.ingest(Proposal(OTHER, "tagProperties", {"name": f"n{written}"}))
+        await catalog.ingest(incident("RESOLVED"))
+        while catalog.index.urns_with("activeIncidents"):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+
+    asyncio.run(run())
+    written = [row.aspect for row in catalog.store.log(0, 10_000)]
+    summaries = [at for at, aspect in enumerate(written) if aspect == "incidentsSummary"]
+    assert len(summaries) == 2 * MANY
+    assert "tagProperties" in written[summaries[0] : summaries[-1]]
+    assert len(catalog.index.urns_with("resolvedIncidents")) == MANY
+    assert check(cast(SurveyedStore, catalog.store), catalog.index, catalog.registry) == []
 
 
 @pytest.mark.parametrize("name", ["references", "rollback"])
@@ -178,12 +224,19 @@ def test_a_large_job_that_was_ended_goes_on_when_it_is_asked_for_again(
 
 
 @pytest.mark.parametrize(
-    ("change", "is_done"),
-    [(MOVE, all_moved), (RESPELL, all_respelled)],
-    ids=["move", "respell"],
+    ("change", "note", "is_done"),
+    [
+        (MOVE, "moved", all_moved),
+        (RESPELL, "respelled", all_respelled),
+        (RAISE, "incidents", all_summarised),
+    ],
+    ids=["move", "respell", "incident"],
 )
 def test_a_move_that_was_ended_is_finished_when_the_catalog_is_opened_again(
-    fresh: Callable[[], CatalogEngine], change: Proposal, is_done: Callable[[CatalogEngine], bool]
+    fresh: Callable[[], CatalogEngine],
+    change: Proposal,
+    note: str,
+    is_done: Callable[[CatalogEngine], bool],
 ) -> None:
     catalog = fresh()
 
@@ -192,10 +245,9 @@ def test_a_move_that_was_ended_is_finished_when_the_catalog_is_opened_again(
         await catalog.ingest(change)
 
     asyncio.run(begin())
-    assert catalog.store.note("moved")
+    assert catalog.store.note(note)
     catalog = fresh()
-    assert catalog.store.note("moved") is None
-    assert catalog.store.note("respelled") is None
+    assert [catalog.store.note(one) for one in ("moved", "respelled", "incidents")] == [None] * 3
     assert is_done(catalog)
     assert check(cast(SurveyedStore, catalog.store), catalog.index, catalog.registry) == []
 

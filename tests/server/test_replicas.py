@@ -604,6 +604,43 @@ def test_every_index_is_what_a_new_one_would_be(replicas: tuple[Replica, Replica
         eventually(partial(is_consistent, replica.catalog))
 
 
+@pytest.mark.parametrize("change", ["move", "respell"])
+def test_what_moves_on_one_service_is_followed_in_parts_by_the_others(
+    replicas: tuple[Replica, Replica], change: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there = replicas
+    word, moved = new_word(), f"urn:li:container:{new_word()}"
+    platform = f"urn:li:dataPlatform:{word}"
+    urns = [f"urn:li:dataset:({platform},{word}.t_{at},PROD)" for at in range(60)]
+    aspects = {"container": {"container": moved}, "browsePaths": {"paths": ["/kept"]}}
+    proposals = [Proposal(Urn.parse(urn), *one) for urn in urns for one in aspects.items()]
+    asyncio.run(here.catalog.ingest_all(proposals))
+    head = here.catalog.store.log_bounds().head
+    eventually(lambda: there.catalog.followed >= head)
+    fed: list[int] = []
+    feed = Projection._feed
+
+    def note(self: Projection, given: Any, offset: int) -> int:
+        if not set(urns).isdisjoint(given):
+            fed.append(len(given))
+        return feed(self, given, offset)
+
+    monkeypatch.setattr(
+        there.catalog._projection, "_feed", partial(note, there.catalog._projection)
+    )
+    info = {"name": word, "type": "OTHERS", "datasetNameDelimiter": "_"}
+    proposal = (
+        Proposal(Urn.parse(moved), "container", {"container": "urn:li:container:above"})
+        if change == "move"
+        else Proposal(Urn.parse(platform), "dataPlatformInfo", info)
+    )
+    asyncio.run(here.catalog.ingest(proposal))
+    eventually(lambda: sum(fed) >= len(urns) and there.catalog._projection.moves_left() is not None)
+    assert max(fed) <= 20
+    for replica in replicas:
+        eventually(partial(is_consistent, replica.catalog))
+
+
 def is_consistent(catalog: CatalogEngine) -> bool:
     return not check(cast(SurveyedStore, catalog.store), catalog.index, catalog.registry)
 
