@@ -109,7 +109,7 @@ class KeptDraft(Shown, StoredDraft):
     def parts(self) -> Iterator[Part]:
         name, column = map(line, place_words(self))
         yield Title("Draft", f"{column} of {name}" if column else name)
-        kept = moment(round(self.at.timestamp() * 1000), utc=True)
+        kept = moment(millis_of(self.at), utc=True)
         rows = [("kept", Cell(kept)), ("typed in", Cell(typed_in(self, os.getpid())))]
         yield Facts([*rows, ("urn", Cell(self.draft.urn))])
         yield Prose(self.text, "no text")

@@ -140,7 +140,7 @@ class DraftList:
             "name": name,
             "column": column,
             "text": beginning(stored),
-            "at": moment(round(stored.at.timestamp() * 1000), utc=True),
+            "at": moment(millis_of(stored.at), utc=True),
             "by": line(typed_in(stored, self._writing.process), _SHORT),
             "why_not": OPEN_ELSEWHERE if stored.open else "",
         }
