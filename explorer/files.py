@@ -92,9 +92,9 @@ def give_to_owner(directory: Path) -> None:
                     continue
                 raise
             try:
-                found = os.fstat(descriptor)
-                is_file = stat.S_ISREG(found.st_mode) and found.st_nlink == 1
-                if found.st_uid == 0 and (is_file or stat.S_ISDIR(found.st_mode)):
+                fstat = os.fstat(descriptor)
+                is_file = stat.S_ISREG(fstat.st_mode) and fstat.st_nlink == 1
+                if fstat.st_uid == 0 and (is_file or stat.S_ISDIR(fstat.st_mode)):
                     os.fchown(descriptor, owner.st_uid, owner.st_gid)
             finally:
                 os.close(descriptor)
@@ -138,7 +138,7 @@ def unpacked(packed: bytes, most_bytes: int, *, with_zlib: bool = False) -> byte
     Raises `OverflowError` if the result is longer than `most_bytes`, and `ValueError` if the data
     is damaged, ends early, or goes on with anything else.
     """
-    held: list[bytes] = []
+    contents: list[bytes] = []
     size = at = 0
     unpacker = None
     while at < len(packed):
@@ -146,13 +146,13 @@ def unpacked(packed: bytes, most_bytes: int, *, with_zlib: bool = False) -> byte
             unpacker = zlib.decompressobj(zlib.MAX_WBITS | (32 if with_zlib else 16))
         piece = packed[at : at + _GZIP_PIECE_BYTES]
         try:
-            held.append(unpacker.decompress(piece, most_bytes + 1 - size))
+            contents.append(unpacker.decompress(piece, most_bytes + 1 - size))
         except zlib.error as error:
             raise ValueError(str(error)) from None
-        size += len(held[-1])
+        size += len(contents[-1])
         if size > most_bytes:
             raise OverflowError
         at += len(piece) - len(unpacker.unused_data)
     if unpacker is None or not unpacker.eof:
         raise ValueError("it ends early")
-    return b"".join(held)
+    return b"".join(contents)

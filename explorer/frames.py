@@ -173,9 +173,10 @@ def search_frame(
     Entities that are not in `summaries` have only what their URN says; those that are not in
     `measures` have no rows, queries and changed.
     """
-    known, measured = summaries or {}, measures or {}
+    entities, measured = summaries or {}, measures or {}
     rows = [
-        tuple(search_row(hit, known.get(hit.urn), measured.get(hit.urn)).values()) for hit in page
+        tuple(search_row(hit, entities.get(hit.urn), measured.get(hit.urn)).values())
+        for hit in page
     ]
     index = pd.RangeIndex(page.start, page.start + len(rows), name="rank")
     return _frame(rows, _SEARCH, index)
@@ -323,10 +324,15 @@ def versions_frame(versions: Versions) -> pd.DataFrame:
     """
     oldest_first = versions.versions[::-1]
     rows = [
-        (one.number, one.created.actor if one.created else None, one.run_id, _spelled(one.value))
-        for one in oldest_first
+        (
+            version.number,
+            version.created.actor if version.created else None,
+            version.run_id,
+            _spelled(version.value),
+        )
+        for version in oldest_first
     ]
-    index = times([one.created.time if one.created else None for one in oldest_first])
+    index = times([version.created.time if version.created else None for version in oldest_first])
     return _frame(rows, _VERSIONS, index)
 
 
@@ -337,7 +343,10 @@ def changes_frame(diff: AspectDiff) -> pd.DataFrame:
     kind            string   added, removed or changed
     before, after   string   texts unchanged, other values as JSON; missing if there is none
     """
-    rows = [(one.place, one.kind, _spelled(one.before), _spelled(one.after)) for one in diff]
+    rows = [
+        (change.place, change.kind, _spelled(change.before), _spelled(change.after))
+        for change in diff
+    ]
     return _frame(rows, _CHANGES)
 
 
@@ -453,13 +462,13 @@ def column_changes_frame(
     run             string   the ingestion run that wrote it
     """
     rows = []
-    for one in changes:
-        actor = one.created.actor if one.created else None
+    for change in changes:
+        actor = change.created.actor if change.created else None
         urn = next(iter(Urn.parse_all([actor])), None) if actor else None
         who = _name(urn, names) if urn else actor
-        moment = _moment(one.created.time if one.created else None)
-        told = (one.path, one.origin, one.before, one.after, one.version)
-        rows.append((*told, moment, who, actor, one.run_id))
+        moment = _moment(change.created.time if change.created else None)
+        told = (change.path, change.origin, change.before, change.after, change.version)
+        rows.append((*told, moment, who, actor, change.run_id))
     return _frame(rows, _COLUMN_CHANGES)
 
 
@@ -474,11 +483,19 @@ def events_frame(events: Iterable[ChangeEvent], names: _Names | None = None) -> 
     value             string   the new value, as JSON
     """
     rows = []
-    for one in events:
-        actor = next(iter(Urn.parse_all([one.actor])), None)
-        who = _name(actor, names) if actor else one.actor or None
-        what = (str(one.urn), _name(one.urn, names), one.urn.entity_type, one.aspect, one.kind)
-        rows.append((one.offset, one.at, *what, who, one.actor or None, _spelled(one.value)))
+    for event in events:
+        actor = next(iter(Urn.parse_all([event.actor])), None)
+        who = _name(actor, names) if actor else event.actor or None
+        what = (
+            str(event.urn),
+            _name(event.urn, names),
+            event.urn.entity_type,
+            event.aspect,
+            event.kind,
+        )
+        rows.append(
+            (event.offset, event.at, *what, who, event.actor or None, _spelled(event.value))
+        )
     return _frame(rows, _EVENTS)
 
 
@@ -489,7 +506,7 @@ def runs_frame(runs: Iterable[Run]) -> pd.DataFrame:
     time   datetime64[ms, UTC]   when it last wrote
     rows   int64    the number of its versions and points that are still stored
     """
-    return _frame([(one.run_id, one.at, one.rows) for one in runs], _RUNS)
+    return _frame([(run.run_id, run.at, run.rows) for run in runs], _RUNS)
 
 
 def times(millis: Sequence[int | None]) -> pd.DatetimeIndex:

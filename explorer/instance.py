@@ -158,25 +158,25 @@ def ensure(data_dir: Path, timeout_seconds: float = 60.0, answer_seconds: float 
     stopped: Instance | None = None
     while True:
         now = time.monotonic()
-        found = find(data_dir)
-        if found is not None and found != stopped and _is_outdated(found):
-            stopped = found
+        instance = find(data_dir)
+        if instance is not None and instance != stopped and _is_outdated(instance):
+            stopped = instance
             with suppress(OSError):
-                os.kill(found.pid, signal.SIGTERM)
-        if found == stopped:
-            found = None
-        if found != silent:
-            silent, silent_until = found, now + answer_seconds
-        if found is not None:
+                os.kill(instance.pid, signal.SIGTERM)
+        if instance == stopped:
+            instance = None
+        if instance != silent:
+            silent, silent_until = instance, now + answer_seconds
+        if instance is not None:
             left = max(silent_until - now, _POLL_SECONDS)
-            if _answers(found, min(left, _ANSWER_SECONDS)):
-                return found
+            if _answers(instance, min(left, _ANSWER_SECONDS)):
+                return instance
             now = time.monotonic()
             if now >= silent_until:
                 raise Unreachable(
                     f"the catalog service of {data_dir} did not answer in {answer_seconds:g} "
-                    f"seconds; try again, or end process {found.pid}, after which a new service is "
-                    f"started; see {log}"
+                    f"seconds; try again, or end process {instance.pid}, after which a new service "
+                    f"is started; see {log}"
                 )
         if now >= deadline:
             raise Unreachable(
@@ -260,13 +260,13 @@ def _full(data_dir: Path) -> StorageFault:
 
 
 def _held_by_another(data_dir: Path) -> DirectoryInUse:
-    other = _read(data_dir)
-    if other is None:
+    instance = _read(data_dir)
+    if instance is None:
         return DirectoryInUse(
             f"{data_dir} is in use by a service that is starting or stopping; try again"
         )
     return DirectoryInUse(
-        f"{data_dir} is already served by process {other.pid} at {other.address}; use that "
+        f"{data_dir} is already served by process {instance.pid} at {instance.address}; use that "
         "service, stop it, or name another data directory"
     )
 

@@ -147,8 +147,8 @@ class Target:
 
         token = self.token
         if token is None:
-            named = config.server(self.url, profile=self.profile, data_dir=self.data_dir)
-            token = named.token() if named.token.asks else None
+            settings = config.server(self.url, profile=self.profile, data_dir=self.data_dir)
+            token = settings.token() if settings.token.asks else None
         catalog = Catalog(
             self.url,
             profile=self.profile,
@@ -288,8 +288,8 @@ def column_at(entity: "Entity", path: str) -> "Column":
     same = [column for column in entity.schema if column.path.simple == path]
     if len(same) == 1:
         return same[0]
-    known = same or entity.schema.columns
-    raise UnknownName("column", path, (column.path.raw for column in known))
+    columns = same or entity.schema.columns
+    raise UnknownName("column", path, (column.path.raw for column in columns))
 
 
 def read_names(catalog: "Catalog", entity: "Entity") -> "Mapping[Urn, str]":
@@ -309,8 +309,8 @@ def read_names(catalog: "Catalog", entity: "Entity") -> "Mapping[Urn, str]":
         )
     )
     urns = dict.fromkeys((*labels, *authors, *mentioned(detail_parts(entity))))
-    found = catalog.summaries(islice(urns, _MAX_NAMES))
-    return {urn: one.name for urn, one in found.items()}
+    summaries = catalog.summaries(islice(urns, _MAX_NAMES))
+    return {urn: summary.name for urn, summary in summaries.items()}
 
 
 def read_label_names(catalog: "Catalog", columns: "Iterable[Column]") -> "Mapping[Urn, str]":
@@ -589,9 +589,9 @@ class DatasetChoice:
         """
         from explorer.stewardship import Stewardship
 
-        found = Stewardship(catalog).datasets(**self.selection(catalog, owners))
-        require_any(len(found))
-        return found
+        datasets = Stewardship(catalog).datasets(**self.selection(catalog, owners))
+        require_any(len(datasets))
+        return datasets
 
     def selection(self, catalog: "Catalog", owners: Sequence[str] = ()) -> "DatasetArguments":
         """Return the arguments for `Stewardship`; with `owners`, only what one of them owns."""

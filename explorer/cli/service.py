@@ -47,20 +47,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
             metavar=metavar,
             help=f"as for `catalog serve` [env: {variable}]",
         )
-    given = parser.parse_args(arguments)
+    namespace = parser.parse_args(arguments)
     retention = Retention(
-        _number(parser, "--keep-changes", given.keep_changes, 0),
-        _number(parser, "--keep-versions", given.keep_versions, 1),
-        _number(parser, "--keep-timeseries-days", given.keep_timeseries_days, LEAST_DOCUMENT_DAYS),
+        _number(parser, "--keep-changes", namespace.keep_changes, 0),
+        _number(parser, "--keep-versions", namespace.keep_versions, 1),
+        _number(
+            parser, "--keep-timeseries-days", namespace.keep_timeseries_days, LEAST_DOCUMENT_DAYS
+        ),
     )
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
     try:
         serve_embedded(
-            data_dir=given.data_dir,
-            seed=None if given.no_sample else _sample,
-            idle_seconds=given.idle_seconds,
+            data_dir=namespace.data_dir,
+            seed=None if namespace.no_sample else _sample,
+            idle_seconds=namespace.idle_seconds,
             retention=retention,
-            actor=partial(_user, given.data_dir),
+            actor=partial(_user, namespace.data_dir),
         )
     except DirectoryInUse as error:
         print(error, file=sys.stderr)
@@ -92,8 +94,8 @@ def _user(data_dir: Path) -> str | None:
     from explorer.config import user_of, user_urn
 
     with suppress(OSError, KeyError, CatalogError):
-        named = user_of(data_dir)
-        return named or user_urn(os.environ.get("CATALOG_USER", "").strip() or getpass.getuser())
+        user = user_of(data_dir)
+        return user or user_urn(os.environ.get("CATALOG_USER", "").strip() or getpass.getuser())
     return None
 
 

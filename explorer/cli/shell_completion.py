@@ -86,7 +86,7 @@ def complete_aspects(
     from explorer.metadata.urn import Urn
 
     registry = load_registry()
-    found: set[str] = set(registry.aspects)
+    aspects: set[str] = set(registry.aspects)
     try:
         declared = registry.entities.get(
             Urn.parse(str(_parameters_of(context).get("urn"))).entity_type
@@ -94,8 +94,8 @@ def complete_aspects(
     except CatalogError:
         declared = None
     if declared is not None:
-        found = {name for name in declared.aspects if not registry.aspects[name].timeseries}
-    return [CompletionItem(name) for name in sorted(found) if name.startswith(incomplete)]
+        aspects = {name for name in declared.aspects if not registry.aspects[name].timeseries}
+    return [CompletionItem(name) for name in sorted(aspects) if name.startswith(incomplete)]
 
 
 def _making_requests(offer: _Offer) -> _Complete:
@@ -119,11 +119,15 @@ def complete_urns(catalog: "Catalog", _context: click.Context, incomplete: str) 
         return _urns_from(catalog, incomplete)
     if not incomplete:
         return []
-    found = catalog.suggest(incomplete, limit=_MAX_ITEMS)
+    suggestions = catalog.suggest(incomplete, limit=_MAX_ITEMS)
     return [
-        CompletionItem(str(one.urn), NAMED, _help_text(one.text, one.entity_type, one.platform))
-        for one in found
-        if one.urn is not None
+        CompletionItem(
+            str(suggestion.urn),
+            NAMED,
+            _help_text(suggestion.text, suggestion.entity_type, suggestion.platform),
+        )
+        for suggestion in suggestions
+        if suggestion.urn is not None
     ]
 
 
@@ -161,15 +165,15 @@ def complete_filters(catalog: "Catalog", context: click.Context, incomplete: str
     """Return continuations of a filter: fields, operators and values."""
     types = _parameters_of(context).get("entities")
     offers = catalog.complete_filter(incomplete, len(incomplete), entity=types or None)
-    found = []
+    items = []
     for offer in offers[:_MAX_ITEMS]:
         text = offer.applied_to(incomplete)
         if text.startswith(incomplete):
             help_text = offer.hint if offer.count is None else f"{offer.count:,}"
-            found.append(
+            items.append(
                 CompletionItem(text, "plain" if offer.kind == "value" else OPEN, help_text)
             )
-    return found
+    return items
 
 
 def _parameters_of(context: click.Context) -> dict[str, Any]:
@@ -425,13 +429,13 @@ class _Shell(ShellComplete):
     def offers(self) -> list[CompletionItem[str]]:
         """Return the completions of the word being typed, as whole words."""
         args, incomplete = self.get_completion_args()
-        found = [item for item in self.get_completions(args, incomplete) if _can_be_typed(item)]
+        items = [item for item in self.get_completions(args, incomplete) if _can_be_typed(item)]
         option, equals, _ = incomplete.partition("=")
         if not (equals and option.startswith("--")):
-            return found
+            return items
         return [
             CompletionItem(f"{option}={item.value}", item.type, item.help)
-            for item in found
+            for item in items
             if item.type not in {NAMED, MORE}
         ]
 
@@ -472,27 +476,27 @@ class Bash(_Shell):
         additional item without a common prefix prevents that bash replaces it.
         """
         line = self.read()
-        found = self.offers()
-        named = [item for item in found if item.type == NAMED]
+        items = self.offers()
+        named = [item for item in items if item.type == NAMED]
         if line.fixed:
             # bash keeps the beginning of the word, so that a URN cannot replace it.
-            found = [item for item in found if item.type != NAMED]
+            items = [item for item in items if item.type != NAMED]
         elif os.environ.get("CATALOG_ASKED") == _MENU:
-            found = [item for item in found if item.type != MORE]
+            items = [item for item in items if item.type != MORE]
         elif len(named) > 1:
             rows = [f"plain\t{item.value}  {item.help or ''}".rstrip() for item in named]
             return "\n".join([*rows, f"plain\t{_ON}"])
-        return self._inserted(found, line)
+        return self._inserted(items, line)
 
     def _inserted(self, items: Sequence[CompletionItem[str]], line: CommandLine) -> str:
-        known = line.incomplete[: line.fixed]
+        incomplete = line.incomplete[: line.fixed]
         rows = []
         for item in items:
             if item.type in {"file", "dir"}:
                 rows.append(f"{item.type}\t")
             elif item.type == MORE:
                 rows.append(f"plain\t{item.value}")
-            elif item.value.startswith(known):
+            elif item.value.startswith(incomplete):
                 kind = OPEN if item.type == OPEN else "plain"
                 rows.append(f"{kind}\t{_quoted(item.value[line.fixed :], line, item.type)}")
         return "\n".join(rows)

@@ -157,10 +157,10 @@ def _run(loop: asyncio.AbstractEventLoop, ending: asyncio.Event) -> None:
 
     async def live() -> None:
         await ending.wait()
-        left = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in left:
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*left, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
         await loop.shutdown_asyncgens()
 
     try:

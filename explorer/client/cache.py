@@ -93,10 +93,10 @@ class AnswerCache:
         key = _key(request)
         if key is None:
             return None
-        found = self._use(lambda database: _read(database, key))
-        if found is None:
+        use = self._use(lambda database: _read(database, key))
+        if use is None:
             return None
-        packed, kept_micros = found
+        packed, kept_micros = use
         try:
             body = zlib.decompress(packed)
         except zlib.error:

@@ -179,15 +179,15 @@ def pair_suggestions(
 
 def suggestions_from_hits(hits: Iterable[Hit]) -> list[list[Suggestion]]:
     """Return search hits as suggestions, grouped by entity type, with the names that matched."""
-    found: dict[str, list[Suggestion]] = {}
+    suggestionses: dict[str, list[Suggestion]] = {}
     for hit in hits:
         names = (match.value for match in hit.matched if match.field in _NAMES)
         entity_type = hit.urn.entity_type
         text = next(names, hit.urn.name)
-        found.setdefault(entity_type, []).append(
+        suggestionses.setdefault(entity_type, []).append(
             Suggestion(text, hit.urn, entity_type, hit.urn.platform)
         )
-    return list(found.values())
+    return list(suggestionses.values())
 
 
 def interleave(groups: Iterable[Sequence[Suggestion]], limit: int) -> tuple[Suggestion, ...]:
@@ -204,9 +204,9 @@ def _group(group: Json, types: Mapping[str, str]) -> list[Suggestion]:
     texts = [text for text in group.get("suggestions") or () if isinstance(text, str)]
     entities = []
     for entry in group.get("entities") or ():
-        read = _entity(entry)
-        if read is not None:
-            entities.append(read)
+        entity = _entity(entry)
+        if entity is not None:
+            entities.append(entity)
     symbol = group.get("type")
     fallback = types.get(symbol, symbol.lower()) if isinstance(symbol, str) else ""
     return _paired(texts, entities, entities[0][0].entity_type if entities else fallback)
@@ -235,23 +235,23 @@ def _paired(
     text and one entity remain, they are paired.
     """
     left = list(entities)
-    found: dict[str, Urn] = {}
+    urns: dict[str, Urn] = {}
     for text in texts:
         lowered = text.lower()
         for urn, names in left:
             if lowered in {name.lower() for name in names}:
-                found[text] = urn
+                urns[text] = urn
                 left.remove((urn, names))
                 break
     for text in texts:
         for urn, names in left:
-            if text not in found and text.lower() in str(urn).lower():
-                found[text] = urn
+            if text not in urns and text.lower() in str(urn).lower():
+                urns[text] = urn
                 left.remove((urn, names))
                 break
     if len(texts) == len(entities) and len(left) == 1:
-        found |= {text: left[0][0] for text in texts if text not in found}
-    paired = ((text, found.get(text)) for text in texts)
+        urns |= {text: left[0][0] for text in texts if text not in urns}
+    paired = ((text, urns.get(text)) for text in texts)
     return [
         Suggestion(text, urn, entity_type, urn.platform if urn else None) for text, urn in paired
     ]
@@ -350,9 +350,9 @@ class CompletionMethods(SearchMethods):
 
         types = entity_types_from(entity, self.registry)
         facets = await self._facets_of(types)
-        counted = {one.name for one in facets}
+        counted = {facet.name for facet in facets}
         defined = await self._properties(types, facets)
-        facets += tuple(one for one in defined if one.name not in counted)
+        facets += tuple(facet for facet in defined if facet.name not in counted)
         place = value_at(text, cursor, self.registry)
         names = await self._names_for(*place, facets) if place else {}
         return complete(text, cursor, self.registry, facets, names)
@@ -374,18 +374,22 @@ class CompletionMethods(SearchMethods):
                 if facet.name == field.name
                 for value in facet.values
             ]
-            known = await self._names_of(field.name, tuple(counted))
+            names = await self._names_of(field.name, tuple(counted))
         except (Unreachable, *REFUSALS):
             return {}
-        found = {str(one.urn): one.text for one in begun if one.urn is not None}
-        return found | known
+        found = {
+            str(suggestion.urn): suggestion.text
+            for suggestion in begun
+            if suggestion.urn is not None
+        }
+        return found | names
 
     async def _names_of(self, field: str, urns: tuple[str, ...]) -> dict[str, str]:
         """Return the names of the URNs in a facet; they are cached as long as the facet."""
         since, kept, names = self._facet_names.get(field, (float("-inf"), (), {}))
         if kept != urns or monotonic() - since > _FACETS_KEPT_SECONDS:
-            known = await self.entities(Urn.parse_all(urns), NAME_ASPECTS)
-            names = {str(urn): entity.name for urn, entity in known.items() if entity.exists}
+            entities = await self.entities(Urn.parse_all(urns), NAME_ASPECTS)
+            names = {str(urn): entity.name for urn, entity in entities.items() if entity.exists}
             self._facet_names[field] = (monotonic(), urns, names)
         return names
 
@@ -395,15 +399,15 @@ class CompletionMethods(SearchMethods):
         if self._supported.get("suggest", True):
             try:
                 body = await self._connection.send(suggest_request(text, types, limit))
-                known = self.registry.entities
-                symbols = {entity_symbol(entity): entity for entity in known}
-                found = parse_suggestions(body, symbols)
+                entity_types = self.registry.entities
+                symbols = {entity_symbol(entity): entity for entity in entity_types}
+                suggestionses = parse_suggestions(body, symbols)
             except REFUSALS:
                 if self._supported.get("suggest"):
                     raise
             else:
                 self._supported["suggest"] = True
-                return interleave(found, limit)
+                return interleave(suggestionses, limit)
         groups = await self._completed_each(text, types or _COMPLETED, limit)
         if not groups:
             page = await self._found(f"{text}*", types, limit)
@@ -455,9 +459,9 @@ class CompletionMethods(SearchMethods):
         if monotonic() - since > _FACETS_KEPT_SECONDS:
             has_any = bool(types) or any(
                 value.value == _PROPERTY
-                for one in facets
-                if one.name == _ENTITY_TYPE
-                for value in one.values
+                for facet in facets
+                if facet.name == _ENTITY_TYPE
+                for value in facet.values
             )
             found = await self._request_properties() if facets and has_any else ()
             self._defined = (monotonic(), found)

@@ -196,8 +196,8 @@ def _check_has_columns(urn: Urn, column: str | None) -> None:
 
 def column_text(value: Json, column: str) -> str | None:
     """Return the edited description of a column from the aspect `COLUMNS`, or `None`."""
-    held = column_info(value, column).get("description")
-    return held if isinstance(held, str) else None
+    description = column_info(value, column).get("description")
+    return description if isinstance(description, str) else None
 
 
 def column_info(value: Json, column: str) -> Json:
@@ -244,14 +244,14 @@ def with_moved(value: Json, start: str, end: str, parts: Json) -> Json:
         source["description"] = ""
     for kind in (TAGS, TERMS):
         held = source.pop(kind.aspect, None) or {}
-        there = kind.labels(goal.get(kind.aspect) or {}, None)
+        labels = kind.labels(goal.get(kind.aspect) or {}, None)
         elements = [one for one in held.get(kind.field) or () if isinstance(one, dict)]
-        elements = [one for one in elements if kind.label(one) not in there]
-        moved = [one for one in elements if kind.label(one) in parts.get(kind.what, ())]
+        elements = [element for element in elements if kind.label(element) not in labels]
+        moved = [element for element in elements if kind.label(element) in parts.get(kind.what, ())]
         if moved:
             own = goal.get(kind.aspect) or {}
             goal[kind.aspect] = {**held, **own, kind.field: [*(own.get(kind.field) or ()), *moved]}
-        if kept := [one for one in elements if one not in moved]:
+        if kept := [element for element in elements if element not in moved]:
             source[kind.aspect] = {**held, kind.field: kept}
     return with_column(with_column(value, start, source), end, goal)
 
@@ -266,7 +266,7 @@ def at_present_paths(value: Json, columns: Iterable[str]) -> Json:
 
 def domains_of(value: Json) -> tuple[str, ...]:
     """Return the URNs in the aspect `domains`."""
-    return tuple(one for one in value.get("domains") or () if isinstance(one, str))
+    return tuple(domain for domain in value.get("domains") or () if isinstance(domain, str))
 
 
 def deprecation(
@@ -304,7 +304,7 @@ def deprecation_of(value: Json) -> dict[str, Any] | None:
 
 def links_of(value: Json) -> tuple[str, ...]:
     """Return the links in the aspect `institutionalMemory`, as in `Edit`."""
-    elements = (one for one in value.get("elements") or () if isinstance(one, dict))
+    elements = (element for element in value.get("elements") or () if isinstance(element, dict))
     return tuple(f"{url} {label}" for url, label in map(link_parts, elements))
 
 
@@ -322,10 +322,10 @@ def source_of(value: Json) -> Json | None:
 def with_source(value: Json, source: Json | None) -> Json:
     """Return the aspect `documentation` with the source replaced, added, or removed if it is
     `None`. Entries of other actions stay."""
-    held = _sources_in(value)
-    place = next((at for at, one in enumerate(held) if _is_propagated(one)), len(held))
-    held[place : place + 1] = [] if source is None else [source]
-    return {**value, "documentations": held}
+    sources_in = _sources_in(value)
+    place = next((at for at, one in enumerate(sources_in) if _is_propagated(one)), len(sources_in))
+    sources_in[place : place + 1] = [] if source is None else [source]
+    return {**value, "documentations": sources_in}
 
 
 def _sources_in(value: Json) -> list[Any]:
@@ -373,13 +373,13 @@ def edit_target(urn: Urn, what: What, column: str | None = None) -> EditTarget:
                 return EditTarget(urn, what, place.aspect, place.text)
             return EditTarget(urn, what, COLUMNS, lambda v: column_text(v, column), column)
         case "name":
-            named = NAMES.get(urn.entity_type)
-            if named is None:
+            field = NAMES.get(urn.entity_type)
+            if field is None:
                 raise InvalidInput(
                     f"the name of a {urn.entity_type} cannot be edited; "
                     f"those of these can: {', '.join(sorted(NAMES))}"
                 )
-            return EditTarget(urn, what, named.aspect, named.text)
+            return EditTarget(urn, what, field.aspect, field.text)
         case "parent":
             if urn.entity_type not in PARENTS:
                 raise InvalidInput(
@@ -655,11 +655,11 @@ class OwnerKind(LabelKind):
 
     def label(self, element: Json) -> str:
         """Return the owner and the ownership type; built-in types are given as words."""
-        named: Any = element.get("typeUrn")
+        type_urn: Any = element.get("typeUrn")
         kind = str(element.get("type") or "NONE")
-        if isinstance(named, str) and named:
-            word = named.removeprefix(_BUILT_IN)
-            kind = named if word == named else word.upper()
+        if isinstance(type_urn, str) and type_urn:
+            word = type_urn.removeprefix(_BUILT_IN)
+            kind = type_urn if word == type_urn else word.upper()
         return f"{element.get(self.key, '')} {kind}"
 
     def element(self, label: str) -> Json:
@@ -737,10 +737,10 @@ _OWNERSHIP_TYPE = "com.linkedin.common.OwnershipType"
 
 def check_ownership(ownership: str, registry: Registry) -> None:
     """Raise `InvalidInput` if an ownership type is neither a URN nor one of the model's words."""
-    known = registry.records[_OWNERSHIP_TYPE].symbols
-    if not ownership.startswith("urn:") and ownership not in known:
+    symbols = registry.records[_OWNERSHIP_TYPE].symbols
+    if not ownership.startswith("urn:") and ownership not in symbols:
         raise InvalidInput(
-            f"there is no ownership type {ownership}; give {', '.join(sorted(known))} or the URN "
+            f"there is no ownership type {ownership}; give {', '.join(sorted(symbols))} or the URN "
             "of an ownership type"
         )
 

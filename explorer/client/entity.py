@@ -421,9 +421,9 @@ class Entity:
     @property
     def platform(self) -> str | None:
         """The name of the platform or tool, without a URN prefix."""
-        held = self.raw("dataPlatformInstance")
-        if held and isinstance(held.get("platform"), str):
-            return str(held["platform"]).rpartition(":")[2]
+        raw = self.raw("dataPlatformInstance")
+        if raw and isinstance(raw.get("platform"), str):
+            return str(raw["platform"]).rpartition(":")[2]
         return self.urn.platform
 
     @property
@@ -435,26 +435,26 @@ class Entity:
     @property
     def deprecation(self) -> str | None:
         """The note of the deprecation, or `None` if the entity is not deprecated."""
-        held = self.aspect("deprecation", typed.DeprecationRecord)
-        return (held.note or "deprecated") if held and held.deprecated else None
+        record = self.aspect("deprecation", typed.DeprecationRecord)
+        return (record.note or "deprecated") if record and record.deprecated else None
 
     @property
     def owners(self) -> tuple[typed.Owner, ...]:
         """The owners, as stored."""
-        held = self.aspect("ownership", typed.Ownership)
-        return held.owners if held else ()
+        ownership = self.aspect("ownership", typed.Ownership)
+        return ownership.owners if ownership else ()
 
     @property
     def tags(self) -> tuple[Urn, ...]:
         """The URNs of the tags."""
-        held = self.aspect("globalTags", typed.GlobalTags)
-        return Urn.parse_all(tag.tag for tag in held.tags) if held else ()
+        tags = self.aspect("globalTags", typed.GlobalTags)
+        return Urn.parse_all(tag.tag for tag in tags.tags) if tags else ()
 
     @property
     def terms(self) -> tuple[Urn, ...]:
         """The URNs of the glossary terms."""
-        held = self.aspect("glossaryTerms", typed.GlossaryTerms)
-        return Urn.parse_all(term.urn for term in held.terms) if held else ()
+        terms = self.aspect("glossaryTerms", typed.GlossaryTerms)
+        return Urn.parse_all(term.urn for term in terms.terms) if terms else ()
 
     @property
     def domains(self) -> tuple[Urn, ...]:
@@ -464,8 +464,8 @@ class Entity:
     @property
     def links(self) -> tuple[typed.Link, ...]:
         """The documentation links."""
-        held = self.aspect("institutionalMemory", typed.InstitutionalMemory)
-        return held.elements if held else ()
+        memory = self.aspect("institutionalMemory", typed.InstitutionalMemory)
+        return memory.elements if memory else ()
 
     @property
     def browse_paths(self) -> tuple[str, ...]:
@@ -476,8 +476,8 @@ class Entity:
     @property
     def inputs(self) -> tuple[Urn, ...]:
         """The URNs of the datasets that a chart reads."""
-        held = self.aspect("chartInfo", typed.ChartInfo)
-        return Urn.parse_all(held.input_urns) if held else ()
+        info = self.aspect("chartInfo", typed.ChartInfo)
+        return Urn.parse_all(info.input_urns) if info else ()
 
     @cached_property
     def schema(self) -> Schema:
@@ -565,8 +565,8 @@ def parse_config(body: Any, address: str) -> ServerInfo:
 def parse_entity(body: Any, as_of: datetime | None = None) -> Entity:
     """Parse an entity; an aspect that is null in the answer is left out."""
     answer = as_object(body, "an entity")
-    held = answer.get("aspects")
-    wrappers = {} if held is None else as_object(held, "an entity's aspects")
+    aspects = answer.get("aspects")
+    wrappers = {} if aspects is None else as_object(aspects, "an entity's aspects")
     return Entity(
         _urn(answer.get("urn")),
         {
@@ -581,12 +581,12 @@ def parse_entity(body: Any, as_of: datetime | None = None) -> Entity:
 def parse_entities(body: Any, as_of: datetime | None = None) -> dict[Urn, Entity]:
     """Parse a batch of entities, by URN, without those that the server could not read."""
     results = as_object(body, "entities").get("results")
-    found = [
+    entities = [
         parse_entity(answer, as_of)
         for answer in as_object(results, "entities").values()
         if answer is not None
     ]
-    return {one.urn: one for one in found}
+    return {entity.urn: entity for entity in entities}
 
 
 def parse_legacy_entity(body: Any, registry: Registry, as_of: datetime | None = None) -> Entity:
@@ -600,14 +600,14 @@ def parse_legacy_entity(body: Any, registry: Registry, as_of: datetime | None = 
     listed = snapshot.get("aspects") or []
     if not isinstance(listed, list):
         raise Unreadable("the server's snapshot has no list of aspects")
-    found: dict[str, AspectRead] = {}
+    aspect_reads: dict[str, AspectRead] = {}
     # Some aspects are fields of the snapshot beside the list, or share one element of it.
     beside = {name: snapshot[name] for name in snapshot if name in registry.aspects}
     for held in (*listed, beside):
         for record, value in as_object(held, "a snapshot's aspect").items():
             name = _named(record, registry)
-            found[name] = AspectRead(name, 0, parse_value(value, name))
-    return Entity(_urn(snapshot.get("urn")), found, as_of)
+            aspect_reads[name] = AspectRead(name, 0, parse_value(value, name))
+    return Entity(_urn(snapshot.get("urn")), aspect_reads, as_of)
 
 
 def parse_aspect(body: Any, name: str, as_of: datetime | None = None) -> AspectRead:
@@ -783,12 +783,12 @@ class EntityMethods(CatalogMethods):
         Example: `cat.entities([urn], ["ownership"])`
         """
         targets = tuple(dict.fromkeys(Urn.parse(urn) for urn in urns))
-        found: dict[Urn, Entity] = {}
+        entities: dict[Urn, Entity] = {}
         for part in await gather_limited(
             (self._some(chunk, aspects) for chunk in _batched(targets)), _AT_ONCE
         ):
-            found |= part
-        return {urn: found[urn] for urn in targets if urn in found}
+            entities |= part
+        return {urn: entities[urn] for urn in targets if urn in entities}
 
     async def summaries(self, urns: Iterable[str | Urn]) -> dict[Urn, Entity]:
         """Return entities with only the aspects that a row in a list shows. Costs as many requests
@@ -819,10 +819,10 @@ class EntityMethods(CatalogMethods):
         """
         name = aspect_of(kind)
         try:
-            read = await self.aspect(urn, name, version)
+            aspect = await self.aspect(urn, name, version)
         except NotFound:
             return None
-        return read_aspect(read.value, kind)
+        return read_aspect(aspect.value, kind)
 
     async def _some(self, urns: Sequence[Urn], aspects: Sequence[str] | None) -> dict[Urn, Entity]:
         if self._batches:
@@ -832,10 +832,10 @@ class EntityMethods(CatalogMethods):
             except REFUSALS:
                 # One of the entities or the batch as such was refused: read them one by one.
                 pass
-        found = await gather_limited((self.entity(urn, aspects) for urn in urns), _AT_ONCE)
+        entities = await gather_limited((self.entity(urn, aspects) for urn in urns), _AT_ONCE)
         # All could be read one by one, so the server has no batches: none is tried again.
         self._batches = False
-        return {one.urn: one for one in found}
+        return {entity.urn: entity for entity in entities}
 
 
 def _batched(urns: Iterable[Urn]) -> Iterator[list[Urn]]:

@@ -104,7 +104,7 @@ class FixedSource:
     def narrowed(self, text: str, known: tuple[FolderEntry, ...]) -> "EntrySource":
         """Return a source of the entries that have the text in their names."""
         del known
-        return FixedSource(tuple(one for one in self.entries if name_contains(one, text)))
+        return FixedSource(tuple(entry for entry in self.entries if name_contains(entry, text)))
 
 
 def name_contains(entry: FolderEntry, text: str) -> bool:
@@ -213,18 +213,21 @@ class FolderSource:
     def _portion(self, page: "BrowsePage", first: bool, count: int) -> EntryPage:
         folders = tuple(
             FolderEntry(
-                one.name, None, one.count, replace(self, path=below_path(self.path, one.name))
+                folder.name,
+                None,
+                folder.count,
+                replace(self, path=below_path(self.path, folder.name)),
             )
-            for one in page.folders
+            for folder in page.folders
         )
-        entities = [FolderEntry(one.name, one.urn) for one in page.entities]
+        entities = [FolderEntry(entity.name, entity.urn) for entity in page.entities]
         unread = [FolderEntry(text) for text in page.unreadable]
         if page.entries <= count:
             entities.sort(key=lambda entry: natural_order(entry.name))
         if page.repeating:
             head = folders if first else ()
-            known = replace(self, repeating=True)
-            return EntryPage((*entities, *unread), page.here, head, known)
+            source = replace(self, repeating=True)
+            return EntryPage((*entities, *unread), page.here, head, source)
         return EntryPage((*folders, *entities, *unread), page.entries)
 
     async def _listed(self, catalog: "AsyncCatalog", count: int) -> EntryPage:
@@ -234,7 +237,7 @@ class FolderSource:
     def narrowed(self, text: str, known: tuple[FolderEntry, ...]) -> EntrySource:
         """Return a source of what the server finds in and below the path, and of the known folders
         with the text in their name."""
-        called = tuple(one for one in known if one.urn is None and name_contains(one, text))
+        called = tuple(entry for entry in known if entry.urn is None and name_contains(entry, text))
         return FoundInFolder(self, text, called)
 
 
@@ -262,19 +265,19 @@ class FoundInFolder:
 
     async def _first(self, catalog: "AsyncCatalog", count: int) -> EntryPage:
         value = await self._ask(catalog, 0, _GROUPS)
-        groups = [(one["name"], one["count"]) for one in value["groups"]]
+        groups = [(group["name"], group["count"]) for group in value["groups"]]
         counted = 0 if self.folder.repeating else len(groups)
         names = {name for name, _ in groups}
-        found = tuple(
+        entries = tuple(
             FolderEntry(name, None, number, replace(self, folder=self._below(name), by_own_name=()))
             for name, number in groups
         )
-        by_own_name = tuple(one for one in self.by_own_name if one.name not in names)
+        by_own_name = tuple(entry for entry in self.by_own_name if entry.name not in names)
         entities = await _entities(catalog, _urns(value)[:count])
         if value["total"] <= count:
             entities = tuple(sorted(entities, key=lambda one: natural_order(one.name)))
         return EntryPage(
-            entities, value["total"], (*found, *by_own_name), replace(self, skipped=counted)
+            entities, value["total"], (*entries, *by_own_name), replace(self, skipped=counted)
         )
 
     def _below(self, name: str) -> FolderSource:
@@ -291,7 +294,9 @@ class FoundInFolder:
             "path": [part for part in self.folder.path.split("/") if part],
             "start": start,
             "count": count,
-            "orFilters": [{"and": [one.to_graphql() for one in group]} for group in among.any_of],
+            "orFilters": [
+                {"and": [criterion.to_graphql() for criterion in group]} for group in among.any_of
+            ],
         }
         value = (await catalog.graphql(_BROWSE, {"input": fields})).get("browse")
         if not isinstance(value, dict) or not isinstance(value.get("total"), int):
@@ -328,7 +333,10 @@ class ListSource:
         )
         entries = list(await _entities(catalog, (hit.urn for hit in page)))
         if len(self.types) != 1:
-            entries = [one if one.below else replace(one, aside=_kind(one.urn)) for one in entries]
+            entries = [
+                entry if entry.below else replace(entry, aside=_kind(entry.urn))
+                for entry in entries
+            ]
         entries += [FolderEntry(text) for text in page.unreadable]
         if page.total <= count or not self._sortable(catalog.registry):
             entries.sort(key=lambda entry: (entry.below is None, natural_order(entry.name)))
@@ -338,7 +346,7 @@ class ListSource:
         return EntryPage(tuple(entries), WINDOW, note=note)
 
     def _sortable(self, registry: "Registry") -> bool:
-        return not self.types or all(_has(registry, one, "name") for one in self.types)
+        return not self.types or all(_has(registry, type_, "name") for type_ in self.types)
 
     def narrowed(self, text: str, known: tuple[FolderEntry, ...]) -> EntrySource:
         """Return a source of those that have the text in their names."""
@@ -359,7 +367,9 @@ class _Narrowed:
         types = self.source.types or catalog.registry.listed
         condition = _name_filter(catalog.registry, types, self.text)
         among = self.source.among.any_of or ((),)
-        both = Filter(tuple((*one, *other) for one in among for other in condition.any_of))
+        both = Filter(
+            tuple((*criterions, *other) for criterions in among for other in condition.any_of)
+        )
         return await replace(self.source, among=both).read(catalog, start, count)
 
     def narrowed(self, text: str, known: tuple[FolderEntry, ...]) -> EntrySource:
@@ -370,9 +380,9 @@ class _Narrowed:
 async def _entities(catalog: "AsyncCatalog", urns: Iterable[Urn]) -> tuple[FolderEntry, ...]:
     """Return entries for entities with their names; those that contain others can be expanded."""
     listed = tuple(urns)
-    known = await catalog.summaries(listed) if listed else {}
+    entities = await catalog.summaries(listed) if listed else {}
     return tuple(
-        FolderEntry(known[urn].name if urn in known else urn.name, urn, None, _held_by(urn))
+        FolderEntry(entities[urn].name if urn in entities else urn.name, urn, None, _held_by(urn))
         for urn in listed
     )
 
@@ -382,7 +392,7 @@ def _held_by(urn: Urn) -> EntrySource | None:
     if fields is None:
         return None
     types = ("glossaryNode", "glossaryTerm") if urn.entity_type == "glossaryNode" else ()
-    return ListSource(types, Filter(tuple((Criterion(one, (str(urn),)),) for one in fields)))
+    return ListSource(types, Filter(tuple((Criterion(field, (str(urn),)),) for field in fields)))
 
 
 def _kind(urn: Urn | None) -> str:
@@ -390,12 +400,12 @@ def _kind(urn: Urn | None) -> str:
 
 
 def _urns(value: Mapping[str, Any]) -> list[Urn]:
-    return list(Urn.parse_all(one["urn"] for one in value["entities"] if one))
+    return list(Urn.parse_all(entity["urn"] for entity in value["entities"] if entity))
 
 
 def _name_filter(registry: "Registry", types: Sequence[str], text: str) -> Filter:
-    fields = [name for name in _NAMES if any(_has(registry, one, name) for one in types)]
-    return Filter(tuple((Criterion(one, (text,), "CONTAIN"),) for one in fields or ["name"]))
+    fields = [name for name in _NAMES if any(_has(registry, type_, name) for type_ in types)]
+    return Filter(tuple((Criterion(field, (text,), "CONTAIN"),) for field in fields or ["name"]))
 
 
 def _has(registry: "Registry", entity_type: str, field: str) -> bool:
@@ -433,22 +443,22 @@ async def paths_to(catalog: "AsyncCatalog", urn: Urn) -> list[FolderPath]:
     """
     entity = await catalog.entity(urn)
     name = entity.name
-    found = []
+    paths = []
     if urn.entity_type not in NESTING:
         top = plural(urn.entity_type)
         for path in await catalog.browse_paths(urn):
             folders = [part for part in path.split("/") if part]
-            found.append(FolderPath((top, *folders), urn, name, own=bool(folders)))
-        if not found:
-            found.append(FolderPath((top,), urn, name))
+            paths.append(FolderPath((top, *folders), urn, name, own=bool(folders)))
+        if not paths:
+            paths.append(FolderPath((top,), urn, name))
     chain = await _chain(catalog, entity)
     if chain or urn.entity_type in NESTING:
         kind = chain[0].entity_type if chain else urn.entity_type
-        found.append(FolderPath((plural(kind), *chain), urn, name))
+        paths.append(FolderPath((plural(kind), *chain), urn, name))
     for domain in entity.domains if urn.entity_type not in NESTING else ():
         above = await _chain(catalog, await catalog.entity(domain))
-        found.append(FolderPath((plural("domain"), *above, domain), urn, name))
-    return found
+        paths.append(FolderPath((plural("domain"), *above, domain), urn, name))
+    return paths
 
 
 async def _chain(catalog: "AsyncCatalog", entity: "Entity") -> tuple[Urn, ...]:

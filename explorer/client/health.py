@@ -170,24 +170,26 @@ class HealthMethods(EntityMethods, TimeseriesMethods, LineageMethods):
         Example: `[one.rule for one in cat.health(urn).failing]`
         """
         target = Urn.parse(urn)
-        known = self.relationship_names(target.entity_type, "INCOMING")
-        names = [name for name in (_ASSERTS, _INCIDENT_ON) if name in known]
+        relationship_names = self.relationship_names(target.entity_type, "INCOMING")
+        names = [name for name in (_ASSERTS, _INCIDENT_ON) if name in relationship_names]
         if not names:
             return Health(target)
         edges = (await self.relationships(target, "INCOMING", names)).edges
-        found = await self.entities(
+        entities = await self.entities(
             dict.fromkeys(edge.urn for edge in edges),
             ["assertionInfo", "assertionRunSummary", "incidentInfo", "status"],
         )
-        there = [one for one in found.values() if one.exists and not one.removed]
-        assertions = [one for one in there if one.entity_type == "assertion"]
+        there = [entity for entity in entities.values() if entity.exists and not entity.removed]
+        assertions = [entity for entity in there if entity.entity_type == "assertion"]
         looked_at = assertions[:_MOST_ASSERTIONS]
-        failing = await gather_limited((self._failing(one) for one in looked_at), _AT_ONCE)
-        incidents = [open_incident(one) for one in there]
+        failing = await gather_limited((self._failing(entity) for entity in looked_at), _AT_ONCE)
+        incidents = [open_incident(entity) for entity in there]
         return Health(
             target,
-            tuple(sorted((one for one in failing if one is not None), key=_since)),
-            tuple(sorted((one for one in incidents if one is not None), key=_since)),
+            tuple(
+                sorted((assertion for assertion in failing if assertion is not None), key=_since)
+            ),
+            tuple(sorted((incident for incident in incidents if incident is not None), key=_since)),
             len(assertions),
             len(assertions) - len(looked_at),
         )

@@ -42,10 +42,10 @@ def parse_versions(body: Any, urn: Urn, name: str, as_of: datetime | None = None
     listed = answer.get("versions")
     if not isinstance(listed, list):
         raise Unreadable("the server's answer to versions lists none")
-    found = tuple(version_of(parse_wrapper(name, wrapper)) for wrapper in listed)
+    versions = tuple(version_of(parse_wrapper(name, wrapper)) for wrapper in listed)
     start = int_or(answer.get("start"), 0)
-    total = int_or(answer.get("total"), start + len(found))
-    return Versions(urn, name, found, start, total, start + len(found) < total, as_of)
+    total = int_or(answer.get("total"), start + len(versions))
+    return Versions(urn, name, versions, start, total, start + len(versions) < total, as_of)
 
 
 _Texts = dict[str, str]
@@ -219,20 +219,20 @@ class HistoryMethods(CatalogMethods):
         # The second version's number (the first is always 0) says where the next page begins, even
         # if something is written in between.
         size = max(page_size, 2)
-        found = await self.versions(target, aspect, count=size)
+        versions = await self.versions(target, aspect, count=size)
         below: float = float("inf")
         while True:
-            for version in found:
+            for version in versions:
                 yield version
-            last = found.versions[-1].number if found.versions else 0
-            if not found.truncated or last <= 1:
+            last = versions.versions[-1].number if versions.versions else 0
+            if not versions.truncated or last <= 1:
                 return
             if last >= below:
                 raise ServerFault(
                     f"the server returned versions of {aspect} that were not requested"
                 )
             below = last
-            found = await self._versions(target, aspect, last - 1, 0, size)
+            versions = await self._versions(target, aspect, last - 1, 0, size)
 
     async def diff(
         self, urn: str | Urn, aspect: str, older: int = -1, newer: int = 0
@@ -247,10 +247,10 @@ class HistoryMethods(CatalogMethods):
         """
         target = Urn.parse(urn)
         if (older, newer) == (-1, 0):
-            found = (await self.versions(target, aspect, count=2)).versions
-            if len(found) < 2:
+            versions = (await self.versions(target, aspect, count=2)).versions
+            if len(versions) < 2:
                 raise NotFound(f"{aspect} of {target} has one version only; nothing came before it")
-            new, old = found
+            new, old = versions
         else:
             old = await self._version(target, aspect, older)
             new = await self._version(target, aspect, newer)
@@ -266,11 +266,11 @@ class HistoryMethods(CatalogMethods):
         Example: `cat.column_history(urn, "order_id")`
         """
         target = Urn.parse(urn)
-        found = Authorship()
-        for track in (found.edited, found.ingested):
+        authorship = Authorship()
+        for track in (authorship.edited, authorship.ingested):
             async for version in self._written(target, track.aspect):
                 track.read(version)
-        return found.of_column(column)
+        return authorship.of_column(column)
 
     async def blame(self, urn: str | Urn) -> dict[str, ColumnChange]:
         """Return the change that wrote the present description of each described column, in schema
@@ -283,8 +283,8 @@ class HistoryMethods(CatalogMethods):
         Example: `cat.blame(urn)`
         """
         target = Urn.parse(urn)
-        found = Authorship()
-        tracks = (found.edited, found.ingested)
+        authorship = Authorship()
+        tracks = (authorship.edited, authorship.ingested)
         sources = [self._written(target, track.aspect) for track in tracks]
         # The latest version of both decides which description of a column is in use.
         for track, source in zip(tracks, sources, strict=True):
@@ -292,13 +292,13 @@ class HistoryMethods(CatalogMethods):
                 track.read(version)
                 break
         for track, source in zip(tracks, sources, strict=True):
-            while found.unexplained(track):
+            while authorship.unexplained(track):
                 older = await anext(source, None)
                 if older is None:
                     break
                 track.read(older)
             await source.aclose()
-        return found.blamed()
+        return authorship.blamed()
 
     async def _written(self, urn: Urn, aspect: str) -> AsyncGenerator[Version, None]:
         try:
@@ -309,12 +309,12 @@ class HistoryMethods(CatalogMethods):
 
     async def _version(self, urn: Urn, aspect: str, number: int) -> Version:
         if number < 0:
-            found = await self.versions(urn, aspect, start=-number, count=1)
+            versions = await self.versions(urn, aspect, start=-number, count=1)
         else:
-            found = await self._versions(urn, aspect, number, 0, 1)
-        if not found.versions or (number >= 0 and found.versions[0].number != number):
+            versions = await self._versions(urn, aspect, number, 0, 1)
+        if not versions.versions or (number >= 0 and versions.versions[0].number != number):
             raise NotFound(f"{aspect} of {urn} has no version {number}")
-        return found.versions[0]
+        return versions.versions[0]
 
     async def _versions(
         self, urn: Urn, aspect: str, newest: int, start: int, count: int
@@ -327,32 +327,32 @@ class HistoryMethods(CatalogMethods):
 
     async def _walked(self, urn: Urn, aspect: str, newest: int, start: int, count: int) -> Versions:
         """Return versions as `_versions`, with one request for each number."""
-        known: dict[int, AspectRead] = {}
+        aspect_reads: dict[int, AspectRead] = {}
         if newest == 0:
-            known[0] = await self._lookup(urn, aspect, 0)
-            known |= await self._superseded(urn, aspect)
-            older = range(max(known), 0, -1)
+            aspect_reads[0] = await self._lookup(urn, aspect, 0)
+            aspect_reads |= await self._superseded(urn, aspect)
+            older = range(max(aspect_reads), 0, -1)
             numbers = [0, *older[: count - 1]] if start == 0 else list(older[start - 1 :][:count])
             total = 1 + len(older)
         else:
             numbers = list(range(newest, 0, -1)[start:][:count])
             total = newest
-        found: list[Version] = []
+        versions: list[Version] = []
         as_of = None
         for chunk in in_chunks(numbers, _AT_ONCE):
             looked = await gather_limited(
-                (self._held(urn, aspect, at, known) for at in chunk), _AT_ONCE
+                (self._held(urn, aspect, at, aspect_reads) for at in chunk), _AT_ONCE
             )
             for number, read in zip(chunk, looked, strict=True):
                 if read is None:
                     # The server dropped this version and all older ones.
-                    total = start + len(found)
-                    return Versions(urn, aspect, tuple(found), start, total, as_of=as_of)
-                found.append(Version(number, read.value, read.created, read.run_id))
+                    total = start + len(versions)
+                    return Versions(urn, aspect, tuple(versions), start, total, as_of=as_of)
+                versions.append(Version(number, read.value, read.created, read.run_id))
                 as_of = min(filter(None, (as_of, read.as_of)), default=None)
-        more = start + len(found) < total
-        counted = None if more and 1 not in known else total
-        return Versions(urn, aspect, tuple(found), start, counted, more, as_of)
+        more = start + len(versions) < total
+        counted = None if more and 1 not in aspect_reads else total
+        return Versions(urn, aspect, tuple(versions), start, counted, more, as_of)
 
     async def _superseded(self, urn: Urn, aspect: str) -> dict[int, AspectRead]:
         """Return the version before the latest by its number, and others read in finding it.
@@ -366,18 +366,18 @@ class HistoryMethods(CatalogMethods):
         else:
             if before.version > 0:
                 return {before.version: before}
-        found: dict[int, AspectRead] = {}
+        aspect_reads: dict[int, AspectRead] = {}
         size = 1
         while True:
-            numbers = range(len(found) + 1, len(found) + 1 + size)
+            numbers = range(len(aspect_reads) + 1, len(aspect_reads) + 1 + size)
             size = _AT_ONCE
             looked = await gather_limited(
                 (self._held(urn, aspect, at, {}) for at in numbers), _AT_ONCE
             )
             for number, read in zip(numbers, looked, strict=True):
                 if read is None:
-                    return found
-                found[number] = read
+                    return aspect_reads
+                aspect_reads[number] = read
 
     async def _held(
         self, urn: Urn, aspect: str, number: int, known: dict[int, AspectRead]

@@ -389,13 +389,13 @@ def _not_trusted(address: str, error: ssl.SSLError) -> Untrusted:
 
 async def _body(answer: httpx.Response) -> bytes:
     """Return the body of an answer, still compressed. Raises `OverflowError` if it is too long."""
-    held, size = [], 0
+    contents, size = [], 0
     async for piece in _raw(answer):
-        held.append(piece)
+        contents.append(piece)
         size += len(piece)
         if size > _MAX_ANSWER_BYTES:
             raise OverflowError
-    return b"".join(held)
+    return b"".join(contents)
 
 
 async def _raw(answer: httpx.Response) -> AsyncGenerator[bytes, None]:

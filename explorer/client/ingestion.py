@@ -130,7 +130,11 @@ def parse_stored(body: Any) -> Stored:
         for name, wrapper in wrappers.items()
         if (version := _stored_version(wrapper)) is not None
     }
-    stamps = {name: one.created for name, one in entity.aspects.items() if one.created is not None}
+    stamps = {
+        name: aspect.created
+        for name, aspect in entity.aspects.items()
+        if aspect.created is not None
+    }
     return Stored(entity.exists, values, versions or None, stamps)
 
 
@@ -173,13 +177,13 @@ def parse_references(body: Any) -> tuple[int, tuple[EntityReference, ...]]:
     """Parse the references to an entity: their number, and some of them."""
     value = value_of(body, "references")
     listed = [*(value.get("relatedAspects") or ()), *(value.get("leftAspects") or ())]
-    found = tuple(
+    references = tuple(
         EntityReference(
             Urn.parse(entry["entity"]), entry.get("aspect", ""), entry.get("relationship", "")
         )
         for entry in listed
     )
-    return int(value.get("total", 0)) + int(value.get("leftTotal", 0)), found
+    return int(value.get("total", 0)) + int(value.get("leftTotal", 0)), references
 
 
 def _stored_version(wrapper: Any) -> int | None:
@@ -497,7 +501,7 @@ class IngestionMethods(ConditionalWrites):
                 raise tally.interruption(error, proposals) from error
             if reason is None:
                 tally.stored.append((position,))
-                tally.refused = [one for one in tally.refused if one.position != position]
+                tally.refused = [change for change in tally.refused if change.position != position]
 
     async def _load(self, batch: Batch, *, has_answered: bool) -> _Loaded:
         fault: ServerFault | None = None
@@ -546,10 +550,10 @@ class IngestionMethods(ConditionalWrites):
             try:
                 reason = await self._refusal(proposal, None if place in whole else fault)
             except Unreachable as error:
-                left = batch.positions[position - batch.start :]
+                positions = batch.positions[position - batch.start :]
                 if fault is None:
-                    left = left[: 0 if isinstance(error, NeverSent) else 1]
-                return _Loaded(stored, refused, left, error, again)
+                    positions = positions[: 0 if isinstance(error, NeverSent) else 1]
+                return _Loaded(stored, refused, positions, error, again)
             if reason is not None:
                 refused.append(RefusedChange(position, *place, reason))
                 if proposal.aspect == ASSIGNMENTS:
@@ -695,15 +699,15 @@ class AspectMethods(IngestionMethods):
         """
         target = Urn.parse(urn)
         await self._stored(target)
-        count, found = await self._references(target)
+        count, references = await self._references(target)
         if dry_run:
-            return Deletion(target, False, 0, 0, count, found)
+            return Deletion(target, False, 0, 0, count, references)
         if with_references:
             await self._connection.send(delete_references_request(target, dry_run=False))
         given = {"urn": str(target)}
         request = action("/entities", "delete", given, repeatable=False, writes=True)
         versions, points = parse_deleted(await self._connection.send(request))
-        return Deletion(target, True, versions, points, count, found)
+        return Deletion(target, True, versions, points, count, references)
 
     async def runs(
         self, *, start: int = 0, count: int = 100, include_removed: bool = False

@@ -144,13 +144,15 @@ def carries_lineage(
     relationship that is lineage only to some types, a target type that the registry does not
     mention counts as one of them.
     """
-    found = [edge for edge in _declared(registry, declaring) if edge.name == name]
+    relationships = [edge for edge in _declared(registry, declaring) if edge.name == name]
     flowing = [
-        edge for edge in found if edge.lineage and edge.source_is_upstream == source_is_upstream
+        edge
+        for edge in relationships
+        if edge.lineage and edge.source_is_upstream == source_is_upstream
     ]
     if any(target in edge.to or not edge.to for edge in flowing):
         return True
-    return bool(flowing) and not any(target in edge.to for edge in found)
+    return bool(flowing) and not any(target in edge.to for edge in relationships)
 
 
 def lineage_edges(registry: Registry, upstream: str, downstream: str) -> tuple[str, ...]:
@@ -210,9 +212,9 @@ def parse_relationships(
         total, pairs = len(pairs), pairs[start : None if count is None else start + count]
     edges, unreadable = [], []
     for named, text in pairs:
-        found = Urn.parse_all((text,))
-        edges += [Edge(named, urn) for urn in found]
-        unreadable += [] if found else [str(text)]
+        urns = Urn.parse_all((text,))
+        edges += [Edge(named, urn) for urn in urns]
+        unreadable += [] if urns else [str(text)]
     return Edges(direction, int(total), tuple(edges), start, unreadable=tuple(unreadable))
 
 
@@ -401,7 +403,7 @@ def choose_reached(
     """Return the indexes of the entities of some types and platforms; `None` if neither is
     given."""
     wanted_types = frozenset(types)
-    wanted_platforms = {one.removeprefix(_PLATFORM) for one in platforms}
+    wanted_platforms = {platform.removeprefix(_PLATFORM) for platform in platforms}
     if not wanted_types and not wanted_platforms:
         return None
     # The part of a URN before the first comma decides the platform; parsing every URN is slow.
@@ -509,9 +511,9 @@ class LineageMethods(CatalogMethods):
         if not names:
             return Edges(direction, 0, start=start)
         if self._names_edges or len(names) == 1:
-            found = await self._relationship_page(source, direction, names, start, count)
-            if all(edge.relationship for edge in found.edges):
-                return found
+            edges = await self._relationship_page(source, direction, names, start, count)
+            if all(edge.relationship for edge in edges.edges):
+                return edges
             self._names_edges = False
         return await self._relationships_by_name(source, direction, names, start, count)
 
@@ -537,17 +539,17 @@ class LineageMethods(CatalogMethods):
         while groups:
             chosen_names, start = groups.pop(0), 0
             while True:
-                found = await self._relationship_page(
+                edges = await self._relationship_page(
                     source, direction, chosen_names, start, page_size
                 )
-                if not all(edge.relationship for edge in found.edges):
+                if not all(edge.relationship for edge in edges.edges):
                     groups = [(name,) for name in chosen_names]
                     break
-                for edge in found.edges:
+                for edge in edges.edges:
                     yield edge
                 # Servers may return fewer than requested, so this counts what they returned.
-                start = found.end
-                if start == found.start or not found.truncated:
+                start = edges.end
+                if start == edges.start or not edges.truncated:
                     break
 
     async def lineage(
@@ -595,9 +597,9 @@ class LineageMethods(CatalogMethods):
         walk = _LineageWalk(
             root, direction, hops, limit, budget_seconds, time.monotonic() + seconds
         )
-        found = await self._lineage_walked(walk, way or self._lineage_way)
-        chosen = choose_reached(found, entities or (), platforms or ())
-        return found if chosen is None else replace(found, total=len(chosen), chosen=chosen)
+        lineage = await self._lineage_walked(walk, way or self._lineage_way)
+        chosen = choose_reached(lineage, entities or (), platforms or ())
+        return lineage if chosen is None else replace(lineage, total=len(chosen), chosen=chosen)
 
     def relationship_names(self, entity_type: str, direction: Direction) -> tuple[str, ...]:
         """Return the relationships that an entity of a type can have in a direction, sorted.
@@ -621,8 +623,8 @@ class LineageMethods(CatalogMethods):
     ) -> Edges:
         request = relationships_request(source, direction, names, start, count)
         reply = await self._connection.ask(request)
-        found = parse_relationships(reply.body, direction, names, start, count)
-        return found if reply.as_of is None else replace(found, as_of=reply.as_of)
+        edges = parse_relationships(reply.body, direction, names, start, count)
+        return edges if reply.as_of is None else replace(edges, as_of=reply.as_of)
 
     async def _relationships_by_name(
         self, source: Urn, direction: Direction, names: Sequence[str], start: int, count: int
@@ -642,15 +644,21 @@ class LineageMethods(CatalogMethods):
         self, source: Urn, direction: Direction, names: Sequence[str], count: int
     ) -> Edges:
         """Return the first `count` edges, read page by page."""
-        found = await self._relationship_page(source, direction, names, 0, min(count, _EVERYTHING))
-        edges, unreadable, page = list(found.edges), list(found.unreadable), found
+        relationship_page = await self._relationship_page(
+            source, direction, names, 0, min(count, _EVERYTHING)
+        )
+        edges, unreadable, page = (
+            list(relationship_page.edges),
+            list(relationship_page.unreadable),
+            relationship_page,
+        )
         while page.end > page.start and page.end < min(count, page.total):
             room = min(count - page.end, _EVERYTHING)
             page = await self._relationship_page(source, direction, names, page.end, room)
             edges += page.edges
             unreadable += page.unreadable
-        as_of = _oldest(found.as_of, page.as_of)
-        return Edges(direction, found.total, tuple(edges), 0, as_of, tuple(unreadable))
+        as_of = _oldest(relationship_page.as_of, page.as_of)
+        return Edges(direction, relationship_page.total, tuple(edges), 0, as_of, tuple(unreadable))
 
     async def _lineage_walked(self, walk: _LineageWalk, known: Way | None) -> Lineage:
         ways = _WAYS if known is None else (known,)
@@ -658,20 +666,20 @@ class LineageMethods(CatalogMethods):
             try:
                 match way:
                     case "server":
-                        found = await self._lineage_by_server(walk)
+                        lineage = await self._lineage_by_server(walk)
                     case "graphql":
-                        found = await self._lineage_by_graphql(walk)
+                        lineage = await self._lineage_by_graphql(walk)
                     case "relationships":
-                        found = await self._lineage_by_relationships(walk)
+                        lineage = await self._lineage_by_relationships(walk)
             except REFUSALS:
                 # Servers refuse calls that they do not support with various errors.
                 if way == ways[-1]:
                     raise
                 continue
-            if found is not None:
+            if lineage is not None:
                 if known is None:
                     self._lineage_way = way
-                return found
+                return lineage
         raise ServerFault("the server does not return lineage in the requested way; try another")
 
     async def _lineage_by_server(self, walk: _LineageWalk) -> Lineage | None:
@@ -679,15 +687,17 @@ class LineageMethods(CatalogMethods):
             walk.root, walk.direction, walk.hops, walk.limit, walk.budget_seconds
         )
         reply = await self._connection.ask(request)
-        found = parse_lineage(reply.body, walk.root, walk.direction, walk.hops)
-        return found if found is None else replace(found, as_of=reply.as_of)
+        lineage = parse_lineage(reply.body, walk.root, walk.direction, walk.hops)
+        return lineage if lineage is None else replace(lineage, as_of=reply.as_of)
 
     async def _lineage_by_graphql(self, walk: _LineageWalk) -> Lineage:
-        found, truncated = LineageBuilder(walk.root, walk.direction), None
+        builder, truncated = LineageBuilder(walk.root, walk.direction), None
         page = await self._first_lineage_page(walk)
         while True:
-            found.as_of = _oldest(found.as_of, page.as_of)
-            took_all = add_lineage_page(page, found, walk.hops, walk.most, self._lineage_edge_name)
+            builder.as_of = _oldest(builder.as_of, page.as_of)
+            took_all = add_lineage_page(
+                page, builder, walk.hops, walk.most, self._lineage_edge_name
+            )
             if not took_all:
                 truncated = walk.too_many
             elif page.next_id is not None and walk.is_over:
@@ -695,7 +705,7 @@ class LineageMethods(CatalogMethods):
             if truncated is not None or page.next_id is None or not page.results:
                 break
             page = await self._lineage_page(walk, page.next_id)
-        return found.drawn(walk.hops, "graphql", marked=self._lineage_marks, truncated=truncated)
+        return builder.drawn(walk.hops, "graphql", marked=self._lineage_marks, truncated=truncated)
 
     async def _first_lineage_page(self, walk: _LineageWalk) -> LineagePage:
         """Return the first page, and record whether the server can say what exists and is
@@ -727,12 +737,12 @@ class LineageMethods(CatalogMethods):
         return names[0] if len(names) == 1 else ""
 
     async def _lineage_by_relationships(self, walk: _LineageWalk) -> Lineage:
-        found, truncated = LineageBuilder(walk.root, walk.direction), None
+        builder, truncated = LineageBuilder(walk.root, walk.direction), None
         frontier, degree = [walk.root], 0
         while frontier and degree < walk.hops and truncated is None:
             degree += 1
             hop = await gather_limited(
-                (self._lineage_further(urn, walk, found) for urn in frontier), _AT_ONCE
+                (self._lineage_further(urn, walk, builder) for urn in frontier), _AT_ONCE
             )
             fresh: list[Urn] = []
             for near, edges in zip(frontier, hop, strict=True):
@@ -741,15 +751,15 @@ class LineageMethods(CatalogMethods):
                     continue
                 for edge in edges:
                     far = str(edge.urn)
-                    if far not in found.places:
-                        if len(found.places) > walk.most:
+                    if far not in builder.places:
+                        if len(builder.places) > walk.most:
                             truncated = walk.too_many
                             continue
-                        found.add(far, degree)
+                        builder.add(far, degree)
                         fresh.append(edge.urn)
-                    found.join(str(near), far, edge.relationship)
+                    builder.join(str(near), far, edge.relationship)
             frontier = fresh
-        return found.drawn(walk.hops, "relationships", marked=False, truncated=truncated)
+        return builder.drawn(walk.hops, "relationships", marked=False, truncated=truncated)
 
     async def _lineage_further(
         self, urn: Urn, walk: _LineageWalk, found: LineageBuilder
@@ -787,4 +797,4 @@ class LineageMethods(CatalogMethods):
 
 def _oldest(*moments: datetime | None) -> datetime | None:
     """Return the earliest of the times, or `None` if all are `None`."""
-    return min((one for one in moments if one is not None), default=None)
+    return min((moment for moment in moments if moment is not None), default=None)

@@ -216,7 +216,7 @@ def parse_browse(body: Any, as_of: datetime | None = None) -> BrowsePage:
     metadata = as_object(value.get("metadata") or {}, "browse (its metadata)")
     place = value if value.get("groups") else metadata
     folders = tuple(_folder(entry) for entry in list_in(place, "groups", "browse"))
-    here = _number(value, "numEntities", "browse")
+    number = _number(value, "numEntities", "browse")
     entities, unreadable = [], []
     for entry in list_in(value, "entities", "browse"):
         held = as_object(entry, "browse (an entity)")
@@ -230,9 +230,9 @@ def parse_browse(body: Any, as_of: datetime | None = None) -> BrowsePage:
     return BrowsePage(
         metadata.get("path", ""),
         _number(value, "from", "browse"),
-        here,
+        number,
         _number(metadata, "totalNumEntities", "browse"),
-        here + len(folders) if repeating else _number(value, "numElements", "browse"),
+        number + len(folders) if repeating else _number(value, "numElements", "browse"),
         folders,
         tuple(entities),
         repeating,
@@ -375,14 +375,14 @@ def _facets(metadata: Json) -> tuple[Facet, ...]:
     Servers send them in two places. The older place comes first, because its facets have the same
     names on every server; only the newer one has labels and says whether there are more values.
     """
-    found: dict[str, Facet] = {}
+    facets: dict[str, Facet] = {}
     for place in ("searchResultMetadatas", "aggregations"):
         for entry in list_in(metadata, place, "search"):
             facet = _facet(as_object(entry, "search (a facet)"))
-            before = found.setdefault(facet.name, facet)
+            before = facets.setdefault(facet.name, facet)
             if place == "aggregations":
-                found[facet.name] = replace(before, label=facet.label, has_more=facet.has_more)
-    return _with_distinct_labels(found.values())
+                facets[facet.name] = replace(before, label=facet.label, has_more=facet.has_more)
+    return _with_distinct_labels(facets.values())
 
 
 def _with_distinct_labels(facets: Iterable[Facet]) -> tuple[Facet, ...]:
@@ -406,9 +406,9 @@ def _facet(entry: Json) -> Facet:
     if not counted:
         values = list_in(entry, "filterValues", f"the facet {name}")
         counted = {
-            one["value"]: one.get("facetCount", 0)
-            for one in values
-            if isinstance(one, dict) and isinstance(one.get("value"), str)
+            value["value"]: value.get("facetCount", 0)
+            for value in values
+            if isinstance(value, dict) and isinstance(value.get("value"), str)
         }
     found = (FacetValue(value, _number(counted, value, f"the facet {name}")) for value in counted)
     ordered = sorted(found, key=lambda one: (-one.count, one.value))
@@ -486,7 +486,7 @@ class SearchParameters:
     def to_wire(self, form: Json) -> Json:
         """Return the body of a rest.li action: `form` with the text, filter and sort order
         added."""
-        sort = [one.to_wire() for one in self.sort]
+        sort = [order.to_wire() for order in self.sort]
         # Older servers read only `sort`, which has one field.
         order = {"sort": sort[0]} if sort else {}
         orders = {"sortCriteria": sort} if len(sort) > 1 else {}
@@ -534,7 +534,7 @@ def scroll_graphql_request(query: SearchParameters, count: int, scroll_id: str |
             for group in query.filter.any_of
         ]
     if query.sort:
-        sort = [one.to_wire() for one in query.sort]
+        sort = [order.to_wire() for order in query.sort]
         criteria = [{"field": one["field"], "sortOrder": one["order"]} for one in sort]
         fields["sortInput"] = {"sortCriteria": criteria}
     return graphql_request(_SCROLL, {"input": fields})
@@ -579,10 +579,10 @@ def with_removed(given: Filter) -> Filter:
     """
     removed = Criterion("removed", ("true",))
     either = (removed, Criterion("removed", ("true",), negated=True))
-    if any(one.field == "removed" for group in given.any_of for one in group):
+    if any(criterion.field == "removed" for group in given.any_of for criterion in group):
         return given
     groups = given.any_of if given else ((),)
-    return Filter(tuple((*group, one) for group in groups for one in either))
+    return Filter(tuple((*group, criterion) for group in groups for criterion in either))
 
 
 def filter_of(given: Filter) -> dict[str, Any]:
@@ -594,7 +594,9 @@ def filter_of(given: Filter) -> dict[str, Any]:
 def _wire_criterion(criterion: Criterion) -> dict[str, Any]:
     wire = criterion.to_graphql()
     if criterion.field == "_entityType":
-        wire["values"] = [one if one.isupper() else entity_symbol(one) for one in criterion.values]
+        wire["values"] = [
+            value if value.isupper() else entity_symbol(value) for value in criterion.values
+        ]
     if not criterion.negated:
         del wire["negated"]
     return wire
@@ -621,19 +623,26 @@ class FilterMethods(EntityMethods):
         that name: two requests for each name, cached for a minute. For a server without the field
         `documented`, the condition is made one on `description`.
         """
-        if not any(one.names or one.field == DOCUMENTED for group in given.any_of for one in group):
+        if not any(
+            criterion.names or criterion.field == DOCUMENTED
+            for group in given.any_of
+            for criterion in group
+        ):
             return given
         if (await self.abilities()).names:
             return Filter(
                 tuple(
-                    tuple(replace(one, values=(*one.values, *one.names), names=()) for one in group)
+                    tuple(
+                        replace(criterion, values=(*criterion.values, *criterion.names), names=())
+                        for criterion in group
+                    )
                     for group in given.any_of
                 )
             )
         groups = []
         for group in given.any_of:
-            adapted = [await self._adapted_criterion(one) for one in group]
-            groups.append(tuple(one for one in adapted if one is not None))
+            adapted = [await self._adapted_criterion(criterion) for criterion in group]
+            groups.append(tuple(criterion for criterion in adapted if criterion is not None))
         return Filter(tuple(groups)) if all(groups) else Filter()
 
     async def _adapted_criterion(self, one: Criterion) -> Criterion | None:
@@ -669,7 +678,7 @@ class FilterMethods(EntityMethods):
         except REFUSALS:
             # The server may not have one of the types.
             return ()
-        found = tuple(str(urn) for urn, one in entities.items() if _has_name(one, name))
+        found = tuple(str(urn) for urn, entity in entities.items() if _has_name(entity, name))
         self._named[key] = (monotonic(), found)
         return found
 
@@ -685,7 +694,7 @@ def _described(one: Criterion) -> Criterion | None:
 def _has_name(entity: Entity, name: str) -> bool:
     if entity.entity_type in _PEOPLE:
         words = _name_words(name)
-        return any(words <= _name_words(one) for one in _names_of(entity))
+        return any(words <= _name_words(name) for name in _names_of(entity))
     return any(name.casefold() == one.casefold() for one in _names_of(entity))
 
 
@@ -707,9 +716,17 @@ class _Urns:
         self._hits = hits
 
     async def next(self) -> Portion[Urn]:
-        one = await self._hits.next()
-        urns = tuple(hit.urn for hit in one.items)
-        return Portion(urns, one.count, one.total, one.last, one.cut, one.standing, one.repeats)
+        portion = await self._hits.next()
+        urns = tuple(hit.urn for hit in portion.items)
+        return Portion(
+            urns,
+            portion.count,
+            portion.total,
+            portion.last,
+            portion.cut,
+            portion.standing,
+            portion.repeats,
+        )
 
 
 def _portion(page: SearchPage) -> Portion[Hit]:
@@ -746,7 +763,7 @@ def only_named(name: str, types: Sequence[str], names: Mapping[Urn, str]) -> Urn
     `types` are the entity types that were asked for, for the message.
     """
     # Parentheses and commas of a name are encoded in its URN.
-    known = {urn: (held, urn.name, unquote(urn.name)) for urn, held in names.items()}
+    known = {urn: (name, urn.name, unquote(urn.name)) for urn, name in names.items()}
     exact = [urn for urn, held in known.items() if name in held]
     folded = name.strip().casefold()
     alike = exact or [
@@ -761,7 +778,7 @@ def only_named(name: str, types: Sequence[str], names: Mapping[Urn, str]) -> Urn
         return alike[0]
     shown = line(name, 100)
     if not alike:
-        near = ", ".join(dict.fromkeys(line(held, 60) for held in list(names.values())[:3]))
+        near = ", ".join(dict.fromkeys(line(name, 60) for name in list(names.values())[:3]))
         hint = f"; a search for it finds {near}" if near else ""
         what = f"no {' or '.join(map(singular, types))}" if types else "nothing here"
         raise NotFound(f"{what} is named {shown!r}{hint}")
@@ -837,8 +854,8 @@ class SearchMethods(FilterMethods):
         page = await self.search(text, entity=entity, filter=filter, count=0)
         if names is None:
             return page.facets
-        found = {facet.name: facet for facet in page.facets}
-        return tuple(found[name] for name in dict.fromkeys(names) if name in found)
+        facets = {facet.name: facet for facet in page.facets}
+        return tuple(facets[name] for name in dict.fromkeys(names) if name in facets)
 
     async def counts(self, entities: Sequence[str] | None = None) -> dict[str, int]:
         """Return the number of entities of each type, without soft-deleted ones.
@@ -901,8 +918,8 @@ class SearchMethods(FilterMethods):
         if not name.strip():
             raise InvalidInput("give a name or a URN")
         page = await self.search(name, entity=types or None, count=MOST_COMPARED)
-        found = await self.summaries(hit.urn for hit in page)
-        return only_named(name, types, {urn: entity.name for urn, entity in found.items()})
+        entities = await self.summaries(hit.urn for hit in page)
+        return only_named(name, types, {urn: entity.name for urn, entity in entities.items()})
 
     def hits(
         self,
@@ -1083,9 +1100,9 @@ class SearchMethods(FilterMethods):
         async def ask(start: int, count: int) -> tuple[Portion[Folder | Named], int]:
             request = browse_request(path, entity, start, count)
             page = parse_browse(await self._connection.send(request))
-            fresh = [one for one in page.folders if one.name not in folders]
+            fresh = [folder for folder in page.folders if folder.name not in folders]
             shown = fresh if page.repeating else page.folders
-            folders.update(one.name for one in page.folders)
+            folders.update(folder.name for folder in page.folders)
             taken = len(shown) + len(page.entities) + len(page.unreadable)
             end = start + page.end - page.start
             return Portion((*shown, *page.entities), taken, page.entries), end

@@ -87,7 +87,7 @@ def _dataset_measures(value: Any) -> Measures:
         _count(_inside(value, "operations"), "lastUpdatedTimestamp"),
         _count(_inside(_inside(value, "properties"), "lastModified"), "time"),
     )
-    known = [one for one in changes if one]
+    known = [change for change in changes if change]
     return Measures(
         _count(_inside(value, "datasetProfiles"), "rowCount"),
         _count(summary, "queryCountLast30Days"),
@@ -248,10 +248,10 @@ class TimeseriesMethods(CatalogMethods):
         """
         targets = dict.fromkeys(Urn.parse(urn) for urn in urns)
         datasets = [urn for urn in targets if urn.entity_type == "dataset"]
-        found: dict[Urn, Measures] = {}
+        measureses: dict[Urn, Measures] = {}
         for chunk in in_chunks(datasets, _MEASURED_AT_ONCE):
-            found |= await self._measures(chunk)
-        return found
+            measureses |= await self._measures(chunk)
+        return measureses
 
     async def _measures(self, urns: Sequence[Urn]) -> dict[Urn, Measures]:
         selections = [

@@ -65,15 +65,15 @@ def display_name(urn: Urn, aspects: Mapping[str, Any]) -> str:
     else the one in its URN. `aspects` are the values of its latest aspects, by aspect name."""
     for aspect, field in _TOLD:
         # An entity has few of these aspects.
-        if aspect in aspects and (found := _text(aspects[aspect], field)):
-            return found
-    if found := assertion_name(aspects.get("assertionInfo")):
-        return found
+        if aspect in aspects and (text := _text(aspects[aspect], field)):
+            return text
+    if text := assertion_name(aspects.get("assertionInfo")):
+        return text
     for aspect in sorted(aspects):
         if aspect.endswith(_ENDINGS) and aspect not in NAME_ASPECTS:
             for field in _FIELDS:
-                if found := _text(aspects[aspect], field):
-                    return found
+                if text := _text(aspects[aspect], field):
+                    return text
     return FieldPath(urn.name).simple if urn.entity_type == "schemaField" else urn.name
 
 

@@ -64,13 +64,13 @@ class Urn:
     @classmethod
     def parse_all(cls, texts: Iterable[object]) -> "tuple[Urn, ...]":
         """Return the URNs among `texts`, in order; anything else is skipped."""
-        found = []
+        urns = []
         for text in texts:
             try:
-                found.append(cls.parse(text) if isinstance(text, str) else None)
+                urns.append(cls.parse(text) if isinstance(text, str) else None)
             except InvalidUrn:
                 continue
-        return tuple(urn for urn in found if urn is not None)
+        return tuple(urn for urn in urns if urn is not None)
 
     @classmethod
     def of(cls, entity_type: str, *parts: "str | Urn") -> Self:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from explorer.client.display import line, moment
 from explorer.client.editable import stored_description
 from explorer.errors import InvalidInput, NotFound
+from explorer.metadata.proposal import millis_of
 from explorer.notebook.view import Shown, ShownTable, table_parts, values_of
 from explorer.stewardship.drafts import Drafts, StoredDraft
 from explorer.views.drafts import (

@@ -259,7 +259,7 @@ class AuditLog:
     def _take(self) -> tuple[str, list[Line]]:
         """Remove the queued records and return them as a batch, with one record for each kind of
         refusal of a caller."""
-        kept: list[AuditRecord] = []
+        records: list[AuditRecord] = []
         refusals: dict[tuple[str | int | None, ...], int] = {}
         while self._waiting:
             record = self._waiting.popleft()
@@ -269,12 +269,14 @@ class AuditLog:
                 is_known = record.status != 401 and record.credential is not None
                 action = record.action if is_known else None
                 kind = (record.credential, record.client, action, record.status)
-                at = refusals.setdefault(kind, len(kept))
-                if at < len(kept):
-                    kept[at] = msgspec.structs.replace(kept[at], times=kept[at].times + 1)
+                at = refusals.setdefault(kind, len(records))
+                if at < len(records):
+                    records[at] = msgspec.structs.replace(records[at], times=records[at].times + 1)
                     continue
-            kept.append(record)
-        return str(uuid4()), [(one.time_millis, msgspec.json.encode(one)) for one in kept]
+            records.append(record)
+        return str(uuid4()), [
+            (record.time_millis, msgspec.json.encode(record)) for record in records
+        ]
 
     def _trim(self) -> None:
         if self._keep_days is None or time.monotonic() < self._next_trim:
@@ -305,7 +307,7 @@ def _records(context: RequestContext) -> Iterator[AuditRecord]:
     endpoint, access = context.endpoint, context.access
     peer = context.scope.get("client")
     forwarded = context.headers.get(b"x-forwarded-for", b"").decode("latin-1")[:_LONGEST]
-    whole = AuditRecord(
+    record = AuditRecord(
         time.time_ns() // 1_000_000,
         _outcome(context.status),
         context.status,
@@ -320,11 +322,11 @@ def _records(context: RequestContext) -> Iterator[AuditRecord]:
         _shortened(_urns_of(context)),
     )
     if not context.changes:
-        yield whole
+        yield record
     for change in context.changes:
         status = change.status or context.status
         yield msgspec.structs.replace(
-            whole,
+            record,
             action=change.action,
             status=status,
             outcome=_outcome(status),

@@ -706,11 +706,11 @@ def respell_path(
     somebody has written are kept."""
     paths = _stored(transaction, str(urn), "browsePaths").get("paths")
     now = [_path(urn, _delimiter(transaction, urn.platform))]
-    for one in respellings:
-        if one.actor is not None and paths == [_path(urn, one.former)] != now:
+    for respelling in respellings:
+        if respelling.actor is not None and paths == [_path(urn, respelling.former)] != now:
             value = {"paths": now}
             write = own_write(
-                registry, urn, "browsePaths", value, now_millis, one.actor, one.system
+                registry, urn, "browsePaths", value, now_millis, respelling.actor, respelling.system
             )
             transaction.put(write)
             return
@@ -727,8 +727,12 @@ def _delimiter(transaction: Transaction, platform: str | None) -> str:
 
 
 def _declared_delimiter(info: dict[str, Any]) -> str | None:
-    found = info.get("datasetNameDelimiter")
-    return found if isinstance(found, str) and found else None
+    dataset_name_delimiter = info.get("datasetNameDelimiter")
+    return (
+        dataset_name_delimiter
+        if isinstance(dataset_name_delimiter, str) and dataset_name_delimiter
+        else None
+    )
 
 
 _OWNERSHIP_TYPE = "urn:li:ownershipType:__system__"
@@ -763,9 +767,9 @@ def fill_derived(
 def _owner_types(_stored: _Value, value: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, dict[str, None]] = {}
     for owner in value.get("owners") or ():
-        named = owner.get("typeUrn") or f"{_OWNERSHIP_TYPE}{owner.get('type', 'NONE').lower()}"
+        type_urn = owner.get("typeUrn") or f"{_OWNERSHIP_TYPE}{owner.get('type', 'NONE').lower()}"
         # DataHub's search interprets a dot as the separator of a nested field.
-        owners = found.setdefault(named.replace(".", "%2E"), {})
+        owners = found.setdefault(type_urn.replace(".", "%2E"), {})
         if owner.get("owner") is not None:
             owners[owner["owner"]] = None
     return {**value, "ownerTypes": {named: list(owners) for named, owners in found.items()}}
@@ -844,7 +848,7 @@ def entities_of_incident(view: Reader, incident: str) -> list[str]:
     """Return the entities that an incident is about, and those whose summary names it."""
     about = _stored(view, incident, "incidentInfo").get("entities") or ()
     _, pointing = view.edges([incident], "INCOMING")
-    listed = sorted({one.urn for one in pointing if _SUMMARY in one.aspects})
+    listed = sorted({neighbour.urn for neighbour in pointing if _SUMMARY in neighbour.aspects})
     return list(dict.fromkeys((*listed, *about)))
 
 
@@ -864,8 +868,8 @@ def summarise_incident(
     about = set(info.get("entities") or ())
     for entity in entities:
         urn = Urn.parse(entity)
-        known = registry.entities.get(urn.entity_type)
-        if known is None or _SUMMARY not in registry.aspects_of(urn.entity_type):
+        entity_type = registry.entities.get(urn.entity_type)
+        if entity_type is None or _SUMMARY not in registry.aspects_of(urn.entity_type):
             continue
         if transaction.existing([entity]):
             details = _incident_details(incident, info) if entity in about else None
@@ -916,9 +920,9 @@ def _summarise(
         value[bare] = [one for one in before.get(bare) or () if one != text]
         entries = before.get(full) or []
         if details is None or state != now:
-            value[full] = [one for one in entries if one.get("urn") != text]
+            value[full] = [entry for entry in entries if entry.get("urn") != text]
         elif details not in entries:
-            others = [one for one in entries if one.get("urn") != text]
+            others = [entry for entry in entries if entry.get("urn") != text]
             value[full] = [*others, details][-_MOST_INCIDENTS:]
         else:
             value[full] = entries
@@ -1050,7 +1054,7 @@ def _assigned(value: _Value) -> Iterator[tuple[str, list[Any]]]:
     """Yield the URN of each property with its plain values, whether they are given bare or
     wrapped."""
     for one in value.get("properties") or ():
-        values = [plain_value(given) for given in one.get("values") or ()]
+        values = [plain_value(value) for value in one.get("values") or ()]
         yield str(one.get("propertyUrn")), values
 
 
@@ -1080,7 +1084,7 @@ def _is_removed(transaction: Transaction, urn: str) -> bool:
 
 def _defined(transaction: Transaction, urn: Urn) -> Definition | None:
     aspects = transaction.aspects([str(urn)]).get(str(urn), ())
-    return read_definition(urn, {one.name: orjson.loads(one.value) for one in aspects})
+    return read_definition(urn, {aspect.name: orjson.loads(aspect.value) for aspect in aspects})
 
 
 def _platform(transaction: Transaction, entity: Urn) -> str | None:

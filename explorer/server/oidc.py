@@ -198,10 +198,10 @@ class Issuer:
     def _key_of(self, key_id: Any) -> _Key:
         if key_id is None and len(self._keys) == 1:
             return next(iter(self._keys.values()))
-        found = self._keys.get(key_id) if isinstance(key_id, str) else None
-        if found is None:
+        key = self._keys.get(key_id) if isinstance(key_id, str) else None
+        if key is None:
             raise _refusal("its signing key is not one of the issuer's")
-        return found
+        return key
 
     def _actor_of(self, claims: Mapping[str, Any]) -> str:
         name = _claim(claims, self._settings.actor_claim)
@@ -256,7 +256,7 @@ class Issuer:
         _check_address(address, "jwks_uri of the issuer")
         listed = _fetch(address).get("keys")
         keys = (_key(one) for one in listed[:_MOST_KEYS]) if isinstance(listed, list) else ()
-        self._keys = dict(one for one in keys if one is not None)
+        self._keys = dict(key for key in keys if key is not None)
         self._verified = {}
         self._fetched_at = time.monotonic()
 
@@ -269,7 +269,7 @@ def _key(given: Any) -> tuple[str | None, _Key] | None:
     kind = "RSA" if given.get("kty") == "RSA" else given.get("crv")
     algorithms = _ALGORITHMS.get(kind, ()) if isinstance(kind, str) else ()
     if "alg" in given:
-        algorithms = tuple(one for one in algorithms if one == given["alg"])
+        algorithms = tuple(algorithm for algorithm in algorithms if algorithm == given["alg"])
     key_id = given.get("kid")
     if not algorithms or not (key_id is None or isinstance(key_id, str)):
         return None

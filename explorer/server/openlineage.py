@@ -146,13 +146,13 @@ class Event:
         """Return the change that adds an edge from the job of the parent run to the event's job."""
         job = self.job or other
         part = _remembered("parent", str(other), str(job))
-        known: AspectChange | None = self.memory.get(part)
-        if known is None:
+        change: AspectChange | None = self.memory.get(part)
+        if change is None:
             edge = _edge(other) | {"properties": {"relationship": "parent"}}
             value = _input_output() | {"inputDatajobEdges": [edge]}
-            known = AspectChange(job, "dataJobInputOutput", value, recurs=True, note=Note())
-            self.memory.keep(part, known)
-        return known
+            change = AspectChange(job, "dataJobInputOutput", value, recurs=True, note=Note())
+            self.memory.keep(part, change)
+        return change
 
 
 # --- Reading fields; errors name the field --------------------------------------------------------
@@ -223,8 +223,8 @@ def _name(holder: Json, name: str, at: str) -> str:
         raise _wrong(f"{at}.{name}", "a text", value)
     if not value.strip():
         raise InvalidInput(f"{at}.{name}: is empty")
-    if found := _CONTROL.search(value):
-        raise InvalidInput(f"{at}.{name}: has the control character {found[0]!r}")
+    if match := _CONTROL.search(value):
+        raise InvalidInput(f"{at}.{name}: has the control character {match[0]!r}")
     if len(value) > _MOST_NAME:
         raise InvalidInput(
             f"{at}.{name}: {len(value)} characters are more than the {_MOST_NAME} of a name"
@@ -356,7 +356,7 @@ def _linked(dataset: Json, at: str) -> Urn:
     """Return the URN of a dataset, or of the last table in its `symlinks` facet, if there is
     one."""
     facet = _facet(_part(dataset, "facets", at), "symlinks", f"{at}.facets")
-    found = None
+    urn = None
     for index, one in enumerate(_list(facet, "identifiers", f"{at}.facets.symlinks")):
         place = f"{at}.facets.symlinks.identifiers[{index}]"
         if (_text(one, "type", place) or "").upper() != "TABLE":
@@ -365,8 +365,8 @@ def _linked(dataset: Json, at: str) -> Urn:
         if namespace.partition(":")[0].lower() in (*_FILES, "hdfs"):
             # Spark without a metastore gives the location of the warehouse as the namespace.
             namespace = "hive"
-        found = _dataset({"namespace": namespace, "name": name}, place)
-    return found or _dataset(dataset, at)
+        urn = _dataset({"namespace": namespace, "name": name}, place)
+    return urn or _dataset(dataset, at)
 
 
 _INTEGRATION: Final = re.compile(
@@ -382,8 +382,8 @@ def _orchestrator(*told: str | None, producer: str | None) -> str:
     for one in told:
         if one and one.strip():
             return _PLATFORMS.get(one.strip().lower(), one.strip().lower())
-    found = _INTEGRATION.match(producer or "")
-    return next((group.lower() for group in found.groups() if group), "") if found else "unknown"
+    match = _INTEGRATION.match(producer or "")
+    return next((group.lower() for group in match.groups() if group), "") if match else "unknown"
 
 
 def _job_urn(job: Json, orchestrator: str, at: str) -> Urn:
@@ -397,7 +397,7 @@ def _job_urn(job: Json, orchestrator: str, at: str) -> Urn:
 @lru_cache(maxsize=8192)
 def _named_job(orchestrator: str, namespace: str, name: str) -> Urn:
     parts = (orchestrator, name.partition(".")[0] or name, namespace)
-    flow = Urn.of("dataFlow", *(_CONTROL.sub("", one).translate(_RESERVED) for one in parts))
+    flow = Urn.of("dataFlow", *(_CONTROL.sub("", part).translate(_RESERVED) for part in parts))
     return _checked(Urn.of("dataJob", flow, name.translate(_RESERVED)))
 
 
@@ -540,8 +540,8 @@ def _redacted(value: Any, at: str, level: int = 0) -> Any:
     if not isinstance(value, dict):
         return value
     # An object with a name and a value, as in lists of variables and parameters.
-    named = value.get("name", value.get("key"))
-    hides = isinstance(named, str) and _SECRET_VARIABLE.search(named)
+    name = value.get("name", value.get("key"))
+    hides = isinstance(name, str) and _SECRET_VARIABLE.search(name)
     return {
         key: _HIDDEN
         if (_SECRET_NAME.search(key) or (hides and key == "value"))
@@ -559,9 +559,9 @@ def _json(value: Any, at: str) -> str:
 def _facets(holder: Json, name: str, at: str) -> Json:
     """Return the facets under a name, each an object or null."""
     facets = _part(holder, name, at)
-    for key, one in facets.items():
-        if one is not None:
-            _object(one, f"{at}.{name}.{key}")
+    for key, facet in facets.items():
+        if facet is not None:
+            _object(facet, f"{at}.{name}.{key}")
     return facets
 
 
@@ -756,11 +756,11 @@ _FIELD_TYPE: Final = re.compile("|".join(f"(?P<{name}>{words})" for name, words 
 
 @lru_cache(maxsize=2048)
 def _field_type(native: str, *, has_fields: bool) -> Json:
-    found = _FIELD_TYPE.match(native.strip().lower())
+    match = _FIELD_TYPE.match(native.strip().lower())
     if native.strip().endswith("[]"):
         kind = "Array"
     else:
-        kind = (found.lastgroup if found else None) or ("Record" if has_fields else "Null")
+        kind = (match.lastgroup if match else None) or ("Record" if has_fields else "Null")
     return {"type": {f"{_SCHEMA}{kind}Type": {}}}
 
 
@@ -811,7 +811,7 @@ def _schema(
     if columns:
         value = schema_value(name, urn.parts[0], list(columns.values()))
         # An event that reads the dataset, or has no types, may have only some of the columns.
-        is_whole = is_written and any(one["nativeDataType"] for one in columns.values())
+        is_whole = is_written and any(column["nativeDataType"] for column in columns.values())
         yield AspectChange(urn, "schemaMetadata", value, ("columns",) if is_whole else ())
 
 
@@ -864,7 +864,9 @@ class _Sources:
         if not self.upstreams:
             return
         value: Json = {
-            "upstreams": [{"dataset": one, "type": "TRANSFORMED"} for one in self.upstreams]
+            "upstreams": [
+                {"dataset": upstream, "type": "TRANSFORMED"} for upstream in self.upstreams
+            ]
         }
         if self.fine:
             value["fineGrainedLineages"] = self.fine
@@ -1035,13 +1037,13 @@ class _Reader:
             changes = self.event.changes[begin:]
             del self.event.changes[begin:]
             if part is not None:
-                changes = [replace(one, recurs=True, note=Note()) for one in changes]
+                changes = [replace(change, recurs=True, note=Note()) for change in changes]
             known = _Told(sources.dataset, tuple(changes), tuple(sources.fine))
             characters = sum(
                 len(column["fieldPath"])
-                for one in changes
-                if one.aspect == "schemaMetadata"
-                for column in one.value["fields"]
+                for change in changes
+                if change.aspect == "schemaMetadata"
+                for column in change.value["fields"]
             )
             self.event.path_characters += characters
             if self.event.path_characters > _MOST_PATHS:
@@ -1069,7 +1071,7 @@ class _Reader:
         self.add(urn, "datasetProperties", told, [*gone, *undescribed])
         kind = _facet(facets, "datasetType", place)
         kinds = [_text(kind, key, f"{place}.datasetType") for key in ("datasetType", "subType")]
-        names = [one.replace("_", " ").title() for one in kinds if one]
+        names = [kind.replace("_", " ").title() for kind in kinds if kind]
         if names:
             self.add(urn, "subTypes", {"typeNames": names})
         self.event.changes += _schema(urn, name, facets, place, is_written=is_written)
@@ -1079,9 +1081,9 @@ class _Reader:
         for given, where in ((facets, place), (inputs, f"{at}.inputFacets")):
             self._profile(urn, _facet(given, "dataQualityMetrics", where), where)
             self._assertions(urn, _facet(given, "dataQualityAssertions", where), where)
-        written = _facet(outputs, "outputStatistics", at)
+        facet = _facet(outputs, "outputStatistics", at)
         is_profiled = bool(_facet(facets, "dataQualityMetrics", place))
-        self._operation(urn, written, change, f"{at}.outputFacets", is_profiled=is_profiled)
+        self._operation(urn, facet, change, f"{at}.outputFacets", is_profiled=is_profiled)
         sources = _Sources(urn)
         _column_lineage(sources, facets, place, self.aliases)
         return sources
@@ -1246,7 +1248,9 @@ class _Reader:
             self._job_itself(job, at, more)
             made = self.event.changes[begin:]
             del self.event.changes[begin:]
-            changes = tuple(replace(one, recurs=True, note=Note()) if part else one for one in made)
+            changes = tuple(
+                replace(change, recurs=True, note=Note()) if part else change for change in made
+            )
             self.memory.keep(part, changes)
         self.event.changes += changes
 
@@ -1301,7 +1305,7 @@ class _Reader:
             self.add(
                 flow,
                 "globalTags",
-                {"tags": [_tag(one, f"{where}.dag.tags") for one in tags]},
+                {"tags": [_tag(tag, f"{where}.dag.tags") for tag in tags]},
             )
         self.lineage(_facet(facets, "lineage", place), f"{place}.lineage")
 
@@ -1332,24 +1336,24 @@ class _Reader:
             for index, one in enumerate(listed):
                 self.alias(one, f"{side}[{index}]")
         used: Used = {}
-        told: dict[str, list[_Told]] = {}
+        toldses: dict[str, list[_Told]] = {}
         for side, facets in (("inputs", "inputFacets"), ("outputs", "outputFacets")):
-            told[side] = [
+            toldses[side] = [
                 self.dataset(one, f"{side}[{index}]", is_written=side == "outputs")
                 for index, one in enumerate(sides[side])
             ]
             used[side] = [
                 (known.dataset, _facets(one, facets, f"{side}[{index}]"))
-                for index, (known, one) in enumerate(zip(told[side], sides[side], strict=True))
+                for index, (known, one) in enumerate(zip(toldses[side], sides[side], strict=True))
             ]
-        if self.event.job is not None and (told["inputs"] or told["outputs"]):
+        if self.event.job is not None and (toldses["inputs"] or toldses["outputs"]):
             value = _input_output()
             for key, side in (("inputDatasetEdges", "inputs"), ("outputDatasetEdges", "outputs")):
-                if told[side]:
-                    datasets = dict.fromkeys(one.dataset for one in told[side])
-                    value[key] = [_edge(one) for one in datasets]
+                if toldses[side]:
+                    datasets = dict.fromkeys(one.dataset for one in toldses[side])
+                    value[key] = [_edge(dataset) for dataset in datasets]
             if fine := [
-                element for one in (*told["inputs"], *told["outputs"]) for element in one.fine
+                element for one in (*toldses["inputs"], *toldses["outputs"]) for element in one.fine
             ]:
                 value["fineGrainedLineages"] = fine
             note = Note() if recurs else None
@@ -1404,8 +1408,8 @@ class _Reader:
                     found.append(_input(one, where, self.aliases))
                     continue
                 edges = [_edge(dataset)]
-                written = _input_output() | {"outputDatasetEdges": edges}
-                self.add(self._job(one, where), "dataJobInputOutput", written)
+                input_output = _input_output() | {"outputDatasetEdges": edges}
+                self.add(self._job(one, where), "dataJobInputOutput", input_output)
             sources.add([path] if path is not None else list(_part(entry, "fields", at)), found)
         self.event.changes += sources.change()
 
@@ -1416,8 +1420,8 @@ class _Reader:
         nominal = _facet(facets, "nominalTime", "run.facets")
         for name in ("nominalStartTime", "nominalEndTime"):
             _millis(nominal, name, "run.facets.nominalTime")
-        told = _part(_part(event, "job", "event"), "facets", "job")
-        job_type = _facet(told, "jobType", "job.facets")
+        part = _part(_part(event, "job", "event"), "facets", "job")
+        job_type = _facet(part, "jobType", "job.facets")
         processing = _text(job_type, "processingType", "job.facets.jobType") or ""
         value: Json = {
             "name": run,
@@ -1479,13 +1483,13 @@ class _Reader:
         for side in ("upstream", "downstream"):
             for index, one in enumerate(_list(facet, side, at, _MOST_DATASETS)):
                 place = f"{at}.{side}[{index}]"
-                other = _job_urn(_part(one, "job", place), self.orchestrator, f"{place}.job")
-                told = _part(one, "run", place)
-                other_run = _instance(_run_id(told, f"{place}.run")) if told else None
+                urn = _job_urn(_part(one, "job", place), self.orchestrator, f"{place}.job")
+                part = _part(one, "run", place)
+                other_run = _instance(_run_id(part, f"{place}.run")) if part else None
                 own = self.event.job
-                if own is None or other == own:
+                if own is None or urn == own:
                     continue
-                first, second = (other, own) if side == "upstream" else (own, other)
+                first, second = (urn, own) if side == "upstream" else (own, urn)
                 edges = [_edge(first)]
                 self.add(
                     second, "dataJobInputOutput", _input_output() | {"inputDatajobEdges": edges}
@@ -1623,8 +1627,8 @@ def _run_event(
     found = Event(_run_id(run, "run"), at_millis, memory=memory)
     facets = _facets(run, "facets", "run")
     engine = _facet(facets, "processing_engine", "run.facets")
-    told = _text(engine, "name", "run.facets.processing_engine")
-    orchestrator = _orchestrator(_integration(job), told, producer=producer)
+    text = _text(engine, "name", "run.facets.processing_engine")
+    orchestrator = _orchestrator(_integration(job), text, producer=producer)
     reader = _Reader(found, memory, found.run, orchestrator)
     found.job = _job_urn(job, orchestrator, "job")
     parent = _facet(facets, "parent", "run.facets")
@@ -1681,14 +1685,14 @@ def _combined(changes: Iterable[AspectChange]) -> list[AspectChange]:
             f"event: {edges} edges between datasets and jobs are more than the {_MOST_EDGES} taken "
             "of one event; send it in parts"
         )
-    for found in parts.values():
-        if len(found) <= _MOST_APART:
-            apart += found
+    for part in parts.values():
+        if len(part) <= _MOST_APART:
+            apart += part
             continue
         # A complete schema supersedes those before it.
-        whole = [index for index, one in enumerate(found) if one.drops]
+        whole = [index for index, change in enumerate(part) if change.drops]
         value: Json = {}
-        for one in found[whole[-1] if whole else 0 :]:
+        for one in part[whole[-1] if whole else 0 :]:
             for key, given in one.value.items():
                 if not isinstance(given, list):
                     value.setdefault(key, given)
@@ -1697,7 +1701,7 @@ def _combined(changes: Iterable[AspectChange]) -> list[AspectChange]:
                 else:
                     value[key] = list(given)
         drops = ("columns",) if whole else ()
-        change = replace(found[0], value=value, drops=drops, recurs=False, note=None)
+        change = replace(part[0], value=value, drops=drops, recurs=False, note=None)
         if not change.value.keys() & (_EDGES | {"inputDatasets"}):
             # Remove duplicate owners, tags and columns.
             change = replace(change, value=merged(change, None, 0, is_own=True))
@@ -1714,36 +1718,36 @@ def merged(change: AspectChange, stored: Json | None, at_millis: int, *, is_own:
     `stored` is `None` if the aspect does not exist. `at_millis` is the time of the change. `is_own`
     is true if events wrote the stored value.
     """
-    given = change.value
+    value = change.value
     if stored is None:
         stored = {}
     match change.aspect:
         case "dataJobInputOutput" | "upstreamLineage":
-            return _merged_lineage(stored, given, at_millis)
+            return _merged_lineage(stored, value, at_millis)
         case "dataFlowInfo" | "dataJobInfo" | "datasetProperties" | "dataProcessInstanceProperties":
             return _merged_info(change, stored, at_millis, is_own=is_own)
         case "dataProcessInstanceInput" | "dataProcessInstanceOutput":
-            return _merged_lineage(stored, given, at_millis)
+            return _merged_lineage(stored, value, at_millis)
         case "dataProcessInstanceRelationships":
-            named = _added(stored.get("upstreamInstances"), given["upstreamInstances"], "")
-            return {**stored, **given, "upstreamInstances": named}
+            named = _added(stored.get("upstreamInstances"), value["upstreamInstances"], "")
+            return {**stored, **value, "upstreamInstances": named}
         case "ownership":
-            return {**stored, "owners": _added(stored.get("owners"), given["owners"], "owners")}
+            return {**stored, "owners": _added(stored.get("owners"), value["owners"], "owners")}
         case "globalTags":
-            return {**stored, "tags": _added(stored.get("tags"), given["tags"], "tags")}
+            return {**stored, "tags": _added(stored.get("tags"), value["tags"], "tags")}
         case "editableSchemaMetadata":
-            return _merged_columns(stored, given)
+            return _merged_columns(stored, value)
         case "schemaMetadata":
             # A schema read by another source may have columns that events do not have.
-            return _merged_schema(stored, given, is_whole=bool(change.drops) and is_own)
+            return _merged_schema(stored, value, is_whole=bool(change.drops) and is_own)
         case "status":
             # A dataset that was not hidden by an event stays hidden; one dropped by an event is
             # restored.
-            return stored if stored and not is_own and not given["removed"] else given
+            return stored if stored and not is_own and not value["removed"] else value
         case "subTypes" | "dataPlatformInstance":
-            return stored or given
+            return stored or value
         case _:
-            return given
+            return value
 
 
 def without_taken_off(
@@ -1777,7 +1781,7 @@ def without_taken_off(
         value["editableSchemaFieldInfo"] = kept = []
         for column in columns:
             tags = column["globalTags"]["tags"]
-            left = [one for one in tags if (column["fieldPath"], one["tag"]) not in taken]
+            left = [tag for tag in tags if (column["fieldPath"], tag["tag"]) not in taken]
             if left:
                 kept.append({**column, "globalTags": {"tags": left}})
     return replace(change, value=value, recurs=False, note=None)
@@ -1788,8 +1792,8 @@ def _given(value: Json) -> Iterator[Any]:
     for key in ("owners", "tags"):
         yield from (_identity(one, key) for one in value.get(key) or ())
     for column in value.get("editableSchemaFieldInfo") or ():
-        for one in (column.get("globalTags") or {}).get("tags") or ():
-            yield column.get("fieldPath"), one.get("tag")
+        for tag in (column.get("globalTags") or {}).get("tags") or ():
+            yield column.get("fieldPath"), tag.get("tag")
 
 
 def _identity(one: Any, name: str) -> Any:
@@ -1823,10 +1827,10 @@ def _added(stored: Any, given: list[Any], name: str, at_millis: int = 0) -> list
             listed.append({**more, **one} if more else one)
         elif is_edge:
             before = listed[at]
-            seen = (before.get("lastModified") or {}).get("time", 0)
+            time = (before.get("lastModified") or {}).get("time", 0)
             says_more = not one.items() <= before.items()
-            if says_more or at_millis >= seen + _DAY_MILLIS:
-                moment = {"lastModified": _stamp(max(seen, at_millis))}
+            if says_more or at_millis >= time + _DAY_MILLIS:
+                moment = {"lastModified": _stamp(max(time, at_millis))}
                 listed[at] = {**before, **one, **moment}
     return listed
 

@@ -323,9 +323,9 @@ class Projection:
             for urn in touched
             if urn.startswith(_CONTAINER_URN) and self._has_moved(transaction, urn)
         ]
-        found = _inside(transaction, moved, MOVED_AT_ONCE)
-        if len(found) <= MOVED_AT_ONCE:
-            return set(found)
+        nones = _inside(transaction, moved, MOVED_AT_ONCE)
+        if len(nones) <= MOVED_AT_ONCE:
+            return set(nones)
         self._leave(transaction, moved)
         return set()
 
@@ -416,7 +416,11 @@ class Projection:
             due = read_respelled(transaction)
             note_respelled(
                 transaction,
-                {urn: given for urn, given in due.items() if given != respelled.get(urn)},
+                {
+                    urn: respellings
+                    for urn, respellings in due.items()
+                    if respellings != respelled.get(urn)
+                },
             )
             note_left_incidents(
                 transaction,
@@ -455,11 +459,11 @@ class Projection:
         stored = transaction.aspect(urn, _CONTAINER)
         now = orjson.loads(stored.value).get(_CONTAINER) if stored else None
         try:
-            known = self._index.document(urn)
+            document = self._index.document(urn)
         except CatalogError:
             # The index must not make a write fail. A damaged index is rebuilt anyway.
             return True
-        before = known.fields.get(_CONTAINER, (None,)) if known else (None,)
+        before = document.fields.get(_CONTAINER, (None,)) if document else (None,)
         return now != before[0]
 
     def _renamed(self, known: int, urns: Iterable[str]) -> dict[str, None]:
@@ -482,12 +486,12 @@ class Projection:
         noted, begin = int(self._store.note(self._use_note) or 0), use_from()
         if noted == begin:
             return 0
-        left = self._store.urns(measured=DocumentRange(USAGE, *sorted((noted, begin))))
-        changed = [urn for urn in left if self._is_used_otherwise(Urn.parse(urn), begin)]
+        urns = self._store.urns(measured=DocumentRange(USAGE, *sorted((noted, begin))))
+        changed = [urn for urn in urns if self._is_used_otherwise(Urn.parse(urn), begin)]
         self._write_parts(changed, _mark_stale)
         if self._ending.is_set():
             return 0
-        if left or noted:
+        if urns or noted:
             self._store.write(partial(_note_use, self._use_note, begin)).result()
         return len(changed)
 
@@ -495,9 +499,9 @@ class Projection:
         """Return whether the use of an entity in the index differs from its use since `begin`."""
         if self._ending.is_set():
             return False
-        known = self._index.document(str(urn))
+        document = self._index.document(str(urn))
         measures = read_measures(self._registry, urn, self._store, begin)
-        return known is not None and known.usage != (measures.queries or 0.0)
+        return document is not None and document.usage != (measures.queries or 0.0)
 
     def _is_searched(self, urn: str, aspect: str) -> bool:
         return aspect in measured_aspects(self._registry, urn.split(":", 3)[2])
@@ -518,11 +522,11 @@ class Projection:
         transaction.set_note(_delimiter_note(platform.name), delimiter)
         prefix, respelled = datasets_of(str(platform)), read_respelled(transaction)
         moved = transaction.urns(prefix=prefix, limit=MOVED_AT_ONCE + 1)
-        given = respelled.setdefault(str(platform), [])
-        if given or len(moved) > MOVED_AT_ONCE:
+        respellings = respelled.setdefault(str(platform), [])
+        if respellings or len(moved) > MOVED_AT_ONCE:
             # What follows an earlier change may be at any of the delimiters in between.
-            by = given[-1] if given else Respelling(former)
-            given.append(Respelling(former, by.actor, by.system))
+            by = respellings[-1] if respellings else Respelling(former)
+            respellings.append(Respelling(former, by.actor, by.system))
             note_respelled(transaction, respelled)
             self._leave(transaction, (str(platform),))
             return set()
@@ -576,25 +580,29 @@ def places_of(
 def _inside(view: Reader, urns: Iterable[str], most: float = math.inf) -> dict[str, None]:
     """Return the contents of the containers among the URNs, at any depth. The walk stops once it
     has found more than `most`."""
-    found: dict[str, None] = {}
+    nones: dict[str, None] = {}
     left = [urn for urn in urns if urn.startswith(_CONTAINER_URN)]
-    while left and len(found) <= most:
+    while left and len(nones) <= most:
         _, contents = view.edges([left.pop()], "INCOMING", (_PART_OF,))
-        inside = [one.urn for one in contents if _CONTAINER in one.aspects and one.urn not in found]
-        found |= dict.fromkeys(inside)
+        inside = [
+            content.urn
+            for content in contents
+            if _CONTAINER in content.aspects and content.urn not in nones
+        ]
+        nones |= dict.fromkeys(inside)
         left += [urn for urn in inside if urn.startswith(_CONTAINER_URN)]
-    return found
+    return nones
 
 
 def _below(view: Reader, roots: Collection[str], most: float = math.inf) -> dict[str, None]:
     """Return the contents of the containers and the datasets of the platforms among the URNs; once
     more than `most` are found, only some."""
-    found = _inside(view, roots, most)
+    inside = _inside(view, roots, most)
     limit = -1 if most == math.inf else int(most) + 1
     for platform in roots:
         if platform.startswith(_PLATFORM_URN):
-            found |= dict.fromkeys(view.urns(prefix=datasets_of(platform), limit=limit))
-    return found
+            inside |= dict.fromkeys(view.urns(prefix=datasets_of(platform), limit=limit))
+    return inside
 
 
 def _note_use(note: str, begin: int, transaction: Transaction) -> None:

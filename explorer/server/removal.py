@@ -74,9 +74,9 @@ def references_to(view: Reader, urn: str) -> list[list[AspectReference]]:
     _, pointing = view.edges([urn], "INCOMING")
     by_aspect: dict[tuple[str, str], list[AspectReference]] = {}
     for reference in sorted(
-        AspectReference(one.urn, aspect, one.relationship)
-        for one in pointing
-        for aspect in one.aspects
+        AspectReference(neighbour.urn, aspect, neighbour.relationship)
+        for neighbour in pointing
+        for aspect in neighbour.aspects
     ):
         by_aspect.setdefault((reference.urn, reference.aspect), []).append(reference)
     return list(by_aspect.values())
@@ -168,7 +168,7 @@ class _Pruner:
         optional."""
         shape, arguments = read_type(kind)
         if shape == "union":
-            return next((one for one in arguments if one == name), name), False
+            return next((argument for argument in arguments if argument == name), name), False
         record = self._registry.records.get(kind)
         field = record.fields.get(name) if record else None
         return (field.base, field.optional) if field else ("string", True)
@@ -182,13 +182,19 @@ def _inner(kind: str) -> str:
 def _paths(registry: Registry, aspect: str, references: Sequence[AspectReference]) -> list[str]:
     names = {reference.relationship for reference in references}
     declared = registry.aspect(aspect).relationships
-    return list(dict.fromkeys(one.path for one in declared if one.name in names))
+    return list(
+        dict.fromkeys(relationship.path for relationship in declared if relationship.name in names)
+    )
 
 
 def _listed(references: Sequence[AspectReference]) -> list[dict[str, str]]:
     return [
-        {"entity": one.urn, "relationship": one.relationship, "aspect": one.aspect}
-        for one in references[:_MAX_LISTED]
+        {
+            "entity": reference.urn,
+            "relationship": reference.relationship,
+            "aspect": reference.aspect,
+        }
+        for reference in references[:_MAX_LISTED]
     ]
 
 
@@ -309,8 +315,8 @@ def _is_removed(view: Reader, urn: str) -> bool:
 
 
 def _version_count(view: Reader, urn: str, aspect: str) -> int:
-    found = view.versions(urn, aspect, (1, 0), 0, 0)
-    return found[0] if found else 0
+    versions = view.versions(urn, aspect, (1, 0), 0, 0)
+    return versions[0] if versions else 0
 
 
 def _withdraw(stamp: Stamp, urn: str, rows: list[RunRow], intake: Intake) -> None:

@@ -100,7 +100,7 @@ _MOST_SNIFFED: Final = 20
 def file_format(name: str) -> Format | None:
     """Return the format of a file by its suffix, or `None` if it is not supported. CSV and JSON
     lines files may be compressed."""
-    suffixes = [one.lower() for one in PurePosixPath(name).suffixes[-2:]]
+    suffixes = [suffix.lower() for suffix in PurePosixPath(name).suffixes[-2:]]
     if suffixes and suffixes[-1] in _COMPRESSED:
         suffixes.pop()
         found = _FORMATS.get(suffixes[-1]) if suffixes else None
@@ -237,10 +237,10 @@ class FileFolder:
         (place,) = table.files
         if table.format == "delta":
             return describe_delta(self.storage, place, table.path, self.options)
-        found, reason = describe_iceberg(self.storage, place, table.path, self.options)
+        definition, reason = describe_iceberg(self.storage, place, table.path, self.options)
         if reason is not None:
             inventory.skipped.append(SkippedPart("/".join(table.path), reason))
-        return found
+        return definition
 
 
 def _iceberg_folder(metadata: str) -> str:
@@ -269,34 +269,34 @@ class _Finder:
 
     def _look_into(self, folder: str, path: tuple[str, ...], *, is_root: bool) -> None:
         entries = self.storage.list(folder)
-        names = [one.name for one in entries]
+        names = [entry.name for entry in entries]
         metadata = f"{folder}/metadata"
-        match lake_format(names, lambda: [one.name for one in self.storage.list(metadata)]):
+        match lake_format(names, lambda: [file.name for file in self.storage.list(metadata)]):
             case "delta":
                 self.tables.append(_Table(path, "delta", {folder: 0}, is_folder=True))
                 return
             case "iceberg":
-                found = [one.name for one in self.storage.list(metadata)]
+                found = [file.name for file in self.storage.list(metadata)]
                 hint = None
                 if METADATA_HINT in found:
                     hint = self.storage.read(f"{metadata}/{METADATA_HINT}").decode(errors="replace")
                 file = f"{metadata}/{newest_metadata(found, hint)}"
                 self.tables.append(_Table(path, "iceberg", {file: 0}, is_folder=True))
                 return
-        shown = [one for one in entries if not one.name.startswith((".", "_"))]
-        folders = [one.name for one in shown if one.is_folder]
+        files = [entry for entry in entries if not entry.name.startswith((".", "_"))]
+        folders = [file.name for file in files if file.is_folder]
         if any(_PARTITION.fullmatch(name) for name in folders):
             self._add_partitioned(folder, path)
             return
-        data = [one for one in shown if not one.is_folder and file_format(one.name)]
-        formats = {file_format(one.name) for one in data}
+        data = [file for file in files if not file.is_folder and file_format(file.name)]
+        formats = {file_format(file.name) for file in data}
         are_parts = len(data) > 1 and len(formats) == 1 and not folders and not is_root
-        if are_parts and all(_PART.fullmatch(one.name.partition(".")[0]) for one in data):
+        if are_parts and all(_PART.fullmatch(file.name.partition(".")[0]) for file in data):
             self._add(path, folder, data, is_folder=True)
         else:
             for one in data:
                 self._add((*path, one.name), folder, [one])
-        unread = [ending[0] for one in shown if (ending := _UNREAD.search(one.name))]
+        unread = [ending[0] for file in files if (ending := _UNREAD.search(file.name))]
         if unread:
             endings = ", ".join(sorted({one.lower() for one in unread}))
             count = counted(len(unread), "file")
@@ -306,13 +306,13 @@ class _Finder:
 
     def _add_partitioned(self, folder: str, path: tuple[str, ...]) -> None:
         files, keys = list[StoredFile](), dict[str, None]()
-        for one in self.storage.walk(folder):
-            *folders, name = one.name.split("/")
+        for file in self.storage.walk(folder):
+            *folders, name = file.name.split("/")
             if name.startswith((".", "_")) or any(part.startswith((".", "_")) for part in folders):
                 continue
-            keys |= {found[1]: None for part in folders if (found := _PARTITION.fullmatch(part))}
+            keys |= {match[1]: None for part in folders if (match := _PARTITION.fullmatch(part))}
             if file_format(name):
-                files.append(one)
+                files.append(file)
         self._add(path, folder, files, tuple(keys), is_folder=True)
 
     def _add(
@@ -324,12 +324,12 @@ class _Finder:
         *,
         is_folder: bool = False,
     ) -> None:
-        formats = {found for one in files if (found := file_format(one.name))}
+        formats = {found for file in files if (found := file_format(file.name))}
         if len(formats) != 1:
             reason = f"its files are {' and '.join(sorted(formats))}" if formats else "it is empty"
             self._skip(path, reason, self.writer.dataset(path).name)
             return
-        sizes = {self.storage.address(f"{folder}/{one.name}"): one.size for one in files}
+        sizes = {self.storage.address(f"{folder}/{file.name}"): file.size for file in files}
         self.tables.append(_Table(path, formats.pop(), sizes, keys, is_folder))
 
     def _skip(self, path: tuple[str, ...], reason: str, prefix: str | None = None) -> None:
@@ -354,7 +354,7 @@ def _sample(connection: "DuckDBPyConnection", table: _Table, row_count: int | No
 
 
 def _described(connection: "DuckDBPyConnection", table: _Table) -> TableDefinition:
-    odd = next((one for one in table.files if _GLOB.search(one)), None)
+    odd = next((file for file in table.files if _GLOB.search(file)), None)
     if odd is not None:
         raise OSError(
             "its name contains one of the wildcards * ? [, so it cannot be read: "
@@ -475,7 +475,7 @@ def describe_delta(
         listed = {name: actions.column(name).to_pylist() for name in actions.column_names}
     except (DeltaError, OSError, ValueError, KeyError) as error:
         raise InvalidFile(f"its Delta log cannot be read: {_lake_error(error)}") from error
-    counts = [_optional_int(one) for one in listed.get("num_records", ())]
+    counts = [_optional_int(num_record) for num_record in listed.get("num_records", ())]
     deleted = listed.get("deletion_vector.cardinality", ())
     sizes = listed.get("size_bytes", ())
     statistics = _Statistics(options, counts)
@@ -495,18 +495,18 @@ def describe_delta(
                 listed.get(f"min.{path_}", nothing),
                 listed.get(f"max.{path_}", nothing),
             )
-    keys = [listed.get(f"partition.{one}") or [] for one in partitions]
+    keys = [listed.get(f"partition.{partition}") or [] for partition in partitions]
     return _lake_definition(
         path,
         "delta",
-        [_keyed(one, partitions) for one in columns],
+        [_keyed(column, partitions) for column in columns],
         partitions,
         description=read_text(metadata.description),
         files=len(sizes),
         partitions=len(set(zip(*keys, strict=False))) if partitions else None,
         row_count=None
         if None in counts
-        else sum(one or 0 for one in counts) - sum(one or 0 for one in deleted),
+        else sum(count or 0 for count in counts) - sum(one or 0 for one in deleted),
         size_bytes=sum(sizes),
         profiles=statistics.profiles,
     )
@@ -532,15 +532,15 @@ class _Statistics:
         file. A statistic that a file lacks is left out of the profile; files that have only nulls
         need no smallest and largest value."""
         profile: dict[str, Any] = {"fieldPath": column.path}
-        known = [one for one in nulls if one is not None]
-        total = sum(one or 0 for one in self.rows)
+        known = [null for null in nulls if null is not None]
+        total = sum(row or 0 for row in self.rows)
         if known and len(known) == len(self.rows):
             profile["nullCount"] = sum(known)
             if None not in self.rows and total:
                 profile["nullProportion"] = round(sum(known) / total, 6)
         # A file in which all values are null has no smallest and largest value.
         empty = [
-            one is not None and one == rows for one, rows in zip(nulls, self.rows, strict=False)
+            null is not None and null == rows for null, rows in zip(nulls, self.rows, strict=False)
         ]
         low = [one for one in lowest if one is not None]
         high = [one for one in highest if one is not None]
@@ -710,18 +710,18 @@ def describe_iceberg(
             files = _data_files(storage, metadata, folder)
         except Exception as error:  # noqa: BLE001 - a damaged manifest raises anything
             reason = f"no statistics: its manifests cannot be read: {_lake_error(error)}"
-    statistics = _Statistics(options, [one.record_count for one in files])
+    statistics = _Statistics(options, [file.record_count for file in files])
     for column in columns if files and rows is not None else ():
         _add_bounds(statistics, column, schema, files)
     identity = [names[source] for source in keys if names.get(source) in partitioned_by]
     table = _lake_definition(
         path,
         "iceberg",
-        [_keyed(one, identity) for one in columns],
+        [_keyed(column, identity) for column in columns],
         partitioned_by,
         description=read_text(metadata.properties.get("comment")),
         files=_number(summary, "total-data-files") if snapshot else 0,
-        partitions=len({tuple(one.partition) for one in files}) if files and keys else None,
+        partitions=len({tuple(file.partition) for file in files}) if files and keys else None,
         row_count=rows,
         size_bytes=_number(summary, "total-files-size") if snapshot else 0,
         profiles=statistics.profiles,
@@ -750,17 +750,17 @@ def _add_bounds(
     number = found.field_id
 
     def bound(one: Mapping[int, bytes] | None) -> Any:
-        held = (one or {}).get(number)
+        content = (one or {}).get(number)
         try:
-            return None if held is None else from_bytes(found.field_type, held)
+            return None if content is None else from_bytes(found.field_type, content)
         except (ValueError, OverflowError):
             return None
 
-    nulls = [(one.null_value_counts or {}).get(number) for one in files]
+    nulls = [(file.null_value_counts or {}).get(number) for file in files]
     bounds = [
-        [bound(getattr(one, name)) for one in files] for name in ("lower_bounds", "upper_bounds")
+        [bound(getattr(file, name)) for file in files] for name in ("lower_bounds", "upper_bounds")
     ]
-    low, high = ([_readable(one, column) for one in values] for values in bounds)
+    low, high = ([_readable(value, column) for value in values] for values in bounds)
     statistics.add(column, nulls, low, high)
 
 

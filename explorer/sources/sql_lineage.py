@@ -203,7 +203,7 @@ def _steps(path: Path, given: int, near: Path) -> int | None:
         places = [near]
         if step + len(near) == depth and (step == 0 or len(near) > 1):
             places += [(*near[:-1], name) for name in _DEFAULT_SCHEMAS]
-        if step < len(container) and any(_is_in(container[step:], one) for one in places):
+        if step < len(container) and any(_is_in(container[step:], place) for place in places):
             return step
     return None
 
@@ -278,8 +278,8 @@ def reading(lineage: QueryLineage) -> Iterator[None]:
 def open_statement(sql: str, dialect: str) -> str | None:
     """Return a statement on one line, without comments, and with `?` in place of literals and of
     text in double quotes where a value is expected; `None` if it cannot be tokenised."""
-    found = _without_values(sql, dialect)
-    return None if found is None else found[0]
+    without_values = _without_values(sql, dialect)
+    return None if without_values is None else without_values[0]
 
 
 def _without_values(sql: str, dialect: str) -> tuple[str, list[str]] | None:
@@ -381,9 +381,9 @@ def require_sqlglot(dialect: str) -> None:
         raise MissingExtra("reading SQL needs sqlglot", "sources") from None
     named = sql_dialect(dialect)
     if named not in sqlglot.Dialects.__members__.values() and named not in (
-        one.value for one in sqlglot.Dialects
+        dialects.value for dialects in sqlglot.Dialects
     ):
-        known = ", ".join(sorted(one.value for one in sqlglot.Dialects if one.value))
+        known = ", ".join(sorted(dialects.value for dialects in sqlglot.Dialects if dialects.value))
         raise InvalidInput(f"sqlglot knows no SQL dialect {dialect!r}; known: {known}")
 
 
@@ -427,12 +427,12 @@ def parse_statement(sql: str, dialect: str) -> Any:
     from sqlglot import exp
     from sqlglot.dialects.dialect import Dialect
 
-    known = Dialect.get_or_raise(dialect)
-    tokens = known.tokenize(sql)
+    or_raise = Dialect.get_or_raise(dialect)
+    tokens = or_raise.tokenize(sql)
     if _is_too_deep(tokens):
         raise NotUnderstood("it is nested too deeply")
     statements = [
-        one for one in known.parser().parse(tokens, sql) if isinstance(one, exp.Expression)
+        expr for expr in or_raise.parser().parse(tokens, sql) if isinstance(expr, exp.Expression)
     ]
     if len(statements) != 1:
         raise NotUnderstood(f"it has {len(statements)} statements where one is expected")
@@ -506,7 +506,10 @@ def trace_query(
     if query.find(exp.Columns):
         raise NotUnderstood("it has COLUMNS(…), which selects columns by a pattern")
     _inline_windows(query)
-    named = {id(one): (one, table_path(one)) for one in physical_tables(query)}
+    named = {
+        id(physical_table): (physical_table, table_path(physical_table))
+        for physical_table in physical_tables(query)
+    }
     # All names are now in lower case and quoted, so that no dialect's rules of case apply to them.
     for identifier in query.find_all(exp.Identifier):
         identifier.set("this", identifier.name.casefold())
@@ -567,7 +570,7 @@ def _inline_windows(query: Any) -> None:
     from sqlglot import exp
 
     for select in query.find_all(exp.Select):
-        defined = {one.name.casefold(): one for one in select.args.get("windows") or ()}
+        defined = {window.name.casefold(): window for window in select.args.get("windows") or ()}
         for window in select.find_all(exp.Window) if defined else ():
             found = defined.get(window.text("alias").casefold())
             if found is not None and found is not window:
@@ -647,8 +650,8 @@ def _trace(
         while isinstance(first, exp.SetOperation | exp.Subquery):
             first = first.this
         for label, select in zip(labels, list(first.selects), strict=True):
-            named = exp.alias_(select.unalias().copy(), label, quoted=True)
-            select.replace(named)
+            expr = exp.alias_(select.unalias().copy(), label, quoted=True)
+            select.replace(expr)
         scope = build_scope(query)
     nodes = trace(None, query, schema, dialect=dialect, scope=scope, trim_selects=False, copy=False)
     for name, label in zip(names, labels, strict=True):
@@ -696,7 +699,7 @@ def _leaves(node: "Node") -> "Iterator[Node]":
 def add_tables(writer: DatasetWriter, tables: Sequence[TableDefinition], dialect: str) -> None:
     """Add the tables of a database to an inventory, views with their lineage. A view whose query is
     not understood completely has no column lineage and is listed as skipped."""
-    known = KnownTables((one.path, one.names) for one in tables)
+    known = KnownTables((table.path, table.names) for table in tables)
     for table in tables:
         if not table.definition or table.columns is None:
             writer.add(table)
@@ -738,27 +741,29 @@ def defined_columns(
     """
     from sqlglot import exp
 
-    query, named = statement, list[DefinedColumn]()
+    query, columns = statement, list[DefinedColumn]()
     if isinstance(statement, exp.Create):
         query = statement.expression
         if isinstance(statement.this, exp.Schema):
-            named = [
-                DefinedColumn(one.name, _type_text(one.args.get("kind"), dialect))
-                for one in statement.this.expressions
-                if isinstance(one, exp.Identifier | exp.ColumnDef)
+            columns = [
+                DefinedColumn(expression.name, _type_text(expression.args.get("kind"), dialect))
+                for expression in statement.this.expressions
+                if isinstance(expression, exp.Identifier | exp.ColumnDef)
             ]
     if query is None:
-        return named
+        return columns
     if not isinstance(query, exp.Query):
         raise NotUnderstood(f"it is a {type(query).__name__}, not a query")
-    found = _columns_of_query(query, dialect, columns_of)
-    if not named:
-        return found
-    if len(named) != len(found):
-        raise NotUnderstood(f"the query has {len(found)} columns where the table has {len(named)}")
+    columns_of_query = _columns_of_query(query, dialect, columns_of)
+    if not columns:
+        return columns_of_query
+    if len(columns) != len(columns_of_query):
+        raise NotUnderstood(
+            f"the query has {len(columns_of_query)} columns where the table has {len(columns)}"
+        )
     return [
-        DefinedColumn(own.name, own.type or one.type, one.made_by)
-        for own, one in zip(named, found, strict=True)
+        DefinedColumn(own.name, own.type or column.type, column.made_by)
+        for own, column in zip(columns, columns_of_query, strict=True)
     ]
 
 
@@ -770,7 +775,10 @@ def _columns_of_query(
     from sqlglot.optimizer.scope import build_scope
     from sqlglot.schema import MappingSchema
 
-    tables = {id(one): (one, table_path(one)) for one in physical_tables(query)}
+    tables = {
+        id(physical_table): (physical_table, table_path(physical_table))
+        for physical_table in physical_tables(query)
+    }
     for identifier in query.find_all(exp.Identifier):
         identifier.set("quoted", True)
     has_star = query.find(exp.Star) is not None
@@ -792,7 +800,7 @@ def _columns_of_query(
         identify=False,
     )
     if any(select.is_star for select in query.selects):
-        unknown = ".".join(next((labels[one] for one in labels if one not in schema), ("",)))
+        unknown = ".".join(next((labels[label] for label in labels if label not in schema), ("",)))
         raise NotUnderstood(f"its * selects the columns of {unknown}, which are not known")
     scope = build_scope(query)
     names = [select.alias_or_name for select in query.selects]
@@ -830,7 +838,7 @@ def _resolved(scope: "Scope", at: int, labels: dict[str, Path], deepest: int) ->
     if not deepest:
         raise _TooLarge
     if scope.set_operation_scopes:
-        sides = [_resolved(one, at, labels, deepest - 1) for one in scope.set_operation_scopes]
+        sides = [_resolved(scope, at, labels, deepest - 1) for scope in scope.set_operation_scopes]
         if sides[0] == sides[1]:
             return sides[0]
         return exp.Coalesce(this=sides[0], expressions=sides[1:])
@@ -840,7 +848,7 @@ def _resolved(scope: "Scope", at: int, labels: dict[str, Path], deepest: int) ->
     for column in list(holder.find_all(exp.Column)):
         source = scope.sources.get(column.table)
         if isinstance(source, Scope):
-            names = [one.alias_or_name for one in _selects(source)]
+            names = [select.alias_or_name for select in _selects(source)]
             if column.name not in names:
                 continue
             inner = _resolved(source, names.index(column.name), labels, deepest - 1)

@@ -173,7 +173,7 @@ class Lines:
     def span(self) -> tuple[float, float] | None:
         """The values at the bottom and top of the axis, which always differ; `None` if nothing was
         measured."""
-        values = [value for one in self.lines for value in one.values]
+        values = [value for line in self.lines for value in line.values]
         if not values:
             return None
         low, high = min(values), max(values)
@@ -246,11 +246,11 @@ def panel_rows(panel: Panel) -> Iterator[PanelRow]:
             number = written(bar.value, panel.unit)
             yield PanelRow(bar.name, number, abs(bar.value) / longest, key=bar.key)
         return
-    for one in panel.lines:
-        values = one.values
-        name = panel.title if len(panel.lines) == 1 else one.name
+    for line in panel.lines:
+        values = line.values
+        name = panel.title if len(panel.lines) == 1 else line.name
         number = written(values[-1], panel.unit) if values else "not measured"
-        yield PanelRow(name, number, trend=sparkline([value for _, value in one.points]))
+        yield PanelRow(name, number, trend=sparkline([value for _, value in line.points]))
 
 
 _LEVELS = "▁▂▃▄▅▆▇█"
@@ -290,7 +290,7 @@ def gaps_in(times: Sequence[datetime]) -> frozenset[int]:
 def with_gaps(points: Iterable[Point]) -> tuple[Point, ...]:
     """Return the valid points, oldest first, with a gap between two where measurements are
     missing."""
-    known = sorted((one for one in points if on_calendar(one[0])), key=lambda one: one[0])
+    known = sorted((point for point in points if on_calendar(point[0])), key=lambda one: one[0])
     gaps = gaps_in([at for at, _ in known])
     found: list[Point] = []
     for place, point in enumerate(known):

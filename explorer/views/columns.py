@@ -203,7 +203,7 @@ def column_row(
         tuple(profile.sample_values or ())[:_SAMPLES] if profile else (),
         measured.profiled_at if profile else None,
         change,
-        next(iter(names(one for one in actor if one.name != _UNKNOWN_ACTOR)), ""),
+        next(iter(names(urn for urn in actor if urn.name != _UNKNOWN_ACTOR)), ""),
         path in known.drafts,
         shown.wanted,
     )
@@ -221,20 +221,20 @@ def columns_table(entity: "Entity", columns: "Iterable[Column] | None" = None) -
     names = ("path", "name", "type", "native_type", "nullable", "key", "description")
     rows = [
         (
-            one.path.raw,
-            one.path.simple,
-            one.type,
-            one.native_type,
-            one.nullable,
-            one.is_key,
-            one.description,
-            one.ingested,
-            one.edited,
-            tuple(map(str, one.tags)),
-            tuple(map(str, one.terms)),
-            one.earlier.raw if one.earlier else None,
+            column.path.raw,
+            column.path.simple,
+            column.type,
+            column.native_type,
+            column.nullable,
+            column.is_key,
+            column.description,
+            column.ingested,
+            column.edited,
+            tuple(map(str, column.tags)),
+            tuple(map(str, column.terms)),
+            column.earlier.raw if column.earlier else None,
         )
-        for one in (entity.schema if columns is None else columns)
+        for column in (entity.schema if columns is None else columns)
     ]
     texts = ("ingested", "edited", "tags", "terms", "earlier")
     return Table.of(f"{entity.name} columns", (*names, *texts), rows)
@@ -251,18 +251,18 @@ def schema_of(entity: "Entity") -> "Schema | None":
 def foreign_keys(entity: "Entity") -> dict[str, ForeignKey]:
     """Return the foreign keys of columns, by field path."""
     listed = (entity.raw("schemaMetadata") or {}).get("foreignKeys")
-    found: dict[str, ForeignKey] = {}
+    keys: dict[str, ForeignKey] = {}
     for key in listed if isinstance(listed, list) else ():
         if not isinstance(key, dict):
             continue
-        there = list(_columns_in(key.get("foreignFields")))
+        columns_in = list(_columns_in(key.get("foreignFields")))
         datasets = Urn.parse_all([key.get("foreignDataset")])
         for at, (_, path) in enumerate(_columns_in(key.get("sourceFields"))):
-            dataset, column = there[at] if at < len(there) else (None, "")
+            dataset, column = columns_in[at] if at < len(columns_in) else (None, "")
             target = dataset or (datasets[0] if datasets else None)
             if target is not None:
-                found.setdefault(path, ForeignKey(target, column))
-    return found
+                keys.setdefault(path, ForeignKey(target, column))
+    return keys
 
 
 def column_measurements(
@@ -280,7 +280,9 @@ def column_measurements(
     newest = newest_with_columns(points)
     if newest is None:
         return ColumnMeasurements(_by_raw(counts, schema))
-    profiles = {one.field_path: one for one in newest.field_profiles or ()}
+    profiles = {
+        field_profile.field_path: field_profile for field_profile in newest.field_profiles or ()
+    }
     return ColumnMeasurements(
         _by_raw(counts, schema),
         _by_raw(profiles, schema),
@@ -298,8 +300,8 @@ def in_tree_order(
     `columns`, these and their parents are returned, whether folded or not.
     """
     if chosen is not None:
-        kept = _with_parents(columns, chosen)
-        return [ShownColumn(columns[at], at in chosen) for at in sorted(kept)]
+        with_parents = _with_parents(columns, chosen)
+        return [ShownColumn(columns[at], at in chosen) for at in sorted(with_parents)]
     shown: list[ShownColumn] = []
     hidden_below: int | None = None
     for column in columns:
@@ -363,7 +365,10 @@ class ColumnFilter:
 
     def passes(self, column: "Column", names: Mapping[Urn, str]) -> bool:
         """Return whether a column meets all conditions."""
-        return all(_matches(one, column, names) != one.is_negated for one in self.conditions)
+        return all(
+            _matches(condition, column, names) != condition.is_negated
+            for condition in self.conditions
+        )
 
 
 def parse_column_filter(text: str) -> ColumnFilter:
@@ -374,9 +379,9 @@ def parse_column_filter(text: str) -> ColumnFilter:
     """
     conditions = []
     trouble = ""
-    for found in _CONDITION.finditer(text):
-        value = (found["quoted"] if found["word"] is None else found["word"]).lower()
-        name = found["field"] or ""
+    for match in _CONDITION.finditer(text):
+        value = (match["quoted"] if match["word"] is None else match["word"]).lower()
+        name = match["field"] or ""
         if not value or value in _FIELDS_ALONE:
             continue
         if name == "is" and value not in COLUMN_STATES:
@@ -386,7 +391,7 @@ def parse_column_filter(text: str) -> ColumnFilter:
             if len(meant) != 1:
                 continue
             value = meant[0]
-        conditions.append(_Condition(name, value, bool(found["no"])))
+        conditions.append(_Condition(name, value, bool(match["no"])))
     return ColumnFilter(tuple(conditions), trouble)
 
 
@@ -417,7 +422,7 @@ def _columns_in(listed: object) -> "Iterable[tuple[Urn, str]]":
 
 
 def _by_raw(values: Mapping[str, _T], schema: "Iterable[Column]") -> dict[str, _T]:
-    simple = {FieldPath(path).simple: one for path, one in values.items()}
+    simple = {FieldPath(path).simple: value for path, value in values.items()}
     found: dict[str, _T] = {}
     for column in schema:
         one = values.get(column.path.raw, simple.get(column.path.simple))

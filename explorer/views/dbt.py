@@ -91,14 +91,14 @@ class PlanItem:
 def plan_items(plan: "ProjectPlan") -> tuple[PlanItem, ...]:
     """Return the updates of a plan that are not `unchanged`, file by file, then `rest_items`."""
     updates: dict[str, list[PlanItem]] = {}
-    for one in plan.updates:
-        if one.kind != "unchanged":
+    for update in plan.updates:
+        if update.kind != "unchanged":
             item = PlanItem(
-                *(one.kind, one.file, one.resource, one.column, one.property),
-                why=one.why or "",
-                update=one,
+                *(update.kind, update.file, update.resource, update.column, update.property),
+                why=update.why or "",
+                update=update,
             )
-            updates.setdefault(one.file, []).append(item)
+            updates.setdefault(update.file, []).append(item)
     by_file = tuple(item for items in updates.values() for item in items)
     return (*by_file, *rest_items(plan.unmatched, plan.problems))
 
@@ -126,7 +126,7 @@ def rest_items(
 def items_with(items: Sequence[PlanItem], words: str) -> list[PlanItem]:
     """Return the items that contain all words in their kind, file, place, reason or texts, ignoring
     case."""
-    return [one for one in items if has_words(words, _texts(one))]
+    return [item for item in items if has_words(words, _texts(item))]
 
 
 def _texts(one: PlanItem) -> Iterator[str]:
@@ -145,7 +145,7 @@ def plan_page(items: Sequence[PlanItem]) -> Table:
         TableColumn("file", max_width=40, style="dim"),
     )
     rows: list[Row] = [
-        (one.kind, one.resource, _column(one), _change(one), one.file) for one in items
+        (item.kind, item.resource, _column(item), _change(item), item.file) for item in items
     ]
     return Table(columns, rows, "Changes of a dbt project")
 
@@ -172,11 +172,11 @@ def plan_table(items: Sequence[PlanItem]) -> Table:
     names = ("file", "resource", "column", "property", "kind", "before", "after", "urn", "why")
     rows: list[Row] = [
         (
-            *(one.file, one.resource, one.column, one.what, one.kind),
-            *((one.update.before, _encodable(one.update.after)) if one.update else (None, None)),
-            *(one.urn or None, one.why or None),
+            *(item.file, item.resource, item.column, item.what, item.kind),
+            *((item.update.before, _encodable(item.update.after)) if item.update else (None, None)),
+            *(item.urn or None, item.why or None),
         )
-        for one in items
+        for item in items
     ]
     return Table.of("dbt project", names, rows)
 
@@ -212,7 +212,7 @@ def plan_sentence(plan: "ProjectPlan") -> str:
 
 def files_sentences(plan: "ProjectPlan") -> tuple[str, ...]:
     """Return for each file its number of changes, and whether it is new."""
-    counts = Counter(one.file for one in plan.writes)
+    counts = Counter(write.file for write in plan.writes)
 
     def sentence(file: "FileUpdate") -> str:
         count = counts[file.name]
@@ -288,14 +288,14 @@ def import_remark(
     changes: "ProjectChanges", unknown: "Sequence[ProjectLabel]", *, force_conflicts: bool
 ) -> str:
     """Return a sentence on what of a project is not imported; empty if all of it is."""
-    left = Counter(
-        one.kind
-        for one in changes.changeset.left
-        if not (force_conflicts and one.kind == "conflict")
+    counts = Counter(
+        change.kind
+        for change in changes.changeset.left
+        if not (force_conflicts and change.kind == "conflict")
     )
-    parts = [f"{count:,} {kind}" for kind, count in left.items()]
+    parts = [f"{count:,} {kind}" for kind, count in counts.items()]
     if unknown:
-        names = ", ".join(dict.fromkeys(Urn.label(one.label) for one in unknown))
+        names = ", ".join(dict.fromkeys(Urn.label(label.label) for label in unknown))
         parts.append(f"{counted(len(unknown), 'label')} that the catalog does not have ({names})")
     if changes.problems:
         parts.append(f"{counted(len(changes.problems), 'file')} that cannot be read")

@@ -127,18 +127,18 @@ def value_diff(
     """
     significant = {id(change) for change in significant_changes(changes)}
     ordered = sorted(changes, key=lambda change: id(change) not in significant)
-    found: list[DiffLine] = []
+    lines: list[DiffLine] = []
     for shown, change in enumerate(ordered):
-        if len(found) > _MAX_LINES or shown == max_changes:
-            found.append(_note(f"… {len(ordered) - shown:,} more changes"))
+        if len(lines) > _MAX_LINES or shown == max_changes:
+            lines.append(_note(f"… {len(ordered) - shown:,} more changes"))
             break
-        if found:
-            found.append(DiffLine(""))
+        if lines:
+            lines.append(DiffLine(""))
         place = " / ".join(line(Urn.label(step)) for step in change.path)
         kind: LineKind = "place" if id(change) in significant else "minor"
-        found.append(DiffLine(place, kind, CHANGE_MARKS[change.kind]))
-        found += _diff_lines(_unified(change), max_lines)
-    return tuple(found)
+        lines.append(DiffLine(place, kind, CHANGE_MARKS[change.kind]))
+        lines += _diff_lines(_unified(change), max_lines)
+    return tuple(lines)
 
 
 def plain_lines(text: str) -> Diff:
@@ -148,7 +148,7 @@ def plain_lines(text: str) -> Diff:
 
 def significant_changes(changes: Sequence[ValueChange]) -> Sequence[ValueChange]:
     """Return the changes without those that every write makes, unless there are no others."""
-    return [one for one in changes if one.path[0] not in _MINOR_FIELDS] or changes
+    return [change for change in changes if change.path[0] not in _MINOR_FIELDS] or changes
 
 
 def summary_of(changes: Sequence[ValueChange]) -> str:

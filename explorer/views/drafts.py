@@ -83,15 +83,15 @@ def drafts_table(drafts: "Sequence[StoredDraft]", process: int) -> Table:
     )
     rows = [
         (
-            *place_words(one),
-            one.draft.text,
-            beginning(one),
-            one.at,
-            typed_in(one, process),
-            one.open,
-            one.draft.urn,
-            one.draft.path,
+            *place_words(draft),
+            draft.draft.text,
+            beginning(draft),
+            draft.at,
+            typed_in(draft, process),
+            draft.open,
+            draft.draft.urn,
+            draft.draft.path,
         )
-        for one in drafts
+        for draft in drafts
     ]
     return Table(columns, rows, count_sentence(len(drafts)))

@@ -206,7 +206,7 @@ def facts_of(value: Mapping[str, Any], skipped: frozenset[str] = frozenset()) ->
             values = part.values
             if str(key).endswith(_AGAIN):
                 # Newer servers repeat a list of URNs as edges.
-                values = tuple(one for one in values if one not in said)
+                values = tuple(value for value in values if value not in said)
             said.update(values)
             if values:
                 yield Fact(part.label, values)
@@ -245,8 +245,8 @@ def stamp_of(value: object) -> Stamped | None:
 
 def urn_of(value: object) -> Urn | None:
     """Parse a value as a URN; `None` if it is not one."""
-    found = Urn.parse_all([value]) if isinstance(value, str) else ()
-    return found[0] if found else None
+    urns = Urn.parse_all([value]) if isinstance(value, str) else ()
+    return urns[0] if urns else None
 
 
 def _parts_of(key: str, value: object, deep: int) -> Iterator[Part]:
@@ -373,10 +373,17 @@ class Problem:
 def problems(health: "Health") -> Iterator[Problem]:
     """Yield the failing assertions of an entity, then its incidents, those that have lasted longest
     first."""
-    for one in health.failing:
-        verdict: Literal["error", "fails"] = "error" if one.is_error else "fails"
-        facts = tuple(filter(None, (one.found,)))
-        yield Problem(verdict, one.rule, one.urn, one.since, one.since_or_earlier, facts)
+    for assertion in health.failing:
+        verdict: Literal["error", "fails"] = "error" if assertion.is_error else "fails"
+        facts = tuple(filter(None, (assertion.found,)))
+        yield Problem(
+            verdict,
+            assertion.rule,
+            assertion.urn,
+            assertion.since,
+            assertion.since_or_earlier,
+            facts,
+        )
     for incident in health.incidents:
         facts = tuple(filter(None, (incident.kind, incident.priority, incident.stage)))
         yield Problem("incident", incident.title, incident.urn, incident.since, False, facts)
@@ -386,11 +393,12 @@ def health_parts(health: "Health") -> Iterator[Part]:
     """Return the failed assertions and active incidents of an entity, each with its URN."""
     for sentence in health.sentences():
         yield Fact("wrong", (Plain(sentence),), loud=True)
-    for one in problems(health):
-        words = "active since" if one.verdict == "incident" else "failing since"
-        words += ", or earlier" if one.or_earlier else ""
+    for problem in problems(health):
+        words = "active since" if problem.verdict == "incident" else "failing since"
+        words += ", or earlier" if problem.or_earlier else ""
         yield Fact(
-            one.verdict, (Mention(one.urn, " · ".join(one.facts)), *_since(one.since, words))
+            problem.verdict,
+            (Mention(problem.urn, " · ".join(problem.facts)), *_since(problem.since, words)),
         )
 
 
@@ -405,11 +413,11 @@ def health_table(health: "Health") -> Table:
     )
     rows = [
         (
-            *(one.verdict, str(one.urn), one.name),
-            one.day(lambda since: f"{since:%Y-%m-%d}"),
-            ", ".join(one.facts),
+            *(problem.verdict, str(problem.urn), problem.name),
+            problem.day(lambda since: f"{since:%Y-%m-%d}"),
+            ", ".join(problem.facts),
         )
-        for one in problems(health)
+        for problem in problems(health)
     ]
     return Table(columns, rows, ", ".join(health.sentences()))
 
@@ -424,10 +432,10 @@ def links_table(links: Iterable["Link"], names: ActorNames) -> Table:
     )
     rows = [
         (
-            *(one.url, one.description or None),
-            *(one.create_stamp.actor, author_of(one.create_stamp, names)),
+            *(link.url, link.description or None),
+            *(link.create_stamp.actor, author_of(link.create_stamp, names)),
         )
-        for one in links
+        for link in links
     ]
     return Table(columns, rows, "Links")
 
@@ -445,14 +453,14 @@ def _state(entity: "Entity") -> Iterator[Part]:
     if entity.aspects and _raw(entity, "status").get("removed") is True:
         loud = Plain("soft-deleted: hidden from search and browse, found by its URN alone")
         yield Fact("state", (loud,), loud=True)
-    held = _raw(entity, "deprecation")
-    if held.get("deprecated") is not True:
+    raw = _raw(entity, "deprecation")
+    if raw.get("deprecated") is not True:
         return
     yield Title("Deprecated")
-    note = held.get("note")
+    note = raw.get("note")
     yield Prose(note if isinstance(note, str) else "", "no reason is given")
-    yield from facts_of(held, frozenset(("deprecated", "note", "actor")))
-    actor = urn_of(held.get("actor"))
+    yield from facts_of(raw, frozenset(("deprecated", "note", "actor")))
+    actor = urn_of(raw.get("actor"))
     if actor is not None:
         yield Fact("by", (Mention(actor),))
 
@@ -474,11 +482,11 @@ def _texts(entity: "Entity") -> Iterator[Part]:
             source = _dict(one.get("attribution")).get("source")
             yield Title("Documentation", Urn.label(source) if isinstance(source, str) else "")
             yield Prose(text)
-    found = _ADDRESS.findall(f"{edited}\n{ingested}"[:_LOOKED_FOR_ADDRESSES])
-    addresses = tuple(dict.fromkeys(one.rstrip(".,;:!?") for one in found))
+    findall = _ADDRESS.findall(f"{edited}\n{ingested}"[:_LOOKED_FOR_ADDRESSES])
+    addresses = tuple(dict.fromkeys(one.rstrip(".,;:!?") for one in findall))
     if addresses:
         yield Title("Addresses in the text")
-        yield Fact("", tuple(Web(one) for one in addresses[:_ADDRESSES_AT_MOST]))
+        yield Fact("", tuple(Web(address) for address in addresses[:_ADDRESSES_AT_MOST]))
 
 
 def _links(entity: "Entity") -> Iterator[Part]:
@@ -573,20 +581,20 @@ def _aspects(entity: "Entity", skipped: frozenset[str]) -> Iterator[Part]:
 
 
 def _aspect_parts(entity: "Entity", name: str) -> Iterator[Part]:
-    held = _raw(entity, name)
+    raw = _raw(entity, name)
     skipped = _TEXTS
     match name:
         case "schemaMetadata":
-            yield from _schema(held)
+            yield from _schema(raw)
             return
         case "editableSchemaMetadata":
             written = _list(entity, name, "editableSchemaFieldInfo")
             yield Fact("columns", (Plain(f"{len(written):,}"),))
             skipped = frozenset(("editableSchemaFieldInfo",))
         case "upstreamLineage":
-            yield from _upstreams(held)
+            yield from _upstreams(raw)
             skipped = frozenset(("upstreams", "fineGrainedLineages"))
-        case "viewProperties" if held.get("viewLogic"):
+        case "viewProperties" if raw.get("viewLogic"):
             # The formatted logic repeats it.
             skipped = frozenset(("formattedViewLogic",))
         case "dataJobInputOutput":
@@ -598,7 +606,7 @@ def _aspect_parts(entity: "Entity", name: str) -> Iterator[Part]:
             yield Fact("columns", _mentions(entity, name, "fields"))
         case _:
             pass
-    yield from facts_of(held, skipped | _own_name(entity, held))
+    yield from facts_of(raw, skipped | _own_name(entity, raw))
 
 
 def _own_name(entity: "Entity", held: Mapping[str, Any]) -> frozenset[str]:
@@ -640,8 +648,8 @@ def _stored(entity: "Entity", raw_hint: str) -> Iterator[Part]:
         return
     yield Title("Stored", raw_hint)
     yield Fact("aspects", (Plain(", ".join(sorted(entity.aspects)), "dim"),))
-    written = [one.created for one in entity.aspects.values() if one.created is not None]
-    newest = max((stamp.time for stamp in written), default=0)
+    stamps = [aspect.created for aspect in entity.aspects.values() if aspect.created is not None]
+    newest = max((stamp.time for stamp in stamps), default=0)
     if newest > 0:
         yield Fact("written last", (Moment(newest),))
 

@@ -47,7 +47,7 @@ def feed_counts(feed: ChangeFeed) -> str:
     if not entries:
         return "nothing changed"
     found = f"{counted(entries, 'change')} of {counted(entities, 'entity', 'entities')}"
-    care = sum(one.needs_care for one in feed.entries)
+    care = sum(entry.needs_care for entry in feed.entries)
     return f"{found}, {care:,} to look after" if care else found
 
 
@@ -67,8 +67,8 @@ def feed_remarks(feed: ChangeFeed, format_moment: Callable[[int], str] = moment)
     if feed.more_entities:
         more = counted(feed.more_entities, "more entity", "more entities")
         yield f"{more} changed, before those listed."
-    unread = sum(one.unread for one in feed.entities)
-    left_out = sum(one.left_out for one in feed.entities)
+    unread = sum(entity.unread for entity in feed.entities)
+    left_out = sum(entity.left_out for entity in feed.entities)
     if unread:
         yield f"{counted(unread, 'older change')} of what is listed were not read."
     if left_out:
@@ -97,12 +97,12 @@ def feed_page(
     )
     rows = [
         (
-            "!" if one.needs_care else "",
-            entry_place(one, feed),
-            entry_sentence(one, feed.names),
-            *(() if brief else (_who(one, feed.names), format_moment(_millis(one)))),
+            "!" if entry.needs_care else "",
+            entry_place(entry, feed),
+            entry_sentence(entry, feed.names),
+            *(() if brief else (_who(entry, feed.names), format_moment(_millis(entry)))),
         )
-        for one in (feed.entries if entries is None else entries)
+        for entry in (feed.entries if entries is None else entries)
     ]
     return Table(columns, rows, "Changes since the last visit")
 
@@ -126,11 +126,18 @@ def feed_table(feed: ChangeFeed, entries: Iterable[FeedEntry] | None = None) -> 
     )
     rows = [
         (
-            *(one.at, one.actor or None, str(one.urn), feed.name_of(one.urn), one.path, one.kind),
-            *(one.needs_care, one.before or None, one.after or None, one.edited or None),
-            *(one.likely, one.added, one.removed),
+            *(
+                entry.at,
+                entry.actor or None,
+                str(entry.urn),
+                feed.name_of(entry.urn),
+                entry.path,
+                entry.kind,
+            ),
+            *(entry.needs_care, entry.before or None, entry.after or None, entry.edited or None),
+            *(entry.likely, entry.added, entry.removed),
         )
-        for one in (feed.entries if entries is None else entries)
+        for entry in (feed.entries if entries is None else entries)
     ]
     return Table(columns, rows, "changes")
 
@@ -189,36 +196,36 @@ def entry_diff(
     """
     names, who = feed.names, _who(entry, feed.names)
     by = f"by {who}, " if who else ""
-    found = [
+    lines = [
         DiffLine(f"{entry_place(entry, feed)}: {entry_sentence(entry, names)}", "place", ""),
         _note(f"{by}{format_moment(_millis(entry))}"),
     ]
     match entry.kind:
         case "column dropped" | "orphaned text":
             typed = f" {entry.before}" if entry.before else ""
-            found.append(_changed("removed", f"{FieldPath(entry.path or '').simple}{typed}"))
+            lines.append(_changed("removed", f"{FieldPath(entry.path or '').simple}{typed}"))
             if entry.likely is not None:
-                found.append(_changed("added", f"{FieldPath(entry.likely).simple}"))
+                lines.append(_changed("added", f"{FieldPath(entry.likely).simple}"))
         case "column added":
             if entry.likely is not None:
-                found.append(_changed("removed", FieldPath(entry.likely).simple))
+                lines.append(_changed("removed", FieldPath(entry.likely).simple))
             typed = f" {entry.after}" if entry.after else ""
-            found.append(_changed("added", f"{FieldPath(entry.path or '').simple}{typed}"))
+            lines.append(_changed("added", f"{FieldPath(entry.path or '').simple}{typed}"))
         case "type" | "ingested text" | "description":
-            found += text_diff(entry.before, entry.after)
+            lines += text_diff(entry.before, entry.after)
         case _:
-            found += [_changed("removed", _label(one, names)) for one in entry.removed]
-            found += [_changed("added", _label(one, names)) for one in entry.added]
+            lines += [_changed("removed", _label(one, names)) for one in entry.removed]
+            lines += [_changed("added", _label(one, names)) for one in entry.added]
     if entry.edited:
-        found += [DiffLine(""), DiffLine("the text that people wrote", "place", "")]
-        found += plain_lines(entry.edited)
-    return tuple(found)
+        lines += [DiffLine(""), DiffLine("the text that people wrote", "place", "")]
+        lines += plain_lines(entry.edited)
+    return tuple(lines)
 
 
 def entries_with(feed: ChangeFeed, words: str) -> tuple[FeedEntry, ...]:
     """Return the entries that contain all words, ignoring case, in the place, sentence, texts or
     author."""
-    return tuple(one for one in feed.entries if has_words(words, _texts(one, feed)))
+    return tuple(entry for entry in feed.entries if has_words(words, _texts(entry, feed)))
 
 
 def _texts(entry: FeedEntry, feed: ChangeFeed) -> Iterator[str]:

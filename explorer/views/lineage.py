@@ -129,7 +129,7 @@ def lineage_entity(
         line(distinction),
         states(attributes),
         attributes.get("hops"),
-        tuple(label_name(one, known) for one in attributes.get("owners") or ()),
+        tuple(label_name(owner, known) for owner in attributes.get("owners") or ()),
         label_name(domain, known) if domain else "",
     )
 
@@ -265,8 +265,8 @@ def _edge_note(edge: Attributes) -> str:
     elif edge.get("transform"):
         marks.append(line(str(edge["transform"]), 60))
     if edge.get("over"):
-        others = edge["over"]
-        marks.append(f"through {counted(others, 'other')}")
+        over = edge["over"]
+        marks.append(f"through {counted(over, 'other')}")
     return "  ".join(marks)
 
 
@@ -420,8 +420,8 @@ class ImpactView:
     def groups(self, by: "Grouping") -> "list[tuple[str, str, tuple[Affected, ...]]]":
         """Return key, name and members of each group, largest first; the key "" is for those
         without one."""
-        found = self.impact.by(by).items()
-        return [(key, label_name(key, self.names) if key else "", some) for key, some in found]
+        items = self.impact.by(by).items()
+        return [(key, label_name(key, self.names) if key else "", some) for key, some in items]
 
     def table(self, top: int | None = None) -> Table:
         """Return a row for each affected entity, at most `top`.
@@ -493,14 +493,21 @@ class PathsView:
         from explorer.graph.nodes import attributes_of
 
         met = dict.fromkeys(
-            (paths.source, paths.target, *(urn for way in paths.node_paths for urn in way))
+            (
+                paths.source,
+                paths.target,
+                *(urn for node_path in paths.node_paths for urn in node_path),
+            )
         )
         nodes = attributes_of(met, entities)
         known = lineage_entities(nodes.items())
         steps = []
-        for at, way in enumerate(paths.node_paths):
-            reasons = ("", *(paths.joined_by[at] if paths.joined_by else [""] * (len(way) - 1)))
-            pairs = zip(way, reasons, strict=True)
+        for at, node_path in enumerate(paths.node_paths):
+            reasons = (
+                "",
+                *(paths.joined_by[at] if paths.joined_by else [""] * (len(node_path) - 1)),
+            )
+            pairs = zip(node_path, reasons, strict=True)
             steps.append(tuple(PathStep(known[urn], reason) for urn, reason in pairs))
         return cls(paths, nodes, known[paths.source], known[paths.target], tuple(steps))
 
@@ -522,10 +529,15 @@ class PathsView:
         rows: list[Row] = []
         for at, steps in enumerate(self.steps):
             for number, step in enumerate(steps):
-                one = step.entity
-                entity_type = next((urn.entity_type for urn in Urn.parse_all([one.urn])), "")
-                tail = (one.name, entity_type, one.platform or None, step.relationship or None)
-                rows.append((at, number, one.urn, *tail))
+                entity = step.entity
+                entity_type = next((urn.entity_type for urn in Urn.parse_all([entity.urn])), "")
+                tail = (
+                    entity.name,
+                    entity_type,
+                    entity.platform or None,
+                    step.relationship or None,
+                )
+                rows.append((at, number, entity.urn, *tail))
         return Table.of("paths", names, rows)
 
 
@@ -549,7 +561,7 @@ class ChangeImpact:
     def affected(self) -> "tuple[Affected, ...]":
         """The affected entities, without duplicates, most used first."""
         own = {view.impact.root for view in self.impacts}
-        found = {
+        affecteds = {
             one.urn: one
             for view in self.impacts
             for one in view.impact.affected
@@ -557,7 +569,8 @@ class ChangeImpact:
         }
         return tuple(
             sorted(
-                found.values(), key=lambda one: (-(one.queries or 0), -(one.users or 0), one.urn)
+                affecteds.values(),
+                key=lambda one: (-(one.queries or 0), -(one.users or 0), one.urn),
             )
         )
 
@@ -613,13 +626,13 @@ class SchemaChangesView:
     @property
     def affecting(self) -> tuple[ChangeImpact, ...]:
         """The changes that affect at least one entity."""
-        return tuple(one for one in self.impacts if one.affected)
+        return tuple(impact for impact in self.impacts if impact.affected)
 
     @property
     def may_break(self) -> bool:
         """Whether a change affects anything, or might, because something could not be examined."""
         return bool(
-            self.affecting or self.found.skipped or any(one.truncated for one in self.impacts)
+            self.affecting or self.found.skipped or any(impact.truncated for impact in self.impacts)
         )
 
     @property
@@ -639,22 +652,39 @@ class SchemaChangesView:
     @property
     def notes(self) -> tuple[str, ...]:
         """What could not be examined, one sentence each."""
-        skipped = (f"{line(one.subject)}: {line(one.reason, 400)}" for one in self.found.skipped)
-        said = ((one, word) for one in self.impacts for word in (one.problem, *one.truncated))
-        return (*skipped, *(f"{change_text(one.change)}: {word}" for one, word in said if word))
+        skipped = (f"{line(part.subject)}: {line(part.reason, 400)}" for part in self.found.skipped)
+        said = (
+            (impact, word)
+            for impact in self.impacts
+            for word in (impact.problem, *impact.truncated)
+        )
+        return (
+            *skipped,
+            *(f"{change_text(impact.change)}: {word}" for impact, word in said if word),
+        )
 
     def table(self) -> Table:
         """Return a row for each change; queries are of the last 30 days."""
         rows: list[Row] = [
             (
-                *(change_text(one.change), one.change.kind, ".".join(one.change.table)),
-                *(one.change.column, one.change.before, one.change.after, one.change.file),
-                *(len(one.affected), one.queries or None, _first_owners(one.owners), one.owners),
-                tuple(view.impact.root for view in one.impacts),
-                tuple(affected.urn for affected in one.affected),
-                one.problem,
+                *(change_text(impact.change), impact.change.kind, ".".join(impact.change.table)),
+                *(
+                    impact.change.column,
+                    impact.change.before,
+                    impact.change.after,
+                    impact.change.file,
+                ),
+                *(
+                    len(impact.affected),
+                    impact.queries or None,
+                    _first_owners(impact.owners),
+                    impact.owners,
+                ),
+                tuple(view.impact.root for view in impact.impacts),
+                tuple(affected.urn for affected in impact.affected),
+                impact.problem,
             )
-            for one in self.impacts
+            for impact in self.impacts
         ]
         return Table(_CHANGES, rows, self.title)
 
@@ -673,20 +703,20 @@ class SchemaChangesView:
             columns = [TableColumn(name) for name in ("change", "affects", "queries", "owners")]
             rows: list[Row] = [
                 (
-                    change_text(one.change),
-                    f"{len(one.affected):,}",
-                    f"{one.queries:,}" if one.queries else None,
-                    _first_owners(one.owners),
+                    change_text(impact.change),
+                    f"{len(impact.affected):,}",
+                    f"{impact.queries:,}" if impact.queries else None,
+                    _first_owners(impact.owners),
                 )
-                for one in self.affecting
+                for impact in self.affecting
             ]
             yield from ("", *markdown_table(Table(columns, rows)))
             yield from ("", "Queries are of the last 30 days.")
-        for one in self.affecting:
-            yield from _affected_markdown(one)
-        harmless = [one for one in self.impacts if not one.affected and not one.problem]
+        for impact in self.affecting:
+            yield from _affected_markdown(impact)
+        harmless = [impact for impact in self.impacts if not impact.affected and not impact.problem]
         if self.affecting and harmless:
-            said = ", ".join(markdown_cell(change_text(one.change)) for one in harmless)
+            said = ", ".join(markdown_cell(change_text(impact.change)) for impact in harmless)
             yield from ("", f"Nothing depends on: {said}.")
         if self.notes:
             yield from ("", "**Not looked at**", "")

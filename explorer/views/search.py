@@ -167,7 +167,7 @@ class ResultRow:
     @property
     def matched_fields(self) -> tuple[str, ...]:
         """The names of the fields that matched, without duplicates."""
-        return tuple(dict.fromkeys(one.field for one in self.matched))
+        return tuple(dict.fromkeys(field.field for field in self.matched))
 
     @property
     def score_label(self) -> str:
@@ -185,13 +185,13 @@ class ResultRow:
         """
         seen = shown.casefold()
         hidden = [word for word in words.casefold().split() if word not in seen]
-        others = [one for one in self.matched if not one.is_name]
-        for one in others:
-            value = one.value.casefold()
+        fields = [field for field in self.matched if not field.is_name]
+        for field in fields:
+            value = field.value.casefold()
             if any(word in value for word in hidden):
-                return one
-        is_named = len(others) < len(self.matched)
-        return others[0] if hidden and others and not is_named else None
+                return field
+        is_named = len(fields) < len(self.matched)
+        return fields[0] if hidden and fields and not is_named else None
 
 
 def result_row(
@@ -204,8 +204,10 @@ def result_row(
     """Return a result; without its entity only with what the URN contains."""
     urn = hit.urn
     matched = tuple(
-        MatchedField(one.field, _FIELD_LABELS.get(one.field, one.field), one.value, one.weight)
-        for one in hit.matched
+        MatchedField(
+            match.field, _FIELD_LABELS.get(match.field, match.field), match.value, match.weight
+        )
+        for match in hit.matched
     )
     if entity is None:
         name = display_name(urn, {})
@@ -239,10 +241,10 @@ def result_rows(
     drafts: Container[str] = (),
 ) -> tuple[ResultRow, ...]:
     """Return the results of a page, in order; `drafts` has the URNs of entities with drafts."""
-    known = measures or {}
+    measureses = measures or {}
     return tuple(
         result_row(
-            *(hit, entities.get(hit.urn), known.get(hit.urn)), has_draft=str(hit.urn) in drafts
+            *(hit, entities.get(hit.urn), measureses.get(hit.urn)), has_draft=str(hit.urn) in drafts
         )
         for hit in page
     )
@@ -308,7 +310,7 @@ def facet_groups(
     filtered by, by field; `adding` has the facets of these fields, counted over the results that
     the chosen values exclude. A chosen value is included even if no result has it.
     """
-    found = []
+    groups = []
     for facet in facets:
         chosen = filtered_by.get(facet.name, ())
         others = adding.get(facet.name)
@@ -317,21 +319,21 @@ def facet_groups(
             continue
         rows = [
             FacetRow(
-                one.value,
-                facet_value_label(facet.name, one.value, names),
-                one.count,
-                one.value in chosen,
-                others is not None and one.value not in chosen,
+                value.value,
+                facet_value_label(facet.name, value.value, names),
+                value.count,
+                value.value in chosen,
+                others is not None and value.value not in chosen,
             )
-            for one in merged.values
+            for value in merged.values
         ]
-        missing = _missing(facet.name, chosen, {one.value for one in rows}, names)
-        found.append(
+        missing = _missing(facet.name, chosen, {row.value for row in rows}, names)
+        groups.append(
             FacetGroup(
                 facet.name, facet.label, merged.size, (*missing, *rows), has_more=merged.has_more
             )
         )
-    return tuple(sorted(found, key=_rank))
+    return tuple(sorted(groups, key=_rank))
 
 
 def _missing(
@@ -351,7 +353,7 @@ def _missing(
 
 def facet_urns(facets: Iterable["Facet"], at_most: int) -> tuple[Urn, ...]:
     """Return the URNs among the first `at_most` values of each facet."""
-    return Urn.parse_all(one.value for facet in facets for one in facet.values[:at_most])
+    return Urn.parse_all(value.value for facet in facets for value in facet.values[:at_most])
 
 
 def facet_value_label(field: str, value: str, names: Mapping[str, str]) -> str:
@@ -382,10 +384,11 @@ def folder_table(page: "BrowsePage") -> Table:
     )
     above = page.path.rstrip("/")
     folders = [
-        (one.name, f"{one.name}/", "folder", one.count, None, f"{above}/{one.name}")
-        for one in page.folders
+        (folder.name, f"{folder.name}/", "folder", folder.count, None, f"{above}/{folder.name}")
+        for folder in page.folders
     ]
     entities = [
-        (one.name, one.name, one.urn.entity_type, None, str(one.urn), None) for one in page.entities
+        (entity.name, entity.name, entity.urn.entity_type, None, str(entity.urn), None)
+        for entity in page.entities
     ]
     return Table(columns, (*folders, *entities), page.path)

@@ -162,14 +162,14 @@ def drift_table(runs: "Iterable[SourceRun]") -> Table:
     rows: list[Row] = [
         (
             datetime.fromtimestamp(run.started_millis / 1_000, UTC),
-            one.kind,
-            Urn.parse(one.urn).name,
-            *(text or None for text in (one.column, one.before, one.after, one.likely)),
-            one.urn,
+            entry.kind,
+            Urn.parse(entry.urn).name,
+            *(text or None for text in (entry.column, entry.before, entry.after, entry.likely)),
+            entry.urn,
             run.id,
         )
         for run in runs
-        for one in run.drift
+        for entry in run.drift
     ]
     return Table(columns, rows, "Drift")
 
@@ -232,8 +232,8 @@ def plan_value(plan: "RunPlan") -> dict[str, Any]:
         "entities": {
             name: sorted(map(str, plan.of(name))) for name, _ in _EFFECTS if name != "unchanged"
         },
-        "drift": [one.to_json() for one in plan.drift],
+        "drift": [entry.to_json() for entry in plan.drift],
         "skipped": [
-            {"subject": one.subject, "reason": one.reason} for one in plan.inventory.skipped
+            {"subject": part.subject, "reason": part.reason} for part in plan.inventory.skipped
         ],
     }

@@ -116,12 +116,12 @@ def to_csv(table: Table, rows: Iterable[Row] | None = None) -> str:
     Unknown values are empty and lists are JSON. Text that a spreadsheet would run as a formula gets
     an apostrophe in front; numbers do not, whatever their sign.
     """
-    kept = _for_programs(table)
+    for_programs = _for_programs(table)
     page = io.StringIO(newline="")
     writer = csv.writer(page, lineterminator="\r\n")
-    writer.writerow([_without_formula(table.columns[at].name) for at in kept])
+    writer.writerow([_without_formula(table.columns[at].name) for at in for_programs])
     for row in table.rows if rows is None else rows:
-        writer.writerow([_csv_cell(row[at]) for at in kept])
+        writer.writerow([_csv_cell(row[at]) for at in for_programs])
     return page.getvalue()
 
 
@@ -151,11 +151,11 @@ def to_markdown(table: Table, rows: Iterable[Row] | None = None) -> str:
 
 def markdown_table(table: Table, rows: Iterable[Row] | None = None) -> Iterator[str]:
     """Yield the lines of a Markdown table; markup in cells is escaped."""
-    kept = _for_programs(table)
-    yield _between_bars([markdown_cell(table.columns[at].name) for at in kept])
-    yield _between_bars(["---"] * len(kept))
+    for_programs = _for_programs(table)
+    yield _between_bars([markdown_cell(table.columns[at].name) for at in for_programs])
+    yield _between_bars(["---"] * len(for_programs))
     for row in table.rows if rows is None else rows:
-        yield _between_bars([markdown_cell(row[at]) for at in kept])
+        yield _between_bars([markdown_cell(row[at]) for at in for_programs])
 
 
 def to_frame(table: Table, rows: Iterable[Row] | None = None) -> "pd.DataFrame":

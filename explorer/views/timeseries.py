@@ -127,7 +127,7 @@ def usage_of(series: "Timeseries") -> Usage:
     named: dict[date, set[str]] = {}
     users: Counter[str] = Counter()
     columns: Counter[str] = Counter()
-    asked: dict[str, set[date]] = {}
+    dayses: dict[str, set[date]] = {}
     for window in series.records(_Window):
         at = moment_of(window.timestamp_millis)
         if at is None or not on_calendar(at):
@@ -138,14 +138,16 @@ def usage_of(series: "Timeseries") -> Usage:
         if window.unique_user_count is not None:
             told[day] = max(told.get(day, 0), window.unique_user_count)
         names = named.setdefault(day, set())
-        for one in window.user_counts:
-            user = one.user or one.user_email or ""
+        for user_count in window.user_counts:
+            user = user_count.user or user_count.user_email or ""
             names.add(user)
-            users[user] += (one.views_count if one.count is None else one.count) or 0
+            users[user] += (
+                user_count.views_count if user_count.count is None else user_count.count
+            ) or 0
         for used in window.field_counts:
             columns[used.field_path] += used.count
         for query in window.top_sql_queries:
-            asked.setdefault(query, set()).add(day)
+            dayses.setdefault(query, set()).add(day)
     days = tuple(
         UsageDay(day, counts[day], max(told.get(day, 0), len(named[day])) or told.get(day))
         for day in sorted(counts)
@@ -155,7 +157,7 @@ def usage_of(series: "Timeseries") -> Usage:
         days,
         _ranked(users),
         _ranked(columns),
-        _ranked(Counter({query: len(seen) for query, seen in asked.items()})),
+        _ranked(Counter({query: len(dayse) for query, dayse in dayses.items()})),
         series.limit if series.truncated else None,
     )
 
@@ -172,7 +174,7 @@ def usage_panels(
 
     `columns` are the simple paths of all columns, of which the note says how many were used.
     """
-    return tuple(one for one in (column_bars(use, columns), user_bars(use, names)) if one.bars)
+    return tuple(bars for bars in (column_bars(use, columns), user_bars(use, names)) if bars.bars)
 
 
 def column_bars(use: Usage, columns: Collection[str] = ()) -> Bars:
@@ -295,7 +297,9 @@ class TableMeasures(DatasetProfile, frozen=True):
     @property
     def columns(self) -> dict[str, ColumnMeasures]:
         """The profiled columns by path, in order."""
-        return {one.field_path: one for one in self.field_profiles or ()}
+        return {
+            field_profile.field_path: field_profile for field_profile in self.field_profiles or ()
+        }
 
 
 _Profile = TypeVar("_Profile", bound=DatasetProfile)
@@ -305,9 +309,9 @@ def newest_with_columns(profiles: Iterable[_Profile]) -> _Profile | None:
     """Return the last of the profiles, which are given oldest first, that measured columns; others
     measured the rows alone. `None` if none did."""
     found = None
-    for one in profiles:
-        if one.field_profiles:
-            found = one
+    for profile in profiles:
+        if profile.field_profiles:
+            found = profile
     return found
 
 
@@ -344,14 +348,14 @@ class ColumnHistory:
         if before is None:
             return None
         moves = _of_counts(self.path, before[1], self.newest)
-        words = [f"{_DRIFT_NAMES[one.measure]} {one.words}" for one in moves if one.moved]
+        words = [f"{_DRIFT_NAMES[move.measure]} {move.words}" for move in moves if move.moved]
         return Drift(", ".join(words), before[0]) if words else None
 
     def values(self, measure: Measure) -> Iterator[tuple[datetime, float]]:
         """Yield the values of a measure over time, where it is a number; nulls are a share from 0
         to 1."""
-        for at, one in self.points:
-            value = _number(one, measure)
+        for at, measures in self.points:
+            value = _number(measures, measure)
             if value is not None:
                 yield at, value
 
@@ -393,7 +397,9 @@ class Profiles:
     def rows(self) -> tuple[tuple[datetime, int], ...]:
         """The number of rows over time, where measured."""
         return tuple(
-            (at, one.row_count) for at, one in self.measurements if one.row_count is not None
+            (at, measures.row_count)
+            for at, measures in self.measurements
+            if measures.row_count is not None
         )
 
     @property
@@ -422,14 +428,14 @@ class Profiles:
         """Every profiled column by path; those of the latest profile first, in its order."""
         found: dict[str, list[tuple[datetime, ColumnMeasures]]] = {}
         for at, profile in reversed(self.measurements):
-            for one in profile.field_profiles or ():
-                found.setdefault(one.field_path, []).append((at, one))
+            for field_profile in profile.field_profiles or ():
+                found.setdefault(field_profile.field_path, []).append((at, field_profile))
         return {path: ColumnHistory(path, tuple(reversed(of))) for path, of in found.items()}
 
     @cached_property
     def columns(self) -> tuple[ColumnHistory, ...]:
         """The columns of the latest profile that has columns: others measured the rows alone."""
-        newest = newest_with_columns(one for _, one in self.measurements)
+        newest = newest_with_columns(measures for _, measures in self.measurements)
         return tuple(self.by_path[path] for path in newest.columns) if newest else ()
 
     def path_of(self, column: str) -> str:
@@ -447,10 +453,10 @@ class Profiles:
 
 def read_profiles(series: "Timeseries") -> Profiles:
     """Return the profiles of a series, without those with invalid times."""
-    read = [(one.at, one) for one in series.records(TableMeasures)]
-    known = [(at, one) for at, one in read if at is not None and on_calendar(at)]
+    read = [(record.at, record) for record in series.records(TableMeasures)]
+    known = [(at, measures) for at, measures in read if at is not None and on_calendar(at)]
     known.sort(key=lambda taken: taken[0])
-    entire = [(at, one) for at, one in known if not one.partial]
+    entire = [(at, measures) for at, measures in known if not measures.partial]
     kept = entire or known
     limit = series.limit if series.truncated else None
     return Profiles(tuple(kept), len(known) - len(kept), limit)
@@ -465,8 +471,8 @@ def frequency_bars(one: ColumnMeasures) -> Bars:
     """Return how often the values of a column occur, most frequent first."""
     counted = one.frequencies
     bars = tuple(Bar(each.value or "(empty)", each.frequency) for each in counted)
-    whole = max(one.unique_count or 0, len(counted))
-    more = f" of {whole:,}" if whole > len(counted) else ""
+    unique_count = max(one.unique_count or 0, len(counted))
+    more = f" of {unique_count:,}" if unique_count > len(counted) else ""
     return Bars("Values", bars, note=f"{len(counted):,}{more} counted", measure="rows")
 
 
@@ -480,15 +486,15 @@ def quantile_bars(one: ColumnMeasures) -> Bars:
 
 def histogram_bars(one: ColumnMeasures) -> Bars:
     """Return the number, or share, of a column's values between boundaries."""
-    drawn = one.histogram or Histogram()
-    ends = [_short(text) for text in drawn.boundaries]
+    histogram = one.histogram or Histogram()
+    ends = [_short(text) for text in histogram.boundaries]
     names = [f"{low} – {high}" for low, high in pairwise(ends)]
     # Some profilers name as many boundaries as there are bars.
-    if len(names) != len(drawn.heights):
-        is_named = len(ends) == len(drawn.heights)
-        names = ends if is_named else [f"{at}" for at in range(1, len(drawn.heights) + 1)]
-    bars = tuple(Bar(name, height) for name, height in zip(names, drawn.heights, strict=True))
-    if abs(sum(drawn.heights) - 1) < _ROUNDED:
+    if len(names) != len(histogram.heights):
+        is_named = len(ends) == len(histogram.heights)
+        names = ends if is_named else [f"{at}" for at in range(1, len(histogram.heights) + 1)]
+    bars = tuple(Bar(name, height) for name, height in zip(names, histogram.heights, strict=True))
+    if abs(sum(histogram.heights) - 1) < _ROUNDED:
         note = "share of the values in each range"
         return Bars("Histogram", bars, "share", upright=True, note=note, measure="share")
     note = "values in each range"
@@ -519,7 +525,7 @@ def _short(text: str) -> str:
 def _week_before(points: Sequence[tuple[datetime, _T]]) -> tuple[datetime, _T] | None:
     """Return the latest point that is at least a week older than the last."""
     last = points[-1][0]
-    return next((one for one in reversed(points) if last - one[0] >= _WEEK), None)
+    return next((point for point in reversed(points) if last - point[0] >= _WEEK), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -562,17 +568,17 @@ class Move:
 
 def moves_between(before: TableMeasures, after: TableMeasures) -> tuple[Move, ...]:
     """Return all changes between two profiles, including small ones, largest first."""
-    found = [*_of_table(before, after)]
+    moves = [*_of_table(before, after)]
     old, new = before.columns, after.columns
     # A profile without columns does not show which columns exist.
     came_and_went = bool(old and new)
     for path in {**new, **old}:
         if path in old and path in new:
-            found += _of_column(path, old[path], new[path])
+            moves += _of_column(path, old[path], new[path])
         elif came_and_went:
             words = "came" if path in new else "went"
-            found.append(Move(path, "column", None, None, _LONGEST, words))
-    return tuple(sorted(found, key=lambda one: (-one.score, one.path, one.measure)))
+            moves.append(Move(path, "column", None, None, _LONGEST, words))
+    return tuple(sorted(moves, key=lambda one: (-one.score, one.path, one.measure)))
 
 
 def _of_table(old: TableMeasures, new: TableMeasures) -> Iterator[Move]:
@@ -634,8 +640,12 @@ def _values(path: str, old: ColumnMeasures, new: ColumnMeasures) -> Iterator[Mov
 
 
 def _shares(counted: "tuple[ValueFrequency, ...] | None") -> dict[str, float]:
-    total = sum(one.frequency for one in counted or ())
-    return {one.value: one.frequency / total for one in counted or ()} if total > 0 else {}
+    total = sum(frequency.frequency for frequency in counted or ())
+    return (
+        {frequency.value: frequency.frequency / total for frequency in counted or ()}
+        if total > 0
+        else {}
+    )
 
 
 def _is_complete(one: ColumnMeasures) -> bool:
@@ -667,14 +677,14 @@ def profile_table(name: str, data: Profiles) -> Table:
     at = data.measurements[-1][0] if data.measurements else None
     rows: list[Row] = [
         (
-            one.path,
-            FieldPath(one.path).simple,
+            column.path,
+            FieldPath(column.path).simple,
             at,
-            *_numbers(one.newest),
-            tuple(one.newest.sample_values or ()),
-            one.drift.words if one.drift else None,
+            *_numbers(column.newest),
+            tuple(column.newest.sample_values or ()),
+            column.drift.words if column.drift else None,
         )
-        for one in data.columns
+        for column in data.columns
     ]
     columns = ("path", "name", "measured", *_NUMBERS, "sample_values", "moved")
     return Table.of(f"{name} profile", columns, rows)
@@ -683,8 +693,8 @@ def profile_table(name: str, data: Profiles) -> Table:
 def row_counts_table(name: str, data: Profiles) -> Table:
     """Return the profiles, newest first."""
     rows: list[Row] = [
-        (at, one.row_count, one.column_count, one.size_in_bytes)
-        for at, one in reversed(data.measurements)
+        (at, measures.row_count, measures.column_count, measures.size_in_bytes)
+        for at, measures in reversed(data.measurements)
     ]
     columns = ("measured", "rows", "columns", "size_in_bytes")
     return Table.of(f"{name} profile over time", columns, rows)
@@ -700,7 +710,9 @@ def column_profile_table(name: str, column: ColumnHistory) -> Table:
 def column_values_table(name: str, column: ColumnHistory) -> Table:
     """Return the values of one column: counted ones, most frequent first, then samples."""
     newest = column.newest
-    rows: list[Row] = [("value", one.value, one.frequency) for one in newest.frequencies]
+    rows: list[Row] = [
+        ("value", frequency.value, frequency.frequency) for frequency in newest.frequencies
+    ]
     rows += [("sample", value, None) for value in newest.sample_values or ()]
     title = f"{name} {FieldPath(column.path).simple} values"
     return Table.of(title, ("kind", "value", "frequency"), rows)

@@ -640,9 +640,11 @@ def diff(
 
     entries = documentation.read(file, form)
     with target.open() as catalog, progress_bar("comparing") as progress:
-        found = Stewardship(catalog).changeset(entries, clear_empty=clear_empty, progress=progress)
-    documentation.print_changes(found, str(file), shown_as)
-    documentation.print_counts(found)
+        changeset = Stewardship(catalog).changeset(
+            entries, clear_empty=clear_empty, progress=progress
+        )
+    documentation.print_changes(changeset, str(file), shown_as)
+    documentation.print_counts(changeset)
 
 
 @docs.command("import", epilog=_IMPORT)
@@ -687,20 +689,20 @@ def import_(
     with target.open() as catalog:
         steward = Stewardship(catalog)
         with progress_bar("comparing") as progress:
-            found = steward.changeset(entries, clear_empty=clear_empty, progress=progress)
-        wanted = found.to_apply(force_conflicts=force_conflicts)
+            changeset = steward.changeset(entries, clear_empty=clear_empty, progress=progress)
+        to_apply = changeset.to_apply(force_conflicts=force_conflicts)
         applied = Applied()
-        if wanted and not dry_run:
+        if to_apply and not dry_run:
             edits.keep_journal(catalog)
             with progress_bar("writing") as progress:
-                applied = steward.apply(wanted, progress=progress)
-    outcome = documentation.FileOutcome(str(file), found, applied, wanted, dry_run=dry_run)
+                applied = steward.apply(to_apply, progress=progress)
+    outcome = documentation.FileOutcome(str(file), changeset, applied, to_apply, dry_run=dry_run)
     if report is not None:
         documentation.write_report_to(report, outcome.left)
     if shown_as == "json":
         documentation.print_outcome_as_json(outcome)
     elif dry_run:
-        documentation.print_changes(found)
+        documentation.print_changes(changeset)
     else:
         documentation.print_outcome(outcome)
     documentation.print_outcome_totals(outcome, report=report)
@@ -922,19 +924,19 @@ def dbt_import(
         documentation.require_dbt_matches(
             len(found.resources), changes.unmatched, has_manifest=found.has_manifest
         )
-        wanted = changes.changeset.to_apply(force_conflicts=force_conflicts)
+        to_apply = changes.changeset.to_apply(force_conflicts=force_conflicts)
         applied = Applied()
         labels = documentation.DbtLabelOutcome(changes.labels)
-        if (wanted or changes.labels) and not dry_run:
+        if (to_apply or changes.labels) and not dry_run:
             edits.keep_journal(catalog)
             # One save, so that a single undo reverts it.
             with one_save():
                 with progress_bar("writing") as progress:
-                    applied = steward.apply(wanted, progress=progress)
+                    applied = steward.apply(to_apply, progress=progress)
                 if applied.ended_by is None:
                     labels = documentation.add_dbt_labels(catalog, changes.labels)
     outcome = documentation.FileOutcome(
-        str(project), changes.changeset, applied, wanted, dry_run=dry_run
+        str(project), changes.changeset, applied, to_apply, dry_run=dry_run
     )
     if report is not None:
         documentation.write_report_to(report, outcome.left)
@@ -948,7 +950,7 @@ def dbt_import(
         documentation.print_outcome(outcome)
     documentation.print_dbt_label_outcome(labels, dry_run=dry_run, as_json=shown_as == "json")
     documentation.print_unmatched_resources(changes.unmatched, changes.problems)
-    if wanted or report is not None or not changes.labels:
+    if to_apply or report is not None or not changes.labels:
         documentation.print_outcome_totals(outcome, report=report)
     else:
         documentation.print_counts(changes.changeset)

@@ -225,9 +225,9 @@ def browse(
         if depth is not None:
             search.print_tree(search.read_tree(catalog, path, entities, depth), shown_as)
             return
-        found = search.read_folder(catalog, path, entities, wanted)
-        summaries = {} if shown_as == "urns" else catalog.summaries(found.urns)
-    search.print_folder(found, summaries, shown_as)
+        output = search.read_folder(catalog, path, entities, wanted)
+        summaries = {} if shown_as == "urns" else catalog.summaries(output.urns)
+    search.print_folder(output, summaries, shown_as)
 
 
 _GET_EPILOG = """
@@ -280,16 +280,16 @@ def get(
     with target.open() as catalog:
         urn = read_urn(catalog, urn)
         if version is not None:
-            read = catalog.aspect(urn, aspects[0], version)
-            names = read_actor_names(catalog, () if as_json else [read.created])
-            print_aspects(urn, [read], names, as_json=as_json)
+            aspect = catalog.aspect(urn, aspects[0], version)
+            names = read_actor_names(catalog, () if as_json else [aspect.created])
+            print_aspects(urn, [aspect], names, as_json=as_json)
             return
         entity = read_existing(catalog, urn)
         if aspects or as_json:
-            found = aspects_named(entity, aspects)
-            stamps = () if as_json else [one.created for one in found]
+            aspect_reads = aspects_named(entity, aspects)
+            stamps = () if as_json else [one.created for one in aspect_reads]
             names = read_actor_names(catalog, stamps)
-            print_aspects(entity.urn, found, names, as_json=as_json)
+            print_aspects(entity.urn, aspect_reads, names, as_json=as_json)
             return
         names = read_names(catalog, entity)
         health = catalog.health(entity.urn)
@@ -518,11 +518,11 @@ def history(
         if column is not None:
             path, changes, names = entity.read_column(catalog, urn, column)
         else:
-            found = entity.read_steps(catalog, urn, aspects, count)
+            steps = entity.read_steps(catalog, urn, aspects, count)
     if column is not None:
         entity.print_column_changes(urn, path, changes, names, count, shown_as)
     else:
-        entity.print_steps(found, shown_as)
+        entity.print_steps(steps, shown_as)
 
 
 _BLAME_EPILOG = """
@@ -551,7 +551,7 @@ def blame(target: Target, urn: str, shown_as: OutputFormat | None) -> None:
     with target.open() as catalog:
         dataset = entity.checked(read_existing(catalog, read_urn(catalog, urn)))
         blamed = catalog.blame(dataset.urn)
-        names = read_actor_names(catalog, (one.created for one in blamed.values()))
+        names = read_actor_names(catalog, (change.created for change in blamed.values()))
     entity.print_blame(dataset, blamed, names, shown_as)
 
 

@@ -157,11 +157,11 @@ def impact(
     with target.open() as catalog:
         entity, path = column_target(options.read_urn(catalog, urn), column)
         filter = read_choice(filters, catalog.registry)
-        found = lineage.read_impact(catalog, entity, path, filter=filter, with_usage=not no_usage)
-    lineage.print_impact(found, grouping, top, shown_as)
+        view = lineage.read_impact(catalog, entity, path, filter=filter, with_usage=not no_usage)
+    lineage.print_impact(view, grouping, top, shown_as)
     # Each group prints how many of its entities it leaves out.
-    lineage.print_impact_totals(found, None if grouping and not shown_as else top)
-    if fail_if_any and lineage.may_break(found):
+    lineage.print_impact_totals(view, None if grouping and not shown_as else top)
+    if fail_if_any and lineage.may_break(view):
         raise click.exceptions.Exit(1)
 
 
@@ -222,12 +222,12 @@ def path(
     from explorer.cli.rendering import lineage
 
     with target.open() as catalog:
-        found = lineage.read_paths(
+        view = lineage.read_paths(
             catalog, source, destination, relationships, hops=hops, limit=limit
         )
-    lineage.print_paths(found, shown_as)
-    lineage.print_path_totals(found, relationships, _MAX_HOPS)
-    if not found.paths.node_paths:
+    lineage.print_paths(view, shown_as)
+    lineage.print_path_totals(view, relationships, _MAX_HOPS)
+    if not view.paths.node_paths:
         raise click.exceptions.Exit(1)
 
 
@@ -282,11 +282,11 @@ def relationships(
 
     with target.open() as catalog:
         urn = options.read_urn(catalog, urn)
-        found = lineage.read_edges(
+        edges = lineage.read_edges(
             catalog, urn, side, names, limit=limit, read_all=shown_as is not None
         )
-    lineage.print_relationships(found, shown_as)
-    lineage.print_relationship_totals(found)
+    lineage.print_relationships(edges, shown_as)
+    lineage.print_relationship_totals(edges)
 
 
 Format = Literal["csv", "dot", "graphml", "json", "mermaid", "table", "tree", "urns"]
@@ -412,7 +412,7 @@ def lineage(
     with target.open() as catalog:
         entity, path = column_target(options.read_urn(catalog, urn), column)
         filter = read_choice(filters, catalog.registry)
-        found = read_lineage(
+        report = read_lineage(
             catalog,
             entity,
             path,
@@ -423,8 +423,8 @@ def lineage(
             filter=filter,
             limit=limit or (_LINEAGE_SHOWN if for_people else None),
         )
-    _print(found, form)
-    lineage.print_lineage_totals(found)
+    _print(report, form)
+    lineage.print_lineage_totals(report)
 
 
 def _show_script(
@@ -437,13 +437,13 @@ def _show_script(
 
     sql = lineage.read_script_file(script)
     with target.open() as catalog:
-        known = find_tables(catalog, sql, dialect)
-    found = list(read_script(sql, dialect, known.tables))
+        tables = find_tables(catalog, sql, dialect)
+    lineages = list(read_script(sql, dialect, tables.tables))
     if as_json:
-        lineage.print_statements_as_json(found, known)
+        lineage.print_statements_as_json(lineages, tables)
     else:
-        lineage.print_statements(found, known)
-    if lineage.print_unparsed(found):
+        lineage.print_statements(lineages, tables)
+    if lineage.print_unparsed(lineages):
         click.get_current_context().exit(1)
 
 

@@ -182,10 +182,10 @@ def list_profiles(*, as_json: bool) -> None:
     from explorer import config
     from explorer.cli.output import line_text, note, print_json, results
 
-    kept = config.read_profiles()
-    rows = [(name, kept.named(name)) for name in (config.EMBEDDED, *kept.by_name)]
+    profiles = config.read_profiles()
+    rows = [(name, profiles.named(name)) for name in (config.EMBEDDED, *profiles.by_name)]
     if as_json:
-        print_json([_as_json(name, one, kept.current) for name, one in rows])
+        print_json([_as_json(name, one, profiles.current) for name, one in rows])
         return
     from rich.table import Table
 
@@ -200,7 +200,7 @@ def list_profiles(*, as_json: bool) -> None:
             *(_drafting_words(one.drafting_command)),
         ]
         cells = (
-            "*" if name == kept.current else "",
+            "*" if name == profiles.current else "",
             name,
             one.url or one.data_dir,
             _shown(one.source),
@@ -208,8 +208,8 @@ def list_profiles(*, as_json: bool) -> None:
         )
         table.add_row(*(line_text(cell) for cell in cells))
     results().print(table)
-    if kept.drafting_command:
-        note(f"drafting command: {kept.drafting_command}")
+    if profiles.drafting_command:
+        note(f"drafting command: {profiles.drafting_command}")
     _warn_of_override()
 
 
@@ -282,9 +282,9 @@ def remove(name: str, *, yes: bool) -> None:
             click.get_current_context().exit(1)
 
     def removed(kept: "ConnectionProfiles") -> "ConnectionProfiles":
-        left = {other: one for other, one in kept.by_name.items() if other != name}
+        profiles = {other: one for other, one in kept.by_name.items() if other != name}
         current = None if kept.current == name else kept.current
-        return structs.replace(kept, current=current, by_name=left)
+        return structs.replace(kept, current=current, by_name=profiles)
 
     config.change_profiles(removed)
     click.echo(f"removed profile {name}", err=True)
@@ -337,12 +337,15 @@ def draft_with(
             "directory: catalog profile add NAME --data-dir DIRECTORY"
         )
     if command is None and not is_none and timeout_seconds is None:
-        found = config.server(profile=name).drafting
-        if not found.command:
+        drafting = config.server(profile=name).drafting
+        if not drafting.command:
             note("no drafting command is set; catalog profile draft-with COMMAND sets one")
             return
-        click.echo(found.command)
-        note(f"from {found.source}, with a time limit of {found.timeout_seconds:g} s for one draft")
+        click.echo(drafting.command)
+        note(
+            f"from {drafting.source}, with a time limit of {drafting.timeout_seconds:g} s for one "
+            "draft"
+        )
         return
     changes: dict[str, Any] = {}
     if timeout_seconds is not None:
@@ -437,8 +440,8 @@ def _token_to_keep(name: str, *, from_stdin: bool) -> str:
             "cannot prompt for the token: standard input is not a terminal; give --token-stdin to "
             "read the token from standard input"
         )
-    asked: str = click.prompt(f"Access token of {name}", hide_input=True, err=True)
-    return checked_token(asked, "typed")
+    prompt: str = click.prompt(f"Access token of {name}", hide_input=True, err=True)
+    return checked_token(prompt, "typed")
 
 
 def _share_token_storage(one: "ConnectionProfile", other: "ConnectionProfile") -> bool:
@@ -588,23 +591,23 @@ def _profile_to_sign_in(url: str | None, name: str | None) -> "tuple[str, Connec
     from explorer import config
     from explorer.errors import InvalidInput
 
-    kept = config.read_profiles()
-    if name is not None and name in kept.by_name and url is None:
-        profile = kept.named(name)
+    profiles = config.read_profiles()
+    if name is not None and name in profiles.by_name and url is None:
+        profile = profiles.named(name)
     else:
         if url is None and name is not None:
-            kept.named(name)
+            profiles.named(name)
         address = url or config.server().url
         profile = config.ConnectionProfile(url=address or None)
         if address is not None:
             profile = profile.checked()
             same = [
-                known for known, one in kept.by_name.items() if one.identity == profile.identity
+                known for known, one in profiles.by_name.items() if one.identity == profile.identity
             ]
             if name is None:
                 name = same[0] if same else urlsplit(profile.url or "").hostname or "server"
-            if name in kept.by_name:
-                known = kept.named(name)
+            if name in profiles.by_name:
+                known = profiles.named(name)
                 if known.identity != profile.identity:
                     raise InvalidInput(
                         f"the profile {name} is of another server; give another name with --profile"

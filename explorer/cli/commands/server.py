@@ -185,8 +185,8 @@ def create(
 
     millis = None if expires is None else millis_of(expires)
     user = _user(actor)
-    with _token_store(data_dir, store, token_file) as kept:
-        shown, made = create_token(kept, name, user, millis, role)
+    with _token_store(data_dir, store, token_file) as token_store:
+        shown, made = create_token(token_store, name, user, millis, role)
     click.echo(
         f"{made.name} is {made.actor} with the role {made.role}, {_until(made.expires_millis)}; "
         "the token is shown this once",
@@ -210,8 +210,8 @@ def list_tokens(
     from explorer.cli.output import line_text, note, print_json, results
 
     now_millis = time.time_ns() // 1_000_000
-    with _token_store(data_dir, store, token_file) as kept:
-        tokens, uses, place = kept.tokens(), kept.uses(), kept.place
+    with _token_store(data_dir, store, token_file) as token_store:
+        tokens, uses, place = token_store.tokens(), token_store.uses(), token_store.place
     if as_json:
         print_json([_as_json(one, uses.get(one.id), now_millis) for one in tokens])
         return
@@ -237,8 +237,8 @@ def revoke(name: str, data_dir: Path | None, store: str | None, token_file: Path
     """Revoke a token, which is refused from then on."""
     from explorer.server.authentication import revoke_token
 
-    with _token_store(data_dir, store, token_file) as kept:
-        revoked = revoke_token(kept, name)
+    with _token_store(data_dir, store, token_file) as token_store:
+        revoked = revoke_token(token_store, name)
     click.echo(f"revoked {revoked.name}", err=True)
 
 
@@ -331,14 +331,14 @@ def audit(
     since_millis = 0 if since is None else millis_of(since)
     found: list[AuditRecord] = []
     directory = data_dir or config.data_dir()
-    with ExitStack() as held:
+    with ExitStack() as stack:
         if store is None:
             sink: AuditSink = AuditFile(directory)
         else:
             from explorer.server.data_directory import open_access
 
-            sink = held.enter_context(closing(open_access(store)))
-        records = held.enter_context(closing(read_records(sink)))
+            sink = stack.enter_context(closing(open_access(store)))
+        records = stack.enter_context(closing(read_records(sink)))
         for record in records:
             if record.time_millis < since_millis or len(found) == limit:
                 break
@@ -374,29 +374,30 @@ def _print_audit(records: "Sequence[AuditRecord]", *, as_json: bool) -> None:
         print_json(
             [
                 {
-                    "time": _time(one.time_millis),
-                    "outcome": one.outcome,
-                    "status": one.status,
-                    "action": one.action,
-                    "actor": one.actor,
-                    "credential": one.credential,
-                    "client": one.client,
-                    "forwarded_for": one.forwarded_for,
-                    "request_id": one.request_id,
-                    "urns": one.urns,
-                    "times": one.times,
+                    "time": _time(record.time_millis),
+                    "outcome": record.outcome,
+                    "status": record.status,
+                    "action": record.action,
+                    "actor": record.actor,
+                    "credential": record.credential,
+                    "client": record.client,
+                    "forwarded_for": record.forwarded_for,
+                    "request_id": record.request_id,
+                    "urns": record.urns,
+                    "times": record.times,
                 }
-                for one in records
+                for record in records
             ]
         )
         return
-    for one in records:
-        who = one.actor or "nobody"
-        by = f" ({one.credential})" if one.credential else ""
-        more = f" ×{one.times}" if one.times > 1 else ""
-        where = f" from {one.client}" if one.client else ""
-        line = f"{_time(one.time_millis)} {one.outcome} {one.status} {who}{by}{where}: {one.action}"
-        text = line_text(f"{line}{more} {' '.join(one.urns)}".rstrip(), limit=2_000)
+    for record in records:
+        who = record.actor or "nobody"
+        by = f" ({record.credential})" if record.credential else ""
+        more = f" ×{record.times}" if record.times > 1 else ""
+        where = f" from {record.client}" if record.client else ""
+        line = f"{_time(record.time_millis)} {record.outcome} {record.status} {who}{by}{where}"
+        line += f": {record.action}"
+        text = line_text(f"{line}{more} {' '.join(record.urns)}".rstrip(), limit=2_000)
         results().print(text, soft_wrap=True)
 
 
@@ -469,8 +470,8 @@ def _systemd_unit(context: click.Context) -> str:
             values = value if isinstance(value, tuple) else (value,)
             words += (
                 word
-                for one in values
-                for word in (option.opts[0], "all" if one is None else _absolute(one))
+                for value in values
+                for word in (option.opts[0], "all" if value is None else _absolute(value))
             )
     data_dir: Path | None = context.params.get("data_dir")
     if data_dir is None:
@@ -480,7 +481,7 @@ def _systemd_unit(context: click.Context) -> str:
     if 0 < int(context.params["port"]) < _FIRST_OPEN_PORT:
         lines.append("AmbientCapabilities=CAP_NET_BIND_SERVICE")
     # Only there a dollar begins the name of a variable.
-    command = " ".join(_quoted(one).replace("$", "$$") for one in words)
+    command = " ".join(_quoted(word).replace("$", "$$") for word in words)
     return _UNIT.format(command=command, lines="\n".join(lines))
 
 

@@ -99,15 +99,15 @@ def read_attributes(catalog: Catalog, urns: Iterable[str]) -> dict[str, dict[str
     wanted = list(dict.fromkeys(urns))
     columns = {urn: parts for urn in wanted if (parts := split_column(urn))}
     tables = sorted({columns[urn][0] if urn in columns else urn for urn in wanted})
-    known = attributes_of(tables, catalog.entities(Urn.parse_all(tables), DETAIL_ASPECTS))
+    attributes = attributes_of(tables, catalog.entities(Urn.parse_all(tables), DETAIL_ASPECTS))
     for urn, (dataset, path) in columns.items():
-        held = known[dataset]
-        known[urn] = {
-            **{name: held[name] for name in _DATASET_ATTRIBUTES if name in held},
+        attribute = attributes[dataset]
+        attributes[urn] = {
+            **{name: attribute[name] for name in _DATASET_ATTRIBUTES if name in attribute},
             "type": "schemaField",
             "column": FieldPath(path).simple,
         }
-    return {urn: known[urn] for urn in wanted}
+    return {urn: attributes[urn] for urn in wanted}
 
 
 def check_there(catalog: Catalog, urn: str) -> None:
@@ -204,7 +204,7 @@ def read_choice(texts: Iterable[str], registry: Registry) -> Filter:
     for text in texts:
         # Not strict, because hops, queries and users are not fields of the metadata model.
         parsed = read_filter(text, registry, strict=False)
-        for criterion in (one for group in parsed.any_of for one in group):
+        for criterion in (criterion for group in parsed.any_of for criterion in group):
             name = criterion.field.removesuffix(".keyword")
             if name not in FIELDS:
                 raise UnknownName("field of entities in lineage", name, _FIELDS)
@@ -272,9 +272,9 @@ def _side(graphs: Graphs, urn: str, column: str | None, flow: Flow, hops: int) -
 
 def _add_details(catalog: Catalog, graph: "nx.DiGraph", urns: Iterable[str]) -> None:
     """Add attributes of the entities to the nodes, except `exists` if lineage has set it."""
-    for urn, known in read_attributes(catalog, urns).items():
+    for urn, attribute in read_attributes(catalog, urns).items():
         exists = graph.nodes[urn].get("exists")
-        graph.nodes[urn].update(known)
+        graph.nodes[urn].update(attribute)
         if exists is not None:
             graph.nodes[urn]["exists"] = exists
 
@@ -344,10 +344,10 @@ def print_as_table(found: LineageReport) -> None:
     nodes = found.union.nodes
     entities = views.lineage_entities((urn, nodes[urn]) for urn in found.shown)
     rows = []
-    for one in entities.values():
-        far = one.hops or 0
+    for entity in entities.values():
+        far = entity.hops or 0
         side = "upstream" if far < 0 else "downstream"
-        rows.append((one.full_name, one.type, abs(far), side, one.state))
+        rows.append((entity.full_name, entity.type, abs(far), side, entity.state))
     _print_used(columns, rows)
 
 
@@ -420,16 +420,16 @@ def read_impact(
     """Return the affected entities that match the filter. Raises `NotFound` if there is no such
     entity, and whatever `find_impact` raises."""
     with _checking_existence(catalog, urn):
-        found = Graphs(catalog).impact(urn, column, with_usage=with_usage)
-    if not found.affected:
+        impact = Graphs(catalog).impact(urn, column, with_usage=with_usage)
+    if not impact.affected:
         check_there(catalog, urn)
-    affected = found.affected
+    affected = impact.affected
     if filter:
-        affected = tuple(one for one in affected if _matches(found.nodes[one.urn], one, filter))
+        affected = tuple(one for one in affected if _matches(impact.nodes[one.urn], one, filter))
     labels = {label for one in affected for label in (*one.owners, one.domain) if label}
-    known = catalog.summaries(Urn.parse_all(sorted(labels)))
-    names = {str(other): entity.name for other, entity in known.items()}
-    return ImpactView.of(replace(found, affected=affected), names)
+    entities = catalog.summaries(Urn.parse_all(sorted(labels)))
+    names = {str(urn): entity.name for urn, entity in entities.items()}
+    return ImpactView.of(replace(impact, affected=affected), names)
 
 
 def _matches(attributes: Mapping[str, Any], one: Affected, filter: Filter) -> bool:
@@ -542,9 +542,9 @@ def read_schema_changes(
     from explorer.sources.schema_changes import NamedDatasets, read_changes
 
     datasets = NamedDatasets(catalog)
-    found = read_changes(Path.cwd(), revisions, datasets, dialect)
+    schemas = read_changes(Path.cwd(), revisions, datasets, dialect)
     impacts = []
-    for change in found.changes:
+    for change in schemas.changes:
         if not change.is_breaking:
             impacts.append(ChangeImpact(change))
             continue
@@ -553,7 +553,7 @@ def read_schema_changes(
             column = None
             if change.column is not None:
                 named = change.column.casefold()
-                paths = (one.path for one in entity.schema)
+                paths = (column.path for column in entity.schema)
                 column = next((path.raw for path in paths if path.simple.casefold() == named), None)
                 if column is None:
                     problem = "the catalog has this table, but not this column"
@@ -568,7 +568,7 @@ def read_schema_changes(
                 )
             )
         impacts.append(ChangeImpact(change, tuple(views), None if views else problem))
-    return SchemaChangesView.of(found, impacts)
+    return SchemaChangesView.of(schemas, impacts)
 
 
 def print_schema_changes(found: SchemaChangesView, shown_as: OutputFormat | None) -> None:
@@ -581,8 +581,8 @@ def print_schema_changes(found: SchemaChangesView, shown_as: OutputFormat | None
                     "head": found.found.head,
                     "changes": as_objects(found.table()),
                     "skipped": [
-                        {"subject": one.subject, "reason": one.reason}
-                        for one in found.found.skipped
+                        {"subject": part.subject, "reason": part.reason}
+                        for part in found.found.skipped
                     ],
                 }
             )
@@ -659,16 +659,16 @@ def read_paths(
     """Return all shortest paths, at most `limit`. Raises `NotFound` if there is no path because
     one of the two entities does not exist."""
     _check_relationships(relationships, catalog.registry)
-    found = Graphs(catalog).paths(
+    paths = Graphs(catalog).paths(
         source, target, relationships=relationships or None, hops=hops, limit=limit
     )
-    if not found.node_paths:
-        for end in (found.source, found.target):
+    if not paths.node_paths:
+        for end in (paths.source, paths.target):
             check_there(catalog, end)
     along = dict.fromkeys(
-        (found.source, found.target, *(urn for way in found.node_paths for urn in way))
+        (paths.source, paths.target, *(urn for node_path in paths.node_paths for urn in node_path))
     )
-    return PathsView.of(found, catalog.entities(Urn.parse_all(along), DETAIL_ASPECTS))
+    return PathsView.of(paths, catalog.entities(Urn.parse_all(along), DETAIL_ASPECTS))
 
 
 def print_paths(found: PathsView, shown_as: OutputFormat | None) -> None:
@@ -720,7 +720,8 @@ def _print_paths_as_json(found: PathsView) -> None:
             "joined_by": paths.joined_by,
             "truncated": paths.truncated,
             "ways": [
-                [_entity_as_json(found.nodes[urn], urn) for urn in way] for way in paths.node_paths
+                [_entity_as_json(found.nodes[urn], urn) for urn in node_path]
+                for node_path in paths.node_paths
             ],
         }
     )
@@ -835,17 +836,17 @@ def read_edges(
     for direction in _DIRECTIONS[side]:
         edges = catalog.relationships(urn, direction, names or None)
         totals[direction] = edges.total
-        held: Mapping[str, Sequence[Urn]] = edges.by_relationship()
+        urnses: Mapping[str, Sequence[Urn]] = edges.by_relationship()
         if read_all and edges.truncated:
-            held = _read_all(catalog, urn, direction, names)
+            urnses = _read_all(catalog, urn, direction, names)
         most = limit or (None if read_all else _SHOWN_PER_NAME)
         groups += [
-            RelationshipGroup(direction, name, len(held[name]), tuple(held[name][:most]))
-            for name in sorted(held)
+            RelationshipGroup(direction, name, len(urnses[name]), tuple(urnses[name][:most]))
+            for name in sorted(urnses)
         ]
     if not groups:
         check_there(catalog, urn)
-    shown = [urn, *(str(one) for group in groups for one in group.shown)]
+    shown = [urn, *(str(urn) for group in groups for urn in group.shown)]
     return Related(urn, tuple(groups), totals, read_attributes(catalog, shown))
 
 
@@ -876,7 +877,7 @@ def _print_relationship_groups(found: Related) -> None:
         console.print(heading + Text(f"  {group.count:,} {word}", "dim"))
         entities = views.lineage_entities((str(urn), found.about[str(urn)]) for urn in group.shown)
         shown = [entities[str(urn)] for urn in group.shown]
-        rows = [(one.full_name, one.type, one.state) for one in shown]
+        rows = [(entity.full_name, entity.type, entity.state) for entity in shown]
         columns = (
             TableColumn("name", max_width=60, folds=True),
             TableColumn("type", style="dim"),
@@ -923,10 +924,10 @@ def print_relationship_totals(found: Related) -> None:
 def _read_all(
     catalog: Catalog, urn: str, direction: Direction, names: Sequence[str]
 ) -> Mapping[str, Sequence[Urn]]:
-    held: dict[str, list[Urn]] = {}
+    urnses: dict[str, list[Urn]] = {}
     for edge in catalog.related(urn, direction, names or None):
-        held.setdefault(edge.relationship, []).append(edge.urn)
-    return held
+        urnses.setdefault(edge.relationship, []).append(edge.urn)
+    return urnses
 
 
 def _rows(found: Related) -> StyledTable:
@@ -965,14 +966,16 @@ def read_script_file(name: str) -> str:
 def print_statements(found: Sequence["StatementLineage"], known: "CatalogTables") -> None:
     """Print the target, upstream tables and column lineage of each statement that was parsed."""
     console = results()
-    for one in found:
-        if one.lineage.problem is not None:
+    for lineage in found:
+        if lineage.lineage.problem is not None:
             continue
-        target = ".".join(one.target) if one.target else "query"
-        upstreams = ", ".join(_table_name(path, known) for path in one.lineage.tables) or "nothing"
-        line = Text(f"{one.line:>5} ", "dim")
+        target = ".".join(lineage.target) if lineage.target else "query"
+        upstreams = (
+            ", ".join(_table_name(path, known) for path in lineage.lineage.tables) or "nothing"
+        )
+        line = Text(f"{lineage.line:>5} ", "dim")
         console.print(line, line_text(target, "bold"), Text("from"), line_text(upstreams))
-        for name, sources in zip(one.target_columns, one.lineage.columns, strict=True):
+        for name, sources in zip(lineage.target_columns, lineage.lineage.columns, strict=True):
             read = ", ".join(f"{path[-1]}.{column}" for path, column in sources)
             console.print(
                 Text("      "), line_text(name), Text("←", "dim"), line_text(read or "no column")
@@ -985,7 +988,7 @@ def _table_name(path: "TablePath", known: "CatalogTables") -> str:
 
 def print_statements_as_json(found: Sequence["StatementLineage"], known: "CatalogTables") -> None:
     """Print a JSON list with one object per statement."""
-    output.print_json([_statement_as_json(one, known) for one in found])
+    output.print_json([_statement_as_json(lineage, known) for lineage in found])
 
 
 def _statement_as_json(one: "StatementLineage", known: "CatalogTables") -> dict[str, Any]:
@@ -1009,9 +1012,13 @@ def _table_label(path: "TablePath", known: "CatalogTables") -> str:
 
 def print_unparsed(found: Sequence["StatementLineage"]) -> int:
     """Print the statements that could not be parsed, and return their number."""
-    problems = [one for one in found if one.lineage.problem is not None]
-    for one in problems:
-        note(line_text(f"line {one.line}: cannot be parsed: {one.lineage.problem} ({one.text})"))
+    problems = [lineage for lineage in found if lineage.lineage.problem is not None]
+    for problem in problems:
+        note(
+            line_text(
+                f"line {problem.line}: cannot be parsed: {problem.lineage.problem} ({problem.text})"
+            )
+        )
     count = f"{len(found) - len(problems):,} of {len(found):,} statements parsed"
     note(count if found else "the script has no statement that reads or writes tables")
     return len(problems)

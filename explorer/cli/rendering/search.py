@@ -145,7 +145,8 @@ def print_tree(branches: Sequence[FolderTree], shown_as: OutputFormat | None) ->
         return
     if shown_as == "csv":
         rows = [
-            (one.path, one.name, one.entity_type, one.depth, one.count) for one in _walk(branches)
+            (tree.path, tree.name, tree.entity_type, tree.depth, tree.count)
+            for tree in _walk(branches)
         ]
         output.print_csv(output.StyledTable(_TREE, rows))
         return
@@ -177,14 +178,14 @@ def _pages(catalog: Catalog, path: str, entities: Sequence[str]) -> dict[str, tu
 
 
 def _below(catalog: Catalog, path: str, entity: str, depth: int, deepest: int) -> list[FolderTree]:
-    found = []
+    trees = []
     for entry in catalog.folder(path, entity=entity):
         if not isinstance(entry, Folder):
             break
         whole = f"{path.rstrip('/')}/{entry.name}"
         below = _below(catalog, whole, entity, depth + 1, deepest) if depth < deepest else []
-        found.append(FolderTree(whole, entry.name, entity, entry.count, depth, below))
-    return found
+        trees.append(FolderTree(whole, entry.name, entity, entry.count, depth, below))
+    return trees
 
 
 def _table(found: FolderOutput, summaries: Mapping[Urn, Entity]) -> output.StyledTable:
@@ -366,9 +367,9 @@ def print_reasons(page: SearchPage, summaries: Mapping[Urn, Entity]) -> None:
                     "      ", line_text(match.field), ": ", line_text(value), (weight, "dim")
                 )
             )
-        for one in lines:
-            one.no_wrap, one.overflow = True, "ellipsis"
-            console.print(one)
+        for text in lines:
+            text.no_wrap, text.overflow = True, "ellipsis"
+            console.print(text)
     _print_totals(page)
 
 
@@ -395,8 +396,8 @@ def _wide(rows: Sequence[_ResultCells], width: int) -> RenderableType:
     )
     _add_columns(table, widths[-1:], start=len(widths) - 1)
     for row in rows:
-        *others, matched = row.cells
-        table.add_row(*others, row.description, matched)
+        *texts, matched = row.cells
+        table.add_row(*texts, row.description, matched)
     return table
 
 
@@ -445,8 +446,8 @@ def _row(row: ResultRow) -> _ResultCells:
     if row.states:
         name.append(f"  {', '.join(row.states)}", "dim italic")
     matched = line_text(", ".join(row.matched_fields), "dim")
-    shown = line_text(row.first_line, missing=row.description_placeholder)
-    description = Text(f"{EDITED} ") + shown if row.is_edited else shown
+    text = line_text(row.first_line, missing=row.description_placeholder)
+    description = Text(f"{EDITED} ") + text if row.is_edited else text
     return _ResultCells(
         (name, line_text(row.kind_label), line_text(row.platform), matched), description
     )

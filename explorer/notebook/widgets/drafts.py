@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from explorer.client.display import line, moment
 from explorer.errors import NotFound
+from explorer.metadata.proposal import millis_of
 from explorer.stewardship.drafts import Draft, StoredDraft
 from explorer.views.drafts import (
     DISCARDED,

@@ -145,18 +145,18 @@ class Measure:
             for definition in document.definitions
             if isinstance(definition, OperationDefinitionNode)
         ]
-        self.operations = tuple(self._selection(one, describing=False) for one in self._sets)
+        self.operations = tuple(self._selection(node, describing=False) for node in self._sets)
 
     def root_fields(self) -> int:
         """Return the largest number of root fields that an operation selects."""
-        return max((sum(1 for _ in self._flat([one], set())) for one in self._sets), default=0)
+        return max((sum(1 for _ in self._flat([node], set())) for node in self._sets), default=0)
 
     def repeats(self) -> int:
         """Return how many pairs of fields the validator compares because they have the same name
         in the same object of the answer. Correct for a document that selects at most `most`
         fields."""
         self._left = 2 * self._most
-        return sum(self._repeats([one], 0) for one in self._sets)
+        return sum(self._repeats([node], 0) for node in self._sets)
 
     def _repeats(self, sets: Iterable[SelectionSetNode], depth: int) -> int:
         times: dict[str, int] = {}
@@ -168,12 +168,14 @@ class Measure:
                 inner.setdefault(name, []).append(field.selection_set)
         found = sum(count * (count - 1) // 2 for count in times.values())
         if depth < _DEEPEST and self._left > 0:
-            found += sum(self._repeats(one, depth + 1) for one in inner.values())
+            found += sum(self._repeats(nodes, depth + 1) for nodes in inner.values())
         return found
 
     def _flat(self, sets: Iterable[SelectionSetNode], seen: set[str]) -> Iterable[FieldNode]:
         """Yield the fields of selections, including those of their fragments."""
-        for selection in (one for selection_set in sets for one in selection_set.selections):
+        for selection in (
+            selection for selection_set in sets for selection in selection_set.selections
+        ):
             self._left -= 1
             match selection:
                 case FieldNode():
@@ -188,21 +190,23 @@ class Measure:
                         yield from self._flat([fragment.selection_set], seen)
 
     def _selection(self, selection_set: SelectionSetNode | None, *, describing: bool) -> Cost:
-        found = []
+        costs = []
         for selection in selection_set.selections if selection_set else ():
             match selection:
                 case FieldNode():
-                    found.append(self._field(selection, describing=describing))
+                    costs.append(self._field(selection, describing=describing))
                 case InlineFragmentNode():
                     inner = selection.selection_set
-                    found.append(self._selection(inner, describing=describing))
+                    costs.append(self._selection(inner, describing=describing))
                 case FragmentSpreadNode():
-                    found.append(self._fragment(selection.name.value))
-        selected = sum(one.selected for one in found)
+                    costs.append(self._fragment(selection.name.value))
+        selected = sum(cost.selected for cost in costs)
         return Cost(
-            sum(one.fields for one in found),
-            max((one.depth for one in found), default=0),
-            tuple(entry for one in found for entry in one.lists) if selected <= self._most else (),
+            sum(cost.fields for cost in costs),
+            max((cost.depth for cost in costs), default=0),
+            tuple(entry for cost in costs for entry in cost.lists)
+            if selected <= self._most
+            else (),
             selected,
         )
 
@@ -313,11 +317,17 @@ class ParsedDocument:
 
     def __init__(self, parsed: DocumentNode) -> None:
         self.parsed = parsed
-        operations = [one for one in parsed.definitions if isinstance(one, OperationDefinitionNode)]
-        self.only_reads = all(one.operation is OperationType.QUERY for one in operations)
+        operations = [
+            definition
+            for definition in parsed.definitions
+            if isinstance(definition, OperationDefinitionNode)
+        ]
+        self.only_reads = all(
+            operation.operation is OperationType.QUERY for operation in operations
+        )
         self._is_one_edit = len(operations) == 1 and _edits_once(operations[0])
         # With variables the same text may have different answers, which must not be cached.
-        self.is_introspection = all(_describes(one) for one in operations)
+        self.is_introspection = all(_describes(operation) for operation in operations)
         self._defaults = {
             variable.variable.name.value: variable.default_value
             for operation in operations

@@ -81,7 +81,7 @@ def remove_tags(tx: EditTransaction, given: Given) -> None:
 
 def replace_tags(tx: EditTransaction, urn: Urn, given: Given) -> None:
     """Replace the tags of an entity."""
-    tags = [tx.stored_reference(one["tag"]["urn"], "tag", "tag") for one in given.get("tags") or ()]
+    tags = [tx.stored_reference(tag["tag"]["urn"], "tag", "tag") for tag in given.get("tags") or ()]
 
     def change(stored: _List) -> list[dict[str, Any]]:
         return _with([one for one in stored if one.get("tag") in tags], "tag", tags)
@@ -149,8 +149,8 @@ def _resource(tx: EditTransaction, given: Given) -> tuple[Urn, str | None]:
 
 
 def _resources(given: Given) -> Sequence[Given]:
-    found: Sequence[Given] = given.get("resources", (given,))
-    return found
+    resources: Sequence[Given] = given.get("resources", (given,))
+    return resources
 
 
 def _urns(given: Given, what: str) -> list[str]:
@@ -250,11 +250,11 @@ def add_owners(tx: EditTransaction, given: Given) -> None:
     """Add owners to the entities that the input names. An owner already there with the same
     ownership type is not changed."""
     common = given.get("ownershipTypeUrn") if "owners" in given else None
-    owners = [_owner(tx, one, common) for one in given.get("owners", (given,))]
+    owners = [_owner(tx, owner, common) for owner in given.get("owners", (given,))]
 
     def change(stored: _List) -> list[dict[str, Any]]:
         present = [_owner_key(one) for one in stored]
-        return [*stored, *(one for one in owners if _owner_key(one) not in present)]
+        return [*stored, *(owner for owner in owners if _owner_key(owner) not in present)]
 
     for urn in _stored_resources(tx, given):
         tx.change_list(urn, _OWNERSHIP, change)
@@ -280,11 +280,11 @@ def remove_owners(tx: EditTransaction, given: Given) -> None:
 
 def replace_owners(tx: EditTransaction, urn: Urn, given: Given) -> None:
     """Replace the owners of an entity."""
-    owners = [_owner(tx, {**one, "ownerUrn": one["owner"]}, None) for one in given["owners"]]
+    owners = [_owner(tx, {**owner, "ownerUrn": owner["owner"]}, None) for owner in given["owners"]]
 
     def change(stored: _List) -> list[dict[str, Any]]:
         known = {_owner_key(one): one for one in stored}
-        return [known.get(_owner_key(one), one) for one in owners]
+        return [known.get(_owner_key(owner), owner) for owner in owners]
 
     tx.change_list(urn, _OWNERSHIP, change)
 
@@ -310,7 +310,7 @@ def _owner_key(owner: Given) -> tuple[str, str]:
 
 
 def _stored_resources(tx: EditTransaction, given: Given) -> list[Urn]:
-    return [tx.stored_entity(one["resourceUrn"]) for one in _resources(given)]
+    return [tx.stored_entity(resource["resourceUrn"]) for resource in _resources(given)]
 
 
 def set_domain(tx: EditTransaction, urn: Urn, given: Given) -> None:
@@ -326,8 +326,8 @@ def unset_domain(tx: EditTransaction, urn: Urn, _given: Given) -> None:
 
 def batch_set_domain(tx: EditTransaction, given: Given) -> None:
     """Set the domain of entities, or remove them from theirs if the input names none."""
-    named = given.get("domainUrn")
-    domain = tx.stored_reference(named, "domain", "domain") if named else None
+    domain_urn = given.get("domainUrn")
+    domain = tx.stored_reference(domain_urn, "domain", "domain") if domain_urn else None
     for urn in _stored_resources(tx, given):
         _put(tx, urn, domain)
 
@@ -652,13 +652,13 @@ def set_product(tx: EditTransaction, given: Given) -> None:
     """Add entities to a data product. If the input names none, remove them from those that they are
     in."""
     urns = [str(tx.stored_entity(text)) for text in given["resourceUrns"]]
-    named = given.get("dataProductUrn")
-    if named:
-        product = Urn.parse(tx.stored_reference(named, "data product", "dataProduct"))
+    data_product_urn = given.get("dataProductUrn")
+    if data_product_urn:
+        product = Urn.parse(tx.stored_reference(data_product_urn, "data product", "dataProduct"))
         tx.change_list(product, _ASSETS, lambda stored: _with(stored, "destinationUrn", urns))
         return
     gone = set(urns)
-    for product in {one for urn in urns for one in tx.sources(urn, "DataProductContains")}:
+    for product in {source for urn in urns for source in tx.sources(urn, "DataProductContains")}:
         tx.change_list(product, _ASSETS, lambda stored: _without(stored, "destinationUrn", gone))
 
 
@@ -844,11 +844,11 @@ def _guarded(name: str, role: Role, resolve: Callable[..., Any]) -> Callable[...
         noted = NotedChange(f"mutation {name}", urns_in(given), place=info.path.key)
         info.context.changes.append(noted)
         info.context.access.require(role, f"the mutation {name}")
-        with noting_writes() as written:
+        with noting_writes() as nones:
             answer = resolve(root, info, **given)
             if isawaitable(answer):
                 answer = await answer
-        noted.urns = list(written) or noted.urns
+        noted.urns = list(nones) or noted.urns
         return answer
 
     return guarded

@@ -62,15 +62,15 @@ async def _related(
         0,
         _MOST_RELATED,
     )
-    found = await info.context.read(dict.fromkeys(one.urn for one in edges))
-    return [one for one in found if with_removed or not one.is_removed]
+    nodes = await info.context.read(dict.fromkeys(edge.urn for edge in edges))
+    return [node for node in nodes if with_removed or not node.is_removed]
 
 
 async def _assertions(node: Node, info: Info, **given: Any) -> Value:
     start, count = page_bounds(given, _PAGE)
     with_removed = given.get("includeSoftDeleted") is True
-    found = await _related(node, info, "Asserts", with_removed=with_removed)
-    urns = [str(one.urn) for one in found]
+    nodes = await _related(node, info, "Asserts", with_removed=with_removed)
+    urns = [str(node.urn) for node in nodes]
     page = urns[start : start + count]
     return {"start": start, "count": len(page), "total": len(urns), "urns": page}
 
@@ -93,7 +93,9 @@ async def _run_events(node: Node, info: Info, **given: Any) -> Value:
 
 
 async def _health(node: Node, info: Info) -> list[Value]:
-    incidents = [one for one in await _related(node, info, "IncidentOn") if _state(one) == "ACTIVE"]
+    incidents = [
+        node for node in await _related(node, info, "IncidentOn") if _state(node) == "ACTIVE"
+    ]
     health: list[Value] = [{"type": "INCIDENTS", "status": "PASS"}]
     if incidents:
         plural = "" if len(incidents) == 1 else "s"
@@ -107,11 +109,11 @@ async def _health(node: Node, info: Info) -> list[Value]:
         ]
     failing, have_run = [], 0
     assertions = await _related(node, info, "Asserts")
-    for one in assertions:
-        for event in await _points(one, info, _RUNS, limit=1):
+    for assertion in assertions:
+        for event in await _points(assertion, info, _RUNS, limit=1):
             have_run += 1
             if (event.get("result") or {}).get("type") in ("FAILURE", "ERROR"):
-                failing.append(str(one.urn))
+                failing.append(str(assertion.urn))
     if failing:
         message = f"{len(failing)} of {len(assertions)} assertions are failing"
         health.append(
@@ -126,17 +128,17 @@ async def _health(node: Node, info: Info) -> list[Value]:
 async def _incidents(node: Node, info: Info, **given: Any) -> Value:
     start, count = page_bounds(given, _PAGE)
     assigned = set(given.get("assigneeUrns") or ())
-    found = [
-        one
-        for one in await _related(node, info, "IncidentOn")
-        if given.get("state") in (None, _state(one))
-        and given.get("stage") in (None, _status(one).get("stage"))
-        and given.get("priority") in (None, _priority_of(one))
-        and (not assigned or assigned & set(_assigned(one)))
+    nodes = [
+        node
+        for node in await _related(node, info, "IncidentOn")
+        if given.get("state") in (None, _state(node))
+        and given.get("stage") in (None, _status(node).get("stage"))
+        and given.get("priority") in (None, _priority_of(node))
+        and (not assigned or assigned & set(_assigned(node)))
     ]
-    found.sort(key=_created_millis, reverse=True)
-    page = [str(one.urn) for one in found[start : start + count]]
-    return {"start": start, "count": len(page), "total": len(found), "urns": page}
+    nodes.sort(key=_created_millis, reverse=True)
+    page = [str(node.urn) for node in nodes[start : start + count]]
+    return {"start": start, "count": len(page), "total": len(nodes), "urns": page}
 
 
 def _incident(node: Node) -> Value:
@@ -168,7 +170,7 @@ def _priority_of(node: Node) -> str | None:
 
 
 def _assigned(node: Node) -> Iterable[str]:
-    return [one.get("actor") for one in _incident(node).get("assignees") or ()]
+    return [assignee.get("actor") for assignee in _incident(node).get("assignees") or ()]
 
 
 def _assignees(node: Node, info: Info) -> list[Any]:
@@ -186,11 +188,11 @@ def _about(node: Node, info: Info) -> Any:
 
 
 def _asserted(node: Node, _info: Info) -> Value | None:
-    found = node.aspect("assertionInfo")
-    if found is None:
+    aspect = node.aspect("assertionInfo")
+    if aspect is None:
         return None
-    note = node.aspect("assertionNote") or found.get("note") or {}
-    return {**found, "entityUrn": asserted_entity(found), "note": note.get("content")}
+    note = node.aspect("assertionNote") or aspect.get("note") or {}
+    return {**aspect, "entityUrn": asserted_entity(aspect), "note": note.get("content")}
 
 
 def _asserted_fields(value: Value, _info: Info) -> list[Value]:
@@ -492,8 +494,8 @@ def _new_status(tx: EditTransaction, given: Given) -> dict[str, Any]:
 
 
 def _priority(given: Given) -> int | None:
-    named = given.get("priority")
-    return None if named is None else PRIORITIES.index(named)
+    priority = given.get("priority")
+    return None if priority is None else PRIORITIES.index(priority)
 
 
 def _entities(tx: EditTransaction, named: Iterable[str]) -> list[str]:
@@ -552,9 +554,9 @@ def _bucket(node: Node, point: Value) -> Value:
             "users": point.get("userCounts"),
             "fields": _fields(
                 {
-                    one["fieldPath"]: one.get("count")
-                    for one in point.get("fieldCounts") or ()
-                    if one.get("fieldPath")
+                    field_count["fieldPath"]: field_count.get("count")
+                    for field_count in point.get("fieldCounts") or ()
+                    if field_count.get("fieldPath")
                 }
             ),
         },
@@ -568,13 +570,13 @@ def _aggregated(points: Iterable[Value]) -> Value:
     queries = 0
     for point in points:
         queries += point.get("totalSqlQueries") or 0
-        for one in point.get("userCounts") or ():
-            if user := one.get("user"):
-                users[user] += one.get("count") or 0
-                emails[user] = one.get("userEmail") or emails.get(user)
-        for one in point.get("fieldCounts") or ():
-            if path := one.get("fieldPath"):
-                fields[path] += one.get("count") or 0
+        for user_count in point.get("userCounts") or ():
+            if user := user_count.get("user"):
+                users[user] += user_count.get("count") or 0
+                emails[user] = user_count.get("userEmail") or emails.get(user)
+        for user_count in point.get("fieldCounts") or ():
+            if path := user_count.get("fieldPath"):
+                fields[path] += user_count.get("count") or 0
     return {
         "uniqueUserCount": len(users),
         "totalSqlQueries": queries,
@@ -610,7 +612,7 @@ async def _summary(node: Node, info: Info) -> Value | None:
         used = _aggregated(points)
         found["queryCountLast30Days"] = used["totalSqlQueries"]
         found["uniqueUserCountLast30Days"] = used["uniqueUserCount"]
-        found["topUsersLast30Days"] = [one["user"] for one in used["users"][:_TOP_USERS]]
+        found["topUsersLast30Days"] = [user["user"] for user in used["users"][:_TOP_USERS]]
     return found
 
 

@@ -145,7 +145,7 @@ class IfCurrent(Struct, frozen=True, forbid_unknown_fields=True):
         if self.column is not None:
             infos = value.get("editableSchemaFieldInfo") or ()
             info: Mapping[str, Any]
-            info = next((one for one in infos if one.get("fieldPath") == self.column), {})
+            info = next((info for info in infos if info.get("fieldPath") == self.column), {})
             if self.what != "description":
                 info = info.get(_ASPECTS[self.what]) or {}
             value = info
@@ -160,16 +160,19 @@ class IfCurrent(Struct, frozen=True, forbid_unknown_fields=True):
             case "parent":
                 return value.get(PARENT_FIELDS[Urn.parse(self.urn).entity_type]) or ""
             case "tags":
-                return [one["tag"] for one in value.get("tags") or ()]
+                return [tag["tag"] for tag in value.get("tags") or ()]
             case "terms":
-                return [one["urn"] for one in value.get("terms") or ()]
+                return [term["urn"] for term in value.get("terms") or ()]
             case "owners":
-                return [f"{one['owner']} {kind_of_owner(one)}" for one in value.get("owners") or ()]
+                return [
+                    f"{owner['owner']} {kind_of_owner(owner)}"
+                    for owner in value.get("owners") or ()
+                ]
             case "domain":
                 return list(value.get("domains") or ())
             case "links":
                 links = value.get("elements") or ()
-                return [f"{one['url']} {one.get('description') or ''}" for one in links]
+                return [f"{link['url']} {link.get('description') or ''}" for link in links]
             case "deprecation":
                 if value.get("deprecated") is not True:
                     return None
@@ -214,11 +217,11 @@ def read_if_current(extensions: Any) -> IfCurrent | None:
     """
     if extensions is not None and not isinstance(extensions, Mapping):
         raise InvalidInput("the parameter 'extensions' must be an object")
-    given = (extensions or {}).get("ifCurrent")
-    if given is None:
+    if_current = (extensions or {}).get("ifCurrent")
+    if if_current is None:
         return None
     try:
-        return convert(given, IfCurrent)
+        return convert(if_current, IfCurrent)
     except ValidationError as error:
         raise InvalidInput(f"extensions.ifCurrent cannot be read: {error}") from None
 
@@ -329,10 +332,10 @@ class GraphQLContext:
     def node(self, urn: Urn | str) -> "Node":
         """Return the entity with a URN, stored or not. Raises `InvalidUrn`."""
         text = str(urn)
-        found = self._nodes.get(text)
-        if found is None:
-            found = self._nodes[text] = Node(Urn.parse(urn), self.catalog)
-        return found
+        node = self._nodes.get(text)
+        if node is None:
+            node = self._nodes[text] = Node(Urn.parse(urn), self.catalog)
+        return node
 
     def existing(
         self, text: str, entity_type: str | None = None
@@ -368,9 +371,9 @@ class GraphQLContext:
         Raises `ServerFault` if the store cannot be reached: after `StoreUnavailable` the caller
         would repeat the edit.
         """
-        found = self.refer(urn, info)
+        refer = self.refer(urn, info)
         try:
-            return found if isinstance(found, Node) else await found
+            return refer if isinstance(refer, Node) else await refer
         except StoreUnavailable as error:
             raise ServerFault(f"the change was saved, but not read back: {error}") from error
 
@@ -402,16 +405,16 @@ class GraphQLContext:
         return node
 
     async def _read_wanted(self) -> None:
-        wanted, self._wanted, self._reading = self._wanted, [], None
-        await self._read_now([node for node in wanted if not node.is_read])
+        nodes, self._wanted, self._reading = self._wanted, [], None
+        await self._read_now([node for node in nodes if not node.is_read])
 
     async def _read_now(self, nodes: "list[Node]") -> None:
         urns = list({str(node.urn): None for node in nodes})
         self.budget.read(len(urns))
         read = self.catalog.read if len(urns) > _MANY else self.catalog.read_few
-        found = await read(self.catalog.store.aspects, urns)
+        aspectses = await read(self.catalog.store.aspects, urns)
         for node in nodes:
-            node.take(found.get(str(node.urn), ()))
+            node.take(aspectses.get(str(node.urn), ()))
 
 
 class Node:
@@ -618,9 +621,9 @@ class EditTransaction:
     def is_own(self, urn: Urn) -> bool:
         """Return whether every version of every aspect of an entity is of the actor of the edit."""
         text = str(urn)
-        names = [one.name for one in self._transaction.aspects([text])[text]]
+        names = [aspect.name for aspect in self._transaction.aspects([text])[text]]
         versions = self._transaction.histories([text], names)[text]
-        return all(one.actor == self.actor for one in versions)
+        return all(version.actor == self.actor for version in versions)
 
     def columns(self, urn: Urn) -> list[str]:
         """Return the field paths of a dataset's columns, as ingested."""

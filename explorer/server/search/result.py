@@ -757,7 +757,7 @@ class SortedIndexResult(IndexResult):
         begun: Key,
         limit: int,
     ) -> list[_Hit]:
-        """Do the same as `_read_in_order` for documents that all have a value of the first field."""
+        """Do as `_read_in_order` for documents that all have a value of the first field."""
         hits = self._by_column(query, field, limit)
         cut = hits[-1][0] if len(hits) == limit else None
         found: list[_Hit] = []

@@ -265,8 +265,8 @@ class _Follower:
                         _log.warning("the database can be reached again")
                     self._compare_clocks(raw)
                     while not self._is_closing:
-                        asked = time.monotonic()
-                        self.tell(log.log_bounds().head, asked)
+                        monotonic = time.monotonic()
+                        self.tell(log.log_bounds().head, monotonic)
                         self.is_cut_off = False
                         self._report(raw)
                         select.select([raw.fileno(), self._woken], [], [], _POLL_SECONDS)
@@ -338,17 +338,17 @@ class _WritingConnection:
         self._own.execute(b"RELEASE job")
 
     def commit(self, offset: int | None, publish: Callable[[int], bool]) -> None:
-        written = uuid4() if self._connection.has_written else None
-        if written is not None:
-            self._own.execute(_COUNT, (written,))
+        uuid = uuid4() if self._connection.has_written else None
+        if uuid is not None:
+            self._own.execute(_COUNT, (uuid,))
         # Locked, so that the listener does not take this commit for one of another service.
         with self._follower.lock:
             try:
                 self._own.execute(b"COMMIT")
             except psycopg.OperationalError as error:
-                if written is None or not self._was_committed(written, error):
+                if uuid is None or not self._was_committed(uuid, error):
                     raise
-            if written is not None:
+            if uuid is not None:
                 self._count += 1
             if offset is not None and publish(offset) and self._follower.published is not None:
                 self._follower.published = offset

@@ -224,16 +224,16 @@ class Patience:
         """
         heard = time.monotonic()
         try:
-            wanted = next(waiting)
+            wait = next(waiting)
             while True:
-                ready = yield wanted
+                ready = yield wait
                 if ready:
                     heard = time.monotonic()
                 elif time.monotonic() - heard > self._seconds():
                     self.is_silent = True
                     raw.close()
                     raise psycopg.OperationalError("the database does not answer")
-                wanted = waiting.send(ready)
+                wait = waiting.send(ready)
         except StopIteration as answered:
             self.is_silent = False
             answer: _T = answered.value
@@ -410,8 +410,8 @@ def connect(address: str, patience: Patience, *, writing: bool = False) -> Raw:
 
 def network_settings(address: str) -> dict[str, Any]:
     """Return the default network settings, except those that the address sets itself."""
-    given = psycopg.conninfo.conninfo_to_dict(address)
-    return {name: value for name, value in _NETWORK.items() if name not in given}
+    conninfo_to_dict = psycopg.conninfo.conninfo_to_dict(address)
+    return {name: value for name, value in _NETWORK.items() if name not in conninfo_to_dict}
 
 
 def place_of(address: str) -> str:
@@ -420,16 +420,16 @@ def place_of(address: str) -> str:
     Raises `Misconfigured` if the address cannot be parsed.
     """
     try:
-        given = psycopg.conninfo.conninfo_to_dict(address)
+        conninfo_to_dict = psycopg.conninfo.conninfo_to_dict(address)
     except psycopg.ProgrammingError:
         # psycopg's message quotes parts of the address, possibly of a password.
         raise Misconfigured(
             "the address of the database cannot be read; give it as "
             "postgresql://user@host:5432/database, and a password in PGPASSWORD or ~/.pgpass"
         ) from None
-    host = given.get("host") or "localhost"
-    port = f":{given['port']}" if "port" in given else ""
-    return f"postgresql://{host}{port}/{given.get('dbname') or ''}"
+    host = conninfo_to_dict.get("host") or "localhost"
+    port = f":{conninfo_to_dict['port']}" if "port" in conninfo_to_dict else ""
+    return f"postgresql://{host}{port}/{conninfo_to_dict.get('dbname') or ''}"
 
 
 def is_lost(raw: Raw | None) -> bool:
@@ -541,8 +541,8 @@ def _is_away(address: str, error: psycopg.Error, is_connected: bool) -> bool:
             return False
         case psycopg.OperationalError() if not is_connected:
             # The error of a connection that could not be made has no code, only a message.
-            given = psycopg.conninfo.conninfo_to_dict(address)
-            return not _answers(address) or "target_session_attrs" in given
+            conninfo_to_dict = psycopg.conninfo.conninfo_to_dict(address)
+            return not _answers(address) or "target_session_attrs" in conninfo_to_dict
         case _:
             return isinstance(error, psycopg.OperationalError)
 
@@ -556,13 +556,13 @@ def _make_tables(raw: Raw, place: str) -> str:
     ).fetchone() or (0,)
     if not kept:
         raw.execute(_TABLES.encode())
-        found = secrets.token_hex(16)
+        token_hex = secrets.token_hex(16)
         raw.cursor().executemany(
             "INSERT INTO meta (key, value) VALUES (%s, %s)",
-            [("format", str(FORMAT)), ("id", found)],
+            [("format", str(FORMAT)), ("id", token_hex)],
         )
         _expand(raw, 0)
-        return found
+        return token_hex
     rows = (
         raw.execute("SELECT key, value FROM meta WHERE key IN ('format', 'id', 'layout')")
         if kept == 4

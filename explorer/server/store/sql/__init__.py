@@ -88,7 +88,7 @@ class TableLayout(Struct, frozen=True):
 
         The key `after` is exclusive, `through` inclusive; `None` leaves the end open.
         """
-        keys = ", ".join(f'"{one}"' for one in self.columns[: self.keys])
+        keys = ", ".join(f'"{column}"' for column in self.columns[: self.keys])
         marks = ", ".join("?" * self.keys)
         where = self.where
         for bound, relation in ((after, ">"), (through, "<=")):

@@ -126,16 +126,16 @@ class AspectCache:
     def find(self, urn: str, names: frozenset[str] | None) -> list[StoredAspect] | None:
         """Return the aspects of an entity that have one of the names, or all aspects; return `None`
         if one of them may not be cached."""
-        known = self._known.get(urn)
-        if known is None:
+        entity = self._known.get(urn)
+        if entity is None:
             return None
-        if not known.is_complete and (names is None or not names <= known.aspects.keys()):
+        if not entity.is_complete and (names is None or not names <= entity.aspects.keys()):
             return None
         self._known.move_to_end(urn)
         return [
-            one
-            for name, one in known.aspects.items()
-            if one is not None and (names is None or name in names)
+            aspect
+            for name, aspect in entity.aspects.items()
+            if aspect is not None and (names is None or name in names)
         ]
 
     def begin(self, urn: str) -> None:
@@ -145,31 +145,31 @@ class AspectCache:
 
     def put(self, urn: str, name: str, aspect: StoredAspect | None) -> None:
         """Cache an aspect as it was read or written."""
-        known = self._known.get(urn)
-        if known is None:
-            known = self._known[urn] = _CachedEntity(is_complete=False)
-        if name in known.aspects:
-            self._bytes -= _size_bytes(known.aspects.pop(name))
+        entity = self._known.get(urn)
+        if entity is None:
+            entity = self._known[urn] = _CachedEntity(is_complete=False)
+        if name in entity.aspects:
+            self._bytes -= _size_bytes(entity.aspects.pop(name))
         size = _size_bytes(aspect)
         if size > _LARGEST_ASPECT_BYTES:
-            known.is_complete = False
+            entity.is_complete = False
             return
         self._bytes += size
-        known.aspects[name] = aspect
+        entity.aspects[name] = aspect
         while self._bytes > _ASPECTS_BYTES:
             self.drop(next(iter(self._known)))
 
     def put_all(self, urn: str, aspects: Iterable[StoredAspect]) -> None:
         """Cache all aspects of an entity as they were read."""
         self.begin(urn)
-        for one in aspects:
-            self.put(urn, one.name, one)
+        for aspect in aspects:
+            self.put(urn, aspect.name, aspect)
 
     def drop(self, urn: str) -> None:
         """Remove the aspects of an entity."""
-        known = self._known.pop(urn, None)
-        if known is not None:
-            self._bytes -= sum(map(_size_bytes, known.aspects.values()))
+        entity = self._known.pop(urn, None)
+        if entity is not None:
+            self._bytes -= sum(map(_size_bytes, entity.aspects.values()))
 
     def clear(self) -> None:
         """Remove everything."""
@@ -263,19 +263,19 @@ class SqlTransaction(SqlSnapshot):
         new = self._new.get(self._id(urn))
         if new is not None:
             return new.aspects.get(name)
-        known = self._cache.aspects.find(urn, frozenset((name,)))
-        if known is not None:
-            return known[0] if known else None
-        found = super().aspect(urn, name)
-        self._cache.aspects.put(urn, name, found)
-        return found
+        aspects = self._cache.aspects.find(urn, frozenset((name,)))
+        if aspects is not None:
+            return aspects[0] if aspects else None
+        aspect = super().aspect(urn, name)
+        self._cache.aspects.put(urn, name, aspect)
+        return aspect
 
     def aspects(
         self, urns: Sequence[str], names: Collection[str] | None = None
     ) -> dict[str, list[StoredAspect]]:
         self.existing(urns)
         wanted = None if names is None else frozenset(names)
-        found: dict[str, list[StoredAspect]] = {}
+        aspectses: dict[str, list[StoredAspect]] = {}
         unknown: list[str] = []
         for urn in dict.fromkeys(urns):
             entity, is_live, _ = self._cache.urns[urn]
@@ -285,23 +285,23 @@ class SqlTransaction(SqlSnapshot):
             if new is None:
                 listed = self._cache.aspects.find(urn, wanted)
             else:
-                written = new.aspects
-                listed = [written[name] for name in written if wanted is None or name in wanted]
+                aspects = new.aspects
+                listed = [aspects[name] for name in aspects if wanted is None or name in wanted]
             if listed is None:
                 unknown.append(urn)
             elif listed:
-                found[urn] = listed
+                aspectses[urn] = listed
         if unknown:
             read = super().aspects(unknown, names)
             for urn in unknown:
                 if wanted is None:
                     self._cache.aspects.put_all(urn, read.get(urn, ()))
                     continue
-                by_name = {one.name: one for one in read.get(urn, ())}
+                by_name = {aspect.name: aspect for aspect in read.get(urn, ())}
                 for name in wanted:
                     self._cache.aspects.put(urn, name, by_name.get(name))
-            found |= read
-        return found
+            aspectses |= read
+        return aspectses
 
     def contents(self, urn: str) -> Mapping[str, Any] | None:
         new = self._new.get(self._id(urn))
@@ -431,17 +431,17 @@ class SqlTransaction(SqlSnapshot):
         run = self._run_id(write.run)
         stamp = (write.time_millis, write.actor, system)
         offset = self._log(entity, write.aspect, write.value)
-        kept = self._compress(write.value)
+        content = self._compress(write.value)
         self._gathered.add((entity, write.aspect))
-        self._aspect_rows.append((offset, entity, write.aspect, kept, *stamp, run))
+        self._aspect_rows.append((offset, entity, write.aspect, content, *stamp, run))
         for edge in write.edges:
             row = (entity, edge.relationship, edge.target, write.aspect, edge.flow)
             self._edge_rows.append(row)
             self.changes.rewired = self.changes.rewired or edge.flow != 0
-        written = _written(write, system)
-        self._cache.aspects.put(write.urn, write.aspect, written)
+        aspect = _written(write, system)
+        self._cache.aspects.put(write.urn, write.aspect, aspect)
         if new is not None:
-            new.aspects[write.aspect] = written
+            new.aspects[write.aspect] = aspect
             new.contents[write.aspect] = write.content
         self.changes.touched.add(write.urn)
 
@@ -474,8 +474,8 @@ class SqlTransaction(SqlSnapshot):
         )
         if old is not None:
             self._run("DELETE FROM points WHERE id = ?", (old[0],))
-        kept, run = self._compress(document.value), self._run_id(document.run)
-        self._point_rows.append((offset, *place, kept, document.system, run))
+        content, run = self._compress(document.value), self._run_id(document.run)
+        self._point_rows.append((offset, *place, content, document.system, run))
         self._points_written.add(place)
         self.changes.measured.add((document.urn, document.aspect))
         return True
@@ -535,14 +535,14 @@ class SqlTransaction(SqlSnapshot):
         self._keep_last_versions(entity, aspect)
         for table in ("versions", "aspects"):
             self._keep_logged(table, "t.entity = ? AND t.name = ?", (entity, aspect))
-        gone = self._run(
+        rowcount = self._run(
             "DELETE FROM versions WHERE entity = ? AND name = ?", (entity, aspect)
         ).rowcount
         self._run("DELETE FROM aspects WHERE entity = ? AND name = ?", (entity, aspect))
         self._set_edges(entity, aspect, ())
         self._log_removal(entity, aspect, current, time_millis, actor)
         self.changes.touched.add(urn)
-        return gone + 1
+        return rowcount + 1
 
     def remove_version(
         self,
@@ -619,11 +619,11 @@ class SqlTransaction(SqlSnapshot):
             where += f" AND {column} = (SELECT id FROM runs WHERE name = ?)"
             given.append(run)
         self._keep_logged("points", where, given)
-        gone = self._run(f"DELETE FROM points AS t WHERE {where}", given).rowcount
-        if gone:
+        rowcount = self._run(f"DELETE FROM points AS t WHERE {where}", given).rowcount
+        if rowcount:
             self._log_removal(entity, aspect, None, time_millis, actor)
             self.changes.measured.add((urn, aspect))
-        return gone
+        return rowcount
 
     def place(
         self, urn: str, entity_type: str, name: str, placements: Collection[Placement]
@@ -671,13 +671,13 @@ class SqlTransaction(SqlSnapshot):
             "SELECT max(n.at_millis) FROM points n WHERE n.entity = v.entity "
             "AND n.aspect = v.aspect"
         )
-        gone = self._run(
+        rowcount = self._run(
             "DELETE FROM points AS v WHERE v.entity > ? AND v.entity <= ? AND v.at_millis < ? "
             f"AND v.at_millis < ({newest}) AND {_NOT_IN_LOG} "
             f"AND (v.series != '' OR v.at_millis < ({newest} AND n.series = ''))",
             (after, last, before_millis),
         ).rowcount
-        return Trimmed(gone, end)
+        return Trimmed(rowcount, end)
 
     def _next_entities(self, table: str, after: int, most: int) -> tuple[int, int | None]:
         """Return the last of the next `most` entities in a table, and `Trimmed.after`."""
@@ -728,9 +728,9 @@ class SqlTransaction(SqlSnapshot):
 
     def add_rows(self, table: TableLayout, rows: Iterable[Sequence[Any]]) -> None:
         """Insert rows as returned by `rows_of`."""
-        columns = ", ".join(f'"{one}"' for one in table.columns)
+        columns = ", ".join(f'"{column}"' for column in table.columns)
         marks = ", ".join("?" * len(table.columns))
-        pressed = [at for at, one in enumerate(table.columns) if one in COMPRESSED]
+        pressed = [at for at, column in enumerate(table.columns) if column in COMPRESSED]
         given = [list(row) for row in rows]
         for row in given:
             for at in pressed:
@@ -906,7 +906,7 @@ class SqlTransaction(SqlSnapshot):
         `where` names the rows of the table as `t`.
         """
         stamps = ("system",) if table == "points" else ("time_millis", "actor", "system")
-        copied = ", ".join(f"{one} = coalesce(log.{one}, t.{one})" for one in stamps)
+        copied = ", ".join(f"{stamp} = coalesce(log.{stamp}, t.{stamp})" for stamp in stamps)
         self._run(
             f"UPDATE log SET value = t.value, {copied} FROM {table} t "
             f'WHERE log."offset" = t.id AND {where}',
@@ -1060,8 +1060,8 @@ class BrowseFolders:
         if changed:
             self._run_many("UPDATE folders SET entities = entities + ? WHERE id = ?", changed)
         for folder in [folder for folder, delta in self._deltas.items() if delta <= 0]:
-            gone = self._run("DELETE FROM folders WHERE id = ? AND entities = 0", (folder,))
-            if gone.rowcount:
+            rows = self._run("DELETE FROM folders WHERE id = ? AND entities = 0", (folder,))
+            if rows.rowcount:
                 self._cache.clear()
         self._deltas.clear()
 

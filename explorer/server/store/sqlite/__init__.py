@@ -446,10 +446,10 @@ def replace_file(draft: Path, present: Path) -> Path | None:
     Returns the path of the old file, `None` if there was none. If the process is killed at any
     moment, one of the two files has the catalog's name, complete. Raises `OSError`.
     """
-    kept = _set_aside(present)
+    path = _set_aside(present)
     draft.replace(present)
     flush_directory(present.parent)
-    return kept
+    return path
 
 
 def _set_aside(present: Path) -> Path | None:
@@ -465,19 +465,19 @@ def _set_aside(present: Path) -> Path | None:
         # The file is damaged; the log is kept with it.
         pass
     stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S.%f")
-    kept = present.with_name(f"{present.name}.replaced-{stamp}")
+    path = present.with_name(f"{present.name}.replaced-{stamp}")
     log = present.with_name(f"{present.name}-wal")
     if log.exists() and log.stat().st_size:
-        copy_file(log, kept.with_name(f"{kept.name}-wal"))
+        copy_file(log, path.with_name(f"{path.name}-wal"))
     try:
-        os.link(present, kept)
+        os.link(present, path)
     except OSError:
         # The file system has no hard links.
-        copy_file(present, kept)
+        copy_file(present, path)
     flush_directory(present.parent)
     log.unlink(missing_ok=True)
     present.with_name(f"{present.name}-shm").unlink(missing_ok=True)
-    return kept
+    return path
 
 
 def copy_file(source: Path, target: Path) -> None:
