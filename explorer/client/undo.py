@@ -1,12 +1,14 @@
 """Undo and redo of edits."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
 from explorer.client.editable import (
     LABEL_KINDS,
+    LabelKind,
     TextConflict,
     at_present_paths,
     edit_target,
@@ -25,8 +27,9 @@ from explorer.client.journal import (
     last_undo,
     one_save,
 )
-from explorer.client.records import Edit, Held
+from explorer.client.records import Edit, Held, What
 from explorer.client.text_sources import TextSourceMethods
+from explorer.client.transport import REFUSALS, Json
 from explorer.errors import CatalogError, Forbidden, InvalidInput, NotFound
 from explorer.metadata.fieldpath import ColumnPaths
 from explorer.metadata.urn import Urn
@@ -49,12 +52,14 @@ class UndoMethods(GovernanceMethods, LinkMethods, TextSourceMethods, HealthMetho
         If the server no longer holds the value that the edit wrote, nothing is written, unless
         `force` is set. For labels and links only those that the edit added or removed are compared
         and changed back; others stay. An entity that the edit created is deleted, unless it is in
-        use. The undo is itself an edit and recorded in the journal. Two to four requests; more for
-        links and created entities.
+        use. Labels to put back that no longer exist are left out, with a warning. The undo is
+        itself an edit and recorded in the journal. Two to four requests; more for links, created
+        entities, and what no longer exists.
 
         Raises `TextConflict` if somebody changed the value since: `base` is what the edit wrote,
-        `theirs` the present value, `mine` what the undo would have written; `InvalidInput` for an
-        entry of another server; and what the edit itself raises.
+        `theirs` the present value, `mine` what the undo would have written; `NotFound` if nothing
+        of what the undo would put back exists; `InvalidInput` for an entry of another server; and
+        what the edit itself raises.
 
         Example: `cat.undo(cat.describe(urn, "Orders, one a row."))`
         """
@@ -102,10 +107,12 @@ class UndoMethods(GovernanceMethods, LinkMethods, TextSourceMethods, HealthMetho
 
         Example: `cat.describe(urn, "One row an order!"); cat.undo_save(); cat.redo()`
         """
-        undone = await self.last_undo()
-        if undone is None:
-            raise NotFound("nothing was undone, or something else was saved since")
-        return await self.undo_save(undone, force=force)
+        while undone := await self.last_undo():
+            try:
+                return await self._undo_standing(undone, force=force)
+            except NotFound as error:
+                self._connection.warned(f"the last undo is past redoing: {error}")
+        raise NotFound("nothing was undone, or something else was saved since")
 
     async def last_save(self, *, everyone: bool = False) -> JournalSave | None:
         """Return the last save on this server that is not undone, which `undo_save` undoes; `None`
@@ -213,24 +220,28 @@ class UndoMethods(GovernanceMethods, LinkMethods, TextSourceMethods, HealthMetho
                 )
             case "parent":
                 seen_parent = None if force else held_text(done.after)
-                return await self._put_parent(
-                    done.urn, held_text(done.before) or None, instead_of=seen_parent
-                )
+                parent = held_text(done.before) or None
+                await self._check_existing(done, parent)
+                return await self._put_parent(done.urn, parent, instead_of=seen_parent)
             case "links":
                 return await self._undo_links(done, force=force)
             case "domain":
                 seen = None if force else held_labels(done.after)
-                return await self._put_domains(done.urn, held_labels(done.before), instead_of=seen)
+                domains = held_labels(done.before)
+                await self._check_existing(done, *domains)
+                return await self._put_domains(done.urn, domains, instead_of=seen)
             case "deprecation":
                 held = done.before if isinstance(done.before, dict) else None
                 left = done.after if isinstance(done.after, dict) else {}
+                gone = await self._gone(held.get("replacement")) if held else ()
+                if held and gone:
+                    self._connection.warned(_not_put_back(done, gone))
+                    held = {name: part for name, part in held.items() if name != "replacement"}
                 return await self._put_deprecation(
                     done.urn, held, instead_of=None if force else left
                 )
             case "tags" | "terms" | "owners":
-                added, taken = _difference(done, await self._now(done), force=force)
-                kind = LABEL_KINDS[done.what]
-                return await self._label(kind, done.urn, done.column, add=taken, remove=added)
+                return await self._undo_labels(done, LABEL_KINDS[done.what], force=force)
             case "status":
                 change = await self._set_removed(done.urn, done.before == "hidden", dry_run=False)
                 was = done.after if change.written else done.before
@@ -285,6 +296,7 @@ class UndoMethods(GovernanceMethods, LinkMethods, TextSourceMethods, HealthMetho
     async def _undo_entity(self, done: Edit) -> Edit:
         """Delete the entity that an edit created, or create the one again that an undo deleted."""
         if isinstance(done.before, dict):
+            await self._check_existing(done, *_above(done.urn, done.before))
             return await self.create_with(done.urn, done.before)
         created = done.after if isinstance(done.after, dict) else {}
         unchanged = Edit.now(done.urn, "entity", done.after, done.after)
@@ -337,6 +349,42 @@ class UndoMethods(GovernanceMethods, LinkMethods, TextSourceMethods, HealthMetho
         ((start, parts),), (end,) = done.after.items(), done.before
         return await self._move(done.urn, done.column, start, end, parts, force=force)
 
+    async def _undo_labels(self, done: Edit, kind: LabelKind, *, force: bool) -> Edit:
+        """Take off the labels that an edit added, and put back those it removed that exist.
+
+        Whether they do is asked only if the server refuses them: others may be put back on a server
+        that knows them only by name. Raises `NotFound` if nothing of it can be done.
+        """
+        added, taken = _difference(done, await self._now(done), force=force)
+        change = partial(self._label, kind, done.urn, done.column, remove=added)
+        try:
+            return await change(add=taken)
+        except REFUSALS as error:
+            gone = await self._gone(*taken)
+            left = tuple(label for label in taken if label not in gone)
+            if not gone:
+                raise
+            if not (left or added):
+                raise NotFound(_not_put_back(done, gone)) from error
+        self._connection.warned(_not_put_back(done, gone))
+        return await change(add=left)
+
+    async def _check_existing(self, done: Edit, *urns: str | None) -> None:
+        """Raise `NotFound` if an entity that an undo would put back does not exist."""
+        gone = await self._gone(*urns)
+        if gone:
+            raise NotFound(_not_put_back(done, gone))
+
+    async def _gone(self, *labels: str | None) -> tuple[str, ...]:
+        """Return the labels that name an entity that does not exist. One request for each."""
+        gone = []
+        for label in filter(None, labels):
+            for urn in _urns_in(label):
+                if not await self._is_stored_entity(urn):
+                    gone.append(label)
+                    break
+        return tuple(gone)
+
     async def _undo_links(self, edit: Edit, *, force: bool) -> Edit:
         now = held_labels(await self._now(edit))
         added, taken = _difference(edit, now, force=force)
@@ -366,6 +414,30 @@ def _difference(
     if not is_standing and not force:
         raise _changed(edit, now)
     return added, taken
+
+
+def _urns_in(label: str) -> Iterator[Urn]:
+    """Yield the entity that a label names, and the ownership type of an owner if that is one."""
+    owner, _, kind = label.rpartition(" ")
+    is_owner = owner.startswith(("urn:li:corpuser:", "urn:li:corpGroup:"))
+    for name in (owner, kind) if is_owner else (label,):
+        if name.startswith("urn:"):
+            yield Urn.parse(name)
+
+
+def _above(urn: Urn, aspects: Mapping[str, Json]) -> Iterator[str]:
+    """Yield the parent and the domains in the aspects of an entity."""
+    kinds: tuple[What, ...] = ("parent", "domain")
+    for what in kinds:
+        with suppress(InvalidInput):
+            target = edit_target(urn, what)
+            held = target.read(aspects.get(target.aspect) or {})
+            yield from held_labels(held) or filter(None, (held_text(held),))
+
+
+def _not_put_back(done: Edit, gone: Iterable[str]) -> str:
+    place = done.urn if done.what == "entity" else edit_target(done.urn, done.what, done.column)
+    return f"{place}: what no longer exists cannot be put back ({', '.join(gone)})"
 
 
 def _changed(edit: Edit, now: Held) -> TextConflict:

@@ -21,6 +21,7 @@ PLAIN, NESTED = "plain.with.dots", "[version=2.0].[type=struct].[type=string].a,
 HOSTILE = '"""}) { evil } $x `code` \\n\r\n\t<b> ${y} 🦊 \u202e\x00\x1b[31m {"a": \'1\'}'
 TAGS = ("urn:li:tag:PII", "urn:li:tag:Legacy")
 TERMS = ("urn:li:glossaryTerm:Order", "urn:li:glossaryTerm:Sales.Order")
+ABOVE_LABELS = {"tags": "globalTags", "terms": "glossaryTerms", "owners": "ownership"}
 
 
 def column(path: Any) -> Any:
@@ -676,6 +677,100 @@ def test_a_save_of_what_was_deleted_for_good_is_told_and_passed_over(
     assert client.entity(table).edited_description == ""
     assert client.last_save() is None
     client.delete(both)
+
+
+@pytest.mark.parametrize("what", ["tags", "terms", "owners"])
+def test_an_undo_puts_back_the_labels_that_exist_and_names_those_that_do_not(
+    client: Any, table: Any, journal: Any, what: str
+) -> None:
+    kind = {"tags": "tag", "terms": "glossaryTerm", "owners": "corpuser"}[what]
+    aspect, value = {
+        "tags": ("tagProperties", {"name": "x"}),
+        "terms": ("glossaryTermInfo", {"definition": "d", "termSource": "INTERNAL"}),
+        "owners": ("corpUserInfo", {"active": True}),
+    }[what]
+    gone, stays, new = (f"urn:li:{kind}:undo-{name}" for name in ("gone", "stays", "new"))
+    for urn in (gone, stays, new):
+        client.put(urn, aspect, value)
+    add, remove = getattr(client, f"add_{what}"), getattr(client, f"remove_{what}")
+    add(table, [gone, stays])
+    with one_save():
+        remove(table, [gone, stays])
+        add(table, new)
+    client.delete(gone)
+    with pytest.warns(UserWarning, match=f"no longer exists cannot be put back .{gone}"):
+        client.undo_save()
+    held = str(client.entity(table).raw(ABOVE_LABELS[what]))
+    assert (gone in held, stays in held, new in held) == (False, True, False)
+    client.redo()
+    held = str(client.entity(table).raw(ABOVE_LABELS[what]))
+    assert (stays in held, new in held) == (False, True)
+    for urn in (stays, new):
+        client.delete(urn)
+
+
+@pytest.mark.parametrize("what", ["tag", "domain", "parent"])
+def test_an_undo_that_can_put_nothing_back_is_told_and_passed_over(
+    client: Any, table: Any, journal: Any, what: str
+) -> None:
+    client.describe(table, "mine")
+    if what == "tag":
+        gone = client.new("tag", "undo over").urn
+        client.add_tags(table, gone)
+        client.remove_tags(table, gone)
+    elif what == "domain":
+        gone = client.new("domain", "undo over").urn
+        client.set_domain(table, gone)
+        client.set_domain(table, "urn:li:domain:shop")
+    else:
+        gone = client.new("glossaryNode", "undo over").urn
+        term = client.new("glossaryTerm", "undo moved", parent=gone).urn
+        client.move(term, None)
+    client.delete(gone)
+    last = client.last_save()
+    with pytest.raises(NotFound, match=f"no longer exists cannot be put back .{gone}"):
+        client.undo_save(last)
+    assert client.last_save().id != last.id
+    if what == "domain":
+        assert edited(client, "domains")["domains"] == ["urn:li:domain:shop"]
+    if what == "parent":
+        assert "parentNode" not in edited(client, "glossaryTermInfo", term)
+        client.delete(term)
+
+
+def test_a_redo_that_can_put_nothing_back_is_told_and_passed_over(
+    client: Any, table: Any, journal: Any
+) -> None:
+    client.describe(table, "mine")
+    above = client.new("domain", "redo above").urn
+    made = client.new("dataProduct", "redo below", parent=above).urn
+    client.undo_save()
+    client.undo_save()
+    client.undo_save()
+    assert not client.exists(above)
+    assert client.redo()[0].after == "mine"
+    client.redo()
+    client.delete(above)
+    with (
+        pytest.warns(UserWarning, match=f"past redoing: {made}: .*cannot be put back .{above}"),
+        pytest.raises(NotFound, match="nothing was undone"),
+    ):
+        client.redo()
+    assert not client.exists(made)
+
+
+def test_a_deprecation_is_put_back_without_a_replacement_that_is_gone(
+    client: Any, table: Any, journal: Any
+) -> None:
+    other = Urn.dataset("hive", "undo.replacement")
+    client.put(other, "status", {"removed": False})
+    client.deprecate(table, "Use the other.", replacement=other)
+    client.undeprecate(table)
+    client.delete(other)
+    with pytest.warns(UserWarning, match="cannot be put back .*undo.replacement"):
+        client.undo_save()
+    held = edited(client, "deprecation")
+    assert (held["note"], held.get("replacement")) == ("Use the other.", None)
 
 
 def test_what_another_session_saved_is_undone_only_when_it_is_named(

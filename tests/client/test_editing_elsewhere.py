@@ -388,6 +388,37 @@ def test_where_there_is_no_condition_the_comparison_is_right_before_the_write(
     run(work)
 
 
+@pytest.mark.parametrize("code", [400, 500])
+def test_an_undo_leaves_out_what_is_gone_however_the_server_refuses_it(
+    run: Any, site: Site, tmp_path: Path, code: int
+) -> None:
+    class Refusing(Elsewhere):
+        """A service whose mutations refuse labels that do not exist as DataHub's do."""
+
+        async def send(self, request: Any) -> Any:
+            answer = await super().send(request)
+            return answer[0], answer[1].replace(b'"code":404', b'"code":%d' % code)
+
+    async def work(catalog: Any) -> None:
+        gone, stays = LABELS["tags"]
+        for tag in (gone, stays):
+            await catalog.put(tag, "tagProperties", {"name": tag})
+        async with AsyncCatalog(transport=Refusing(site.address)) as there:
+            told: list[str] = []
+            there.on_warning(told.append)
+            await there.keep_journal(tmp_path / "journal.jsonl")
+            await there.add_tags(TABLE, [gone, stays])
+            await there.remove_tags(TABLE, [gone, stays])
+            await catalog.delete(gone)
+            (made,) = await there.undo_save()
+            assert (made.before, made.after) == ((), (stays,))
+        (sentence,) = told
+        assert sentence.endswith(f"what no longer exists cannot be put back ({gone})")
+        await catalog.delete(stays)
+
+    run(work)
+
+
 # Lists of links.
 
 
