@@ -77,7 +77,7 @@ from explorer.metadata.proposal import millis_of
 from explorer.metadata.urn import Urn
 from explorer.views.columns import earlier_words
 from explorer.views.diff import text_diff
-from explorer.views.journal import edit_place, held_words, journal_table
+from explorer.views.journal import edit_place, held_words, journal_table, undo_preview
 
 if TYPE_CHECKING:
     from explorer.client import Catalog
@@ -947,8 +947,11 @@ def print_journal(count: int, words: str, shown_as: OutputFormat | None) -> None
         note(Text(f"{min(count, len(entries)):,} of {len(entries):,} shown"))
 
 
-def undo_edits(target: Target, edit_id: str | None, *, force: bool, as_json: bool) -> None:
-    """Undo the edit or save whose ID begins with `edit_id`, or the last save on the target server.
+def undo_edits(
+    target: Target, edit_id: str | None, *, asks: bool, force: bool, as_json: bool
+) -> None:
+    """Undo the edit or save whose ID begins with `edit_id`, or the last save on the target server;
+    with `asks`, show what that does and ask first.
 
     Raises `NotFound` if there is none, `InvalidInput` if it is already undone or was made on
     another server, and, without `force`, `TextConflict` if somebody changed the value since.
@@ -967,25 +970,18 @@ def undo_edits(target: Target, edit_id: str | None, *, force: bool, as_json: boo
                 f"edit {save.id} was made on {save.server}, not on {address}; "
                 "select that server with --url or --profile"
             )
-        while True:
-            try:
-                made = _undo_save(catalog, save, force=force)
-                break
-            except NotFound as error:
-                # What was edited is gone for good: the save before it is the next to undo.
-                following = None if edit_id else catalog.last_save(everyone=True)
-                if following is None:
-                    raise
-                note(line_text(f"the last save is past undoing: {error}"))
-                save = following
+        made, save = _undo_first_possible(
+            catalog, save, is_redo=False, is_named=edit_id is not None, asks=asks, force=force
+        )
         reopened = _reopen_changeset(catalog, save)
     _report_undo(made, "undone", as_json=as_json)
     if reopened:
         note(f"{counted(reopened, 'change')} of the changeset can be decided again")
 
 
-def redo_edits(target: Target, *, force: bool, as_json: bool) -> None:
-    """Redo what the last undo on the target server reverted.
+def redo_edits(target: Target, *, asks: bool, force: bool, as_json: bool) -> None:
+    """Redo what the last undo on the target server reverted; with `asks`, show what that does and
+    ask first.
 
     Raises `NotFound` if there is nothing to redo, and, without `force`, `TextConflict` if somebody
     changed the value since.
@@ -1000,7 +996,9 @@ def redo_edits(target: Target, *, force: bool, as_json: bool) -> None:
                 "since; to undo an earlier undo, find its ID with catalog undo --list and run "
                 "catalog undo ID"
             )
-        made = _undo_save(catalog, undo, force=force)
+        made, _ = _undo_first_possible(
+            catalog, undo, is_redo=True, is_named=False, asks=asks, force=force
+        )
     _report_undo(made, "redone", as_json=as_json)
 
 
@@ -1013,6 +1011,52 @@ def _reopen_changeset(catalog: "Catalog", save: JournalSave) -> int:
 
     steward = Stewardship(catalog)
     return steward.wait(reopen_changeset_of(steward.core.catalog, save))
+
+
+def _undo_first_possible(
+    catalog: "Catalog",
+    save: JournalSave,
+    *,
+    is_redo: bool,
+    is_named: bool,
+    asks: bool,
+    force: bool,
+) -> tuple[tuple[Edit, ...], JournalSave]:
+    """Undo a save, or, unless it was named, the one before it if nothing of it can be undone; with
+    `is_redo` the saves are undos. Return the edits made and the save that they undo."""
+    following = catalog.last_undo if is_redo else catalog.last_save
+    while True:
+        if asks:
+            _ask_to_undo(save, is_redo=is_redo, is_last=not is_named)
+        try:
+            return _undo_save(catalog, save, force=force), save
+        except NotFound as error:
+            # It counts as undone now.
+            before = None if is_named else following(everyone=True)
+            if before is None:
+                raise
+            done = "undo is past redoing" if is_redo else "save is past undoing"
+            note(line_text(f"the last {done}: {error}"))
+            save = before
+
+
+def _ask_to_undo(save: JournalSave, *, is_redo: bool, is_last: bool) -> None:
+    """Show what the undo of a save does, and ask; end the command unless the answer is yes."""
+    preview = undo_preview(save, is_last=is_last, is_redo=is_redo)
+    note(Text(save.id[:_SHORT_ID], "bold"), Text("  "), line_text(preview.origin))
+    for value in preview.values:
+        note(Text("  "), line_text(value.title, "bold"), Text(": "), line_text(value.change))
+    if preview.left:
+        note(Text(f"  and {preview.left:,} more", "dim"))
+    verb, done = ("redo", "redone") if is_redo else ("undo", "undone")
+    if not (sys.stdin and sys.stdin.isatty()):
+        raise click.UsageError(
+            "cannot ask for confirmation: standard input is not a terminal; "
+            f"give --yes to {verb} this save"
+        )
+    if not click.confirm(preview.question, err=True):
+        note(Text(f"nothing was {done}"))
+        click.get_current_context().exit(1)
 
 
 def _undo_save(catalog: "Catalog", save: JournalSave, *, force: bool) -> tuple[Edit, ...]:

@@ -6,7 +6,7 @@ records their ids, so the journal alone shows what is undone.
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import msgspec
 
-from explorer.client.display import has_words
+from explorer.client.display import has_words, moment
 from explorer.client.records import Edit, Held, What
 from explorer.errors import StorageFault
 from explorer.metadata.urn import Urn
@@ -165,12 +165,29 @@ class JournalSave:
     @property
     def made_by(self) -> str:
         """The program that made the save, with its process id."""
-        return self.session.rpartition(" ")[0] or "an older version"
+        program, _, process = self.session.rpartition(" ")[0].rpartition(" ")
+        return f"{program} (process {process})" if process else "an older version"
+
+    @property
+    def people(self) -> tuple[str, ...]:
+        """Who proposed a reviewed save, and who approved it: `approved by nina`."""
+        entry = self.entries[0]
+        people = (("proposed", entry.proposed_by), ("approved", entry.approved_by))
+        return tuple(f"{verb} by {Urn.label(who)}" for verb, who in people if who)
 
     @property
     def at(self) -> datetime:
         """The time of the last edit."""
         return self.entries[-1].at
+
+    def origin(self, format_moment: Callable[[int], str] = moment) -> str:
+        """Return when and by whom it was saved; the program is left out if it is this process.
+
+        `format_moment` formats a time given in milliseconds.
+        """
+        when = f"saved {format_moment(round(self.at.timestamp() * 1000))}"
+        made_by = "" if self.session == SESSION else f" by {self.made_by}"
+        return ", ".join((when + made_by, *self.people))
 
     @property
     def edits(self) -> "tuple[tuple[Edit, tuple[str, ...]], ...]":

@@ -96,8 +96,7 @@ class UndoMethods(GovernanceMethods, LinkMethods, TextSourceMethods, HealthMetho
         edit = other.edits[0][0]
         raise NotFound(
             f"this session has no edit of {address} to undo; the last one is the {edit.what} of "
-            f"{edit.urn}, saved {other.at.astimezone():%Y-%m-%d %H:%M} by {other.made_by}: "
-            "undo_save(last_save(everyone=True)) undoes it"
+            f"{edit.urn}, {other.origin()}: undo_save(last_save(everyone=True)) undoes it"
         )
 
     async def redo(self, *, force: bool = False) -> tuple[Edit, ...]:

@@ -3,8 +3,9 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 from urllib.parse import unquote
 
 import msgspec
@@ -23,7 +24,7 @@ from explorer.client.journal import (
 from explorer.client.records import Edit, Held, What
 from explorer.client.transport import UNIX
 from explorer.metadata.fieldpath import FieldPath, split_column
-from explorer.metadata.names import ownership
+from explorer.metadata.names import ownership, singular
 from explorer.metadata.proposal import millis_of
 from explorer.metadata.urn import Urn
 from explorer.views.diff import Diff, DiffLine, text_diff
@@ -31,7 +32,9 @@ from explorer.views.table import Cell, Row, Table, TableColumn
 
 __all__ = [
     "SaveRecord",
+    "UndoPreview",
     "edit_place",
+    "edit_title",
     "held_words",
     "journal_page",
     "journal_table",
@@ -39,6 +42,7 @@ __all__ = [
     "save_records",
     "save_sentence",
     "source_words",
+    "undo_preview",
     "without_sources",
 ]
 
@@ -50,6 +54,8 @@ _NOTHING: Final[Mapping[What, str]] = {
 }
 # A save of thousands of edits is shown by its first ones; a file has all of them.
 _MOST_EDITS: Final = 50
+# A question fits on the screen.
+_ASKED_ABOUT: Final = 8
 
 SaveState = Literal["", "undone", "partly undone", "undo", "redo"]
 """Whether a save was undone, or is itself an undo or redo; empty otherwise."""
@@ -180,18 +186,87 @@ def save_diff(record: SaveRecord) -> Diff:
     """Return what a save changed as lines, each edit below the name of its place; only the first
     edits if there are very many."""
     lines: list[DiffLine] = []
-    entry = record.save.entries[0]
-    for who, verb in ((entry.proposed_by, "proposed"), (entry.approved_by, "approved")):
-        if who:
-            lines.append(DiffLine(f"{verb} by {Urn.label(who)}", "note", ""))
+    lines += (DiffLine(words, "note", "") for words in record.save.people)
     edits = record.edits
     for edit in edits[:_MOST_EDITS]:
-        place = f"{edit.what} of {edit_place(edit.urn, edit.column)}"
-        lines += (DiffLine(place, "place", ""), *_edit_diff(edit))
+        lines += (DiffLine(edit_title(edit), "place", ""), *_edit_diff(edit))
     left = len(edits) - _MOST_EDITS
     if left > 0:
         lines.append(DiffLine(f"and {left:,} more, which a file of the journal has", "note", ""))
     return tuple(lines)
+
+
+class UndoneValue(NamedTuple):
+    """What an undo does to one value: `before`, empty for labels and entities, becomes `after`."""
+
+    title: str
+    before: str
+    after: str
+
+    @property
+    def change(self) -> str:
+        """The change in one line."""
+        return f"{self.before} → {self.after}" if self.before else self.after
+
+
+@dataclass(frozen=True, slots=True)
+class UndoPreview:
+    """What the undo of a save does: `question` asks for it, `origin` says when and by whom the save
+    was made. `values` are the first ones, `left` is the number of the others."""
+
+    question: str
+    origin: str
+    values: tuple[UndoneValue, ...]
+    left: int
+
+
+def undo_preview(
+    save: JournalSave,
+    *,
+    is_last: bool,
+    is_redo: bool,
+    format_moment: Callable[[int], str] = moment,
+) -> UndoPreview:
+    """Return what the undo of a save does. If the save is itself an undo that is redone, `is_redo`
+    is set; `is_last` if it was not chosen, but is the last one."""
+    edits = without_sources(edit for edit, _ in save.edits)
+    if is_redo:
+        question = "Redo the save that was undone last" if is_last else "Redo what this save undid"
+    else:
+        question = "Undo the last save" if is_last else "Undo this save"
+    several = f", {len(edits):,} edits" if len(edits) > 1 else ""
+    return UndoPreview(
+        f"{question}{several}?",
+        save.origin(format_moment),
+        tuple(map(_undone_value, edits[:_ASKED_ABOUT])),
+        max(len(edits) - _ASKED_ABOUT, 0),
+    )
+
+
+def _undone_value(edit: Edit) -> UndoneValue:
+    title, (gone, new) = edit_title(edit), _label_difference(edit)
+    if edit.what == "entity":
+        removed = "is removed, unless something else uses it"
+        return UndoneValue(title, "", removed if edit.before is None else "is created again")
+    if gone or new:
+        return UndoneValue(title, "", _label_words(added=gone, removed=new))
+    before, after = (held_words(edit.what, held) for held in (edit.after, edit.before))
+    texts = _text(edit.after), _text(edit.before)
+    if before == after and all(texts):
+        # They begin alike: shown from the word where they differ.
+        alike = sum(
+            1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(*texts, strict=False))
+        )
+        start = texts[0].rfind(" ", 0, alike) + 1
+        before, after = (f"… “{line(text[start:], _PART)}”" for text in texts)
+    return UndoneValue(title, before, after)
+
+
+def edit_title(edit: Edit) -> str:
+    """Return what an edit changed in words: `description of orders · amount`, `tag PII`."""
+    if edit.what == "entity":
+        return f"{singular(edit.urn.entity_type)} {edit.urn.name}"
+    return f"{edit.what} of {edit_place(edit.urn, edit.column)}"
 
 
 def edit_place(urn: Urn, column: str | None) -> str:
@@ -251,11 +326,15 @@ def _change_words(record: SaveRecord) -> str:
     edit = edits[0]
     gone, new = _label_difference(edit)
     if gone or new:
-        return "  ".join((*(f"+ {one}" for one in new), *(f"− {one}" for one in gone)))
+        return _label_words(added=new, removed=gone)
     if edit.what == "description":
         # The replaced text is shown below the list.
         return held_words("description", edit.after) if edit.after else "removed"
     return f"{held_words(edit.what, edit.before)} → {held_words(edit.what, edit.after)}"
+
+
+def _label_words(*, added: Iterable[str], removed: Iterable[str]) -> str:
+    return "  ".join((*(f"+ {one}" for one in added), *(f"− {one}" for one in removed)))
 
 
 def _label_difference(edit: Edit) -> tuple[list[str], list[str]]:

@@ -161,7 +161,7 @@ def test_an_edit_of_an_import_can_be_taken_back(
 ) -> None:
     docs("import", edited(exported, id="The number."))
     state = str(tmp_path / "state")
-    ran = catalog("undo", url=site, CATALOG_STATE_DIR=state)
+    ran = catalog("undo", "--yes", url=site, CATALOG_STATE_DIR=state)
     assert ran.code == 0, ran
     assert held("id") == "The key."
 

@@ -193,7 +193,7 @@ def test_tags_and_owners_are_added_and_undone_with_the_texts(
     assert [(one["column"], one["property"]) for one in plan["updates"]] == [
         ("total", "description")
     ]
-    ran = catalog("undo", url=site, CATALOG_STATE_DIR=str(tmp_path / "state"))
+    ran = catalog("undo", "--yes", url=site, CATALOG_STATE_DIR=str(tmp_path / "state"))
     assert ran.code == 0, ran
     with Catalog(site) as client:
         found = client.entity(ORDERS)

@@ -119,7 +119,7 @@ def test_a_steward_rewrites_a_description_in_an_editor_and_thinks_better_of_it(s
         EDITOR=./mine catalog describe "$T" --edit --dry-run
         EDITOR=./mine catalog describe "$T" --edit
         catalog describe "$T" --json | grep -o '"edited": ".*"'
-        catalog undo
+        catalog undo --yes
         catalog describe "$T" --json | grep -o '"edited": null'
         """
     )
@@ -188,7 +188,7 @@ def test_a_table_is_deprecated_and_saved_by_undo(shell: Any) -> None:
     shown = shell(
         """
         catalog deprecate "$T" --note "Stops in June." --until 2030-06-30 --json | grep -c Stops
-        catalog undo
+        catalog undo --yes
         catalog deprecate "$T" --json | grep -o '"deprecation": null'
         """
     )

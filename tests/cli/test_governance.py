@@ -47,10 +47,10 @@ def test_a_term_is_made_renamed_moved_and_all_is_taken_back(catalog: Run) -> Non
     moved = catalog("move", urn, "CliSales", "--json").json
     assert moved["edits"][0]["after"] == "urn:li:glossaryNode:CliSales"
     assert "→ the top" in catalog("move", urn, "--top").err
-    assert "the top → CliSales" in catalog("undo").err
-    assert "→ CliFinance" in catalog("undo").err
-    assert "“Revenue” → “Net revenue”" in catalog("undo").err
-    assert catalog("undo").code == 0
+    assert "the top → CliSales" in catalog("undo", "--yes").err
+    assert "→ CliFinance" in catalog("undo", "--yes").err
+    assert "“Revenue” → “Net revenue”" in catalog("undo", "--yes").err
+    assert catalog("undo", "--yes").code == 0
     assert catalog("get", urn).code != 0
     for kind in ("CliSales", "CliFinance"):
         assert catalog("delete", f"urn:li:glossaryNode:{kind}", "--hard", "--yes").code == 0
@@ -120,7 +120,7 @@ def test_the_glossary_goes_out_is_compared_and_comes_back(catalog: Run, tmp_path
     assert [(one["what"], one["before"], one["after"]) for one in outcome["changes"]] == [
         ("name", "A", "Alpha")
     ]
-    assert catalog("undo").code == catalog("undo").code == 0
+    assert catalog("undo", "--yes").code == catalog("undo", "--yes").code == 0
     assert catalog("glossary", "export").out.count("name:") == 0
     bad = catalog("glossary", "import", "-", stdin=b"terms: [{nam: x}]")
     assert bad.code != 0

@@ -120,11 +120,11 @@ def test_what_was_there_already_is_counted_apart_because_undo_leaves_it(
     assert "2 written" in ran.err
     assert "1 already in the catalog: catalog undo leaves them as they are" in ran.err
     assert len(texts(address)) == 3
-    assert "2 edits undone" in catalog("undo", url=address).err
+    assert "2 edits undone" in catalog("undo", "--yes", url=address).err
     assert texts(address) == {FEW[1]: "About c1."}
-    assert "2 edits redone" in catalog("redo", url=address).err
+    assert "2 edits redone" in catalog("redo", "--yes", url=address).err
     assert len(texts(address)) == 3
-    assert "2 edits undone" in catalog("undo", url=address).err
+    assert "2 edits undone" in catalog("undo", "--yes", url=address).err
     ran = catalog("docs", "review", str(path), "--accept-all", "--apply", url=address)
     assert ran.code == 0, ran
     assert "2 changes were undone since: they are open again.\n2 written" in ran.err
@@ -139,13 +139,16 @@ def test_undo_makes_the_edits_of_a_changeset_undecided_again(catalog: Run, addre
     assert "3 written" in ran.err
     (shared,) = catalog("docs", "proposals", "--json", url=address).json
     assert shared["applied"] == 3
-    assert "3 changes of the changeset can be decided again" in catalog("undo", url=address).err
+    assert (
+        "3 changes of the changeset can be decided again"
+        in catalog("undo", "--yes", url=address).err
+    )
     assert StagedChangeset.open(path).counts() == {"open": 3}
     (shared,) = catalog("docs", "proposals", "--json", url=address).json
     assert (shared["applied"], shared["open"]) == (0, 3)
     # The undo of an edit that no changeset proposed says nothing of one.
     assert catalog("describe", TABLES[0], "--column", "c2", "--text", "x", url=address).code == 0
-    assert "changeset" not in catalog("undo", url=address).err
+    assert "changeset" not in catalog("undo", "--yes", url=address).err
 
 
 def test_what_is_accepted_is_written_and_somebody_elses_text_is_not_replaced(
@@ -187,7 +190,7 @@ def test_texts_are_proposed_from_upstream_reviewed_and_taken_back(
     accepted = ("docs", "review", path, "--accept-all", "--apply")
     assert catalog(*accepted, url=address, CATALOG_STATE_DIR=state).code == 0
     assert texts(address)[(TABLES[1], "c0")] == "The  *key*."
-    assert catalog("undo", url=address, CATALOG_STATE_DIR=state).code == 0
+    assert catalog("undo", "--yes", url=address, CATALOG_STATE_DIR=state).code == 0
     with Catalog(address) as client:
         after = client.aspect(TABLES[1], "editableSchemaMetadata").value
     # The stamps say that somebody was there.
@@ -378,7 +381,7 @@ def test_labels_are_proposed_reviewed_and_taken_back_as_one(
     again = catalog(*proposals["tag"], "--propose", str(tmp_path / "again"), url=address)
     assert (again.code, "nothing to propose" in again.err) == (1, True)
     for _ in proposals:
-        assert catalog("undo", url=address, CATALOG_STATE_DIR=state).code == 0
+        assert catalog("undo", "--yes", url=address, CATALOG_STATE_DIR=state).code == 0
     with Catalog(address) as client:
         assert not any(client.entity(urn).tags for urn in TABLES)
         assert not client.entity(TABLES[0]).links

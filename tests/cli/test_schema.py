@@ -73,7 +73,7 @@ def test_texts_for_an_earlier_type_are_marked_and_moved(mill: Run) -> None:
     assert (column["edited"], column["earlier"]) == ("The key.", None)
     assert "nothing was moved" in mill("describe", urn, "--carry-over").err
     assert mill("undo", "--list").out.count("path of mill.retyped · id") == 1
-    assert mill("undo").code == 0
+    assert mill("undo", "--yes").code == 0
     (column, _) = mill("schema", urn, "--json").json["columns"]
     assert column["earlier"] == was
 

@@ -1,6 +1,7 @@
 """Edits are written down on this machine, listed, and taken back where nobody wrote since."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Run
+from tests.cli.test_delete import answered
 
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)"
 HOSTILE = "\x1b[31m “a”\r\n\tb\u202e\n"
@@ -55,15 +57,73 @@ def test_the_last_edits_are_taken_back_one_after_the_other(mine: Any, table: Any
     mine("describe", table, "--stdin", stdin=f"{HOSTILE}\n".encode())
     mine("describe", table, "--text", "Second.")
     mine("tag", table, "--add", "Undone")
-    assert mine("undo").code == 0
+    assert mine("undo", "--yes").code == 0
     assert mine("tag", table, "--json").json[0]["tags"] == []
-    ran = mine("undo", "--json")
+    ran = mine("undo", "--yes", "--json")
     assert (ran.json["before"], ran.json["after"]) == ("Second.", HOSTILE)
     assert text(mine, table) == HOSTILE
-    assert mine("undo").code == 0
+    assert mine("undo", "--yes").code == 0
     assert text(mine, table) is None
-    last = mine("undo")
+    last = mine("undo", "--yes")
     assert (last.code, "nothing left to undo" in last.err) == (1, True), last
+
+
+def test_an_undo_shows_what_and_whose_it_is_and_takes_no_for_an_answer(
+    mine: Any,
+    table: Any,
+    command: tuple[str, ...],
+    served: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path / "state"))
+    long = "What is told of each order, whatever its state, is told of here. "
+    mine("describe", table, "--text", f"{long}Old.")
+    mine("describe", table, "--text", f"{long}New.")
+    mine("tag", table, "--add", "Undone")
+    asked = (*command, "undo", "--url", served)
+    code, shown = answered(asked, b"n\n")
+    assert (code, "nothing was undone" in shown) == (1, True), shown
+    assert re.search(r"saved 20\d\d-\d\d-\d\d \d\d:\d\d by \S+ \(process \d+\)", shown), shown
+    assert re.search(r"tags of undone\.\S+: − Undone", shown), shown
+    assert mine("tag", table, "--json").json[0]["tags"] == ["urn:li:tag:Undone"]
+    code, shown = answered(asked, b"y\n")
+    assert (code, "Undo the last save? [y/N]" in shown) == (0, True), shown
+    assert mine("tag", table, "--json").json[0]["tags"] == []
+    # Long texts are shown from where they differ.
+    assert "“New.” → … “Old.”" in mine("undo").err
+
+
+def test_where_nobody_can_be_asked_nothing_is_undone_or_redone_without_yes(
+    mine: Any, table: Any
+) -> None:
+    mine("describe", table, "--text", "Mine.")
+    ran = mine("undo")
+    assert (ran.code, "“Mine.” → none" in ran.err, "give --yes to undo" in ran.err) == (
+        *(2, True, True),
+    ), ran
+    assert text(mine, table) == "Mine."
+    mine("undo", "--yes")
+    ran = mine("redo", "--json")
+    assert (ran.code, "none → “Mine.”" in ran.err, "give --yes to redo" in ran.err) == (
+        *(2, True, True),
+    ), ran
+    assert text(mine, table) is None
+
+
+def test_what_can_no_longer_be_put_back_is_told_and_the_rest_is_undone_and_redone(
+    mine: Any, table: Any
+) -> None:
+    mine("new", "tag", "Passing", "--id", "Passing")
+    mine("describe", table, "--text", "Mine.")
+    mine("tag", table, "--add", "Passing", "--add", "Undone")
+    mine("tag", table, "--add", "Passing", "--remove", "Undone")
+    mine("tag", table, "--remove", "Passing")
+    mine("delete", "urn:li:tag:Passing", "--hard", "--yes")
+    ran = mine("undo", "--yes")
+    assert (ran.code, "the last save is past undoing" in ran.err) == (0, True), ran
+    assert "what no longer exists cannot be put back (urn:li:tag:Passing)" in ran.err
+    assert mine("tag", table, "--json").json[0]["tags"] == ["urn:li:tag:Undone"]
 
 
 def test_every_kind_of_edit_is_taken_back(mine: Any, table: Any) -> None:
@@ -76,7 +136,7 @@ def test_every_kind_of_edit_is_taken_back(mine: Any, table: Any) -> None:
     for edit in edits:
         assert mine(*edit).code == 0, edit
     for _ in edits:
-        assert mine("undo").code == 0
+        assert mine("undo", "--yes").code == 0
     assert mine("own", table, "--json").json[0]["owners"] == []
     assert mine("link", table, "--json").json == []
     assert mine("deprecate", table, "--json").json[0]["deprecation"] is None
@@ -91,18 +151,18 @@ def test_an_edit_is_named_by_the_beginning_of_its_id_and_done_again_by_its_undoi
     mine("tag", table, "--add", "Undone")
     older = listed(mine)[1]
     assert (older["what"], older["before"], older["after"]) == ("description", None, "Once.")
-    assert mine("undo", older["id"][:8]).code == 0
+    assert mine("undo", "--yes", older["id"][:8]).code == 0
     assert text(mine, table) is None
-    again = mine("undo", older["id"])
+    again = mine("undo", "--yes", older["id"])
     assert (again.code, "already undone" in again.err) == (1, True), again
     undoing = listed(mine)[0]
     assert undoing["undoes"] == older["id"]
-    assert mine("undo", undoing["id"]).code == 0
+    assert mine("undo", "--yes", undoing["id"]).code == 0
     assert text(mine, table) == "Once."
     # It stands again, and is the last but one that can be taken back.
-    mine("undo")
+    mine("undo", "--yes")
     assert mine("tag", table, "--json").json[0]["tags"] == []
-    mine("undo")
+    mine("undo", "--yes")
     assert text(mine, table) is None
 
 
@@ -111,14 +171,14 @@ def test_what_somebody_changed_since_is_not_taken_back(
 ) -> None:
     mine("describe", table, "--text", "Mine.")
     shop("describe", table, "--text", "Theirs.", CATALOG_STATE_DIR=str(tmp_path / "other"))
-    ran = mine("undo")
+    ran = mine("undo", "--yes")
     assert (ran.code, ran.out) == (1, ""), ran
     assert "changed by somebody else" in ran.err
     assert "current value: Theirs." in ran.err
     assert "--force overwrites" in ran.err
     assert text(mine, table) == "Theirs."
     assert listed(mine)[0]["undone"] is False
-    assert mine("undo", "--force").code == 0
+    assert mine("undo", "--yes", "--force").code == 0
     assert text(mine, table) is None
 
 
@@ -130,15 +190,15 @@ def test_what_one_command_did_to_several_places_is_taken_back_and_done_again_at_
     mine("tag", table, other, "--add", "Undone")
     entries = listed(mine)
     assert len({entry["save"] for entry in entries}) == 1
-    ran = mine("undo", "--json")
+    ran = mine("undo", "--yes", "--json")
     assert {edit["urn"] for edit in ran.json["edits"]} == {table, other}
     assert [one["tags"] for one in mine("tag", table, other, "--json").json] == [[], []]
-    assert mine("redo").code == 0
+    assert mine("redo", "--yes").code == 0
     tagged = [["urn:li:tag:Undone"]] * 2
     assert [one["tags"] for one in mine("tag", table, other, "--json").json] == tagged
-    again = mine("redo")
+    again = mine("redo", "--yes")
     assert (again.code, "nothing was undone" in again.err) == (1, True), again
-    assert mine("undo", entries[0]["save"][:10]).code == 0
+    assert mine("undo", "--yes", entries[0]["save"][:10]).code == 0
     assert [one["tags"] for one in mine("tag", table, other, "--json").json] == [[], []]
     mine("delete", other, "--hard", "--yes")
 
@@ -151,7 +211,7 @@ def test_a_save_of_what_was_deleted_for_good_is_told_and_the_one_before_is_undon
     mine("describe", table, "--text", "Mine.")
     mine("describe", other, "--text", "Gone.")
     mine("delete", other, "--hard", "--yes")
-    ran = mine("undo")
+    ran = mine("undo", "--yes")
     assert (ran.code, "past undoing" in ran.err) == (0, True), ran
     assert text(mine, table) is None
 
@@ -159,12 +219,12 @@ def test_a_save_of_what_was_deleted_for_good_is_told_and_the_one_before_is_undon
 def test_hiding_and_restoring_are_taken_back(mine: Any, table: Any) -> None:
     mine("delete", table, "--soft")
     assert [(one["what"], one["after"]) for one in listed(mine)] == [("status", "hidden")]
-    ran = mine("undo")
+    ran = mine("undo", "--yes")
     assert "hidden → shown" in ran.err, ran
     assert mine("restore", table, "--dry-run", "--json").json["restored"][0]["was_removed"] is False
-    assert mine("redo").code == 0
+    assert mine("redo", "--yes").code == 0
     mine("restore", table)
-    assert mine("undo").code == 0
+    assert mine("undo", "--yes").code == 0
     assert mine("restore", table, "--dry-run", "--json").json["restored"][0]["was_removed"] is True
 
 
@@ -201,8 +261,8 @@ def test_an_edit_of_another_server_is_not_taken_back_here(
 ) -> None:
     mine("tag", table, "--add", "Undone")
     elsewhere = served.replace("127.0.0.1", "localhost")
-    assert mine("undo", url=elsewhere).code == 1
-    ran = mine("undo", listed(mine)[0]["id"], url=elsewhere)
+    assert mine("undo", "--yes", url=elsewhere).code == 1
+    ran = mine("undo", "--yes", listed(mine)[0]["id"], url=elsewhere)
     assert (ran.code, served.split("//")[1] in ran.err) == (1, True), ran
     assert mine("tag", table, "--json").json[0]["tags"] == ["urn:li:tag:Undone"]
 

@@ -783,7 +783,9 @@ def test_what_another_session_saved_is_undone_only_when_it_is_named(
     client.undo_save()
     assert client.entity(table).edited_description == ""
     assert info(client, PLAIN)["description"] == "theirs"
-    with pytest.raises(NotFound, match=r"by catalog-tui 4711: undo_save\(last_save\(everyone"):
+    with pytest.raises(
+        NotFound, match=r"by catalog-tui \(process 4711\): undo_save\(last_save\(everyone"
+    ):
         client.undo_save()
     client.undo_save(client.last_save(everyone=True))
     assert not info(client, PLAIN)["description"]

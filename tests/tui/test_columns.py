@@ -209,7 +209,7 @@ async def test_a_text_for_an_earlier_type_is_marked_and_moved_by_a_key(
         shown = await reader.sees("is moved. U undoes it.", "✎ The key of an order.")
         assert "earlier" not in shown
         await reader.press("U")
-        await reader.sees("Undo the last save?", "path of id")
+        await reader.sees("Undo the last save?", "path of shop.retyped · id")
         await reader.press("ctrl+s")
         await reader.sees("↷ The key of an order.")
 

@@ -72,6 +72,33 @@ async def test_an_undo_in_the_journal_is_done_again(at: OpenTerminal, desk: Path
             await reader.until(lambda: texts_of(catalog, urn) == {"a": "Numbats."})
 
 
+async def test_where_this_run_saved_nothing_what_another_saved_is_shown_with_who_and_asked_about(
+    at: OpenTerminal, desk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Catalog(data_dir=desk) as catalog:
+        urn = make_table(catalog, "elsewhere_saved", ["a", "b"])
+        catalog.keep_journal(config.state_dir() / JOURNAL)
+        with monkeypatch.context() as another:
+            another.setattr("explorer.client.journal.SESSION", "ipykernel_launcher 4711 0a")
+            with one_save(approved_by="urn:li:corpuser:nina"):
+                catalog.describe(urn, "Tapirs.", column="a")
+                catalog.add_tags(urn, "PII")
+        async with at(desk) as reader:
+            await reader.sees("fct_orders")
+            for key, now in (("escape", "Tapirs."), ("ctrl+s", "")):
+                await reader.press("U")
+                await reader.sees(
+                    "Undo the last save, 2 edits?",
+                    "ipykernel_launcher (process 4711), approved by nina",
+                    *("tags of elsewhere_saved", "− PII"),
+                    *("description of elsewhere_saved · a", "“Tapirs.”", "becomes none"),
+                )
+                await reader.press(key)
+                await reader.until(lambda: texts_of(catalog, urn)["a"] == now)  # noqa: B023
+            await reader.sees("Undone")
+            assert not catalog.entity(urn).tags
+
+
 async def test_somebody_elses_later_text_is_not_replaced_without_asking(
     at: OpenTerminal, desk: Path
 ) -> None:

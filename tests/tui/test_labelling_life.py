@@ -82,7 +82,7 @@ async def test_what_is_deprecated_says_why_from_when_and_what_to_use(
         await reader.sees("is no longer deprecated. U undoes it.")
         assert deprecation(desk, urn)["deprecated"] is False
         await reader.press("U")
-        await reader.sees("becomes deprecated: Nobody loads it")
+        await reader.sees("becomes deprecated “Nobody loads it”")
         await reader.press("ctrl+s")
         await reader.sees("Undone")
         assert deprecation(desk, urn)["note"] == "Nobody loads it"

@@ -75,7 +75,7 @@ async def test_each_edit_is_decided_with_one_key_and_what_was_accepted_is_writte
             assert texts_of(catalog, urn) == written
             await reader.press("escape")
             await reader.press("ctrl+z")
-            await reader.sees("Undo the last save, 3 edits?", "description of a of reviewed")
+            await reader.sees("Undo the last save, 3 edits?", "description of reviewed", "· a")
             await reader.press("ctrl+s")
             await reader.until(lambda: set(texts_of(catalog, urn).values()) == {""})
             if not is_passed_on:

@@ -351,11 +351,11 @@ async def test_a_save_is_undone_and_redone_on_the_worklist(at: OpenTerminal, des
         await reader.press("U")
         await reader.sees("Undo the last save?", "“wrong”")
         await reader.press("ctrl+s")
-        await reader.sees("Worklist", "3 undocumented", "Undone: description of a")
+        await reader.sees("Worklist", "3 undocumented", "Undone: description of undone_here · a")
         await reader.press("ctrl+y")
         await reader.sees("Redo the save")
         await reader.press("ctrl+s")
-        await reader.sees("2 undocumented", "Redone: description of a")
+        await reader.sees("2 undocumented", "Redone: description of undone_here · a")
     with Catalog(data_dir=desk) as catalog:
         assert texts_of(catalog, urn) == {"a": "wrong", "b": "", "c": ""}
 

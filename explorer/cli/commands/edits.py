@@ -755,7 +755,8 @@ _MAX_LISTED = 10_000
 _UNDO_EPILOG = """
 \b
 Examples
-  catalog undo                      (undoes the last save)
+  catalog undo                      (shows the last save, and asks)
+  catalog undo --yes                (does not ask)
   catalog redo                      (redoes it)
   catalog undo --list
   catalog undo --list --find "orders PII"
@@ -765,9 +766,11 @@ Examples
 Edits are recorded in a journal on this machine: those of commands that edit, such as describe, tag,
 new and docs review, of the terminal app and of notebooks. What load, add and delete --hard write is
 not in it. Without an ID, undo reverts the whole last save that is not undone yet, wherever it was
-made: all edits of one command, or of one page of tags. If somebody has changed a value since, it is
-reverted only with --force; labels and links added by others are kept. An undo is an edit too, so
-catalog undo with its ID reverts the undo.
+made: all edits of one command, or of one page of tags. So it shows first what it reverts, and when
+and by which program that was saved, and asks; where nobody can be asked, it needs --yes. If
+somebody has changed a value since, it is reverted only with --force; labels and links added by
+others are kept. What no longer exists is not put back: a message says so, and the rest is reverted.
+An undo is an edit too, so catalog undo with its ID reverts the undo.
 
 \b
 --list --json prints a list, newest first: id, at (UTC), server, urn,
@@ -799,6 +802,7 @@ before, after, changed, at; and all of them in edits.
     "day, as in 2030-01-31.",
 )
 @click.option("--force", is_flag=True, help="Undo even if somebody changed the value since.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @format_options("json", "csv")
 @catalog_options
 def undo(
@@ -809,6 +813,7 @@ def undo(
     *,
     lists: bool,
     force: bool,
+    yes: bool,
     shown_as: OutputFormat | None,
 ) -> None:
     """Undo the last save, or the edit with this ID.
@@ -817,8 +822,11 @@ def undo(
     """
     if lists and edit_id:
         raise click.UsageError("--list and an ID cannot be combined; give only one of them")
-    if lists and force:
-        raise click.UsageError("--list and --force cannot be combined; give only one of them")
+    if lists and (force or yes):
+        raise click.UsageError(
+            f"--list and {'--force' if force else '--yes'} cannot be combined; give only one of "
+            "them"
+        )
     if shown_as == "csv" and not lists:
         raise click.UsageError("--csv needs --list")
     if words and not lists:
@@ -828,17 +836,18 @@ def undo(
     if lists:
         edits.print_journal(count, words or "", shown_as)
     else:
-        edits.undo_edits(target, edit_id, force=force, as_json=shown_as == "json")
+        edits.undo_edits(target, edit_id, asks=not yes, force=force, as_json=shown_as == "json")
 
 
 _REDO_EPILOG = """
 \b
 Examples
   catalog undo && catalog redo
-  catalog redo --json
+  catalog redo --yes --json
 
-Redo works until something else is saved. After that, use catalog undo with the ID of the undo;
-catalog undo --list shows it.
+Redo shows first what it writes, and asks; where nobody can be asked, it needs --yes. It works until
+something else is saved. After that, use catalog undo with the ID of the undo; catalog undo --list
+shows it.
 
 \b
 --json prints the first edit that was written: urn, column, what, before,
@@ -848,13 +857,14 @@ after, changed, at; and all of them in edits.
 
 @click.command(epilog=_REDO_EPILOG)
 @click.option("--force", is_flag=True, help="Redo even if somebody changed the value since.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @format_options("json")
 @catalog_options
-def redo(target: Target, *, force: bool, shown_as: OutputFormat | None) -> None:
+def redo(target: Target, *, force: bool, yes: bool, shown_as: OutputFormat | None) -> None:
     """Redo what the last undo reverted."""
     from explorer.cli import edits
 
-    edits.redo_edits(target, force=force, as_json=shown_as == "json")
+    edits.redo_edits(target, asks=not yes, force=force, as_json=shown_as == "json")
 
 
 _GLOSSARY_EPILOG = """

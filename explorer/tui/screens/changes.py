@@ -17,9 +17,6 @@ from textual.widgets import Static
 from explorer.client import journal
 from explorer.client.editable import TextConflict
 from explorer.errors import NotFound
-from explorer.metadata.fieldpath import FieldPath
-from explorer.metadata.names import singular
-from explorer.metadata.proposal import millis_of
 from explorer.metadata.urn import Urn
 from explorer.stewardship.api import AsyncStewardship
 from explorer.stewardship.changeset import reopen_changeset_of
@@ -28,7 +25,6 @@ from explorer.tui.actions import bindings
 from explorer.tui.content import counted, join, line, line_text
 from explorer.tui.key_queue import LEADING
 from explorer.tui.screens.columns import ColumnsView
-from explorer.tui.screens.label_choice import describe_undo
 from explorer.tui.screens.overview import OverviewTab
 from explorer.tui.session import Changes, TerminalSession
 from explorer.tui.widgets.dialogs import ConfirmScreen, FilteredListScreen
@@ -43,10 +39,13 @@ from explorer.views.feed import (
 )
 from explorer.views.journal import (
     SaveRecord,
+    UndoPreview,
+    edit_title,
     journal_page,
     journal_table,
     save_diff,
     save_records,
+    undo_preview,
     without_sources,
 )
 from explorer.views.table import Table
@@ -386,9 +385,6 @@ class JournalScreen(FilteredListScreen[Urn]):
         self.refresh_bindings()
 
 
-_SHOWN_AT_MOST = 8
-
-
 class UndoActions:
     """Undoes and redoes saves of this machine's journal, after showing what that does. `refresh` is
     called with the entities that were written."""
@@ -415,8 +411,7 @@ class UndoActions:
         """Undo a save, after showing what that does; with `again` the save is itself an undo. Calls
         `done` once that was written."""
         if not self._session.refuses_to_write():
-            head = "Redo what this save undid" if again else "Undo this save"
-            question = self._question(head, save)
+            question = self._question(save, again=again, is_last=False)
             self._ask(question, save, again=again, force=False, done=done)
 
     def _begin(self, *, again: bool) -> None:
@@ -436,8 +431,7 @@ class UndoActions:
                     else "Nothing left to undo on this server."
                 )
                 return
-            head = "Redo the save that was undone last" if again else "Undo the last save"
-            question = self._question(head, save)
+            question = self._question(save, again=again, is_last=True)
             self._ask(question, save, again=again, force=False, done=lambda: None)
 
     def _ask(
@@ -488,35 +482,32 @@ class UndoActions:
                 told.append(f"{counted(reopened, 'change')} of the changeset can be decided again.")
             self._session.say(" ".join(told))
 
-    def _question(self, head: str, save: "JournalSave") -> Text:
-        edits = without_sources(edit for edit, _ in save.edits)
-        when = self._session.times.format(millis_of(save.at))
-        head += f", {len(edits):,} edits?" if len(edits) > 1 else "?"
-        who = "" if save.session == journal.SESSION else f" by {line(save.made_by)}"
-        text = Text.assemble((head, "bold"), (f"  saved {when}{who}", "dim"))
-        for edit in edits[:_SHOWN_AT_MOST]:
-            text.append("\n").append_text(line_text(_describe_target(edit))).append("\n  ")
-            text.append_text(describe_undo(edit))
-        left = len(edits) - _SHOWN_AT_MOST
-        if left > 0:
-            text.append(f"\nand {left:,} more", "dim")
-        return text
+    def _question(self, save: "JournalSave", *, again: bool, is_last: bool) -> Text:
+        times = self._session.times
+        return _draw_preview(
+            undo_preview(save, is_last=is_last, is_redo=again, format_moment=times.format)
+        )
+
+
+def _draw_preview(preview: UndoPreview) -> Text:
+    text = Text.assemble((preview.question, "bold"), "  ", line_text(preview.origin, "dim"))
+    for value in preview.values:
+        text.append("\n").append_text(line_text(value.title)).append("\n  ")
+        if value.before:
+            text.append_text(line_text(value.before)).append("\nbecomes ", "dim")
+        text.append_text(line_text(value.after, "bold"))
+    if preview.left:
+        text.append(f"\nand {preview.left:,} more", "dim")
+    return text
 
 
 def _outcome(made: "Iterable[Edit]", *, again: bool) -> str:
     done = without_sources(made)
     first = done[0]
     more = f" and {len(done) - 1:,} more" if len(done) > 1 else ""
-    what = f"{line(_describe_target(first))}{more}"
+    what = f"{line(edit_title(first))}{more}"
     if again:
         return f"Redone: {what}. U undoes it."
     kept = [edit for edit in done if edit.what == "entity" and edit.after is not None]
     stays = f" {line(kept[0].urn.name)} stays, because others use it." if kept else ""
     return f"Undone: {what}.{stays} ^y redoes it."
-
-
-def _describe_target(edit: "Edit") -> str:
-    """Return what an edit changed; not cleaned for the screen."""
-    what = singular(edit.urn.entity_type) if edit.what == "entity" else f"{edit.what} of"
-    column = "" if edit.column is None else f"{FieldPath(edit.column).simple} of "
-    return f"{what} {column}{Urn.label(str(edit.urn))}"

@@ -15,7 +15,6 @@ from explorer.tui.content import line_text
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
     from explorer.client.entity import Entity
-    from explorer.client.records import Edit, Held, What
     from explorer.stewardship.labels import LabelledKind
     from explorer.stewardship.worklist import Key
 
@@ -29,7 +28,6 @@ __all__ = [
     "LabelsRequested",
     "describe_change",
     "describe_label",
-    "describe_undo",
     "labels_of",
     "owner_and_type",
     "ownership_word",
@@ -215,14 +213,6 @@ async def read_labels(catalog: "AsyncCatalog", place: LabelTarget, kind: LabelKi
 NameOf = Callable[[str], str]
 """The name people know a URN by."""
 
-_SHORT = 60
-_NOTHING: dict["What", str] = {
-    "deprecation": "not deprecated",
-    "description": "no description",
-    "owners": "nobody",
-    "parent": "the top",
-}
-
 
 def ownership_word(kind: str, name_of: NameOf = Urn.label) -> str:
     """Return the name of an ownership type; not cleaned for the screen."""
@@ -250,53 +240,3 @@ def describe_change(choice: LabelChoice, name_of: NameOf = Urn.label) -> Text:
         if is_new:
             text.append(" (new)", "italic")
     return text
-
-
-def describe_value(what: "What", held: "Held", name_of: NameOf = Urn.label) -> str:
-    """Return the state before or after an edit, in a few words; not cleaned for the screen."""
-    match held:
-        case str() if what == "status":
-            return held
-        case str() if what == "parent":
-            return name_of(held)
-        case str() if held.strip():
-            short = " ".join(held.split())
-            return f"“{short[:_SHORT]}…”" if len(short) > _SHORT else f"“{short}”"
-        case dict() if what == "path":
-            return ", ".join(held)
-        case dict() if what == "source":
-            from explorer.views.journal import source_words
-
-            return source_words(held)
-        case dict():
-            note = str(held.get("note") or "")
-            return f"deprecated: {note[:_SHORT]}" if note else "deprecated"
-        case tuple() if held:
-            return ", ".join(_label_of(what, one, name_of) for one in held)
-        case _:
-            return _NOTHING.get(what, "none")
-
-
-def describe_undo(edit: "Edit", name_of: NameOf = Urn.label) -> Text:
-    """Return what undoing an edit would do: labels added and removed, or both texts."""
-    before, after = edit.before, edit.after
-    if edit.what == "entity":
-        gone = "is removed, unless something else uses it"
-        return line_text(gone if before is None else "is created again", "bold")
-    if isinstance(before, tuple) and isinstance(after, tuple):
-        off: Sequence[str] = [one for one in after if one not in before]
-        back: Sequence[str] = [one for one in before if one not in after]
-        words = [
-            *(f"+ {_label_of(edit.what, one, name_of)}" for one in back),
-            *(f"− {_label_of(edit.what, one, name_of)}" for one in off),
-        ]
-        return line_text("  ".join(words), "bold")
-    return Text.assemble(
-        line_text(describe_value(edit.what, after, name_of)),
-        ("\nbecomes ", "dim"),
-        line_text(describe_value(edit.what, before, name_of), "bold"),
-    )
-
-
-def _label_of(what: "What", label: str, name_of: NameOf) -> str:
-    return label if what == "links" else describe_label(label, name_of)
