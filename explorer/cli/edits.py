@@ -28,6 +28,7 @@ from explorer.cli.output import (
     TableColumn,
     line_text,
     note,
+    note_saved,
     notes,
     print_diff,
     print_json,
@@ -799,11 +800,10 @@ def carry_over(target: Target, urn: str, column: str | None, *, dry_run: bool) -
             keep_journal(catalog)
             path = columns[0].path.raw if column is not None else None
             moved = catalog.carry_over(entity.urn, path)
-            note(
-                Text(
-                    f"moved what was written of {counted(len(moved), 'column')}; "
-                    "catalog undo reverts it"
-                )
+            note_saved(
+                Text(f"moved what was written of {counted(len(moved), 'column')}"),
+                undo="catalog undo reverts it",
+                warnings=catalog.save_warnings,
             )
 
 
@@ -1031,9 +1031,9 @@ def _undo_first_possible(
         try:
             return _undo_save(catalog, save, force=force), save
         except NotFound as error:
-            # It counts as undone now.
+            # It counts as undone now, if the journal could note it.
             before = None if is_named else following(everyone=True)
-            if before is None:
+            if before is None or before.id == save.id:
                 raise
             done = "undo is past redoing" if is_redo else "save is past undoing"
             note(line_text(f"the last {done}: {error}"))

@@ -117,6 +117,12 @@ def note(*parts: RenderableType) -> None:
     notes().print(*parts, sep="", soft_wrap=True)
 
 
+def note_saved(*parts: RenderableType, undo: str, warnings: Sequence[str]) -> None:
+    """Print what was saved and how to undo it, unless that was warned of, which is printed
+    already (`Catalog.save_warnings`)."""
+    note(*parts, *(() if warnings else (Text(f"; {undo}"),)))
+
+
 def print_json(value: Any) -> None:
     """Print one JSON value to standard output, indented, as UTF-8.
 

@@ -96,13 +96,20 @@ class _OneServer:
     def on_warning(self, callback: Callable[[str], None]) -> None:
         """Pass warnings to `callback` instead of `warnings.warn`.
 
-        The callback runs on the client's own thread. There are three warnings: the token is sent to
-        another machine over plain HTTP (given once), edits cannot be written to the journal, and
-        searches may lack the latest changes (given once each time the server's database is away).
+        The callback runs on the client's own thread. There are four warnings: the token is sent to
+        another machine over plain HTTP (given once), edits cannot be written to the journal, an
+        undo leaves something out, and searches may lack the latest changes (given once each time
+        the server's database is away). See `save_warnings`.
 
         Example: `cat.on_warning(print)`
         """
         self._connection.warned = callback
+
+    @property
+    def save_warnings(self) -> tuple[str, ...]:
+        """What was warned of the last save: that the journal does not have it, so that it cannot be
+        undone, or what an undo left out."""
+        return self._connection.save_warnings
 
     @property
     def embedded(self) -> bool:

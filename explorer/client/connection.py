@@ -605,6 +605,7 @@ class Connection:
         self._fields: dict[str, frozenset[str] | None] = {}
         self.watching: Watching | None = None
         self.warned: Callable[[str], None] = _warn
+        self.save_warnings: tuple[str, ...] = ()
         # With a transport from the caller the network path is unknown.
         self._warns_of_token = transport is None
         self._known_offset = 0

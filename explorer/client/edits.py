@@ -92,8 +92,8 @@ class EditMethods(ConditionalWrites):
     _journal: Journal | None = None
     _journal_path: Path | None = None
     _not_described: frozenset[str] = frozenset()
-    _unrecorded: str = ""
-    """The save of which a warning said that the journal does not have it."""
+    _warned_save: str = ""
+    """The save that the warnings are about; empty if it was a single edit."""
 
     @cached_property
     def _unanswered(self) -> dict[tuple[str, What, str | None], Edit]:
@@ -125,8 +125,8 @@ class EditMethods(ConditionalWrites):
         """Write all edits from now on to the journal in this file, which is opened with the first
         edit.
 
-        If the file cannot be opened or created, one warning is given and edits are made without a
-        journal.
+        If the file cannot be opened or created, the edits are made all the same, with a warning for
+        each save.
 
         Example: `cat.journal_in(Path("journal.jsonl"))`
         """
@@ -135,18 +135,12 @@ class EditMethods(ConditionalWrites):
     async def _journal_in_use(self) -> Journal | None:
         """Return the journal in use, or `None`; open it if only its path was given.
 
-        Concurrent edits may each open it, which is harmless; each waits until it is open.
+        Concurrent edits may each open it, which is harmless; each waits until it is open. Raises
+        `StorageFault` if it cannot be opened.
         """
         path = self._journal_path
-        if path is None:
-            return self._journal
-        try:
+        if path is not None:
             journal = await asyncio.to_thread(Journal, path)
-        except StorageFault as error:
-            if self._journal_path == path:
-                self._journal_path = None
-                self._connection.warned(f"edits are not recorded and cannot be undone: {error}")
-        else:
             if self._journal_path == path:
                 self._journal, self._journal_path = journal, None
         return self._journal
@@ -530,20 +524,38 @@ class EditMethods(ConditionalWrites):
             raise
 
     async def _noted(self, edit: Edit) -> Edit:
-        """Write the edit to the journal, if one is in use, and return it.
+        """Write the edit to the journal, if one is in use and it changed anything, and return it.
 
-        If that fails, a warning is given, one for each save: the edit is stored all the same.
+        If that fails, a warning is given: the edit is stored all the same.
         """
-        journal = await self._journal_in_use()
-        if journal is not None and edit.changed:
-            try:
-                await asyncio.to_thread(journal.append, edit, self._connection.address)
-            except StorageFault as error:
-                save = save_in_progress()
-                if not save or save != self._unrecorded:
-                    self._unrecorded = save
-                    self._connection.warned(f"it is saved, but cannot be undone: {error}")
+        self._forget_warnings()
+        if edit.changed:
+            await self._record(edit, "it is saved, but cannot be undone")
         return edit
+
+    async def _record(self, edit: Edit, failing: str) -> None:
+        """Write an edit to the journal, if one is in use; if that fails, warn with the words for
+        it."""
+        try:
+            journal = await self._journal_in_use()
+            if journal is not None:
+                await asyncio.to_thread(journal.append, edit, self._connection.address)
+        except StorageFault as error:
+            self._warn_of_save(f"{failing}: {error}")
+
+    def _warn_of_save(self, sentence: str) -> None:
+        """Warn of the save in progress, once in the same words."""
+        self._forget_warnings()
+        self._warned_save = save_in_progress()
+        if sentence not in self._connection.save_warnings:
+            self._connection.save_warnings += (sentence,)
+            self._connection.warned(sentence)
+
+    def _forget_warnings(self) -> None:
+        """Forget what was warned of an earlier save than the one in progress."""
+        save = save_in_progress()
+        if not save or save != self._warned_save:
+            self._connection.save_warnings = ()
 
 
 class LabelMethods(EditMethods):

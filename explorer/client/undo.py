@@ -1,7 +1,7 @@
 """Undo and redo of edits."""
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -85,11 +85,11 @@ class UndoMethods(GovernanceMethods, LinkMethods, TextSourceMethods, HealthMetho
         """
         if save is not None:
             return await self._undo_standing(save, force=force)
-        while save := await self.last_save():
-            try:
-                return await self._undo_standing(save, force=force)
-            except NotFound as error:
-                self._connection.warned(f"the last save is past undoing: {error}")
+        made = await self._undo_first_possible(
+            self.last_save, "the last save is past undoing", force=force
+        )
+        if made is not None:
+            return made
         address, other = await self._own_address(), await self.last_save(everyone=True)
         if other is None:
             raise NotFound(f"the journal has no edit of {address} to undo")
@@ -106,12 +106,12 @@ class UndoMethods(GovernanceMethods, LinkMethods, TextSourceMethods, HealthMetho
 
         Example: `cat.describe(urn, "One row an order!"); cat.undo_save(); cat.redo()`
         """
-        while undone := await self.last_undo():
-            try:
-                return await self._undo_standing(undone, force=force)
-            except NotFound as error:
-                self._connection.warned(f"the last undo is past redoing: {error}")
-        raise NotFound("nothing was undone, or something else was saved since")
+        made = await self._undo_first_possible(
+            self.last_undo, "the last undo is past redoing", force=force
+        )
+        if made is None:
+            raise NotFound("nothing was undone, or something else was saved since")
+        return made
 
     async def last_save(self, *, everyone: bool = False) -> JournalSave | None:
         """Return the last save on this server that is not undone, which `undo_save` undoes; `None`
@@ -149,6 +149,23 @@ class UndoMethods(GovernanceMethods, LinkMethods, TextSourceMethods, HealthMetho
         journal = await self._journal_in_use()
         return [] if journal is None else await asyncio.to_thread(list, journal)
 
+    async def _undo_first_possible(
+        self, find: Callable[[], Awaitable[JournalSave | None]], passing: str, *, force: bool
+    ) -> tuple[Edit, ...] | None:
+        """Undo the save that `find` returns; if nothing that it edited exists, warn with the words
+        for it and go on. Returns `None` if there is no save."""
+        save = await find()
+        while save is not None:
+            try:
+                return await self._undo_standing(save, force=force)
+            except NotFound as error:
+                passed, save = save, await find()
+                if save is not None and save.id == passed.id:
+                    # The journal cannot note it.
+                    raise
+                self._connection.warned(f"{passing}: {error}")
+        return None
+
     async def _undo_standing(self, save: JournalSave, *, force: bool) -> tuple[Edit, ...]:
         """Undo all edits of a save, but those of what no longer exists, which count as undone.
 
@@ -171,24 +188,22 @@ class UndoMethods(GovernanceMethods, LinkMethods, TextSourceMethods, HealthMetho
                     await self._note_undone(replace(edit, before=edit.after), ids)
                 except CatalogError:
                     if made:
-                        self._connection.warned(
+                        self._warn_of_save(
                             f"{len(made):,} of {len(edits):,} edits of the save were undone"
                         )
                     raise
-        if gone and not made:
-            raise gone[0]
-        if gone:
-            self._connection.warned(
-                f"{len(gone):,} of {len(edits):,} edits of the save are past undoing: {gone[0]}"
-            )
+            if gone and not made:
+                raise gone[0]
+            if gone:
+                self._warn_of_save(
+                    f"{len(gone):,} of {len(edits):,} edits of the save are past undoing: {gone[0]}"
+                )
         return tuple(made)
 
     async def _note_undone(self, edit: Edit, ids: Iterable[str]) -> None:
         """Record in the journal that entries are undone by an edit that changes nothing."""
-        journal = await self._journal_in_use()
-        if journal is not None:
-            with one_save(undoes=ids):
-                await asyncio.to_thread(journal.append, edit, self._connection.address)
+        with one_save(undoes=ids):
+            await self._record(edit, "the next undo begins with the same save")
 
     async def _own_address(self) -> str:
         if not self._connection.address:
@@ -234,7 +249,7 @@ class UndoMethods(GovernanceMethods, LinkMethods, TextSourceMethods, HealthMetho
                 left = done.after if isinstance(done.after, dict) else {}
                 gone = await self._gone(held.get("replacement")) if held else ()
                 if held and gone:
-                    self._connection.warned(_not_put_back(done, gone))
+                    self._warn_of_save(_not_put_back(done, gone))
                     held = {name: part for name, part in held.items() if name != "replacement"}
                 return await self._put_deprecation(
                     done.urn, held, instead_of=None if force else left
@@ -365,7 +380,7 @@ class UndoMethods(GovernanceMethods, LinkMethods, TextSourceMethods, HealthMetho
                 raise
             if not (left or added):
                 raise NotFound(_not_put_back(done, gone)) from error
-        self._connection.warned(_not_put_back(done, gone))
+        self._warn_of_save(_not_put_back(done, gone))
         return await change(add=left)
 
     async def _check_existing(self, done: Edit, *urns: str | None) -> None:

@@ -42,6 +42,7 @@ from explorer.views.dbt import (
 )
 from explorer.views.diff import Diff, DiffLine
 from explorer.views.feed import feed_counts, feed_page, feed_remarks, feed_table
+from explorer.views.journal import saved_sentence
 from explorer.views.parts import Cell, Difference, Part, Say, Title
 from explorer.views.table import to_frame
 
@@ -351,7 +352,8 @@ class AppliedTable(ShownTable, stewardship.Applied):
         ]
         yield from _difference_parts([*refused, *self.left], views.change_diff)
         if self.done:
-            yield Say("undo_save() of the catalog undoes everything that was written")
+            undo = "undo_save() of the catalog undoes everything that was written"
+            yield Say(saved_sentence("", self.warnings, undo))
 
     def _rows(self) -> Iterator[tuple[str | None, ...]]:
         for failure in self.failed:

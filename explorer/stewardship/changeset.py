@@ -326,13 +326,14 @@ class Applied:
     """The result of writing changes.
 
     `done` were written, in order, with their edits; `failed` were refused; `untried` were not
-    attempted or not answered, because of `ended_by`.
+    attempted or not answered, because of `ended_by`. `warnings` are `Catalog.save_warnings`.
     """
 
     done: tuple[tuple[Change, Edit], ...] = ()
     failed: tuple[ChangeFailure, ...] = ()
     untried: tuple[Change, ...] = ()
     ended_by: CatalogError | None = None
+    warnings: tuple[str, ...] = ()
 
 
 async def apply_changes(
@@ -365,6 +366,7 @@ async def apply_changes(
         ),
         tuple(change for at, change in enumerate(work) if at not in done and at not in failed),
         outcome.ended_by,
+        catalog.save_warnings,
     )
 
 

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "KEPT",
+    "UNDO",
     "ChangeWatch",
     "Changes",
     "Opening",
@@ -50,6 +51,8 @@ __all__ = [
 ]
 
 KEPT: Final = 500
+
+UNDO: Final = "U undoes it."
 
 _ECHO_SECONDS = 3.0
 
@@ -233,8 +236,6 @@ class TerminalSession:
         # One that is still empty counts as false.
         self.exchanges = RequestLog() if exchanges is None else exchanges
         self.say = say
-        self.warning = ""
-        """The warning that came last; empty if there was none since the last save began."""
         self.times = Times()
         self.drafts: tuple[tuple[str, str | None], ...] = ()
         """What each draft that no other program edits is of: URN, and field path or None."""
@@ -268,26 +269,35 @@ class TerminalSession:
             return self._catalog
 
     def _warn(self, sentence: str) -> None:
-        self.warning = f"{sentence[0].upper()}{sentence[1:]}."
-        self.say(self.warning, error=True)
+        self.say(f"{sentence[0].upper()}{sentence[1:]}.", error=True)
 
     def say_saved(
-        self, sentence: str, say: ShowMessage | None = None, *, error: bool = False
+        self,
+        sentence: str,
+        say: ShowMessage | None = None,
+        *,
+        undo: str = UNDO,
+        error: bool = False,
     ) -> None:
-        """Show how a save ended, with the warning that came meanwhile, if any."""
-        told = " ".join(filter(None, (sentence, self.warning)))
-        (say or self.say)(told, error=error or bool(self.warning))
+        """Show how the last save ended, with how to undo it, or with what was warned of it."""
+        from explorer.views.journal import saved_sentence
+
+        warnings = self._catalog.save_warnings if self._catalog is not None else ()
+        told = saved_sentence(sentence, warnings, undo)
+        (say or self.say)(told, error=error or bool(warnings))
 
     async def _keep_journal(self, catalog: "AsyncCatalog") -> None:
-        """Attach the journal to the client. If that fails, a message is shown, and edits work
-        without undo."""
+        """Attach the journal to the client. If that fails, a message is shown, and each edit tries
+        again."""
         from explorer.client.journal import JOURNAL
 
         if catalog.read_only:
             return
+        path = config.state_dir() / JOURNAL
         try:
-            await catalog.keep_journal(config.state_dir() / JOURNAL)
+            await catalog.keep_journal(path)
         except StorageFault as error:
+            catalog.journal_in(path)
             self.say(f"Changes cannot be undone: {error}", error=True)
 
     def _open(self) -> "AsyncCatalog":

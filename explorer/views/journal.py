@@ -41,6 +41,7 @@ __all__ = [
     "save_diff",
     "save_records",
     "save_sentence",
+    "saved_sentence",
     "source_words",
     "undo_preview",
     "without_sources",
@@ -180,6 +181,13 @@ def save_sentence(record: SaveRecord) -> str:
     kinds = ", ".join(_counted(what, count) for what, count in counts.items())
     entities = record.entities
     return f"{kinds} of {entities[0].name if len(entities) == 1 else f'{len(entities):,} entities'}"
+
+
+def saved_sentence(sentence: str, warnings: Iterable[str], undo: str = "") -> str:
+    """Return how a save ended: the sentence, and how to undo the save, or what was warned of it
+    (`Catalog.save_warnings`)."""
+    told = [f"{warning[0].upper()}{warning[1:]}." for warning in warnings]
+    return " ".join(filter(None, (sentence, *(told or (undo,)))))
 
 
 def save_diff(record: SaveRecord) -> Diff:

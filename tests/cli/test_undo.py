@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from explorer.client.journal import Journal
+from explorer.errors import StorageFault
 from tests.cli.conftest import Run
 from tests.cli.test_delete import answered
 
@@ -281,6 +283,20 @@ def test_a_journal_that_cannot_be_made_stops_before_anything_is_written(
     ran = shop("tag", table, "--add", "Undone", CATALOG_STATE_DIR=str(place))
     assert (ran.code, "journal" in ran.err) == (3, True), ran
     assert shop("tag", table, "--json").json[0]["tags"] == []
+
+
+def test_what_the_journal_cannot_take_is_saved_and_not_said_to_be_undoable(
+    mine: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(self: Journal, edit: Any, server: str) -> None:
+        raise StorageFault("the journal is cut short; is the disk full?")
+
+    monkeypatch.setattr(Journal, "append", full)
+    ran = mine("new", "tag", "Unrecorded")
+    assert ran.code == 0, ran
+    assert "it is saved, but cannot be undone: the journal is cut short" in ran.err
+    assert "tag Unrecorded created\n" in ran.err
+    mine("delete", "urn:li:tag:Unrecorded", "--hard", "--yes")
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ import pytest
 
 from explorer.client.catalog import AsyncCatalog
 from explorer.client.editable import TextConflict
-from explorer.client.journal import one_save, saves_of
-from explorer.errors import Forbidden, InvalidInput, NotFound
+from explorer.client.journal import Journal, one_save, saves_of
+from explorer.errors import Forbidden, InvalidInput, NotFound, StorageFault
 from explorer.metadata import Urn
 from tests.conftest import schema_of
 
@@ -514,6 +514,10 @@ def test_every_edit_in_the_journal_can_be_taken_back_and_back_again(
     assert len(client.links(table)) == 1
 
 
+def cut_short(self: Journal, edit: Any, server: str) -> None:
+    raise StorageFault(f"the journal {self.path} is cut short; is the disk full?")
+
+
 def test_an_edit_that_could_not_be_written_down_is_saved_and_said_not_to_be_undoable(
     client: Any, table: Any, tmp_path: Path
 ) -> None:
@@ -527,8 +531,28 @@ def test_an_edit_that_could_not_be_written_down_is_saved_and_said_not_to_be_undo
             client.describe(table, "text", column=PLAIN)
         # Of one save it is said once: a second warning would be an error here.
         client.add_tags(table, TAGS[0])
+    assert len(client.save_warnings) == 1
     assert client.entity(table).edited_description == "text"
     client.keep_journal(tmp_path / "another")
+    client.describe(table, "recorded")
+    assert client.save_warnings == ()
+
+
+def test_an_undo_that_the_journal_cannot_note_as_made_ends(
+    client: Any, table: Any, journal: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.describe(table, "first")
+    gone = client.new("tag", "unnoted").urn
+    client.add_tags(table, gone)
+    client.remove_tags(table, gone)
+    client.delete(gone)
+    monkeypatch.setattr(Journal, "append", cut_short)
+    with (
+        pytest.warns(UserWarning, match="the next undo begins with the same save"),
+        pytest.raises(NotFound, match="cannot be put back"),
+    ):
+        client.undo_save()
+    assert client.entity(table).edited_description == "first"
 
 
 def test_what_another_wrote_since_is_not_taken_back(client: Any, table: Any) -> None:
@@ -862,6 +886,6 @@ def test_a_journal_that_is_only_named_is_opened_by_the_first_edit(
     assert client.last_save().edits[0][0].after == "text"
     (tmp_path / "file").write_text("")
     client.journal_in(tmp_path / "file" / "journal")
-    with pytest.warns(UserWarning, match="edits are not recorded and cannot be undone"):
+    with pytest.warns(UserWarning, match="it is saved, but cannot be undone"):
         client.describe(table, "other")
     assert client.entity(table).edited_description == "other"

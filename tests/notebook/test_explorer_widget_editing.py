@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from explorer import Catalog
+from explorer import Catalog, config
+from explorer.client.journal import JOURNAL
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 from explorer.notebook.widgets.editor import WidgetDraft
@@ -94,6 +95,22 @@ def test_a_description_is_written_previewed_compared_and_saved(
     assert explorer.entity.edited_description == "one row an **order**\n"
     assert [one["label"] for one in explorer.tab["texts"]] == ["✎ edited", "ingested"]
     assert explorer.page["drafts"] == []
+
+
+def test_a_save_that_the_journal_cannot_take_is_said_not_to_be_undoable(
+    cat: Catalog, table: Any, explorer: Any, tmp_path: Path
+) -> None:
+    kept = config.state_dir() / JOURNAL
+    cat.journal_in(tmp_path / "file" / JOURNAL)
+    (tmp_path / "file").write_text("no directory")
+    write(explorer, "not recorded")
+    hear(explorer, "compare")
+    with pytest.warns(UserWarning, match="it is saved, but cannot be undone"):
+        hear(explorer, "save")
+    assert "It is saved, but cannot be undone: the journal" in explorer.said
+    assert "undo_save()" not in explorer.said
+    assert cat.entity(table).edited_description == "not recorded"
+    cat.journal_in(kept)
 
 
 def test_a_column_is_written_and_the_table_of_columns_says_so(

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from explorer import config
 from explorer.client import Catalog
+from explorer.client.journal import JOURNAL
 from explorer.metadata import Urn
 from tests.tui.conftest import OpenTerminal
 
@@ -86,6 +88,37 @@ async def test_what_is_deprecated_says_why_from_when_and_what_to_use(
         await reader.press("ctrl+s")
         await reader.sees("Undone")
         assert deprecation(desk, urn)["note"] == "Nobody loads it"
+
+
+async def test_what_the_journal_cannot_take_is_saved_and_said_not_to_be_undoable(
+    desk: Path, at: OpenTerminal, thing: Any
+) -> None:
+    urn = thing("life.unrecorded")
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("1 Overview")
+        journal = config.state_dir() / JOURNAL
+        journal.unlink()
+        journal.mkdir()
+        saves = (
+            (("t",), "pii", ("enter", "ctrl+s"), "+ PII."),
+            (("exclamation_mark",), "Old.", ("ctrl+s",), "is deprecated."),
+            (("L", "a"), "https://x.org", ("enter", *"Wiki", "enter"), "Added Wiki."),
+            (("escape", "ctrl+x"), "", ("ctrl+s",), "is hidden from search"),
+        )
+        for begin, text, end, told in saves:
+            await reader.press(*begin)
+            await reader.type(text)
+            await reader.press(*end)
+            shown = await reader.sees(told, "It is saved,", "the journal")
+            assert "undoes it" not in shown
+        journal.rmdir()
+        await reader.press("exclamation_mark")
+        await reader.type(" Very.")
+        await reader.press("ctrl+s")
+        await reader.sees("is deprecated. U undoes it.")
+    with Catalog(data_dir=desk) as catalog:
+        entity = catalog.entity(urn)
+        assert ([one.name for one in entity.tags], entity.removed) == (["PII"], True)
 
 
 async def test_a_deprecation_of_somebody_else_is_shown_and_not_overwritten(

@@ -100,7 +100,7 @@ def new(
     from rich.text import Text
 
     from explorer.cli import edits
-    from explorer.cli.output import line_text, note, print_json, results
+    from explorer.cli.output import line_text, note_saved, print_json, results
 
     edits.refuse_read_only(target)
     with target.open() as catalog:
@@ -112,7 +112,11 @@ def new(
     if shown_as == "json":
         print_json(edits.as_record(made))
         return
-    note(Text(f"{kind} "), line_text(name, "bold"), Text(" created; catalog undo removes it"))
+    note_saved(
+        *(Text(f"{kind} "), line_text(name, "bold"), Text(" created")),
+        undo="catalog undo removes it",
+        warnings=catalog.save_warnings,
+    )
     results().print(line_text(str(made.urn)), soft_wrap=True)
 
 
@@ -996,6 +1000,8 @@ def import_glossary(
         if not dry_run:
             edits.keep_journal(catalog)
             outcome = steward.apply_glossary(changes)
-    documentation.print_glossary_outcome(changes, outcome, shown_as, dry_run=dry_run)
+    documentation.print_glossary_outcome(
+        changes, outcome, shown_as, dry_run=dry_run, warnings=catalog.save_warnings
+    )
     if outcome.failed:
         click.get_current_context().exit(1)

@@ -115,7 +115,7 @@ def withdraw(target: Target, urn: str) -> None:
     with target.open() as catalog:
         edits.keep_journal(catalog)
         Stewardship(catalog).withdraw_changeset(urn)
-    rendering.print_withdrawn(urn)
+    rendering.print_withdrawn(urn, catalog.save_warnings)
 
 
 class SharedReview:

@@ -19,6 +19,7 @@ from explorer.cli.output import (
     as_objects,
     line_text,
     note,
+    note_saved,
     print_csv,
     print_diff,
     print_exactly,
@@ -739,8 +740,10 @@ def print_glossary_outcome(
     shown_as: OutputFormat | None,
     *,
     dry_run: bool,
+    warnings: "Sequence[str]",
 ) -> None:
-    """Print the changes that were made, or with `dry_run` would be made, and failures."""
+    """Print the changes that were made, or with `dry_run` would be made, and failures; `warnings`
+    are those of the save."""
     if shown_as == "json":
         failed = [
             {"urn": str(one.entry.urn), "what": one.what, "error": why}
@@ -755,4 +758,5 @@ def print_glossary_outcome(
     if dry_run:
         note(Text("dry run: nothing was written"))
     elif outcome.edits:
-        note(Text(f"{counted(len(outcome.edits), 'edit')} made; catalog undo reverts the import"))
+        made = Text(f"{counted(len(outcome.edits), 'edit')} made")
+        note_saved(made, undo="catalog undo reverts the import", warnings=warnings)

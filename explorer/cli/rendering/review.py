@@ -17,6 +17,7 @@ from explorer.cli.output import (
     as_objects,
     line_text,
     note,
+    note_saved,
     print_csv,
     print_diff,
     print_json,
@@ -411,9 +412,9 @@ def print_shared(changeset: "StagedChangeset", urn: Urn, shown_as: OutputFormat 
     note(Text(f"shared {edits}; to review them: catalog docs review {urn.name}"))
 
 
-def print_withdrawn(given: str) -> None:
-    """Print that a changeset was withdrawn."""
-    note(line_text(f"withdrew {given}; catalog undo restores it"))
+def print_withdrawn(given: str, warnings: "Sequence[str]") -> None:
+    """Print that a changeset was withdrawn; `warnings` are those of the save."""
+    note_saved(line_text(f"withdrew {given}"), undo="catalog undo restores it", warnings=warnings)
 
 
 def _as_json(changeset: "StagedChangeset") -> dict[str, Any]:

@@ -18,15 +18,17 @@ from explorer.notebook.widgets.base import ExplorerRequests
 from explorer.stewardship.drafts import Draft, Drafts, StoredDraft
 from explorer.views.diff import text_diff
 from explorer.views.drafts import OPEN_ELSEWHERE
+from explorer.views.journal import saved_sentence
 from explorer.views.stewardship import hidden_sentence
 
 if TYPE_CHECKING:
     from explorer.client.entity import Entity
     from explorer.notebook.catalog import NotebookCatalog
 
-__all__ = ["READ_ONLY", "DraftEditor", "WidgetDraft", "Writing"]
+__all__ = ["READ_ONLY", "UNDO", "DraftEditor", "WidgetDraft", "Writing"]
 
 READ_ONLY = "Nothing can be saved: this server is open read-only."
+UNDO = "undo_save() of the catalog undoes it."
 
 _RESUMED = "This is your unsaved draft; Discard reverts to the saved text."
 _CHANGED = "Somebody else changed the text since you started: saving shows theirs first."
@@ -512,8 +514,8 @@ class Writing(DraftEditor):
         self._draw()
 
         def then(_: object) -> None:
-            undo = "undo_save() of the catalog undoes it."
-            self._show("said", f"Saved the description of {draft.title}. {undo}")
+            told = f"Saved the description of {draft.title}."
+            self._show("said", saved_sentence(told, self._catalog.save_warnings, UNDO))
             now = self.drafts.get(place)
             if now is not None and now.text != draft.text:
                 # Typed on another page while it was on its way: a draft of what is saved now.

@@ -28,13 +28,14 @@ from explorer.notebook.widgets.base import (
     ExplorerRequests,
     running_cell,
 )
-from explorer.notebook.widgets.editor import READ_ONLY, DraftEditor, WidgetDraft, Writing
+from explorer.notebook.widgets.editor import READ_ONLY, UNDO, DraftEditor, WidgetDraft, Writing
 from explorer.stewardship.changeset import apply_staged, reopen_undone
 from explorer.stewardship.drafts import Drafts, StoredDraft
 from explorer.stewardship.proposals import OVERTAKEN, server_key, sync_changeset, why_undecided
 from explorer.stewardship.staging import STATES
 from explorer.stewardship.worklist import WorkQueue, documented_meanwhile
 from explorer.views import stewardship as views
+from explorer.views.journal import saved_sentence
 from explorer.views.parts import Difference, Fold, Part, Title
 
 if TYPE_CHECKING:
@@ -677,8 +678,8 @@ class ReviewSession:
             return
         written = counted(outcome.applied, "change")
         refused = f"; {outcome.failed:,} failed, see the reasons above" if outcome.failed else ""
-        undo = " undo_save() of the catalog undoes it." if outcome.applied else ""
-        self.show("said", f"Written: {written}{refused}.{undo}")
+        told, undo = f"Written: {written}{refused}.", UNDO if outcome.applied else ""
+        self.show("said", saved_sentence(told, self.catalog.save_warnings, undo))
 
     def _tell_progress(self, done: int, total: int) -> None:
         self._progress = {"done": done, "total": total}

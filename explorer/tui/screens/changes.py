@@ -26,7 +26,7 @@ from explorer.tui.content import counted, join, line, line_text
 from explorer.tui.key_queue import LEADING
 from explorer.tui.screens.columns import ColumnsView
 from explorer.tui.screens.overview import OverviewTab
-from explorer.tui.session import Changes, TerminalSession
+from explorer.tui.session import UNDO, Changes, TerminalSession
 from explorer.tui.widgets.dialogs import ConfirmScreen, FilteredListScreen
 from explorer.tui.widgets.rows import DifferenceRows, Rows, TableRows
 from explorer.views.feed import (
@@ -477,10 +477,10 @@ class UndoActions:
             reopened = 0 if again else await reopen_changeset_of(catalog, save)
             await self._refresh(frozenset(edit.urn for edit in made))
             done()
-            told = [_outcome(made, again=again)]
+            told = _outcome(made, again=again)
             if reopened:
-                told.append(f"{counted(reopened, 'change')} of the changeset can be decided again.")
-            self._session.say(" ".join(told))
+                told += f" {counted(reopened, 'change')} of the changeset can be decided again."
+            self._session.say_saved(told, undo=UNDO if again else "^y redoes it.")
 
     def _question(self, save: "JournalSave", *, again: bool, is_last: bool) -> Text:
         times = self._session.times
@@ -507,7 +507,7 @@ def _outcome(made: "Iterable[Edit]", *, again: bool) -> str:
     more = f" and {len(done) - 1:,} more" if len(done) > 1 else ""
     what = f"{line(edit_title(first))}{more}"
     if again:
-        return f"Redone: {what}. U undoes it."
+        return f"Redone: {what}."
     kept = [edit for edit in done if edit.what == "entity" and edit.after is not None]
     stays = f" {line(kept[0].urn.name)} stays, because others use it." if kept else ""
-    return f"Undone: {what}.{stays} ^y redoes it."
+    return f"Undone: {what}.{stays}"

@@ -643,8 +643,8 @@ class ColumnsView(Vertical, Tab):
             with one_save():
                 moved = [edit for path in paths for edit in await catalog.carry_over(urn, path)]
             self.post_message(self.TextsMoved())
-            self._session.say(
-                f"What was written of {counted(len(moved), 'column')} is moved. U undoes it."
+            self._session.say_saved(
+                f"What was written of {counted(len(moved), 'column')} is moved."
             )
 
     def _mark(self) -> None:

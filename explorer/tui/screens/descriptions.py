@@ -508,7 +508,6 @@ class Saves:
         from explorer.client import TextConflict
 
         held = self._server_texts[save.key]
-        self._session.warning = ""
         told: list[str] = []
         conflict: TextConflict | None = None
 

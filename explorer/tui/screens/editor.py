@@ -1235,7 +1235,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         if save.target.urn == self.urn and self._saves.pending(save.key) is None:
             self._correct(save, failure)
         if failure is None:
-            self._session.say_saved(f"Saved {save.title_on(self.urn)}.", self.say)
+            self._session.say_saved(f"Saved {save.title_on(self.urn)}.", self.say, undo="")
         else:
             self.say(f"Not saved: {save.title_on(self.urn)}. {failure.reason}", error=True)
         self._show_status()
@@ -1581,7 +1581,7 @@ class EditorLauncher:
         if editors:
             return
         if failure is None:
-            self._session.say_saved(f"Saved {save.title}.")
+            self._session.say_saved(f"Saved {save.title}.", undo="")
             if not self._saves.pending_of(save.target.urn):
                 refreshing: WorkType[None] = partial(self._refresh, save.target.urn)
                 self._app.run_worker(refreshing, group="edit")
@@ -1608,7 +1608,7 @@ class EditorLauncher:
             if left.path is not None:
                 view.columns.move_to_path(left.path)
         if left.message:
-            self._session.say_saved(left.message, error=left.error)
+            self._session.say_saved(left.message, undo="", error=left.error)
 
     async def _next_table(self, after: Urn) -> Descriptions | None:
         """Return the next result with an undocumented column, from the top again after the last;

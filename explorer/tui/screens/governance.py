@@ -197,7 +197,7 @@ class GovernanceLauncher:
             entity_id = new_id(kind, name, parent)
             made = await catalog.new(kind, name, parent=parent, entity_id=entity_id)
             self.open_page(made.urn)
-            self.session.say(f"{line(name)} is created. E describes it, U undoes it.")
+            self.session.say_saved(f"{line(name)} is created. E describes it.")
 
     def _ask_for_second(self, kind: Governed, name: str, parent: Urn | None, other: Urn) -> None:
         def answered(is_confirmed: bool | None) -> None:
@@ -218,7 +218,7 @@ class GovernanceLauncher:
             seen = target.read(entity.raw(target.aspect) or {})
             await catalog.rename(entity.urn, name, instead_of=_text(seen))
             await self.refresh(frozenset((entity.urn,)))
-            self.session.say(f"{line(entity.name)} is now called {line(name)}. U undoes it.")
+            self.session.say_saved(f"{line(entity.name)} is now called {line(name)}.")
 
     async def _move(self, entity: "Entity", parent: Urn | None) -> None:
         with self.session.reporting(f"moving {line(entity.name)}"):
@@ -231,7 +231,7 @@ class GovernanceLauncher:
             place = (
                 "at the top level" if parent is None else f"in {line(above.name if above else '')}"
             )
-            self.session.say(f"{line(entity.name)} is {place} now. U undoes it.")
+            self.session.say_saved(f"{line(entity.name)} is {place} now.")
 
 
 def _text(seen: object) -> str:

@@ -820,7 +820,8 @@ class HistoryTab(Vertical, View):
         if outcome is None:
             return
         if outcome.restored:
-            self._session.say("Restored the old description; the replaced one is in the history.")
+            told = "Restored the old description; the replaced one is in the history."
+            self._session.say_saved(told, undo="")
             self.post_message(self.DescriptionRestored())
         elif outcome.refused:
             self._refused = True

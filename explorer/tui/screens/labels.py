@@ -826,7 +826,7 @@ class LabelLauncher:
         def left(outcome: DeprecationOutcome | None) -> None:
             if outcome not in (None, "nothing"):
                 what = "is deprecated" if outcome == "deprecated" else "is no longer deprecated"
-                self._after(f"{line(place.name)} {what}. U undoes it.")
+                self._after(f"{line(place.name)} {what}.")
 
         screen = DeprecationScreen(self._session, place, DeprecationFields.of(entity))
         self._page.app.push_screen(screen, left)
@@ -843,7 +843,7 @@ class LabelLauncher:
             if done:
                 hidden = "is hidden from search and browse; ^x restores it"
                 what = hidden if hides else "is shown in search and browse again"
-                self._after(f"{line(place.name)} {what}. U undoes it.")
+                self._after(f"{line(place.name)} {what}.")
 
         screen = HideScreen(self._session, place, hides=hides)
         self._page.app.push_screen(screen, left)
@@ -864,7 +864,7 @@ class LabelLauncher:
 
     async def _show_again(self, sentence: str) -> None:
         await self._refresh()
-        self._session.say(sentence)
+        self._session.say_saved(sentence)
 
 
 def _edits_message(
@@ -877,4 +877,4 @@ def _edits_message(
     choice.wanted = list(last) if isinstance(last, tuple) else []
     change = describe_change(choice, name_of).plain or "nothing to change"
     noun = NOUNS[kind][1].capitalize()
-    return f"{noun} of {line(place.full_name)}: {change}. U undoes it."
+    return f"{noun} of {line(place.full_name)}: {change}."

@@ -236,7 +236,7 @@ class LinksScreen(ListScreen[bool]):
                     ) from conflict
                 self._changed = True
                 await self._read_now()
-                self.say(told)
+                self._session.say_saved(told, self.say, undo="")
 
     async def _read_now(self) -> None:
         catalog = await self._session.catalog()

@@ -465,7 +465,8 @@ class ReviewScreen(TableScreen[Urn]):
             self._show(self._place_of(failed[0]))
         written = counted(outcome.applied, "change")
         refused = f"; {outcome.failed:,} failed, see the reasons below" if outcome.failed else ""
-        self.say(f"Written: {written}{refused}.", error=bool(outcome.failed))
+        told = f"Written: {written}{refused}."
+        self._session.say_saved(told, self.say, undo="", error=bool(outcome.failed))
 
     def _show_progress(self, done: int, total: int) -> None:
         self._progress = f"writing {done:,} of {total:,} …"
@@ -771,7 +772,8 @@ class ChangesetsScreen(ListScreen[StagedChangeset | Path]):
     async def _withdraw(self, urn: Urn) -> None:
         with self._session.reporting("withdrawing the changeset"):
             await withdraw_changeset(await self._session.catalog(), urn)
-            self.say("Withdrawn: it is no longer in anyone's list.")
+            told = "Withdrawn: it is no longer in anyone's list."
+            self._session.say_saved(told, self.say, undo="")
         self._read()
 
     @work(exclusive=True, group="changesets")

@@ -728,7 +728,8 @@ class PropagatedScreen(FilteredListScreen[Urn]):
             return
         with self._session.reporting(doing):
             outcome = await write(AsyncStewardship(await self._session.catalog()))
-            self._session.say(propagated_outcome(outcome, done), error=bool(outcome.failed))
+            told = propagated_outcome(outcome, done)
+            self._session.say_saved(told, undo="", error=bool(outcome.failed))
             if not self.is_closed:
                 self.read()
 
