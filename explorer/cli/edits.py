@@ -973,8 +973,9 @@ def undo_edits(
         made, save = _undo_first_possible(
             catalog, save, is_redo=False, is_named=edit_id is not None, asks=asks, force=force
         )
+        # Told first: it is undone, whether or not its changeset can note it.
+        _report_undo(made, "undone", as_json=as_json)
         reopened = _reopen_changeset(catalog, save)
-    _report_undo(made, "undone", as_json=as_json)
     if reopened:
         note(f"{counted(reopened, 'change')} of the changeset can be decided again")
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Final, Literal, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from msgspec import structs
 
@@ -424,8 +424,9 @@ async def apply_staged(
     others count (`explorer.stewardship.proposals`).
 
     For a propagated description that was accepted unchanged, the catalog stores its source
-    (`explorer.stewardship.provenance`); if the server refuses that, the outcome says so. Raises
-    only `StorageFault`, if the file cannot be written.
+    (`explorer.stewardship.provenance`); if the server refuses that, the outcome says so. If the
+    file cannot take an outcome, the work ends, and what is written counts as applied. Raises only
+    `StorageFault`, before anything is written.
     """
     syncing = Syncing(catalog, changeset)
     try:
@@ -439,9 +440,19 @@ async def apply_staged(
     by = str(await _user(catalog) or "") if any(map(_is_propagated, items)) else ""
 
     present: set[int] = set()
+    unnoted: list[StorageFault] = []
     save_id = changeset.save_id()
 
+    async def note(number: int, state: Literal["applied", "failed"], **why: Any) -> None:
+        try:
+            await asyncio.to_thread(partial(changeset.note_outcome, number, state, **why))
+        except StorageFault as error:
+            unnoted.append(error)
+        await syncing.note()
+
     async def write(at: int) -> None:
+        if unnoted:
+            raise unnoted[0]
         item = changeset.item(items[at].number)
         if item.state == "applied":
             return
@@ -457,23 +468,23 @@ async def apply_staged(
             with saving:
                 changed, remark = await _write_item(catalog, item, by)
         except (Forbidden, *_REFUSALS) as error:
-            note = partial(changeset.note_outcome, why=str(error), theirs=_conflicting_text(error))
-            await asyncio.to_thread(note, item.number, "failed")
-            await syncing.note()
+            await note(item.number, "failed", why=str(error), theirs=_conflicting_text(error))
             raise
         if not changed:
             present.add(at)
-        await asyncio.to_thread(changeset.note_outcome, item.number, "applied", why=remark)
-        await syncing.note()
+        await note(item.number, "applied", why=remark)
 
     try:
         outcome = await _write_each([item.edit.urn for item in items], write, progress)
     finally:
         await syncing.end()
-    if isinstance(outcome.ended_by, StorageFault):
-        raise outcome.ended_by
-    done, failed = outcome.done, len(outcome.failed)
-    return StagedOutcome(done, failed, len(items) - done - failed, outcome.ended_by, len(present))
+    done, failed, ended_by = outcome.done, len(outcome.failed), outcome.ended_by
+    if unnoted:
+        ended_by = StorageFault(
+            f"{done:,} of {len(items):,} edits are written, but the changeset cannot note it: "
+            f"{unnoted[0]}; apply it again once that is possible: nothing is written twice"
+        )
+    return StagedOutcome(done, failed, len(items) - done - failed, ended_by, len(present))
 
 
 async def reopen_undone(catalog: "AsyncCatalog", changeset: StagedChangeset) -> int:

@@ -26,6 +26,7 @@ from explorer.errors import (
     InvalidInput,
     NotFound,
     ReadOnly,
+    StorageFault,
     Unreachable,
 )
 from explorer.metadata.proposal import Proposal, millis_of
@@ -170,7 +171,7 @@ async def share_changeset(
     again: sharing twice changes nothing, and sharing again completes an interrupted share. A
     changeset that was withdrawn is restored. One request for each 200 lines, and four more. Raises
     `InvalidInput` on a server that cannot store changesets, `Forbidden` for a token that may not
-    write.
+    write, and `StorageFault` if it is shared, but its file cannot note it.
 
     Example: `steward.share_changeset(steward.stage(edits, "Texts from upstream"))`
     """
@@ -188,9 +189,15 @@ async def share_changeset(
         ends.append((_STATUS, {"removed": False}))
     changed = [(name, value) for name, value in ends if entity.raw(name) != value]
     await _send(catalog, [Proposal(urn, name, value) for name, value in changed])
-    changeset.note_sent(key, [note.id for note in notes])
-    # Exchanges notes that others, or other programs here, added in the meantime.
-    await sync_changeset(catalog, changeset)
+    try:
+        changeset.note_sent(key, [note.id for note in notes])
+        # Exchanges notes that others, or other programs here, added in the meantime.
+        await sync_changeset(catalog, changeset)
+    except StorageFault as error:
+        raise StorageFault(
+            f"the changeset {urn.name} is shared, but its file cannot note it: {error}; share it "
+            "again once that is possible"
+        ) from error
     return urn
 
 

@@ -569,12 +569,16 @@ class StagedChangeset:
         why: str = "",
         theirs: str | None = None,
     ) -> ReviewItem:
-        """Record the outcome of an edit that was tried. Blocks until it is on disk."""
+        """Record the outcome of an edit that was tried. Blocks until it is on disk.
+
+        Raises `StorageFault` if the file cannot be written; this object has the outcome then.
+        """
         with self._changing:
             content = self._content
             note = _Tried(number, state, content.next_time(), why, theirs, _new_id())
+            item = self._added(content, note)
             self._append(note, is_synced=True)
-            return self._added(content, note)
+            return item
 
     def note_undone(self, entries: Mapping[int, Collection[str]]) -> None:
         """Record that applied edits were undone: nothing is decided about them any more.

@@ -16,6 +16,7 @@ import pytest
 
 from explorer.client import Catalog
 from explorer.client.journal import JOURNAL, Journal
+from explorer.errors import StorageFault
 from explorer.metadata import Proposal, Urn
 from explorer.metadata.fieldpath import column_urn
 from explorer.stewardship import StagedChangeset, StagedEdit, Stewardship, TextSource
@@ -149,6 +150,24 @@ def test_undo_makes_the_edits_of_a_changeset_undecided_again(catalog: Run, addre
     # The undo of an edit that no changeset proposed says nothing of one.
     assert catalog("describe", TABLES[0], "--column", "c2", "--text", "x", url=address).code == 0
     assert "changeset" not in catalog("undo", "--yes", url=address).err
+
+
+def test_an_undo_that_its_changeset_cannot_note_is_told_as_made(
+    catalog: Run, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = staged(new_path("Texts", datetime.now(UTC)), FEW).path
+    ran = catalog("docs", "review", str(path), "--accept-all", "--apply", url=address)
+    assert "3 written" in ran.err
+
+    def full(self: StagedChangeset, entries: object) -> None:
+        raise StorageFault("the disk is full")
+
+    monkeypatch.setattr(StagedChangeset, "note_undone", full)
+    ran = catalog("undo", "--yes", url=address)
+    assert ran.code == 3
+    assert "3 edits undone" in ran.err
+    assert ran.err.endswith("error: the disk is full\n")
+    assert texts(address) == {}
 
 
 def test_what_is_accepted_is_written_and_somebody_elses_text_is_not_replaced(

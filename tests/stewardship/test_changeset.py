@@ -16,7 +16,7 @@ import pytest
 from explorer.client import Catalog
 from explorer.client.http import HttpTransport
 from explorer.client.journal import Journal
-from explorer.errors import InvalidInput, Unreachable
+from explorer.errors import InvalidInput, StorageFault, Unreachable
 from explorer.stewardship import (
     Entry,
     Row,
@@ -318,6 +318,33 @@ def test_an_edit_from_before_the_type_of_its_column_changed_is_written_to_the_co
     assert texts(catalog, urn) == {"total": "", typed: "Where it went."}
     again = StagedChangeset.open(changeset.path)
     assert catalog.wait(reopen_undone(catalog.core, again)) == 1
+
+
+def test_what_is_written_counts_as_applied_though_the_file_cannot_take_it(
+    steward: Stewardship, catalog: Catalog, named: Any, tmp_path: Path
+) -> None:
+    urn = named("orders")
+    held = texts(catalog, urn)
+    paths = list(held)[:2]
+    changeset = staged(tmp_path, *(text_of(urn, path, "New.", held[path]) for path in paths))
+    catalog.keep_journal(tmp_path / "journal.jsonl")
+
+    def full(self: StagedChangeset, lines: bytes, *, is_synced: bool) -> None:
+        raise StorageFault("the disk is full")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(StagedChangeset, "_append_lines", full)
+        outcome = steward.apply_staged(changeset)
+        assert (outcome.applied, outcome.failed, outcome.untried) == (1, 0, 1)
+        assert "1 of 2 edits are written, but the changeset cannot note it: the disk is full" in (
+            str(outcome.ended_by)
+        )
+        assert changeset.counts() == {"accepted": 1, "applied": 1}
+    assert texts(catalog, urn) == {**held, paths[0]: "New."}
+    again = StagedChangeset.open(changeset.path)
+    assert steward.apply_staged(again) == StagedOutcome(applied=2, present=1)
+    assert [one.column for one in catalog.journal()] == paths
+    assert len(catalog.undo_save()) == 2
 
 
 def test_accepted_edits_of_every_kind_are_written_and_no_others(

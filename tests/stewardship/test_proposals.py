@@ -17,7 +17,15 @@ from hypothesis import strategies as st
 from explorer.client import Catalog
 from explorer.client.http import HttpTransport
 from explorer.client.journal import Journal
-from explorer.errors import CatalogError, Forbidden, Gone, InvalidInput, NotFound, Unreachable
+from explorer.errors import (
+    CatalogError,
+    Forbidden,
+    Gone,
+    InvalidInput,
+    NotFound,
+    StorageFault,
+    Unreachable,
+)
 from explorer.metadata import Proposal, Urn
 from explorer.server.authentication import ROLES, Gate, Keyring, Role, create_token
 from explorer.stewardship import StagedChangeset, StagedEdit, Stewardship, proposals, staging
@@ -182,6 +190,23 @@ def test_sharing_again_changes_nothing(meet: Meet, orders: str) -> None:
     ann.steward.share_changeset(mine)
     ann.steward.share_changeset(StagedChangeset.open(mine.path))
     assert ann.catalog.changes(limit=0).head == before
+
+
+def test_a_share_that_the_file_cannot_note_is_told_as_shared(
+    meet: Meet, orders: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann, ben = meet("ann"), meet("ben")
+    mine = ann.propose(orders, *COLUMNS)
+
+    def full(self: StagedChangeset, lines: bytes, *, is_synced: bool) -> None:
+        raise StorageFault("the disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(StagedChangeset, "_append_lines", full)
+        with pytest.raises(StorageFault, match="is shared, but its file cannot note it: the disk"):
+            ann.steward.share_changeset(mine)
+    (shared,) = [one for one in ben.steward.shared_changesets() if one.urn.name == mine.id]
+    assert ann.steward.share_changeset(mine) == shared.urn
 
 
 class Dying:

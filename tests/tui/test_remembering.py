@@ -127,3 +127,16 @@ async def test_back_from_the_search_is_to_the_page_that_was_left_for_it(
         await reader.sees("fct_orders   ")
         await reader.press("left_square_bracket")
         await reader.sees("results")
+
+
+async def test_a_search_that_cannot_be_remembered_is_made_without_a_word_of_that(
+    at: OpenTerminal, desk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
+    (tmp_path / "searches").write_text("no directory")
+    async with at(desk) as reader:
+        await reader.sees("fct_orders")
+        await reader.ask("dim_customers")
+        await reader.press("enter")
+        shown = await reader.sees("dim_customers", "results")
+        assert "cannot be saved" not in shown

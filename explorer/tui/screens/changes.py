@@ -16,7 +16,7 @@ from textual.widgets import Static
 
 from explorer.client import journal
 from explorer.client.editable import TextConflict
-from explorer.errors import NotFound
+from explorer.errors import NotFound, StorageFault
 from explorer.metadata.urn import Urn
 from explorer.stewardship.api import AsyncStewardship
 from explorer.stewardship.changeset import reopen_changeset_of
@@ -474,12 +474,16 @@ class UndoActions:
                 key = "^y" if again else "U"
                 self._session.say(f"Past undoing: {error}. {key} goes on.", error=True)
                 return
-            reopened = 0 if again else await reopen_changeset_of(catalog, save)
+            told = _outcome(made, again=again)
+            try:
+                reopened = 0 if again else await reopen_changeset_of(catalog, save)
+            except StorageFault as error:
+                told += f" Its changeset cannot note it: {error}."
+            else:
+                if reopened:
+                    told += f" {counted(reopened, 'change')} of the changeset can be decided again."
             await self._refresh(frozenset(edit.urn for edit in made))
             done()
-            told = _outcome(made, again=again)
-            if reopened:
-                told += f" {counted(reopened, 'change')} of the changeset can be decided again."
             self._session.say_saved(told, undo=UNDO if again else "^y redoes it.")
 
     def _question(self, save: "JournalSave", *, again: bool, is_last: bool) -> Text:

@@ -3,6 +3,7 @@ saved searches."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Protocol
@@ -20,7 +21,7 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from explorer.client.display import in_quotes
-from explorer.errors import Busy
+from explorer.errors import Busy, StorageFault
 from explorer.metadata.names import singular
 from explorer.metadata.urn import Urn
 from explorer.query import FilterSyntax
@@ -359,9 +360,14 @@ class SearchMemory:
         return await asyncio.to_thread(searches.read)
 
     def remember(self, text: str) -> None:
-        """Add a text to the recent searches."""
+        """Add a text to the recent searches. Where they cannot be written nothing is said: the
+        search was made all the same."""
         if text:
-            self._do("keeping the search", lambda searches: searches.add_recent(text))
+            start_worker(self._view, partial(self._remember, text), group="keeping")
+
+    async def _remember(self, text: str) -> None:
+        with self._session.reporting("keeping the search"), suppress(StorageFault):
+            await asyncio.to_thread((await self._searches()).add_recent, text)
 
     def save(self, text: str, sort: str) -> None:
         """Ask for a name, and save a search under it."""
