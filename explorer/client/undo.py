@@ -171,6 +171,7 @@ class UndoMethods(GovernanceMethods, LinkMethods, TextSourceMethods, HealthMetho
 
         Raises `NotFound` if nothing that the save edited exists.
         """
+        self._forget_warnings()
         await self._check_server(save.server)
         edits = save.edits
         if not force and len(edits) > 1:

@@ -2,12 +2,14 @@
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from explorer import config
 from explorer.client import AsyncCatalog, Catalog
 from explorer.client.journal import JOURNAL, one_save
+from explorer.errors import Forbidden
 from explorer.tui.screens.changes import JournalScreen
 from tests.tui.conftest import OpenTerminal, Reader
 from tests.tui.test_worklist import make_table, texts_of
@@ -97,6 +99,31 @@ async def test_where_this_run_saved_nothing_what_another_saved_is_shown_with_who
                 await reader.until(lambda: texts_of(catalog, urn)["a"] == now)  # noqa: B023
             await reader.sees("Undone")
             assert not catalog.entity(urn).tags
+
+
+async def test_an_undo_that_fails_on_its_way_says_how_much_of_it_is_undone(
+    at: OpenTerminal, desk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Catalog(data_dir=desk) as catalog:
+        urn = make_table(catalog, "half_undone", ["a", "b"])
+        catalog.keep_journal(config.state_dir() / JOURNAL)
+        with one_save():
+            catalog.describe(urn, "Okapis.", column="a")
+            catalog.describe(urn, "Numbats.", column="b")
+        describe = AsyncCatalog.describe
+
+        async def refuse(self: AsyncCatalog, *given: Any, column: str, **more: Any) -> Any:
+            if column == "a":
+                raise Forbidden("you may not edit this column")
+            return await describe(self, *given, column=column, **more)
+
+        async with at(desk) as reader:
+            await open_journal(reader)
+            await reader.sees("+ Okapis.")
+            monkeypatch.setattr(AsyncCatalog, "describe", refuse)
+            await reader.press("u", "ctrl+s")
+            await reader.sees("You may not edit this column. 1 of 2 edits of the save were undone.")
+        assert texts_of(catalog, urn) == {"a": "Okapis.", "b": ""}
 
 
 async def test_somebody_elses_later_text_is_not_replaced_without_asking(

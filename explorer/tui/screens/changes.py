@@ -454,7 +454,13 @@ class UndoActions:
         self, save: "JournalSave", *, again: bool, force: bool, done: Callable[[], object]
     ) -> None:
         doing = "redoing the save" if again else "undoing the save"
-        with self._session.reporting(doing):
+
+        def tell(sentence: str) -> bool:
+            # With how much of it was undone before.
+            self._session.say_saved(sentence, undo="", error=True)
+            return True
+
+        with self._session.reporting(doing, tell):
             catalog = await self._session.catalog()
             try:
                 made = await catalog.undo_save(save, force=force)
