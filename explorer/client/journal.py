@@ -19,6 +19,7 @@ import msgspec
 from explorer.client.display import has_words, moment
 from explorer.client.records import Edit, Held, What
 from explorer.errors import StorageFault
+from explorer.metadata.proposal import millis_of
 from explorer.metadata.urn import Urn
 
 __all__ = [
@@ -185,7 +186,7 @@ class JournalSave:
 
         `format_moment` formats a time given in milliseconds.
         """
-        when = f"saved {format_moment(round(self.at.timestamp() * 1000))}"
+        when = f"saved {format_moment(millis_of(self.at))}"
         made_by = "" if self.session == SESSION else f" by {self.made_by}"
         return ", ".join((when + made_by, *self.people))
 
