@@ -56,10 +56,12 @@ from explorer.client.journal import (
     is_undone,
     last_save,
     last_undo,
+    not_offered,
     one_save,
     saves_of,
     standing_part,
     undone_in,
+    why_not_undone,
 )
 from explorer.client.records import Deletion, Edit, StatusChange
 from explorer.errors import (
@@ -959,16 +961,17 @@ def undo_edits(
     refuse_read_only(target)
     with target.open() as catalog:
         entries = list(keep_journal(catalog))
-        address = _address(catalog)
-        save = last_save(entries, address) if edit_id is None else _find_save(entries, edit_id)
+        here = catalog.known_as()
+        save = last_save(entries, here) if edit_id is None else _find_save(entries, edit_id)
         if save is None:
             raise NotFound(
-                f"nothing left to undo on {address}; catalog undo --list shows all edits"
+                f"nothing left to undo on {here.address}{not_offered(entries, here)}; "
+                "catalog undo --list shows all edits"
             )
-        if save.server != address:
+        if why := why_not_undone(save.made_on, here):
             raise InvalidInput(
-                f"edit {save.id} was made on {save.server}, not on {address}; "
-                "select that server with --url or --profile"
+                f"edit {save.id} cannot be undone here: {why} "
+                "(select a server with --url or --profile)"
             )
         made, save = _undo_first_possible(
             catalog, save, is_redo=False, is_named=edit_id is not None, asks=asks, force=force
@@ -989,13 +992,13 @@ def redo_edits(target: Target, *, asks: bool, force: bool, as_json: bool) -> Non
     """
     refuse_read_only(target)
     with target.open() as catalog:
-        entries, address = list(keep_journal(catalog)), _address(catalog)
-        undo = last_undo(entries, address)
+        entries, here = list(keep_journal(catalog)), catalog.known_as()
+        undo = last_undo(entries, here)
         if undo is None:
             raise NotFound(
-                f"nothing to redo on {address}: nothing was undone, or something else was saved "
-                "since; to undo an earlier undo, find its ID with catalog undo --list and run "
-                "catalog undo ID"
+                f"nothing to redo on {here.address}: nothing was undone, or something else was "
+                "saved since; to undo an earlier undo, find its ID with catalog undo --list and "
+                "run catalog undo ID"
             )
         made, _ = _undo_first_possible(
             catalog, undo, is_redo=True, is_named=False, asks=asks, force=force
@@ -1087,13 +1090,6 @@ def _report_undo(made: Sequence[Edit], done: str, *, as_json: bool) -> None:
 def _journal() -> Sequence[JournalEntry]:
     path = config.state_dir() / JOURNAL
     return list(Journal(path)) if path.exists() else []
-
-
-def _address(catalog: "Catalog") -> str:
-    if not catalog.address:
-        # The address of the embedded catalog is known only after the first request.
-        catalog.abilities()
-    return catalog.address
 
 
 def _find_save(entries: Sequence[JournalEntry], edit_id: str) -> JournalSave:

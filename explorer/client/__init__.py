@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from explorer.client.catalog import AsyncCatalog, Catalog
-    from explorer.client.connection import Abilities, Exchange, Offline, Watching
+    from explorer.client.connection import Abilities, Exchange, KnownCatalog, Offline, Watching
     from explorer.client.editable import TextConflict
     from explorer.client.entity import AspectRead, Column, Entity, Schema
     from explorer.client.ingestion import LoadInterrupted
@@ -123,6 +123,7 @@ __all__ = [
     "Journal",
     "JournalEntry",
     "JournalSave",
+    "KnownCatalog",
     "Lineage",
     "LineageEdge",
     "LoadInterrupted",
@@ -169,7 +170,7 @@ __all__ = [
 # importing Textual, and some front ends need one of its modules before their first frame.
 _NAMES = {
     "catalog": ("AsyncCatalog", "Catalog"),
-    "connection": ("Abilities", "Drafting", "Exchange", "Offline", "Watching"),
+    "connection": ("Abilities", "Drafting", "Exchange", "KnownCatalog", "Offline", "Watching"),
     "editable": ("TextConflict",),
     "entity": ("AspectRead", "Column", "Entity", "Schema"),
     "ingestion": ("LoadInterrupted",),

@@ -242,6 +242,7 @@ class Catalog(_OneServer, BlockingFace):
         return self._core.registry
 
     abilities = blocking(AsyncCatalog.abilities)
+    known_as = blocking(AsyncCatalog.known_as)
     described = blocking(AsyncCatalog.described)
     described_trend = blocking(AsyncCatalog.described_trend)
     undescribed = blocking(AsyncCatalog.undescribed)

@@ -43,6 +43,7 @@ from explorer.client.transport import (
     unreadable,
 )
 from explorer.config import Drafting
+from explorer.config.servers import identity
 from explorer.errors import (
     Busy,
     CatalogError,
@@ -70,6 +71,7 @@ __all__ = [
     "CatalogMethods",
     "Connection",
     "Exchange",
+    "KnownCatalog",
     "LatestOnly",
     "Offline",
     "Watching",
@@ -121,6 +123,22 @@ class Abilities:
     """Staged changesets stored on the server, for review by several people."""
     catalog_id: str = ""
     """The id of the catalog, whatever its address; empty if the server gives none."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownCatalog:
+    """The catalog that something was made on: the address of its server then, and its id, which is
+    empty if it is not known."""
+
+    address: str
+    id: str = ""
+
+    def is_same(self, other: "KnownCatalog") -> bool:
+        """Return whether both are one catalog, by their ids; by their addresses if either has no
+        id."""
+        if self.id and other.id:
+            return self.id == other.id
+        return identity(self.address) == identity(other.address)
 
 
 def read_abilities(config: Any) -> Abilities:
@@ -1055,6 +1073,16 @@ class CatalogMethods:
         Example: `cat.abilities()`
         """
         return await self._connection.abilities()
+
+    async def known_as(self) -> KnownCatalog:
+        """Return which catalog this is, to record with what is made on it. Requests and errors as
+        for `abilities`.
+
+        Example: `cat.known_as().id`
+        """
+        abilities = await self.abilities()
+        # After the first request, because the address of the local catalog is known then.
+        return KnownCatalog(self._connection.address, abilities.catalog_id)
 
     async def _offers(self, type_name: str, field: str) -> bool:
         """Return whether a type of the server's GraphQL schema (`Mutation`, `Query`, `Dataset`) has

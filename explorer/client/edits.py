@@ -26,6 +26,7 @@ from typing import Any
 
 import msgspec
 
+from explorer.client.connection import KnownCatalog
 from explorer.client.editable import (
     COLUMNS,
     OWNERS,
@@ -56,6 +57,7 @@ from explorer.client.journal import Journal, held_labels, one_save, run_name, sa
 from explorer.client.records import Edit, Held, StatusChange, What
 from explorer.client.transport import REFUSALS, Json, Request, graphql_request
 from explorer.errors import (
+    CatalogError,
     Conflict,
     Forbidden,
     InvalidInput,
@@ -539,7 +541,7 @@ class EditMethods(ConditionalWrites):
         try:
             journal = await self._journal_in_use()
             if journal is not None:
-                await asyncio.to_thread(journal.append, edit, self._connection.address)
+                await asyncio.to_thread(journal.append, edit, await self._own_catalog())
         except StorageFault as error:
             self._warn_of_save(f"{failing}: {error}")
 
@@ -556,6 +558,13 @@ class EditMethods(ConditionalWrites):
         save = save_in_progress()
         if not save or save != self._warned_save:
             self._connection.save_warnings = ()
+
+    async def _own_catalog(self) -> KnownCatalog:
+        """Return which catalog is edited; without its id if the server does not answer now."""
+        try:
+            return await self.known_as()
+        except CatalogError:
+            return KnownCatalog(self._connection.address)
 
 
 class LabelMethods(EditMethods):

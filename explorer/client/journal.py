@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import msgspec
 
+from explorer.client.connection import KnownCatalog
 from explorer.client.display import has_words, moment
 from explorer.client.records import Edit, Held, What
 from explorer.errors import StorageFault
@@ -33,6 +34,7 @@ __all__ = [
     "is_undone",
     "last_save",
     "last_undo",
+    "not_offered",
     "one_save",
     "run_name",
     "save_in_progress",
@@ -40,6 +42,7 @@ __all__ = [
     "standing_part",
     "undo_depth",
     "undone_in",
+    "why_not_undone",
 ]
 
 JOURNAL: Final = "journal.jsonl"
@@ -119,7 +122,8 @@ def save_in_progress() -> str:
 
 
 class JournalEntry(msgspec.Struct, frozen=True):
-    """One line of the journal: an edit, its id, its time, and the address of the server.
+    """One line of the journal: an edit, its id, its time, the address of the server, and the id of
+    the catalog, which is empty if an older version recorded it or the server gives none.
 
     `save` is the id of its save, `undoes` the ids of the entries that it undoes. `proposed_by` and
     `approved_by` are empty for edits that were not reviewed. `session` is the process that made it.
@@ -138,6 +142,12 @@ class JournalEntry(msgspec.Struct, frozen=True):
     proposed_by: str = ""
     approved_by: str = ""
     session: str = ""
+    catalog: str = ""
+
+    @property
+    def made_on(self) -> KnownCatalog:
+        """The catalog that the edit was made on."""
+        return KnownCatalog(self.server, self.catalog)
 
     @property
     def edit(self) -> Edit:
@@ -157,6 +167,11 @@ class JournalSave:
     def server(self) -> str:
         """The address of the server that the edits were made on."""
         return self.entries[0].server
+
+    @property
+    def made_on(self) -> KnownCatalog:
+        """The catalog that the edits were made on."""
+        return self.entries[0].made_on
 
     @property
     def session(self) -> str:
@@ -244,7 +259,7 @@ class Journal:
         except OSError as error:
             raise StorageFault(_cannot(path, error)) from error
 
-    def append(self, edit: Edit, server: str) -> JournalEntry:
+    def append(self, edit: Edit, made_on: KnownCatalog) -> JournalEntry:
         """Append an edit to the current save, or as a save of its own, and return the entry.
 
         Raises `StorageFault` if the line cannot be written completely.
@@ -254,7 +269,7 @@ class Journal:
         entry = JournalEntry(
             own,
             edit.at,
-            server,
+            made_on.address,
             str(edit.urn),
             edit.what,
             edit.before,
@@ -265,6 +280,7 @@ class Journal:
             saving.proposed_by,
             saving.approved_by,
             SESSION,
+            made_on.id,
         )
         line = msgspec.json.encode(entry) + b"\n"
         try:
@@ -333,15 +349,15 @@ def is_undone(entry_id: str, undone: Mapping[str, tuple[str, ...]]) -> bool:
 
 
 def last_save(
-    entries: Sequence[JournalEntry], server: str, session: str | None = None
+    entries: Sequence[JournalEntry], here: KnownCatalog, session: str | None = None
 ) -> JournalSave | None:
-    """Return the last save on a server that is not undone, or `None`; with `session` the last that
+    """Return the last save on a catalog that is not undone, or `None`; with `session` the last that
     this process made.
 
     Entries of it that are undone are left out. An undo or a redo does not count as a save.
     """
     undone = undone_in(entries)
-    for save in reversed(saves_of(one for one in entries if one.server == server)):
+    for save in reversed(saves_of(one for one in entries if one.made_on.is_same(here))):
         if session not in (None, save.session):
             continue
         standing = standing_part(save, undone)
@@ -350,16 +366,39 @@ def last_save(
     return None
 
 
+def why_not_undone(made_on: KnownCatalog, here: KnownCatalog) -> str:
+    """Return why what was done on one catalog cannot be undone on another, in words; empty if both
+    are the same."""
+    if made_on.is_same(here):
+        return ""
+    if _was_at(made_on, here):
+        return f"it was made on another catalog, which was at {here.address} before"
+    return f"it was made on {made_on.address}, not on {here.address}"
+
+
+def not_offered(entries: Iterable[JournalEntry], here: KnownCatalog) -> str:
+    """Return what to add where a catalog has nothing left to undo: why saves made at its address
+    are not offered. Empty if there are none."""
+    if any(not one.made_on.is_same(here) and _was_at(one.made_on, here) for one in entries):
+        return "; what was saved at this address before is of another catalog"
+    return ""
+
+
+def _was_at(made_on: KnownCatalog, here: KnownCatalog) -> bool:
+    """Return whether a catalog had the address that another has now."""
+    return replace(made_on, id="").is_same(here)
+
+
 def last_undo(
-    entries: Sequence[JournalEntry], server: str, session: str | None = None
+    entries: Sequence[JournalEntry], here: KnownCatalog, session: str | None = None
 ) -> JournalSave | None:
-    """Return the last undo on a server that was not redone, or `None`; with `session` only saves
+    """Return the last undo on a catalog that was not redone, or `None`; with `session` only saves
     that this process made count.
 
     Also `None` if something else was saved since.
     """
     undone, known = undone_in(entries), {one.id: one for one in entries}
-    for save in reversed(saves_of(one for one in entries if one.server == server)):
+    for save in reversed(saves_of(one for one in entries if one.made_on.is_same(here))):
         if session not in (None, save.session):
             continue
         depth = undo_depth(save.entries[0], known)

@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
+from explorer.client.connection import KnownCatalog
 from explorer.client.editable import (
     LABEL_KINDS,
     LabelKind,
@@ -25,7 +26,9 @@ from explorer.client.journal import (
     held_labels,
     last_save,
     last_undo,
+    not_offered,
     one_save,
+    why_not_undone,
 )
 from explorer.client.records import Edit, Held, What
 from explorer.client.text_sources import TextSourceMethods
@@ -58,14 +61,14 @@ class UndoMethods(GovernanceMethods, LinkMethods, TextSourceMethods, HealthMetho
 
         Raises `TextConflict` if somebody changed the value since: `base` is what the edit wrote,
         `theirs` the present value, `mine` what the undo would have written; `NotFound` if nothing
-        of what the undo would put back exists; `InvalidInput` for an entry of another server; and
+        of what the undo would put back exists; `InvalidInput` for an entry of another catalog; and
         what the edit itself raises.
 
         Example: `cat.undo(cat.describe(urn, "Orders, one a row."))`
         """
         if isinstance(edit, Edit):
             return await self._undo(edit, force=force)
-        await self._check_server(edit.server)
+        await self._check_catalog(edit.made_on)
         return await self._undo_entries(edit.edit, (edit.id,), force=force)
 
     async def undo_save(
@@ -90,9 +93,10 @@ class UndoMethods(GovernanceMethods, LinkMethods, TextSourceMethods, HealthMetho
         )
         if made is not None:
             return made
-        address, other = await self._own_address(), await self.last_save(everyone=True)
+        address, other = self._connection.address, await self.last_save(everyone=True)
         if other is None:
-            raise NotFound(f"the journal has no edit of {address} to undo")
+            why = not_offered(await self._entries(), await self._own_catalog())
+            raise NotFound(f"the journal has no edit of {address} to undo{why}")
         edit = other.edits[0][0]
         raise NotFound(
             f"this session has no edit of {address} to undo; the last one is the {edit.what} of "
@@ -114,18 +118,20 @@ class UndoMethods(GovernanceMethods, LinkMethods, TextSourceMethods, HealthMetho
         return made
 
     async def last_save(self, *, everyone: bool = False) -> JournalSave | None:
-        """Return the last save on this server that is not undone, which `undo_save` undoes; `None`
+        """Return the last save on this catalog that is not undone, which `undo_save` undoes; `None`
         if there is none. It is one that this process made, or with `everyone` any in the journal.
 
-        No request, except the first to the local catalog.
+        A catalog is the same wherever it was moved, and another one at its address is not; where a
+        server gives no id of its catalog, its address counts. No request, except the one of
+        `abilities`.
 
         Example: `cat.last_save()`
         """
         session = None if everyone else SESSION
-        return last_save(await self._entries(), await self._own_address(), session)
+        return last_save(await self._entries(), await self._own_catalog(), session)
 
     async def last_undo(self, *, everyone: bool = False) -> JournalSave | None:
-        """Return the last undo on this server that was not redone, which `redo` redoes.
+        """Return the last undo on this catalog that was not redone, which `redo` redoes.
 
         `None` if there is none, or if something else was saved since. `everyone` and requests are
         as in `last_save`.
@@ -133,7 +139,7 @@ class UndoMethods(GovernanceMethods, LinkMethods, TextSourceMethods, HealthMetho
         Example: `cat.last_undo()`
         """
         session = None if everyone else SESSION
-        return last_undo(await self._entries(), await self._own_address(), session)
+        return last_undo(await self._entries(), await self._own_catalog(), session)
 
     async def journal(self, words: str = "") -> Sequence[JournalEntry]:
         """Return the edits in the journal, oldest first, of every server edited from this machine.
@@ -172,7 +178,7 @@ class UndoMethods(GovernanceMethods, LinkMethods, TextSourceMethods, HealthMetho
         Raises `NotFound` if nothing that the save edited exists.
         """
         self._forget_warnings()
-        await self._check_server(save.server)
+        await self._check_catalog(save.made_on)
         edits = save.edits
         if not force and len(edits) > 1:
             for edit, _ in edits:
@@ -205,12 +211,6 @@ class UndoMethods(GovernanceMethods, LinkMethods, TextSourceMethods, HealthMetho
         """Record in the journal that entries are undone by an edit that changes nothing."""
         with one_save(undoes=ids):
             await self._record(edit, "the next undo begins with the same save")
-
-    async def _own_address(self) -> str:
-        if not self._connection.address:
-            # The address of the local catalog is known after the first request.
-            await self.abilities()
-        return self._connection.address
 
     async def _undo_entries(self, edit: Edit, ids: Sequence[str], *, force: bool) -> Edit:
         with one_save(undoes=ids):
@@ -350,12 +350,11 @@ class UndoMethods(GovernanceMethods, LinkMethods, TextSourceMethods, HealthMetho
                 "from the journal (“catalog undo --list”)"
             ) from error
 
-    async def _check_server(self, server: str) -> None:
-        here = await self._own_address()
-        if server.rstrip("/") != here.rstrip("/"):
+    async def _check_catalog(self, made_on: KnownCatalog) -> None:
+        why = why_not_undone(made_on, await self.known_as())
+        if why:
             raise InvalidInput(
-                f"this edit was made on {server} and cannot be undone on {here}; "
-                "undo it with a client of that server"
+                f"this edit cannot be undone here: {why}; undo it with a client of its catalog"
             )
 
     async def _undo_move(self, done: Edit, *, force: bool) -> Edit:

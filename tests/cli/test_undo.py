@@ -12,6 +12,7 @@ from explorer.client.journal import Journal
 from explorer.errors import StorageFault
 from tests.cli.conftest import Run
 from tests.cli.test_delete import answered
+from tests.conftest import serving_catalog
 
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)"
 HOSTILE = "\x1b[31m “a”\r\n\tb\u202e\n"
@@ -258,15 +259,19 @@ def test_listing_asks_no_server(mine: Any, table: Any) -> None:
     assert (ran.code, len(ran.json)) == (0, 1), ran
 
 
-def test_an_edit_of_another_server_is_not_taken_back_here(
+def test_an_edit_is_taken_back_at_any_address_of_its_catalog_and_on_no_other(
     mine: Any, table: Any, tmp_path: Path, served: str
 ) -> None:
     mine("tag", table, "--add", "Undone")
-    elsewhere = served.replace("127.0.0.1", "localhost")
-    assert mine("undo", "--yes", url=elsewhere).code == 1
-    ran = mine("undo", "--yes", listed(mine)[0]["id"], url=elsewhere)
-    assert (ran.code, served.split("//")[1] in ran.err) == (1, True), ran
+    (tmp_path / "another").mkdir()
+    with serving_catalog(tmp_path / "another") as elsewhere:
+        ran = mine("undo", "--yes", url=elsewhere)
+        assert (ran.code, f"nothing left to undo on {elsewhere};" in ran.err) == (1, True), ran
+        ran = mine("undo", "--yes", listed(mine)[0]["id"], url=elsewhere)
+        assert (ran.code, f"was made on {served}" in ran.err) == (1, True), ran
     assert mine("tag", table, "--json").json[0]["tags"] == ["urn:li:tag:Undone"]
+    ran = mine("undo", "--yes", url=served.replace("127.0.0.1", "localhost"))
+    assert (ran.code, mine("tag", table, "--json").json[0]["tags"]) == (0, []), ran
 
 
 def test_a_dry_run_is_not_written_down(mine: Any, table: Any) -> None:

@@ -1,6 +1,7 @@
 """What people write arrives as they wrote it, and overwrites nobody's unawares."""
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -8,12 +9,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from explorer.client.catalog import AsyncCatalog
+from explorer.client.catalog import AsyncCatalog, Catalog
 from explorer.client.editable import TextConflict
 from explorer.client.journal import Journal, one_save, saves_of
 from explorer.errors import Forbidden, InvalidInput, NotFound, StorageFault
-from explorer.metadata import Urn
-from tests.conftest import schema_of
+from explorer.metadata import Proposal, Urn
+from tests.conftest import schema_of, serving_catalog
 
 TABLE = Urn.dataset("hive", "editing.orders")
 NOWHERE = Urn.dataset("hive", "editing.nowhere")
@@ -576,6 +577,40 @@ def test_taking_back_a_label_leaves_those_of_others(client: Any, table: Any) -> 
     assert client.undo(mine).after == (TAGS[1],)
 
 
+def test_an_edit_is_undone_on_its_catalog_wherever_that_is_and_on_no_other_at_its_address(
+    tmp_path: Path,
+) -> None:
+    urn = Urn.dataset("hive", "moved.orders")
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+
+    @contextmanager
+    def at(name: str, port: int = 0) -> Iterator[Any]:
+        with serving_catalog(tmp_path / name, port=port) as address, Catalog(address) as catalog:
+            catalog.journal_in(tmp_path / "journal.jsonl")
+            yield catalog
+
+    with at("first") as first:
+        first.ingest(Proposal(urn, "status", {"removed": False}))
+        first.describe(urn, "Written in the first.")
+        save, port = first.last_save(), int(first.address.rpartition(":")[2])
+    with at("second", port) as second:
+        second.ingest(Proposal(urn, "editableDatasetProperties", {"description": "Own."}))
+        assert second.last_save(everyone=True) is None
+        with pytest.raises(NotFound, match="at this address before is of another catalog"):
+            second.undo_save()
+        with pytest.raises(InvalidInput, match=f"another catalog, which was at {second.address}"):
+            second.undo_save(save, force=True)
+        assert second.entity(urn).edited_description == "Own."
+    with at("first") as moved:
+        assert moved.address != save.server
+        assert moved.last_save() == save
+        moved.undo_save()
+        assert not moved.entity(urn).edited_description
+        moved.redo()
+        assert moved.entity(urn).edited_description == "Written in the first."
+
+
 def test_an_edit_made_on_another_server_is_not_taken_back_here(
     client: Any, table: Any, tmp_path: Path
 ) -> None:
@@ -583,11 +618,15 @@ def test_an_edit_made_on_another_server_is_not_taken_back_here(
     journal = client.keep_journal(tmp_path / "journal")
     client.describe(table, "after")
     (entry,) = journal
-    elsewhere = msgspec.structs.replace(entry, server="http://elsewhere.example:8080")
-    with pytest.raises(InvalidInput) as caught:
-        client.undo(elsewhere)
-    assert "http://elsewhere.example:8080" in str(caught.value)
-    assert client.address in str(caught.value)
+    # An older version recorded no id.
+    for catalog in ("", "another"):
+        elsewhere = msgspec.structs.replace(
+            entry, server="http://elsewhere.example:8080", catalog=catalog
+        )
+        with pytest.raises(InvalidInput) as caught:
+            client.undo(elsewhere)
+        assert "http://elsewhere.example:8080" in str(caught.value)
+        assert client.address in str(caught.value)
     assert client.entity(table).edited_description == "after"
     client.undo(entry)
     assert client.entity(table).edited_description == "before"

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from explorer import config
-from explorer.client import AsyncCatalog, Catalog
-from explorer.client.journal import JOURNAL, one_save
+from explorer.client import AsyncCatalog, Catalog, KnownCatalog
+from explorer.client.journal import JOURNAL, Journal, one_save
 from explorer.errors import Forbidden
 from explorer.tui.screens.changes import JournalScreen
 from tests.tui.conftest import OpenTerminal, Reader
@@ -55,6 +55,24 @@ async def test_a_save_is_found_by_words_and_undone_after_it_is_shown(
             await reader.press("ctrl+s")
             await reader.sees("Undone:", "undone")
             assert texts_of(catalog, urn) == {"a": "", "b": "", "c": "Another text."}
+
+
+async def test_a_save_of_another_catalog_that_was_at_this_address_is_not_undone(
+    at: OpenTerminal, desk: Path
+) -> None:
+    with Catalog(data_dir=desk) as catalog:
+        urn = make_table(catalog, "replaced", ["a"])
+        written = catalog.describe(urn, "Pelicans.", column="a")
+        replaced = KnownCatalog(catalog.address, "another")
+        Journal(config.state_dir() / JOURNAL).append(written, replaced)
+        async with at(desk) as reader:
+            await open_journal(reader)
+            await find(reader, "pelicans")
+            await reader.sees("description of replaced · a")
+            await reader.press("u")
+            await reader.sees("cannot be undone here: it was made on another catalog")
+            assert isinstance(reader.app.screen, JournalScreen)
+        assert texts_of(catalog, urn) == {"a": "Pelicans."}
 
 
 async def test_an_undo_in_the_journal_is_done_again(at: OpenTerminal, desk: Path) -> None:

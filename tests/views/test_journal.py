@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from explorer.client.connection import KnownCatalog
 from explorer.client.journal import Journal, one_save, undone_in
 from explorer.client.records import Edit, What
 from explorer.metadata.urn import Urn
@@ -39,17 +40,23 @@ def journal(tmp_path: Path) -> Journal:
 
 
 def test_a_save_says_what_it_edited_and_what_became_of_it(journal: Journal) -> None:
-    first = journal.append(edit("One row an order.", "Old.", column="amount"), "http://here")
+    first = journal.append(
+        edit("One row an order.", "Old.", column="amount"), KnownCatalog("http://here")
+    )
     with one_save(proposed_by="urn:li:corpuser:ben", approved_by="urn:li:corpuser:nina"):
-        kept = journal.append(edit("Items."), "http://here")
-        journal.append(edit("Items.", urn=ITEMS), "http://here")
-        journal.append(edit(("urn:li:tag:PII",), (), "tags"), "http://here")
+        kept = journal.append(edit("Items."), KnownCatalog("http://here"))
+        journal.append(edit("Items.", urn=ITEMS), KnownCatalog("http://here"))
+        journal.append(edit(("urn:li:tag:PII",), (), "tags"), KnownCatalog("http://here"))
     with one_save(undoes=[first.id]):
-        undo = journal.append(edit("Old.", "One row an order.", column="amount"), "http://here")
+        undo = journal.append(
+            edit("Old.", "One row an order.", column="amount"), KnownCatalog("http://here")
+        )
     with one_save(undoes=[undo.id]):
-        journal.append(edit("One row an order.", "Old.", column="amount"), "http://here")
+        journal.append(
+            edit("One row an order.", "Old.", column="amount"), KnownCatalog("http://here")
+        )
     with one_save(undoes=[kept.id]):
-        journal.append(edit(None, "Items."), "http://here")
+        journal.append(edit(None, "Items."), KnownCatalog("http://here"))
     records = save_records(list(journal))
     states = [one.state for one in records]
     assert states == ["undo", "redo", "undone", "partly undone", ""]
@@ -71,9 +78,11 @@ def test_the_difference_of_a_save_shows_texts_and_only_the_labels_that_changed(
 ) -> None:
     tags = ("urn:li:tag:Kept", "urn:li:tag:Gone"), ("urn:li:tag:Kept", "urn:li:tag:New")
     with one_save(approved_by="urn:li:corpuser:nina"):
-        journal.append(edit("New.", "Old."), "http://here")
-        journal.append(edit(tags[1], tags[0], "tags"), "http://here")
-        journal.append(edit({"note": "Use items."}, None, "deprecation"), "http://here")
+        journal.append(edit("New.", "Old."), KnownCatalog("http://here"))
+        journal.append(edit(tags[1], tags[0], "tags"), KnownCatalog("http://here"))
+        journal.append(
+            edit({"note": "Use items."}, None, "deprecation"), KnownCatalog("http://here")
+        )
     (record,) = save_records(list(journal))
     assert [(one.mark, one.text) for one in save_diff(record)] == [
         ("", "approved by nina"),
@@ -101,17 +110,22 @@ def test_the_local_catalog_is_called_this_machine_and_several_are_told_apart(
         table = journal_page(save_records(list(journal)), str)
         return [row[-1] for row in table.rows if table.columns[-1].title == "server"]
 
-    journal.append(edit("One.", "", column="amount"), "unix:/home/ann/.local/catalog/service.sock")
+    journal.append(
+        edit("One.", "", column="amount"),
+        KnownCatalog("unix:/home/ann/.local/catalog/service.sock"),
+    )
     assert servers() == []
-    journal.append(edit("Two.", "", column="amount"), "http://here")
+    journal.append(edit("Two.", "", column="amount"), KnownCatalog("http://here"))
     assert servers() == ["http://here", "this machine"]
-    journal.append(edit("Three.", "", column="amount"), "unix:/srv/trial/service.sock")
+    journal.append(
+        edit("Three.", "", column="amount"), KnownCatalog("unix:/srv/trial/service.sock")
+    )
     assert servers() == ["/srv/trial", "http://here", "/home/ann/.local/catalog"]
 
 
 def test_programs_get_every_edit_with_what_stood_there(journal: Journal) -> None:
     with one_save("one", proposed_by="urn:li:corpuser:ben"):
-        journal.append(edit("New.", "Old.", column="amount"), "http://here")
+        journal.append(edit("New.", "Old.", column="amount"), KnownCatalog("http://here"))
     entries = list(journal)
     (row,) = to_objects(journal_table(entries, undone_in(entries)))
     assert row == {

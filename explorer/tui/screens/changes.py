@@ -411,13 +411,22 @@ class UndoActions:
         """Undo a save, after showing what that does; with `again` the save is itself an undo. Calls
         `done` once that was written."""
         if not self._session.refuses_to_write():
-            question = self._question(save, again=again, is_last=False)
-            self._ask(question, save, again=again, force=False, done=done)
+            work = self._offer(save, again=again, done=done)
+            self._app.run_worker(work, LEADING, "take-back", exclusive=True)
 
     def _begin(self, *, again: bool) -> None:
         if not self._session.refuses_to_write():
             work = self._find(again=again)
             self._app.run_worker(work, LEADING, "take-back", exclusive=True)
+
+    async def _offer(self, save: "JournalSave", *, again: bool, done: Callable[[], object]) -> None:
+        with self._session.reporting("asking which catalog this is"):
+            here = await (await self._session.catalog()).known_as()
+            if why := journal.why_not_undone(save.made_on, here):
+                self._session.say(f"This save cannot be undone here: {why}.", error=True)
+                return
+            question = self._question(save, again=again, is_last=False)
+            self._ask(question, save, again=again, force=False, done=done)
 
     async def _find(self, *, again: bool) -> None:
         with self._session.reporting("searching for the last save"):
@@ -425,10 +434,11 @@ class UndoActions:
             find = catalog.last_undo if again else catalog.last_save
             save = await find() or await find(everyone=True)
             if save is None:
+                why = journal.not_offered(await catalog.journal(), await catalog.known_as())
                 self._session.say(
                     "Nothing to redo: nothing was undone, or something was saved since."
                     if again
-                    else "Nothing left to undo on this server."
+                    else f"Nothing left to undo on this server{why}."
                 )
                 return
             question = self._question(save, again=again, is_last=True)
