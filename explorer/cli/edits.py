@@ -26,6 +26,7 @@ from explorer.cli.options import OutputFormat, Target, column_at, read_existing
 from explorer.cli.output import (
     StyledTable,
     TableColumn,
+    confirm,
     line_text,
     note,
     note_saved,
@@ -61,7 +62,6 @@ from explorer.client.journal import (
     saves_of,
     standing_part,
     undone_in,
-    why_not_undone,
 )
 from explorer.client.records import Deletion, Edit, StatusChange
 from explorer.errors import (
@@ -968,7 +968,7 @@ def undo_edits(
                 f"nothing left to undo on {here.address}{not_offered(entries, here)}; "
                 "catalog undo --list shows all edits"
             )
-        if why := why_not_undone(save.made_on, here):
+        if why := save.made_on.why_not(here):
             raise InvalidInput(
                 f"edit {save.id} cannot be undone here: {why} "
                 "(select a server with --url or --profile)"
@@ -1191,7 +1191,7 @@ def hard_delete(
             preview = go_through(urns, lambda urn: _plan_deletion(catalog, urn, planned))
             if dry_run:
                 gone = [_planned_deletion_as_json(one) for one in planned]
-            elif planned and preview.stopped is None and _confirm_deletion(planned):
+            elif planned and preview.stopped is None and _confirm_deletion(catalog, planned):
                 urns = tuple(str(one.deletion.urn) for one in planned)
             else:
                 note(Text("nothing was deleted"))
@@ -1318,9 +1318,9 @@ def _deletion_counts(planned: _PlannedDeletion) -> Iterator[str]:
         yield f"{counted(count, 'reference')} to it"
 
 
-def _confirm_deletion(planned: Sequence[_PlannedDeletion]) -> bool:
+def _confirm_deletion(catalog: "Catalog", planned: Sequence[_PlannedDeletion]) -> bool:
     what = "this entity" if len(planned) == 1 else f"these {len(planned):,} entities"
-    return click.confirm(f"Delete {what} permanently? This cannot be undone.", err=True)
+    return confirm(catalog, f"Delete {what} permanently? This cannot be undone.")
 
 
 def _delete_entity(catalog: "Catalog", urn: str, gone: list[dict[str, Any]]) -> None:

@@ -26,6 +26,8 @@ from explorer.views.table import Table, TableColumn, number_text
 if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn
 
+    from explorer.client import Catalog
+
 __all__ = [
     "EDITED",
     "UNLIMITED",
@@ -35,6 +37,7 @@ __all__ = [
     "TableColumn",
     "as_objects",
     "block_text",
+    "confirm",
     "escaped_json",
     "line_text",
     "note",
@@ -121,6 +124,15 @@ def note_saved(*parts: RenderableType, undo: str, warnings: Sequence[str]) -> No
     """Print what was saved and how to undo it, unless that was warned of, which is printed
     already (`Catalog.save_warnings`)."""
     note(*parts, *(() if warnings else (Text(f"; {undo}"),)))
+
+
+def confirm(catalog: "Catalog", question: str, *, default: bool = False) -> bool:
+    """Ask a question about a catalog, which it names, and return whether it is confirmed."""
+    import click
+
+    return click.confirm(
+        f"In the catalog at {line(catalog.address)}: {question}", default=default, err=True
+    )
 
 
 def print_json(value: Any) -> None:

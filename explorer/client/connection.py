@@ -138,7 +138,20 @@ class KnownCatalog:
         id."""
         if self.id and other.id:
             return self.id == other.id
-        return identity(self.address) == identity(other.address)
+        return self.was_at(other)
+
+    def why_not(self, here: "KnownCatalog") -> str:
+        """Return in words why what was made on this catalog is not of another; empty if both are
+        the same."""
+        if self.is_same(here):
+            return ""
+        if self.was_at(here):
+            return f"it was made on another catalog, which was at {here.address} before"
+        return f"it was made on {self.address or 'another catalog'}, not on {here.address}"
+
+    def was_at(self, here: "KnownCatalog") -> bool:
+        """Return whether this catalog had the address that another has now."""
+        return identity(self.address) == identity(here.address)
 
 
 def read_abilities(config: Any) -> Abilities:

@@ -42,7 +42,6 @@ __all__ = [
     "standing_part",
     "undo_depth",
     "undone_in",
-    "why_not_undone",
 ]
 
 JOURNAL: Final = "journal.jsonl"
@@ -366,27 +365,12 @@ def last_save(
     return None
 
 
-def why_not_undone(made_on: KnownCatalog, here: KnownCatalog) -> str:
-    """Return why what was done on one catalog cannot be undone on another, in words; empty if both
-    are the same."""
-    if made_on.is_same(here):
-        return ""
-    if _was_at(made_on, here):
-        return f"it was made on another catalog, which was at {here.address} before"
-    return f"it was made on {made_on.address}, not on {here.address}"
-
-
 def not_offered(entries: Iterable[JournalEntry], here: KnownCatalog) -> str:
     """Return what to add where a catalog has nothing left to undo: why saves made at its address
     are not offered. Empty if there are none."""
-    if any(not one.made_on.is_same(here) and _was_at(one.made_on, here) for one in entries):
+    if any(not one.made_on.is_same(here) and one.made_on.was_at(here) for one in entries):
         return "; what was saved at this address before is of another catalog"
     return ""
-
-
-def _was_at(made_on: KnownCatalog, here: KnownCatalog) -> bool:
-    """Return whether a catalog had the address that another has now."""
-    return replace(made_on, id="").is_same(here)
 
 
 def last_undo(

@@ -28,7 +28,6 @@ from explorer.client.journal import (
     last_undo,
     not_offered,
     one_save,
-    why_not_undone,
 )
 from explorer.client.records import Edit, Held, What
 from explorer.client.text_sources import TextSourceMethods
@@ -351,7 +350,7 @@ class UndoMethods(GovernanceMethods, LinkMethods, TextSourceMethods, HealthMetho
             ) from error
 
     async def _check_catalog(self, made_on: KnownCatalog) -> None:
-        why = why_not_undone(made_on, await self.known_as())
+        why = made_on.why_not(await self.known_as())
         if why:
             raise InvalidInput(
                 f"this edit cannot be undone here: {why}; undo it with a client of its catalog"

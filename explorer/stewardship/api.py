@@ -16,6 +16,7 @@ from explorer.stewardship.changeset import (
     apply_changes,
     apply_staged,
     read_changeset,
+    read_conflicts,
     read_documentation,
 )
 from explorer.stewardship.concepts import read_concept, read_term_concept
@@ -49,9 +50,11 @@ from explorer.stewardship.labels import read_labelled
 from explorer.stewardship.propagation import propose_descriptions
 from explorer.stewardship.proposals import (
     fetch_changeset,
+    server_key,
     share_changeset,
     shared_changesets,
     sync_changeset,
+    why_foreign,
     withdraw_changeset,
 )
 from explorer.stewardship.provenance import (
@@ -141,13 +144,30 @@ class AsyncStewardship:
         )
 
     async def import_changeset(self, changeset: StagedChangeset) -> StagedChangeset:
-        """Create a changeset for this catalog with the edits of one of another catalog, all
-        undecided, and return it. Requests and errors as `stage`.
+        """Create a changeset for this catalog with the edits of one of another catalog, and return
+        it.
+
+        All of them are undecided, but those of what this catalog does not have, and of descriptions
+        for which it has another text than the edit was written against: those are shown as
+        conflicts. Requests as for `stage`, and those of `AsyncCatalog.entities`. Raises
+        `InvalidInput` for a changeset of this catalog, and what `stage` raises.
 
         Example: `steward.import_changeset(changeset).counts()`
         """
+        here = await self._catalog.known_as()
+        if not why_foreign(changeset, here, server_key(self._catalog)):
+            raise InvalidInput("this changeset is of this catalog: review it as it is")
         edits = [item.edit for item in changeset.items]
-        return await self.stage(edits, changeset.title)
+        conflicts = await read_conflicts(self._catalog, edits)
+        imported = await self.stage(edits, changeset.title)
+        found = {
+            item.number: conflicts[item.edit.place]
+            for item in imported.items
+            if item.edit.place in conflicts
+        }
+        if found:
+            await asyncio.to_thread(imported.note_conflicts, found)
+        return imported
 
     async def documentation(
         self,

@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from msgspec import structs
 
-from explorer.client.editable import TextConflict, deprecation_of, stored_description
+from explorer.client.editable import (
+    EditTarget,
+    TextConflict,
+    at_present_paths,
+    deprecation_of,
+    edit_target,
+    held_text,
+    stored_description,
+)
+from explorer.client.edits import SCHEMA
 from explorer.client.entity import Entity
 from explorer.client.journal import is_undone, one_save, undone_in
 from explorer.client.records import Edit
@@ -49,6 +58,7 @@ from explorer.stewardship.staging import (
     ReviewItem,
     StagedChangeset,
     StagedEdit,
+    StagedKind,
     TextSource,
     changeset_files,
     deprecation_in,
@@ -72,6 +82,7 @@ __all__ = [
     "apply_staged",
     "compare",
     "read_changeset",
+    "read_conflicts",
     "read_documentation",
     "reopen_changeset_of",
     "reopen_undone",
@@ -549,6 +560,43 @@ def _changesets_with(saves: Collection[str], key: str) -> list[StagedChangeset]:
             changeset = StagedChangeset.open(path)
             if not changeset.save_ids().isdisjoint(saves):
                 found.append(changeset)
+    return found
+
+
+async def read_conflicts(
+    catalog: "AsyncCatalog", edits: Sequence[StagedEdit]
+) -> dict[tuple[str, str | None, StagedKind], tuple[str, str | None]]:
+    """Return which edits that were made for another catalog cannot be written here as they are, by
+    place: why, and the present text if that is another than the edit was written against.
+
+    Descriptions are compared; others are when they are written. Costs the requests of
+    `AsyncCatalog.entities`.
+    """
+    targets = {
+        edit.place: edit_target(Urn.parse(edit.urn), edit.what, edit.column) for edit in edits
+    }
+    by_kind: dict[str, list[EditTarget]] = {}
+    for target in targets.values():
+        by_kind.setdefault(target.urn.entity_type, []).append(target)
+    held: dict[Urn, Entity] = {}
+    for kind in by_kind.values():
+        aspects = dict.fromkeys((*(target.aspect for target in kind), SCHEMA))
+        held |= await catalog.entities([target.urn for target in kind], tuple(aspects))
+    found: dict[tuple[str, str | None, StagedKind], tuple[str, str | None]] = {}
+    for edit in edits:
+        target, entity = targets[edit.place], held.get(targets[edit.place].urn)
+        if entity is None or not entity.exists:
+            found[edit.place] = "this catalog does not have it", None
+        elif edit.what == "description":
+            value = entity.raw(target.aspect) or {}
+            if edit.column is not None:
+                paths = [one.path.raw for one in entity.schema]
+                column = ColumnPaths.of(paths).match(edit.column) or edit.column
+                target = edit_target(target.urn, edit.what, column)
+                value = at_present_paths(value, paths)
+            now = held_text(target.read(value))
+            if _ends(now) not in (_ends(edit.before), _ends(edit.text)):
+                found[edit.place] = "this catalog has another text", now
     return found
 
 

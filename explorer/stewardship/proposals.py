@@ -18,6 +18,7 @@ from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
+from explorer.client.connection import KnownCatalog
 from explorer.client.transport import REFUSALS
 from explorer.errors import (
     CatalogError,
@@ -56,6 +57,7 @@ __all__ = [
     "share_changeset",
     "shared_changesets",
     "sync_changeset",
+    "why_foreign",
     "why_undecided",
     "withdraw_changeset",
 ]
@@ -150,15 +152,28 @@ async def why_undecided(catalog: "AsyncCatalog") -> str:
     return _READER if is_reader else ""
 
 
+def why_foreign(changeset: StagedChangeset, here: KnownCatalog, key: str) -> str:
+    """Return in words why a changeset is not of a catalog, which has this `server_key`; empty if it
+    is.
+
+    Where either has no id, as on DataHub's servers and in older files, the address counts, and that
+    it is shared there. One that names no server at all is of every catalog. No request.
+    """
+    is_known = bool(here.id and changeset.catalog)
+    if not is_known and (not changeset.server or changeset.is_shared_with(key)):
+        return ""
+    return changeset.made_on.why_not(here)
+
+
 async def check_own(catalog: "AsyncCatalog", changeset: StagedChangeset) -> None:
-    """Raise `InvalidInput` if a changeset was made for another catalog. Where either has no id,
-    as on DataHub's servers and in older files, that is not known."""
-    here = (await catalog.abilities()).catalog_id
-    if here and changeset.catalog and changeset.catalog != here:
+    """Raise `InvalidInput` if a changeset was made for another catalog. The request of
+    `abilities`."""
+    why = why_foreign(changeset, await catalog.known_as(), server_key(catalog))
+    if why:
         raise InvalidInput(
-            f"this changeset was made for another catalog, at {changeset.server}, and not for the "
-            f"one at {catalog.address}; nothing was written. To use it here on purpose, import it "
-            "in Python with import_changeset of a Stewardship"
+            f"this changeset is of another catalog: {why}; nothing was written. To use it here on "
+            "purpose, import it: with I where the terminal reviews it, catalog docs review FILE "
+            "--import, or import_changeset in Python"
         )
 
 
@@ -247,6 +262,7 @@ async def fetch_changeset(catalog: "AsyncCatalog", urn: str | Urn) -> StagedChan
         at=_moment(info.get("atMillis")),
         version=_number(info.get("version")),
         held_by=key,
+        catalog=(await catalog.abilities()).catalog_id,
     )
     try:
         changeset = await asyncio.to_thread(copy, path, edits)
@@ -273,6 +289,7 @@ async def sync_changeset(catalog: "AsyncCatalog", changeset: StagedChangeset) ->
     key, urn = server_key(catalog), changeset_urn(changeset.id)
     if not changeset.is_shared_with(key):
         raise InvalidInput("this changeset is not shared; share it with catalog docs share")
+    await check_own(catalog, changeset)
     changeset.read_again()
     try:
         offset, notes = await _read_news(catalog, changeset, key, urn)

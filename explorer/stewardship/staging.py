@@ -27,6 +27,7 @@ import msgspec
 from msgspec import structs
 
 from explorer import config
+from explorer.client.connection import KnownCatalog
 from explorer.errors import InvalidInput, StorageFault
 from explorer.metadata.proposal import millis_of
 
@@ -346,15 +347,17 @@ class StagedChangeset:
         at: datetime,
         version: int,
         held_by: str,
+        catalog: str = "",
     ) -> "StagedChangeset":
-        """Create a new file with a changeset from the server `held_by`. Blocks.
+        """Create a new file with a changeset from the server `held_by`, whose catalog has the id
+        `catalog`. Blocks.
 
         `edits` are the lines of its edits. Raises as `create`, and `InvalidInput` for lines that
         cannot be parsed or are of a newer version.
         """
         if version > _VERSION:
             raise InvalidInput(f"{changeset_id} is from a newer version; upgrade this program")
-        header = _Header(changeset_id, title, server, proposed_by, at)
+        header = _Header(changeset_id, title, server, proposed_by, at, catalog=catalog)
         found: dict[int, StagedEdit] = {}
         for text in edits:
             line = _read_line(text)
@@ -478,6 +481,11 @@ class StagedChangeset:
         return self._header.catalog
 
     @property
+    def made_on(self) -> KnownCatalog:
+        """The catalog that the changeset was made for."""
+        return KnownCatalog(self.server, self.catalog)
+
+    @property
     def proposed_by(self) -> str:
         """The user who created the changeset."""
         return self._header.proposed_by
@@ -579,6 +587,20 @@ class StagedChangeset:
             item = self._added(content, note)
             self._append(note, is_synced=True)
             return item
+
+    def note_conflicts(self, found: Mapping[int, tuple[str, str | None]]) -> None:
+        """Record that edits cannot be written as they are, with the reason and, if that is the
+        reason, the value that the catalog has. Blocks."""
+        with self._changing:
+            content = self._content
+            at = content.next_time()
+            notes = [
+                _Tried(number, "failed", at + place // _AT_ONCE * _STEP, why, theirs, _new_id())
+                for place, (number, (why, theirs)) in enumerate(found.items())
+            ]
+            self._append(*notes, is_synced=True)
+            for note in notes:
+                self._added(content, note)
 
     def note_undone(self, entries: Mapping[int, Collection[str]]) -> None:
         """Record that applied edits were undone: nothing is decided about them any more.

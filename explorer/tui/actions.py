@@ -358,6 +358,16 @@ _EDITING: tuple[Action, ...] = (
     Action("review", "reopen", ("u",), "Undo the decision", "undecide"),
     Action("review", "accept_all", ("A",), "Accept all undecided changes", "accept all"),
     Action("review", "apply", ("ctrl+s",), "Write the accepted changes", "write", writes=True),
+    Action(
+        *(
+            "review",
+            "import_here",
+            ("I",),
+            "Import a changeset of another catalog to this one",
+        ),
+        "import",
+        writes=True,
+    ),
     Action("review", "open", ("o",), "Open the page of the table", "open table"),
     Action("review", "sync", ("r",), "Fetch colleagues' decisions on a shared changeset"),
     Action("review", "text", ("tab",), "Go to the difference; esc goes back"),

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COUNTS",
+    "IMPORTS",
     "NO_DATASET",
     "NO_TEXT",
     "PARTS",
@@ -72,11 +73,13 @@ __all__ = [
     "edit_column",
     "edit_sentence",
     "failure_sentences",
+    "foreign_words",
     "glossary_page",
     "glossary_sentences",
     "glossary_table",
     "group_name",
     "hidden_sentence",
+    "imported_sentence",
     "item_people",
     "item_sentences",
     "others_diff",
@@ -764,6 +767,26 @@ def propagated_table(texts: "Sequence[PropagatedText]") -> Table:
 def review_counts(changeset: "StagedChangeset") -> tuple[str, ...]:
     """Return the number of staged edits in each state, in words."""
     return tuple(f"{count:,} {state}" for state, count in changeset.counts().items())
+
+
+def foreign_words(changeset: "StagedChangeset") -> str:
+    """Return how a changeset of another catalog is marked."""
+    return f"of another catalog, at {changeset.server or 'an unknown address'}"
+
+
+IMPORTS: Final = (
+    "It was made for another catalog, and can be written to this one only after it is imported: "
+    "that makes a changeset of this catalog with the same changes, all undecided, and marks those "
+    "for which this catalog has another text. Nothing is written yet, and the first one stays."
+)
+"""What importing a changeset does."""
+
+
+def imported_sentence(changeset: "StagedChangeset") -> str:
+    """Return how many changes were imported, and how many of them are conflicts here."""
+    conflicts = len(changeset.of("failed"))
+    marked = f"; {conflicts:,} cannot be written as they are" if conflicts else ""
+    return f"Imported: {counted(len(changeset.items), 'change')}{marked}."
 
 
 def proposals_table(

@@ -115,6 +115,7 @@ def test_on_a_terminal_it_asks_and_only_yes_deletes(
         code, seen = answered(words, answer)
         assert (code, "nothing was deleted" in seen) == (1, True), seen
         assert "referenced by" in seen
+        assert f"In the catalog at {served}: Delete this entity permanently?" in seen
         assert exists(shop, urn)
     code, seen = answered(words, b"y\n")
     assert (code, "permanently" in seen) == (0, True), seen

@@ -91,6 +91,38 @@ def test_a_changeset_is_listed_with_what_it_would_write(
     assert (texts(address), StagedChangeset.open(path).counts()) == ({}, {"open": 3})
 
 
+def test_a_changeset_of_another_catalog_is_marked_and_written_once_it_is_imported(
+    catalog: Run, address: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "foreign.changes.jsonl"
+    edits = [StagedEdit(urn, "t", column, text=f"About {column}.") for urn, column in FEW]
+    StagedChangeset.create(
+        path, edits, title="Texts", server="http://there", proposed_by="", catalog="another"
+    )
+    ran = catalog("docs", "review", str(path), url=address)
+    marked = "of another catalog, at http://there: to write it to this catalog, import it"
+    assert (ran.code, marked in ran.err) == (0, True), ran
+    told = json.loads(catalog("docs", "review", str(path), "--json", url=address).out)
+    assert (told["server"], told["foreign"]) == (
+        "http://there",
+        f"it was made on http://there, not on {address}",
+    )
+    ran = catalog("docs", "review", str(path), "--accept-all", "--apply", url=address)
+    assert (ran.code, "import it: " in ran.err) == (1, True), ran
+    assert texts(address) == {}
+    with Catalog(address) as client:
+        client.describe(TABLES[0], "Theirs.", column="c1")
+    more = ("--import", "--accept-all", "--apply")
+    ran = catalog("docs", "review", str(path), *more, url=address)
+    assert (ran.code, "2 written" in ran.err) == (0, True), ran
+    assert "Imported: 3 changes; 1 cannot be written as they are." in ran.err
+    written = texts(address)
+    assert [written.get(place) for place in FEW] == ["About c0.", "Theirs.", "About c0."]
+    imported = next(word for word in ran.err.split() if word.endswith(".changes.jsonl"))
+    ran = catalog("docs", "review", imported, "--import", url=address)
+    assert (ran.code, "is of this catalog" in ran.err) == (1, True), ran
+
+
 def test_on_a_narrow_terminal_texts_break_and_not_the_names_of_columns(
     command: tuple[str, ...], address: str, tmp_path: Path
 ) -> None:

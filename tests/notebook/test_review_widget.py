@@ -361,6 +361,39 @@ def test_a_catalog_that_is_only_read_is_decided_and_not_written(
         review.close()
 
 
+def test_a_changeset_of_another_catalog_is_marked_not_written_and_imported(
+    cat: Catalog, staged: StagedChangeset, table: str, tmp_path: Path
+) -> None:
+    cat.describe(table, "Theirs.", column="city")
+    foreign = StagedChangeset.create(
+        tmp_path / "foreign.changes.jsonl",
+        [item.edit for item in staged.items],
+        title="Of another",
+        server="http://there",
+        proposed_by="",
+        catalog="another",
+    )
+    review = ReviewWidget(cat, foreign)
+    try:
+        assert review.wait(WAIT_SECONDS)
+        assert review.review["foreign"] == "of another catalog, at http://there"
+        assert "of another catalog, at http://there" in str([*review.parts()])
+        hear(review, "decide", number=1, state="accepted")
+        hear(review, "apply", count=1)
+        assert "import it first" in review.problem
+        assert "Proposed id." not in str(cat.entity(table).schema)
+        hear(review, "import")
+        assert review.said == "Imported: 3 changes; 1 cannot be written as they are."
+        assert (review.review["foreign"], review.review["why_not"]) == ("", "")
+        assert review.changeset.id != foreign.id
+        assert [item.state for item in review.changeset.items] == ["open", "open", "failed"]
+        hear(review, "decide", number=1, state="accepted")
+        hear(review, "apply", count=1)
+        assert review.changeset.counts() == {"applied": 1, "open": 1, "failed": 1}
+    finally:
+        review.close()
+
+
 def test_a_server_that_is_gone_leaves_what_was_accepted(
     cat: Catalog, staged: StagedChangeset
 ) -> None:

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from explorer.client import Catalog
+from explorer.client import Catalog, KnownCatalog
 from explorer.client.http import HttpTransport
 from explorer.client.journal import Journal
 from explorer.errors import (
@@ -29,6 +29,7 @@ from explorer.errors import (
 from explorer.metadata import Proposal, Urn
 from explorer.server.authentication import ROLES, Gate, Keyring, Role, create_token
 from explorer.stewardship import StagedChangeset, StagedEdit, Stewardship, proposals, staging
+from explorer.stewardship.proposals import why_foreign
 from explorer.stewardship.staging import ReviewItem
 from tests.client.test_simultaneous_edits import Failing
 from tests.conftest import schema_metadata, serving_catalog
@@ -653,13 +654,80 @@ def test_a_changeset_of_one_catalog_is_not_written_into_another_unless_it_is_imp
         assert changeset.server in str(outcome.ended_by)
         assert address in str(outcome.ended_by)
         assert not other.entity(orders).schema.documented
-        with pytest.raises(InvalidInput, match="made for another catalog"):
+        with pytest.raises(InvalidInput, match="is of another catalog"):
             steward.share_changeset(changeset)
+
+        # One that an older version made has no id; its address tells.
+        unnamed = StagedChangeset.create(
+            tmp_path / "old.changes.jsonl",
+            [item.edit for item in changeset.items],
+            title="Old",
+            server=changeset.server,
+            proposed_by="",
+        )
+        unnamed.decide(1, "accepted", "urn:li:corpuser:ann")
+        assert steward.apply_staged(unnamed).untried == 1
 
         imported = steward.import_changeset(changeset)
         assert states(imported) == ["open"]
+        with pytest.raises(InvalidInput, match="is of this catalog"):
+            steward.import_changeset(imported)
         imported.decide(1, "accepted", "urn:li:corpuser:ann")
         assert steward.apply_staged(imported).applied == 1
         assert [one.edited for one in other.entity(orders).schema if one.edited] == ["About c0."]
-    # It is still one of its own catalog.
+    # It is still one of its own catalog, also where it is read from the server.
     assert ann.steward.apply_staged(StagedChangeset.open(changeset.path)).applied == 1
+    ann.steward.share_changeset(changeset)
+    changeset.path.unlink()
+    copy = meet("ben").steward.fetch_changeset(changeset.id)
+    assert copy.catalog == changeset.catalog
+
+
+def test_an_imported_changeset_has_conflicts_where_this_catalog_has_another_text(
+    meet: Meet, orders: str, tmp_path: Path
+) -> None:
+    ann = meet("ann")
+    gone = orders.replace("hive", "gone")
+    edits = [
+        StagedEdit(orders, "orders", column, text=f"About {column}.") for column in COLUMNS[:3]
+    ]
+    edits.append(StagedEdit(gone, "orders", None, text="Nowhere."))
+    changeset = ann.steward.stage(edits, "Texts")
+    changeset.decide(3, "accepted", ann.urn, text="Better.")
+    (tmp_path / "other").mkdir()
+    with serving_catalog(tmp_path / "other") as address, Catalog(address) as other:
+        schema = schema_metadata(dict.fromkeys(COLUMNS))
+        other.ingest(Proposal(Urn.parse(orders), "schemaMetadata", schema))
+        for column, text in zip(COLUMNS, ("Theirs.", "About c1."), strict=False):
+            other.describe(orders, text, column=column)
+        steward = Stewardship(other)
+        imported = steward.import_changeset(changeset)
+        told = [(item.state, item.theirs, item.edit.text) for item in imported.items]
+        assert told == [
+            ("failed", "Theirs.", "About c0."),
+            ("open", None, "About c1."),
+            ("open", None, "Better."),
+            ("failed", None, "Nowhere."),
+        ]
+        assert StagedChangeset.open(imported.path).items == imported.items
+        assert "does not have it" in imported.items[3].why
+        for item in imported.items[:3]:
+            imported.decide(item.number, "accepted", "ann", before=item.theirs)
+        assert steward.apply_staged(imported).applied == 3
+        written = [one.edited for one in other.entity(orders).schema if one.edited]
+        assert written == ["About c0.", "About c1.", "Better."]
+
+
+def test_without_an_id_a_changeset_is_of_the_catalog_at_its_address_or_where_it_is_shared(
+    tmp_path: Path,
+) -> None:
+    """DataHub's servers give none, and older versions recorded none."""
+    edit = StagedEdit("urn:li:dataset:(urn:li:dataPlatform:hive,a,PROD)", "a", text="A.")
+    changeset = StagedChangeset.create(
+        tmp_path / "one.changes.jsonl", [edit], title="", server="http://here", proposed_by=""
+    )
+    here, there = KnownCatalog("http://here:80/"), KnownCatalog("http://there", "an id")
+    assert why_foreign(changeset, here, "key") == ""
+    assert "not on http://there" in why_foreign(changeset, there, "key")
+    changeset.note_sent("key", ())
+    assert why_foreign(changeset, there, "key") == ""

@@ -90,6 +90,42 @@ async def test_each_edit_is_decided_with_one_key_and_what_was_accepted_is_writte
             assert texts_of(catalog, urn) == {"a": "", "b": "", "c": "", "d": written["d"]}
 
 
+async def test_a_changeset_of_another_catalog_is_marked_and_written_once_it_is_imported(
+    at: OpenTerminal, desk: Path
+) -> None:
+    with Catalog(data_dir=desk) as catalog:
+        urn = make_table(catalog, "imported", ["a", "b"])
+        catalog.describe(urn, "Theirs.", column="b")
+        edits = [StagedEdit(str(urn), urn.name, column, text=f"Text {column}.") for column in "ab"]
+        foreign = StagedChangeset.create(
+            new_path("Made elsewhere", datetime.now(UTC)),
+            edits,
+            title="Made elsewhere",
+            server="http://there",
+            proposed_by="",
+            catalog="another",
+        )
+        async with at(desk) as reader:
+            await reader.press("V")
+            await reader.sees("Made elsewhere", "2 open · of another catalog, at http://there")
+            assert reader.app.screen.check_action("share", ()) is False
+            await reader.press("enter")
+            await reader.sees("Made elsewhere · of another catalog, at http://there", "import")
+            await reader.press("a", "ctrl+s")
+            await reader.sees("I imports it")
+            await reader.press("I")
+            await reader.sees("Import Made elsewhere?", "Nothing is written yet")
+            await reader.press("I", "a")
+            assert StagedChangeset.open(foreign.path).counts() == {"accepted": 1, "open": 1}
+            await reader.press("ctrl+s")
+            await reader.sees("Imported: 2 changes; 1 cannot be written", "1 open", "1 failed")
+            await reader.press("a", "ctrl+s")
+            await reader.sees("Write 1 change to the catalog at", catalog.address[:40])
+            await reader.press("ctrl+s")
+            await reader.sees("Written: 1 change.")
+            assert texts_of(catalog, urn) == {"a": "Text a.", "b": "Theirs."}
+
+
 async def test_what_ends_while_the_screen_is_taken_down_is_told_to_nobody(
     desk: Path, at: OpenTerminal, tmp_path: Path
 ) -> None:

@@ -453,6 +453,7 @@ def remove(target: Target, *, yes: bool) -> None:
     """
     import sys
 
+    from explorer.cli.output import confirm
     from explorer.sample import SAMPLE_RUN_ID
 
     if not (yes or (sys.stdin and sys.stdin.isatty())):
@@ -467,7 +468,7 @@ def remove(target: Target, *, yes: bool) -> None:
             return
         if not yes:
             click.echo(f"to be removed: {_counted(going)}", err=True)
-            if not click.confirm("Remove the sample?", err=True):
+            if not confirm(catalog, "Remove the sample?"):
                 click.echo("nothing was removed", err=True)
                 click.get_current_context().exit(1)
         click.echo(f"removed {_counted(catalog.roll_back(SAMPLE_RUN_ID))}")

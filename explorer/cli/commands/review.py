@@ -4,6 +4,7 @@ changesets; `share`, `proposals` and `withdraw`, which manage changesets on the 
 """
 
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -125,11 +126,18 @@ class SharedReview:
     """
 
     def __init__(self, steward: "Stewardship", changeset: "StagedChangeset") -> None:
-        from explorer.stewardship.proposals import server_key
+        from explorer.errors import Unreachable
+        from explorer.stewardship.proposals import server_key, why_foreign
 
         self._steward, self._changeset = steward, changeset
-        self._key = server_key(steward.core.catalog)
-        self.is_shared = changeset.is_shared_with(self._key)
+        catalog = steward.core.catalog
+        self._key = server_key(catalog)
+        self.why_foreign = ""
+        """Why the changeset cannot be applied here; empty if it can, or if offline."""
+        with suppress(Unreachable):
+            here = steward.wait(catalog.known_as())
+            self.why_foreign = why_foreign(changeset, here, self._key)
+        self.is_shared = changeset.is_shared_with(self._key) and not self.why_foreign
 
     def check_allowed(self) -> None:
         """Raise `Forbidden` if the user may not decide edits; does nothing if offline."""
@@ -504,6 +512,7 @@ Examples
   catalog docs review texts.changes.jsonl --accept-all --apply --dry-run
   catalog docs review texts.changes.jsonl --json | jq .counts
   catalog docs review 8c1f0e2d5a6b7c80                (on the server)
+  catalog docs review texts.changes.jsonl --import    (of another catalog)
 
 \b
 Keys
@@ -516,6 +525,10 @@ offline, decisions are sent the next time. If somebody changed a description aft
 the proposal is not written but shown again, next to the current text. All edits written by one
 --apply are one save for catalog undo.
 
+A changeset of another catalog is marked, and not written to this one. --import makes a new
+changeset of this catalog with the same edits, all open, and continues with that. Edits for which
+this catalog has another text than they were written against are marked as failed, with that text.
+
 \b
 Exit codes
   0  all accepted edits were written, or there was nothing to write
@@ -525,6 +538,8 @@ Exit codes
 \b
 --json prints an object:
   file, title, proposed_by, at_millis, counts
+  server    address of the catalog that it was made for
+  foreign   null, or why it cannot be applied here without --import
   unsent    number of decisions that were not sent to the server yet
   edits     number, state, urn, table, column, what, before, text, add,
             remove, theirs, why, decided_by, source, source_urn, source_column
@@ -538,6 +553,12 @@ Exit codes
 @click.argument("file", type=WORDS, metavar="FILE|URN")
 @click.option("--accept-all", is_flag=True, help="Accept all open edits.")
 @click.option("--refuse-all", is_flag=True, help="Refuse all open edits.")
+@click.option(
+    "--import",
+    "imports",
+    is_flag=True,
+    help="Make a changeset of this catalog of one of another catalog.",
+)
 @click.option("--apply", "applies", is_flag=True, help="Write the accepted edits to the catalog.")
 @options.dry_run
 @format_options("json", "csv")
@@ -549,6 +570,7 @@ def review(
     *,
     accept_all: bool,
     refuse_all: bool,
+    imports: bool,
     applies: bool,
     dry_run: bool,
 ) -> None:
@@ -573,12 +595,15 @@ def review(
     with target.open() as catalog:
         steward = Stewardship(catalog)
         changeset = _changeset(steward, file)
+        if imports:
+            changeset = steward.import_changeset(changeset)
+            rendering.print_imported(changeset)
         shared = SharedReview(steward, changeset)
         _reopen_undone(catalog, steward, changeset)
         shared.sync()
         if dry_run:
             planned = changeset.of("open", "accepted") if accept_all else changeset.of("accepted")
-            rendering.print_review(changeset, shown_as, planned)
+            rendering.print_review(changeset, shown_as, planned, shared.why_foreign)
             return
         is_asked = shown_as is None and not applies and sys.stdin.isatty() and sys.stdout.isatty()
         if accept_all or refuse_all or applies or is_asked:
@@ -589,10 +614,10 @@ def review(
             shared.sync()
         elif is_asked:
             rendering.ask_for_each(changeset, _user(catalog), shared.sync)
-            rendering.print_counts(changeset, shared.unsent)
+            rendering.print_counts(changeset, shared.unsent, shared.why_foreign)
             return
         outcome = _apply(catalog, changeset) if applies else None
-    rendering.print_outcome(changeset, shown_as, outcome, shared.unsent)
+    rendering.print_outcome(changeset, shown_as, outcome, shared.unsent, shared.why_foreign)
     if outcome is not None and outcome.ended_by is not None:
         raise outcome.ended_by
     if outcome is not None and outcome.failed:

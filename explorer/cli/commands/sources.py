@@ -213,7 +213,7 @@ def add(
     others are not given.
     """
     from explorer.cli import edits
-    from explorer.cli.output import line_text, note, print_json
+    from explorer.cli.output import confirm, line_text, note, print_json
     from explorer.sources.configured import OPTIONS, kept_names, kept_options, name_from
     from explorer.sources.location import open_source
     from explorer.sources.source import SourceOptions
@@ -249,7 +249,7 @@ def add(
             return
         if plan.before is None and not as_json:
             _print_plan(plan, is_result=False)
-        if asks and not click.confirm("Add this?", default=True, err=True):
+        if asks and not confirm(catalog, "Add this?", default=True):
             raise click.Abort
         if getattr(source, "contains_secret", False) and not options.keyring:
             note(
@@ -434,7 +434,7 @@ def remove(target: Target, name: str, *, hard: bool, dry_run: bool, yes: bool) -
     """
     from explorer.cli import edits
     from explorer.cli.options import progress_bar
-    from explorer.cli.output import line_text, note
+    from explorer.cli.output import confirm, line_text, note
     from explorer.client.display import counted
     from explorer.sources.configured import require_source
     from explorer.sources.run import plan_removal, remove_source
@@ -458,7 +458,7 @@ def remove(target: Target, name: str, *, hard: bool, dry_run: bool, yes: bool) -
             note(line_text(f"{name}: {number} would be {how}, the source and its runs removed"))
         if dry_run:
             return
-        if not yes and not click.confirm("Remove it?", default=False, err=True):
+        if not yes and not confirm(catalog, "Remove it?"):
             raise click.Abort
         with progress_bar("removing") as progress:
             done = remove_source(catalog, removal, progress, is_hard=hard)
@@ -549,15 +549,15 @@ def _keep_password(source: "Source") -> None:
 def _write(
     catalog: "Catalog", plan: "RunPlan", *, accept_removals: bool, yes: bool
 ) -> "RunOutcome":
+    from explorer.cli.output import confirm
     from explorer.sources.run import run_source
 
     if plan.removals and not accept_removals and not yes and _is_interactive():
         lost, had = plan.removals
-        accept_removals = click.confirm(
+        accept_removals = confirm(
+            catalog,
             f"{lost:,} of the {had:,} datasets that {plan.source.name} had no longer exist. "
             "Hide them?",
-            default=False,
-            err=True,
         )
     with _bars() as progress:
         return run_source(catalog, plan, progress, accept_removals=accept_removals)

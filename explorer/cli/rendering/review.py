@@ -51,6 +51,7 @@ __all__ = [
     "print_concept",
     "print_counts",
     "print_drafted",
+    "print_imported",
     "print_interrupted",
     "print_outcome",
     "print_propagated",
@@ -177,17 +178,22 @@ def print_review(
     changeset: "StagedChangeset",
     shown_as: OutputFormat | None,
     planned: "Sequence[ReviewItem]",
+    why_foreign: str = "",
 ) -> None:
-    """Print the edits that would be written."""
+    """Print the edits that would be written; none of a changeset of another catalog, for this
+    reason."""
+    planned = () if why_foreign else planned
     match shown_as:
         case "json":
-            print_json(_as_json(changeset) | {"would_write": [item.number for item in planned]})
+            about = _as_json(changeset) | {"foreign": why_foreign or None}
+            print_json(about | {"would_write": [item.number for item in planned]})
         case "csv":
             print_csv(views.review_table(planned))
         case _:
             if planned:
                 print_table(views.review_page(planned))
             note(Text(f"dry run: {len(planned):,} would be written; nothing was written"))
+            _print_foreign(changeset, why_foreign)
 
 
 def print_outcome(
@@ -195,14 +201,16 @@ def print_outcome(
     shown_as: OutputFormat | None,
     outcome: "StagedOutcome | None",
     unsent: int = 0,
+    why_foreign: str = "",
 ) -> None:
     """Print the edits, or the outcome of applying them.
 
-    `unsent` is the number of decisions that were not sent to the server yet.
+    `unsent` is the number of decisions that were not sent to the server yet, `why_foreign` why the
+    changeset is not of this catalog, or empty.
     """
     match shown_as:
         case "json":
-            counts: dict[str, Any] = {"unsent": unsent}
+            counts: dict[str, Any] = {"unsent": unsent, "foreign": why_foreign or None}
             if outcome is not None:
                 counts |= {
                     "applied": outcome.applied,
@@ -217,7 +225,7 @@ def print_outcome(
             return
     if outcome is None:
         print_table(views.review_page(changeset.items))
-        print_counts(changeset, unsent)
+        print_counts(changeset, unsent, why_foreign)
         return
     for item in changeset.of("failed"):
         _print_item(item, "not written")
@@ -367,12 +375,24 @@ def print_interrupted(changeset: "StagedChangeset") -> None:
     note(Text(f"{drafted}; to review them: catalog docs review {line(str(changeset.path))}"))
 
 
-def print_counts(changeset: "StagedChangeset", unsent: int = 0) -> None:
-    """Print the number of edits in each state."""
+def print_counts(changeset: "StagedChangeset", unsent: int = 0, why_foreign: str = "") -> None:
+    """Print the number of edits in each state, and whether it is of another catalog."""
     note(Text(", ".join(views.review_counts(changeset))))
-    if changeset.of("accepted"):
+    _print_foreign(changeset, why_foreign)
+    if changeset.of("accepted") and not why_foreign:
         note(Text("to write the accepted edits, give --apply"))
     _print_unsent(unsent)
+
+
+def _print_foreign(changeset: "StagedChangeset", why_foreign: str) -> None:
+    if why_foreign:
+        marked = views.foreign_words(changeset)
+        note(line_text(f"{marked}: to write it to this catalog, import it with --import"))
+
+
+def print_imported(changeset: "StagedChangeset") -> None:
+    """Print how many edits were imported, and their new file."""
+    note(line_text(f"{views.imported_sentence(changeset)} {changeset.path}"))
 
 
 def _print_unsent(unsent: int) -> None:
@@ -421,6 +441,7 @@ def _as_json(changeset: "StagedChangeset") -> dict[str, Any]:
     return {
         "file": str(changeset.path),
         "title": changeset.title,
+        "server": changeset.server,
         "proposed_by": Urn.label(changeset.proposed_by) if changeset.proposed_by else None,
         "at_millis": millis_of(changeset.at),
         "counts": changeset.counts(),

@@ -29,9 +29,16 @@ from explorer.notebook.widgets.base import (
     running_cell,
 )
 from explorer.notebook.widgets.editor import READ_ONLY, UNDO, DraftEditor, WidgetDraft, Writing
+from explorer.stewardship.api import AsyncStewardship
 from explorer.stewardship.changeset import apply_staged, reopen_undone
 from explorer.stewardship.drafts import Drafts, StoredDraft
-from explorer.stewardship.proposals import OVERTAKEN, server_key, sync_changeset, why_undecided
+from explorer.stewardship.proposals import (
+    OVERTAKEN,
+    server_key,
+    sync_changeset,
+    why_foreign,
+    why_undecided,
+)
 from explorer.stewardship.staging import STATES
 from explorer.stewardship.worklist import WorkQueue, documented_meanwhile
 from explorer.views import stewardship as views
@@ -418,6 +425,8 @@ class ReviewSession:
         # What tells the server that keeps it from others; empty for one that is in its file alone.
         self._server = ""
         self._why_undecided = ""
+        # Of a changeset of another catalog: how it is marked.
+        self.foreign = ""
         self._is_syncing = self._is_sync_due = False
         first = changeset.next_open()
         self._go_to(first.number if first is not None else 0)
@@ -426,13 +435,19 @@ class ReviewSession:
         """Ask who decides here, look for texts that were typed before, and fetch what colleagues
         decided of a changeset that the server keeps."""
 
-        def read(catalog: "NotebookCatalog") -> tuple[str, str]:
+        def read(catalog: "NotebookCatalog") -> tuple[str, str, str]:
+            here = catalog.wait(catalog.core.known_as())
+            is_foreign = bool(why_foreign(self.changeset, here, key))
             user = catalog.me()
             why = catalog.wait(why_undecided(catalog.core)) if self._server else ""
-            return str(user) if user is not None else "", why
+            foreign = views.foreign_words(self.changeset) if is_foreign else ""
+            return str(user) if user is not None else "", why, foreign
 
-        def then(found: tuple[str, str]) -> None:
-            self._user, self._why_undecided = found
+        def then(found: tuple[str, str, str]) -> None:
+            self._user, self._why_undecided, self.foreign = found
+            if self.foreign:
+                self._server = ""
+            self.draw()
 
         def reopen(catalog: "NotebookCatalog") -> int:
             return catalog.wait(reopen_undone(catalog.core, self.changeset))
@@ -552,8 +567,8 @@ class ReviewSession:
         with self.lock:
             if self._progress:
                 raise InvalidInput(_UNDER_WAY)
-            if self.catalog.read_only:
-                raise InvalidInput(READ_ONLY)
+            if why := self._why_not_written():
+                raise InvalidInput(why)
             self._check_allowed()
             self._tell_progress(0, count)
             self.draw()
@@ -581,6 +596,23 @@ class ReviewSession:
             return False
 
         self.asking.ask("save", "", write, self._applied, failed=failed, in_turn=True)
+
+    def import_here(self) -> None:
+        """Make a changeset of this catalog with the edits of one of another, and review that."""
+        with self.lock:
+            self.drafts.close()
+
+        def make(catalog: "NotebookCatalog") -> "StagedChangeset":
+            steward = AsyncStewardship(catalog.core)
+            return catalog.wait(steward.import_changeset(self.changeset))
+
+        def then(imported: "StagedChangeset") -> None:
+            self.changeset, self.foreign = imported, ""
+            first = imported.next_open()
+            self._go_to(first.number if first is not None else 0)
+            self.show("said", views.imported_sentence(imported))
+
+        self._ask_file(make, then)
 
     def read_again(self) -> None:
         """Read the decisions of other programs from the file, and of colleagues from the server."""
@@ -712,6 +744,9 @@ class ReviewSession:
         return {
             "title": line(changeset.title, _CELL),
             "shared": self._describe_sync(),
+            "foreign": line(self.foreign, _CELL),
+            "imports": views.IMPORTS,
+            "address": line(self.catalog.address, _CELL),
             "columns": [column.title for column in table.columns],
             "counts": states,
             "total": len(changeset.items),
@@ -721,7 +756,7 @@ class ReviewSession:
             "open": counts.get("open", 0),
             "accepted": counts.get("accepted", 0),
             "typed": sum(map(self.drafts.has_draft, changeset.items)),
-            "why_not": READ_ONLY if self.catalog.read_only else "",
+            "why_not": self._why_not_written(),
             "writing": bool(self._progress),
             "rows": [
                 {
@@ -733,6 +768,12 @@ class ReviewSession:
                 for item, row in zip(shown, table.rows, strict=True)
             ],
         }
+
+    def _why_not_written(self) -> str:
+        """Return why nothing can be written to the catalog; empty if something can."""
+        if self.catalog.read_only:
+            return READ_ONLY
+        return f"It is {self.foreign}: import it first." if self.foreign else ""
 
     def _describe_sync(self) -> str:
         unsent = len(self.changeset.unsent(self._server)) if self._server else 0
@@ -822,6 +863,11 @@ class ReviewWidget(EditorWidget):
         """Show what was decided elsewhere: in the next cell, in the terminal, by a colleague."""
         self._session.read_again()
 
+    def import_here(self) -> None:
+        """Import the changeset of another catalog, as the button does: make one of this catalog
+        with the same edits, and show that; see `Stewardship.import_changeset`."""
+        self._session.import_here()
+
     def hand_over(self) -> ReviewSession:
         """Close it, and return its state for its replacement."""
         self.close()
@@ -831,7 +877,9 @@ class ReviewWidget(EditorWidget):
         """Yield what it shows, for front ends without a kernel."""
         with self._session.lock:
             changeset, item = self._session.changeset, self._session.item()
-        words = (first, changeset.title, " · ".join(views.review_counts(changeset)))
+            foreign = self._session.foreign
+        counts = " · ".join(views.review_counts(changeset))
+        words = (first, changeset.title, foreign, counts)
         yield Title("Review", "  ".join(filter(None, words)))
         yield from table_parts(views.review_page(changeset.items), rest="drawn; .df has them all")
         if item is not None:
@@ -865,6 +913,8 @@ class ReviewWidget(EditorWidget):
                 session.apply(count)
             case {"kind": "again"}:
                 session.read_again()
+            case {"kind": "import"}:
+                session.import_here()
             case _:
                 with session.lock:
                     session.drafts.answer(content)

@@ -422,7 +422,7 @@ class UndoActions:
     async def _offer(self, save: "JournalSave", *, again: bool, done: Callable[[], object]) -> None:
         with self._session.reporting("asking which catalog this is"):
             here = await (await self._session.catalog()).known_as()
-            if why := journal.why_not_undone(save.made_on, here):
+            if why := save.made_on.why_not(here):
                 self._session.say(f"This save cannot be undone here: {why}.", error=True)
                 return
             question = self._question(save, again=again, is_last=False)

@@ -30,6 +30,7 @@ from explorer.stewardship.proposals import (
     share_changeset,
     shared_changesets,
     sync_changeset,
+    why_foreign,
     why_undecided,
     withdraw_changeset,
 )
@@ -48,7 +49,10 @@ from explorer.tui.widgets.dialogs import ListScreen, OverlayScreen, PromptScreen
 from explorer.tui.widgets.rows import DifferenceRows, Rows, TableRows
 from explorer.tui.widgets.text_area import DescriptionArea
 from explorer.views.stewardship import (
+    IMPORTS,
     edit_column,
+    foreign_words,
+    imported_sentence,
     proposal_counts,
     review_counts,
     review_diff,
@@ -109,9 +113,7 @@ class ReviewScreen(TableScreen[Urn]):
 
     def __init__(self, session: TerminalSession, changeset: StagedChangeset) -> None:
         super().__init__(session, ReviewRows(lambda: bool(self.check_action("edit", ()))))
-        self._changeset = changeset
-        self._items = changeset.items
-        self._drafts = Drafts.of_changeset(changeset.id)
+        self._hold(changeset)
         # One after another, in the order in which they were typed.
         self._drafting = asyncio.Lock()
         self._user = self._address = ""
@@ -119,8 +121,14 @@ class ReviewScreen(TableScreen[Urn]):
         # What tells the server that keeps it from others; empty for one that is in its file alone.
         self._server = ""
         self._why_undecided = ""
+        # Of a changeset of another catalog: how it is marked.
+        self._foreign = ""
         self._is_syncing = self._is_sync_due = self._is_unreached = False
         self._retrying: Timer | None = None
+
+    def _hold(self, changeset: StagedChangeset) -> None:
+        self._changeset, self._items = changeset, changeset.items
+        self._drafts = Drafts.of_changeset(changeset.id)
 
     def compose(self) -> ComposeResult:
         """Yield the heading, the edits, the one under the cursor, and the keys."""
@@ -147,6 +155,8 @@ class ReviewScreen(TableScreen[Urn]):
         item = self._item
         if action == "sync":
             return bool(self._server)
+        if action == "import_here":
+            return bool(self._foreign)
         if action in ("accept", "refuse", "reopen", "edit", "accept_all", "apply"):
             if self._progress or item is None:
                 return False
@@ -222,10 +232,14 @@ class ReviewScreen(TableScreen[Urn]):
         """Write the accepted edits, after confirmation."""
         if self._session.refuses_to_write() or self._refuses_to_decide():
             return
+        if self._foreign:
+            self.say(f"This changeset is {self._foreign}: I imports it, to write it here.")
+            return
         count = len(self._changeset.of("accepted"))
         question = Text.assemble(
             f"Write {counted(count, 'change')} to the catalog",
-            line_text(f" at {self._address}" if self._address else "", "bold"),
+            " at " if self._address else "",
+            line_text(self._address, "bold"),
             "?\n\nA single undo takes all of them back.",
         )
 
@@ -234,6 +248,28 @@ class ReviewScreen(TableScreen[Urn]):
                 self._apply()
 
         self.confirm(question, apply)
+
+    def action_import_here(self) -> None:
+        """Make a changeset of this catalog with the changes, after confirmation, and review it."""
+        if self._session.refuses_to_write():
+            return
+        question = Text.assemble(
+            "Import ",
+            line_text(self._changeset.title, "bold"),
+            f"?\n\n{IMPORTS}",
+        )
+        self.confirm(question, self._import)
+
+    @work(exclusive=True, group="import")
+    async def _import(self) -> None:
+        from explorer.stewardship import AsyncStewardship
+
+        with self._session.reporting("importing the changeset"):
+            steward = AsyncStewardship(await self._session.catalog())
+            self._hold(await steward.import_changeset(self._changeset))
+            self._foreign = ""
+            self._show(self._next_open(-1) or 0)
+            self.say(imported_sentence(self._changeset))
 
     def _is_still(self, count: int) -> bool:
         """Return whether the number of accepted edits is still the one shown to the reader; else
@@ -427,7 +463,11 @@ class ReviewScreen(TableScreen[Urn]):
                 self._show(self._next_open(-1) or 0)
                 self.say(undone_sentence(reopened))
             key = server_key(catalog)
-            if self._changeset.is_shared_with(key):
+            if why_foreign(self._changeset, await catalog.known_as(), key):
+                self._foreign = foreign_words(self._changeset)
+                self._show_heading()
+                self.refresh_bindings()
+            elif self._changeset.is_shared_with(key):
                 self._server = key
                 self._show_heading()
                 self._sync()
@@ -489,7 +529,9 @@ class ReviewScreen(TableScreen[Urn]):
         who = Urn.label(self._changeset.proposed_by)
         proposed = f"proposed by {who}" if who else ""
         title = line_text(self._changeset.title, "bold")
-        heading = [title, *counts, *states, self._describe_sync(), line_text(proposed, "dim")]
+        foreign = line_text(self._foreign, "bold")
+        heading = [title, foreign, *counts, *states, self._describe_sync()]
+        heading.append(line_text(proposed, "dim"))
         self.query_one("#heading", Static).update(join(heading))
 
     def _describe_sync(self) -> Text:
@@ -618,6 +660,8 @@ class _Listed:
     working_copy: StagedChangeset | None = None
     shared: Urn | None = None
     unsent: int = 0
+    foreign: str = ""
+    """How one of another catalog is marked."""
 
 
 class ChangesetsScreen(ListScreen[StagedChangeset | Path]):
@@ -707,7 +751,9 @@ class ChangesetsScreen(ListScreen[StagedChangeset | Path]):
         one = self._current
         match action:
             case "share":
-                return self._can_share and one is not None and one.shared is None
+                return (
+                    self._can_share and one is not None and one.shared is None and not one.foreign
+                )
             case "withdraw":
                 return self._can_share and one is not None and one.shared is not None
             case "discard":
@@ -796,14 +842,20 @@ class ChangesetsScreen(ListScreen[StagedChangeset | Path]):
             files = [_listed_file(one) for one in kept if one.id not in found]
             if found or files:
                 self._show_listed([*found.values(), *files])
+            here = await catalog.known_as()
+            foreign = {
+                one.id: foreign_words(one) for one in (*known, *kept) if why_foreign(one, here, key)
+            }
+            shown = [one for name, one in found.items() if name not in foreign]
             self._can_share = (await catalog.abilities()).proposals
             if self._can_share:
                 queue = await shared_changesets(catalog)
-                listed = {one.urn.name for one in queue}
-                gone = [_listed_file(one) for one in kept if one.id in found.keys() - listed]
                 shown = [_shared(one, found.get(one.urn.name)) for one in queue]
-                files = [_listed_file(one) for one in kept if one.id not in {*found, *listed}]
-                self._show_listed([*shown, *gone, *files])
+            listed = {one.shared.name for one in shown if one.shared is not None}
+            files = [
+                _listed_file(one, foreign.get(one.id, "")) for one in kept if one.id not in listed
+            ]
+            self._show_listed([*shown, *files])
         if not self._listed:
             self._show_listed([])
 
@@ -828,7 +880,7 @@ class ChangesetsScreen(ListScreen[StagedChangeset | Path]):
         moment = self._session.times.format(millis_of(one.at))
         title = padded(line_text(one.title, "bold"), max(width - len(moment) - 4, 8))
         shared = [_describe_sync(one.unsent)] if one.shared is not None else []
-        counts = join([Text(one.counts), *shared])
+        counts = join([Text(one.counts), line_text(one.foreign, "bold"), *shared])
         return Text.assemble(" ", title, " ", (moment, "dim")), Text.assemble("   ", counts)
 
 
@@ -853,9 +905,9 @@ async def changeset_of(catalog: "AsyncCatalog", path: Path) -> StagedChangeset:
     return await steward.stage(edits, path.name)
 
 
-def _listed_file(changeset: StagedChangeset) -> _Listed:
+def _listed_file(changeset: StagedChangeset, foreign: str = "") -> _Listed:
     counts = " · ".join(review_counts(changeset))
-    return _Listed(changeset.title, changeset.at, counts, changeset)
+    return _Listed(changeset.title, changeset.at, counts, changeset, foreign=foreign)
 
 
 def _shared_copy(changeset: StagedChangeset, key: str) -> _Listed:

@@ -190,6 +190,28 @@ def test_accepting_all_and_writing_name_how_many(show: Any) -> None:
     assert widget.sent == [{"kind": "all", "count": 2}, {"kind": "apply", "count": 1}]
 
 
+def test_the_question_names_the_catalog_that_is_written_to(show: Any) -> None:
+    widget = show(review=told(address="http://catalog.example:8080"))
+    widget.page.get_by_role("button", name="Write 1 accepted …").click()
+    question = widget.page.get_by_role("alert").inner_text()
+    assert "Write 1 change to the catalog at http://catalog.example:8080?" in question
+
+
+def test_a_changeset_of_another_catalog_is_marked_and_imported_after_a_question(show: Any) -> None:
+    foreign = {"foreign": "of another catalog, at http://there", "imports": "What it does."}
+    widget = show(review=told(why_not="Import it first.", **foreign))
+    assert (
+        "of another catalog, at http://there"
+        in widget.page.locator(".cx-head, .cx-over").first.inner_text()
+    )
+    assert widget.page.get_by_role("button", name="Write 1 accepted …").is_disabled()
+    widget.page.get_by_role("button", name="Import …").click()
+    assert "What it does." in widget.page.get_by_role("alert").inner_text()
+    assert widget.sent == []
+    widget.page.get_by_role("button", name="Import", exact=True).click()
+    assert widget.sent == [{"kind": "import"}]
+
+
 def test_writing_shows_a_bar_and_takes_no_decision(show: Any) -> None:
     widget = show(review=told(writing=True), item=item(decidable=False, editable=False))
     widget.set(progress={"done": 1, "total": 4})

@@ -6,7 +6,7 @@ const PROPOSALS = {
 };
 
 function render({ model, el }) {
-  // Which question is shown below the list: "apply", "all", or none.
+  // Which question is shown below the list: "apply", "all", "import", or none.
   let asks = "";
   const shell = shellOf({ model, el }, "catalog-explorer catalog-review", () => { shell.drawEditor(); draw(); });
   const { here, kernel, redraw, root, say, whole } = shell;
@@ -44,6 +44,7 @@ function render({ model, el }) {
     const review = told();
     if (what === "apply" && (review.why_not || !review.accepted || review.writing)) what = "";
     if (what === "all" && (!review.open || review.writing)) what = "";
+    if (what === "import" && (!review.foreign || review.writing)) what = "";
     asks = what;
     keepFocus(whole, drawActs);
     if (asks && here()) acts.querySelector("button")?.focus({ preventScroll: true });
@@ -52,7 +53,7 @@ function render({ model, el }) {
   function answer(yes) {
     const review = told(), what = asks;
     asks = "";
-    if (yes) say(what, { count: what === "apply" ? review.accepted : review.open });
+    if (yes) say(what, what === "import" ? {} : { count: what === "apply" ? review.accepted : review.open });
     keepFocus(whole, drawActs);
     if (here()) row()?.focus({ preventScroll: true });
   }
@@ -64,7 +65,8 @@ function render({ model, el }) {
 
   function drawReview() {
     const review = told(), rows = review.rows || [];
-    redraw(head, make("h3", { text: review.title }), make("span", { class: "cx-dim", text: review.shared || "" }), make("span", { class: "cx-gap" }),
+    redraw(head, make("h3", { text: review.title }), make("span", { class: review.foreign ? "cx-loud" : "cx-dim", text: review.foreign || review.shared || "" }), make("span", { class: "cx-gap" }),
+      review.foreign ? button("import", "Import …", "", !review.writing, () => ask("import"), "make a changeset of this catalog of it") : null,
       button("again", "Read the file again", "quiet", true, () => say("again"), "reads decisions made elsewhere"));
     const only = (state, label, count) => make("button", { type: "button", class: "cx-chip", "data-f": `only ${state}`, "aria-pressed": String(review.only === state), on: { click: () => say("only", { state }) } },
       label, " ", make("span", { text: (count ?? 0).toLocaleString("en") }));
@@ -103,9 +105,14 @@ function render({ model, el }) {
     if (asks) {
       const count = (asks === "apply" ? review.accepted : review.open) || 0, many = count === 1 ? "1 change" : `${count.toLocaleString("en")} changes`;
       const typed = review.typed ? ` Typed, undecided texts (${review.typed}) are not included.` : "";
-      redraw(acts, make("span", { class: "cx-loud", role: "alert", text: asks === "apply" ? `Write ${many} to the catalog? A single undo takes all of them back.` : `Accept all ${count.toLocaleString("en")} undecided changes? Nothing is written yet.${typed}` }),
+      const question = {
+        apply: `Write ${many} to the catalog${review.address ? ` at ${review.address}` : ""}? A single undo takes all of them back.`,
+        all: `Accept all ${count.toLocaleString("en")} undecided changes? Nothing is written yet.${typed}`,
+        import: review.imports,
+      }[asks];
+      redraw(acts, make("span", { class: "cx-loud", role: "alert", text: question }),
         make("span", { class: "cx-gap" }),
-        button("yes", asks === "apply" ? `Write ${many}` : "Accept all", "main", true, () => answer(true)),
+        button("yes", { apply: `Write ${many}`, all: "Accept all", import: "Import" }[asks], "main", true, () => answer(true)),
         button("no", "Not now", "", true, () => answer(false)));
       return;
     }
