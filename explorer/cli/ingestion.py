@@ -24,7 +24,7 @@ from explorer.cli.output import line_text, note, print_json, progress_bars, resu
 from explorer.client import Catalog, LoadInterrupted, LoadReport
 from explorer.client.connection import in_chunks
 from explorer.client.display import counted, line
-from explorer.errors import InvalidInput
+from explorer.errors import CatalogError, InvalidInput
 from explorer.files import replace_file
 from explorer.metadata.files import MetadataFile, Refused
 from explorer.metadata.proposal import Proposal
@@ -216,7 +216,7 @@ class _Places:
     """The progress of unfinished loads into one catalog, stored in the state directory."""
 
     def __init__(self, identity: str) -> None:
-        self._directory = config.state_dir() / "loads" / _digest(identity)
+        self._directory = config.state_dir() / "loads" / config.state_name(identity)
 
     def of(self, name: str) -> _Place:
         """Return the start position of a file in its current state."""
@@ -272,6 +272,9 @@ def load_files(
     for each rejected change. With `resume`, an interrupted load of the same files into this catalog
     is continued. A file that cannot be read counts as rejected; the others are still loaded.
     """
+    with suppress(CatalogError):
+        # Which catalog is at the address now has to be known before an interrupted load goes on.
+        catalog.abilities()
     places = _Places(catalog.identity or catalog.address)
     with _rare_collections(), _load_bars() as begin:
         for name in names:

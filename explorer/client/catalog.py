@@ -129,10 +129,11 @@ class _OneServer:
 
     @property
     def identity(self) -> str:
-        """A key under which to store local data about this catalog.
+        """What names the address or the directory of this catalog, to store local data about it;
+        `explorer.config.state_keys` tells apart catalogs that are there in turn.
 
-        Two clients have the same key only if they use the same catalog. It is empty for a catalog
-        in this process.
+        Two clients have the same one only if they use the same server or directory. It is empty for
+        a catalog in this process.
         """
         return self._connection.identity
 

@@ -319,7 +319,14 @@ class OfflineCache:
             self._cache = None
 
     async def _keep(self, request: Request, body: bytes) -> None:
-        await asyncio.to_thread((await self._open()).put, request, body)
+        cache = await self._open()
+        if request.path == config_request().path:
+            kept = await asyncio.to_thread(cache.get, request)
+            earlier = _catalog_id_in(kept[0]) if kept is not None else ""
+            if earlier and earlier != _catalog_id_in(body):
+                # Everything else is of another catalog, which was at this address before.
+                await asyncio.to_thread(cache.clear)
+        await asyncio.to_thread(cache.put, request, body)
 
     async def _open(self) -> "AnswerCache":
         async with self._opening:
@@ -328,6 +335,14 @@ class OfflineCache:
 
                 self._cache = await asyncio.to_thread(AnswerCache, config.cache_dir(), self._server)
             return self._cache
+
+
+def _catalog_id_in(config_body: bytes) -> str:
+    """Return the id of the catalog in a stored answer about the server; empty if it gives none."""
+    try:
+        return read_abilities(orjson.loads(config_body)).catalog_id
+    except orjson.JSONDecodeError:
+        return ""
 
 
 class ServerTransport:
@@ -765,7 +780,14 @@ class Connection:
             if reply.as_of is None:
                 # A cached answer may come from an earlier release of the server.
                 self._abilities = found
+                await self._note_catalog(found.catalog_id)
             return found
+
+    async def _note_catalog(self, catalog_id: str) -> None:
+        """Record which catalog is at this address, so that nothing kept of another is taken for
+        its."""
+        if self.identity:
+            await asyncio.to_thread(config.note_catalog, self.identity, catalog_id)
 
     async def offers(self, type_name: str, field: str) -> bool:
         """Return whether a type of the server's GraphQL schema has a field.

@@ -14,6 +14,7 @@ DATAHUB_GMS_URL (or DATAHUB_GMS_HOST, DATAHUB_GMS_PORT and DATAHUB_GMS_PROTOCOL)
 DATAHUB_GMS_TOKEN, and the file ~/.datahubenv unless DATAHUB_SKIP_CONFIG is true.
 """
 
+from explorer.config.catalogs import note_catalog, state_keys, state_name
 from explorer.config.files import cache_dir, config_dir, data_dir, state_dir
 from explorer.config.servers import (
     EMBEDDED,
@@ -62,10 +63,13 @@ __all__ = [
     "keep_sign_in",
     "keep_token",
     "keep_user",
+    "note_catalog",
     "profiles_file",
     "read_profiles",
     "server",
     "state_dir",
+    "state_keys",
+    "state_name",
     "token_of",
     "user_of",
     "user_urn",

@@ -3,6 +3,7 @@
 The terminal and the notebook store them in the same place, so that each can continue the other's.
 """
 
+import asyncio
 import hashlib
 import os
 from collections.abc import Iterator
@@ -60,7 +61,7 @@ class StoredDraft:
 
 @dataclass(frozen=True, slots=True)
 class Drafts:
-    """The drafts for one server, one file for each description and program.
+    """The drafts for one catalog, one file for each description and program.
 
     Two programs never overwrite or delete each other's drafts: a program has at most one draft of a
     description, its own; those that ended programs left are separate drafts until one is continued.
@@ -72,13 +73,13 @@ class Drafts:
 
     @classmethod
     def of(cls, address: str, kind: str = "drafts") -> "Drafts":
-        """Return the drafts for the server at an address, whichever user signs in there.
+        """Return the drafts for the catalog at an address, whichever user signs in there. Blocks.
 
         `kind` is the directory: `drafts` for descriptions, or `concepts` for descriptions of
         several columns, whose drafts have the columns' name as `path`.
         """
-        server = hashlib.sha256(part_login(address)[0].encode()).hexdigest()[:16]
-        return cls(config.state_dir() / kind / server, os.getpid())
+        name = config.state_name(part_login(address)[0])
+        return cls(config.state_dir() / kind / name, os.getpid())
 
     @classmethod
     def of_catalog(cls, catalog: "AsyncCatalog | Catalog") -> "Drafts":
@@ -100,7 +101,7 @@ class Drafts:
         """Return the drafts for the server of a session."""
         catalog = await session.catalog()
         place = "embedded" if catalog.embedded else catalog.address
-        return cls.of(session.server or place, kind)
+        return await asyncio.to_thread(cls.of, session.server or place, kind)
 
     def read(self, urn: str, path: str | None) -> Draft | None:
         """Return this program's own draft of a description, or else the newest that no running

@@ -215,11 +215,8 @@ class VisitFile:
 
     @classmethod
     def of(cls, identity: str) -> "VisitFile":
-        """Return the file for a catalog; see `Catalog.identity`."""
-        from hashlib import sha256
-
-        name = sha256(identity.encode()).hexdigest()[:16]
-        return cls(config.state_dir() / "visits" / f"{name}.json")
+        """Return the file for a catalog; see `Catalog.identity`. Blocks."""
+        return cls(config.state_dir() / "visits" / f"{config.state_name(identity)}.json")
 
     def last(self, *, earlier: bool = False) -> Visit | None:
         """Return the last visit, or the one before it; `None` if there was none.
@@ -286,7 +283,8 @@ async def read_feed(
         )
     user = await catalog.me()
     head = (await catalog.changes(limit=0)).head
-    visit = await asyncio.to_thread(_file_of(catalog).last, earlier=earlier)
+    file = await _file_of(catalog)
+    visit = await asyncio.to_thread(file.last, earlier=earlier)
     replaced = visit is not None and visit.offset > head
     if replaced:
         visit = None
@@ -327,12 +325,12 @@ async def mark_read(catalog: "AsyncCatalog", feed: ChangeFeed) -> None:
 
     Example: `steward.mark_read(steward.feed())`
     """
-    file, now = _file_of(catalog), datetime.now(UTC)
+    file, now = await _file_of(catalog), datetime.now(UTC)
     await asyncio.to_thread(file.move, feed.until, now, replaced=feed.replaced)
 
 
-def _file_of(catalog: "AsyncCatalog") -> VisitFile:
-    return VisitFile.of(catalog.identity or catalog.address)
+async def _file_of(catalog: "AsyncCatalog") -> VisitFile:
+    return await asyncio.to_thread(VisitFile.of, catalog.identity or catalog.address)
 
 
 @dataclass(slots=True)

@@ -260,7 +260,8 @@ class CatalogApp(App[None]):
         self._session = TerminalSession(
             make, self._say, self._show_server_status, server=server, exchanges=exchanges
         )
-        self._history = self._history_of(server)
+        self._state_keys: tuple[str, ...] = ()
+        self._recall(config.state_keys(server))
         self._offers_again = False
         self._watch = ChangeWatch(self._session, self._others_changed, self._missed_changes)
         self._is_greeting = False
@@ -1001,6 +1002,7 @@ class CatalogApp(App[None]):
             header.show(info, read_only=catalog.read_only)
             self.set_class(catalog.read_only, READ_ONLY)
             self._watch.start()
+            await self._find_out_catalog(catalog)
 
     def _show_server_status(self) -> None:
         """Show the server status in the header, and on the screens over it the waiting time of a
@@ -1024,6 +1026,17 @@ class CatalogApp(App[None]):
         self._status_timer = None
         self._show_server_status()
 
+    async def _find_out_catalog(self, catalog: "AsyncCatalog") -> None:
+        """Find out which catalog is at the address; it may be another one than in the last run,
+        which has another history and other drafts."""
+        with suppress(CatalogError):
+            await catalog.abilities()
+        state_keys = await asyncio.to_thread(config.state_keys, self._session.server)
+        if set(state_keys).isdisjoint(self._state_keys):
+            self._recall(state_keys)
+            self.look_for_drafts(tell=True)
+        self._state_keys = state_keys
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Return whether an action can be done: retrying needs a request without an answer."""
         if action == "try_again":
@@ -1039,13 +1052,15 @@ class CatalogApp(App[None]):
         visited = tuple(map(str, self._history.visited))
         here = self._history.here
         self._remembered.note_place(
-            self._session.server, ServerState(visited, None if here is None else str(here))
+            self._state_keys[0], ServerState(visited, None if here is None else str(here))
         )
 
-    def _history_of(self, server: str) -> VisitHistory:
-        place = self._remembered.place(server)
+    def _recall(self, state_keys: tuple[str, ...]) -> None:
+        """Go on with the history of a catalog, given by the keys of its state."""
+        self._state_keys = state_keys
+        place = self._remembered.place(*state_keys)
         last = Urn.parse_all([place.last] if place.last else [])
-        return VisitHistory(Urn.parse_all(place.visited), next(iter(last), None))
+        self._history = VisitHistory(Urn.parse_all(place.visited), next(iter(last), None))
 
     def action_open_last(self) -> None:
         """Switch to the page that was open before; again, switch back."""
@@ -1102,7 +1117,7 @@ class CatalogApp(App[None]):
                     worker.cancel()
             self._watch.stop()
             await self._session.switch(opening.maker(), found.identity)
-            self._history = self._history_of(found.identity)
+            self._recall(await asyncio.to_thread(config.state_keys, found.identity))
             self._main_screen.query_one(Header).forget()
             await self._clear()
             self._start()

@@ -50,19 +50,15 @@ _SearchChange = Callable[[SearchFile], SearchFile]
 
 @dataclass(frozen=True, slots=True)
 class SearchStore:
-    """The searches of one server. Every change reads the file again under a lock, so that two
+    """The searches of one catalog. Every change reads the file again under a lock, so that two
     programs lose nothing. Reading and writing block: call from a thread."""
 
     path: Path
 
     @classmethod
     def of(cls, address: str) -> "SearchStore":
-        """Return the store for the server at an address."""
-        # Nothing else at the start needs the cryptography, which is half a megabyte.
-        from hashlib import sha256
-
-        server = sha256(address.encode()).hexdigest()[:16]
-        return cls(config.state_dir() / "searches" / f"{server}.json")
+        """Return the store for the catalog at an address. Blocks."""
+        return cls(config.state_dir() / "searches" / f"{config.state_name(address)}.json")
 
     def read(self) -> SearchFile:
         """Return the stored searches. Raises `Unusable` for a file that cannot be read."""
@@ -141,7 +137,7 @@ _SERVERS_KEPT: Final = 50
 
 
 class ServerState(msgspec.Struct, frozen=True):
-    """The history of one server: URNs visited, oldest first, and the one open last."""
+    """The history of one catalog: URNs visited, oldest first, and the one open last."""
 
     visited: tuple[str, ...] = ()
     last: str | None = None
@@ -150,7 +146,7 @@ class ServerState(msgspec.Struct, frozen=True):
 class _SavedState(msgspec.Struct, frozen=True):
     settings: dict[str, Setting] = {}
     servers: dict[str, ServerState] = {}
-    """By what names a server, the one used last at the end."""
+    """By what names a catalog, the one used last at the end."""
 
 
 _StateChange = Callable[[_SavedState], _SavedState]
@@ -206,14 +202,15 @@ class TerminalState:
         """Record that something that is shown once was shown."""
         self.set(f"seen.{what}", value=True)
 
-    def place(self, server: str) -> ServerState:
-        """Return the history of a server."""
-        return self._stored.servers.get(server, ServerState())
+    def place(self, *keys: str) -> ServerState:
+        """Return the history of a catalog, given by the keys that `config.state_keys` returns."""
+        kept = self._stored.servers
+        return next((kept[key] for key in keys if key in kept), ServerState())
 
-    def note_place(self, server: str, place: ServerState) -> None:
-        """Store the history of a server."""
-        if self.place(server) != place:
-            self._change(lambda kept: _with_place(kept, server, place))
+    def note_place(self, key: str, place: ServerState) -> None:
+        """Store the history of a catalog under a key."""
+        if self.place(key) != place:
+            self._change(lambda kept: _with_place(kept, key, place))
 
     async def close(self) -> None:
         """Wait until everything is written."""

@@ -32,6 +32,7 @@ class Remote:
     def __init__(self) -> None:
         self.away = False
         self.asked = 0
+        self.config: dict[str, Any] = {}
 
     def __call__(self, request: Any) -> Any:
         self.asked += 1
@@ -39,6 +40,8 @@ class Remote:
             raise httpx.ReadError("gone")
         if request.url.path.endswith("missing"):
             return httpx.Response(404, json={"message": "no such thing"})
+        if request.url.path == "/config":
+            return httpx.Response(200, json=self.config)
         return httpx.Response(200, json={"path": request.url.path})
 
 
@@ -95,6 +98,27 @@ async def test_offline_nobody_is_asked(remote: Any) -> None:
         await anext(connection.stream(READ))
     assert remote.asked == asked
     await connection.close()
+
+
+async def test_answers_of_another_catalog_that_was_at_the_address_are_forgotten(
+    remote: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
+    for catalog_id, is_kept in (("first", True), ("first", True), ("second", False)):
+        remote.config = {"noCode": "true", "catalogExplorer": {"id": catalog_id}}
+        if catalog_id == "first":
+            await kept(remote)
+        connection = connection_to(remote, "keep")
+        assert (await connection.abilities()).catalog_id == catalog_id
+        await connection.close()
+        offline = connection_to(remote, "only")
+        if is_kept:
+            assert (await offline.ask(READ)).as_of is not None
+        else:
+            with pytest.raises(Unreachable):
+                await offline.ask(READ)
+        assert (await offline.abilities()).catalog_id == catalog_id
+        await offline.close()
 
 
 async def test_a_refusal_is_told_and_not_papered_over(remote: Any) -> None:

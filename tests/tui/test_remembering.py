@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from explorer.config import note_catalog, state_keys
+from explorer.config.servers import identity_of_directory
 from explorer.metadata import Urn
 from explorer.tui.state import ServerState, TerminalState, VisitHistory
 from tests.tui.conftest import OpenTerminal
@@ -112,6 +114,22 @@ async def test_a_reader_goes_back_to_what_was_open_before_the_restart(
         await reader.sees("results")
         await reader.press("minus")
         await reader.sees("No other page was open before")
+
+
+async def test_what_was_open_in_another_catalog_that_was_at_the_address_is_not_gone_back_to(
+    sample: Path, at: OpenTerminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CATALOG_STATE_DIR", str(tmp_path))
+    server, visited = identity_of_directory(sample), ServerState((str(FIRST),), str(FIRST))
+    note_catalog(server, "another")
+    state = TerminalState(tmp_path / "state.json")
+    state.note_place(state_keys(server)[0], visited)
+    async with at(sample, server=server, remembered=state) as reader:
+        await reader.until(lambda: state_keys(server)[0] != "catalog another")
+        await reader.sees("results")
+        await reader.press("minus")
+        await reader.sees("No other page was open before")
+    assert state.place("catalog another") == visited
 
 
 async def test_back_from_the_search_is_to_the_page_that_was_left_for_it(

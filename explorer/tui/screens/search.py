@@ -394,7 +394,7 @@ class SearchMemory:
 
     async def _searches(self) -> SearchStore:
         catalog = await self._session.catalog()
-        return SearchStore.of(self._session.server or catalog.address)
+        return await asyncio.to_thread(SearchStore.of, self._session.server or catalog.address)
 
     async def _show(self) -> None:
         from explorer.tui.screens.search_dialogs import SearchesScreen

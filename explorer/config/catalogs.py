@@ -1,0 +1,91 @@
+"""Which catalog was last seen at each address.
+
+What is kept on this machine of a catalog is stored under its id, so that two catalogs that are at
+one address in turn do not share it. Of a server that gives no id, and of one that was never
+reached, it is stored under the address.
+"""
+
+import json
+from contextlib import suppress
+from pathlib import Path
+
+from explorer.config.files import changing, read_private, state_dir, write_private
+from explorer.errors import Unusable
+
+__all__ = ["note_catalog", "state_keys", "state_name"]
+
+_KINDS = ("concepts", "drafts", "loads", "searches", "visits")
+"""The directories in which a catalog has a directory or a file that is named by `state_name`."""
+
+
+def note_catalog(identity: str, catalog_id: str) -> None:
+    """Record that the catalog with this id is at an address, which is given by its identity; the id
+    is empty if the server gives none.
+
+    What was stored under the address before becomes that of the first catalog that is seen there.
+    Blocks. Never raises: where that cannot be recorded, the address counts.
+    """
+    path = _file()
+    if _read(path).get(identity, ["", None])[1] == catalog_id:
+        return
+    with suppress(Unusable), changing(path):
+        known = _read(path)
+        first = known.get(identity, [catalog_id])[0]
+        known[identity] = [first, catalog_id]
+        write_private(path, json.dumps(known))
+        if catalog_id and first == catalog_id:
+            _adopt(_digest(identity), _digest(_key(catalog_id)))
+
+
+def state_keys(identity: str) -> tuple[str, ...]:
+    """Return the keys under which something may be stored of the catalog at an address, the one to
+    store it under first."""
+    first, now = _read(_file()).get(identity, ["", ""])
+    if not now:
+        return (identity,)
+    return (_key(now), identity) if now == first else (_key(now),)
+
+
+def state_name(identity: str) -> str:
+    """Return the name of the files with what is stored of the catalog at an address."""
+    return _digest(state_keys(identity)[0])
+
+
+def _file() -> Path:
+    return state_dir() / "catalogs.json"
+
+
+def _key(catalog_id: str) -> str:
+    return f"catalog {catalog_id}"
+
+
+def _read(path: Path) -> dict[str, list[str]]:
+    """Return the ids of the first and of the present catalog at each address."""
+    try:
+        found = json.loads(read_private(path, secret=False) or "{}")
+    except (Unusable, ValueError):
+        # Without it, the address counts.
+        return {}
+    pairs = found.items() if isinstance(found, dict) else ()
+    return {
+        address: pair
+        for address, pair in pairs
+        if isinstance(pair, list) and len(pair) == 2 and all(isinstance(one, str) for one in pair)
+    }
+
+
+def _adopt(old: str, new: str) -> None:
+    """Rename what is stored under an address, unless the catalog has something of that kind."""
+    for kind in _KINDS:
+        for end in ("", ".json"):
+            target = state_dir() / kind / f"{new}{end}"
+            if not target.exists():
+                with suppress(OSError):
+                    (state_dir() / kind / f"{old}{end}").rename(target)
+
+
+def _digest(text: str) -> str:
+    # Nothing else at the start of the terminal needs it, and it takes half a megabyte.
+    from hashlib import sha256
+
+    return sha256(text.encode()).hexdigest()[:16]
