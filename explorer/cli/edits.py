@@ -1031,7 +1031,7 @@ def _undo_first_possible(
     following = catalog.last_undo if is_redo else catalog.last_save
     while True:
         if asks:
-            _ask_to_undo(save, is_redo=is_redo, is_last=not is_named)
+            _ask_to_undo(catalog, save, is_redo=is_redo, is_last=not is_named)
         try:
             return _undo_save(catalog, save, force=force), save
         except NotFound as error:
@@ -1044,7 +1044,7 @@ def _undo_first_possible(
             save = before
 
 
-def _ask_to_undo(save: JournalSave, *, is_redo: bool, is_last: bool) -> None:
+def _ask_to_undo(catalog: "Catalog", save: JournalSave, *, is_redo: bool, is_last: bool) -> None:
     """Show what the undo of a save does, and ask; end the command unless the answer is yes."""
     preview = undo_preview(save, is_last=is_last, is_redo=is_redo)
     note(Text(save.id[:_SHORT_ID], "bold"), Text("  "), line_text(preview.origin))
@@ -1058,7 +1058,7 @@ def _ask_to_undo(save: JournalSave, *, is_redo: bool, is_last: bool) -> None:
             "cannot ask for confirmation: standard input is not a terminal; "
             f"give --yes to {verb} this save"
         )
-    if not click.confirm(preview.question, err=True):
+    if not confirm(catalog, preview.question):
         note(Text(f"nothing was {done}"))
         click.get_current_context().exit(1)
 
