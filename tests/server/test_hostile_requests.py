@@ -1,16 +1,20 @@
-"""Whatever is sent, each endpoint answers in its own words, and the catalog stays whole."""
+"""Whatever is sent, each endpoint answers in its own words, and the catalog stays whole.
+
+The long form is `python -m tests.benchmarks.hostile`.
+"""
 
 import asyncio
 import json
 import logging
 import random
 import socket
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, cast
-from urllib.parse import quote, unquote
+from urllib.parse import quote, unquote, urlencode
 
 import orjson
 import pytest
@@ -112,6 +116,7 @@ class Request:
     query: bytes = b""
     headers: list[tuple[bytes, bytes]] = field(default_factory=list)
     body: bytes = b""
+    title: str = ""
 
     def __str__(self) -> str:
         shown = f"{self.method} {self.path[:200]!r}?{self.query[:200]!r} {self.headers}"
@@ -173,6 +178,15 @@ def snapshot(dice: random.Random) -> dict[str, Any]:
     return {"entity": {"value": {name: value}}}
 
 
+def entity_body(dice: random.Random) -> Any:
+    """A body of DataHub's OpenAPI: entities, entities by type, an aspect, or a patch of one."""
+    name = dice.choice(["datasetProperties", "ownership", "globalTags", "status"])
+    patch = {"patch": [{"op": "add", "path": "/description", "value": "patched"}]}
+    aspect = {"value": dice.choice([ASPECTS[name], ASPECTS[name], patch])}
+    entities = [{"urn": dice.choice(DATASETS), name: aspect}]
+    return dice.choice([entities, entities, {"dataset": entities}, aspect, patch])
+
+
 def known_body(dice: random.Random, endpoint: Endpoint, schema: GraphQLSchema) -> Any:
     """A body that the endpoint takes, as far as it is known here or it says so itself."""
     match endpoint.path, endpoint.action:
@@ -191,8 +205,10 @@ def known_body(dice: random.Random, endpoint: Endpoint, schema: GraphQLSchema) -
         case "/entities", "exists":
             return {"urn": dice.choice(URNS)}
         case "/runs", "rollback":
-            run = dice.choice(["r1", "r2", "none"])
-            return {"runId": run, "dryRun": dice.getrandbits(1), "safe": dice.getrandbits(1)}
+            run, dry, safe = dice.choice(["r1", "r2", "none"]), *dice.choices([True, False], k=2)
+            return {"runId": run, "dryRun": dry, "safe": safe}
+        case "/openapi/v3/entity", _:
+            return entity_body(dice)
         case "/api/graphql", _:
             return {"query": document(dice, schema), "variables": {}}
     return {
@@ -321,34 +337,43 @@ def body_bytes(dice: random.Random, value: Any) -> bytes:
     return body
 
 
-def query_bytes(dice: random.Random, endpoint: Endpoint) -> bytes:
-    known: dict[str, Any] = {
-        one.name: DATASETS[0] if one.example is None and one.kind == "URN" else one.example
+def known_query(endpoint: Endpoint) -> dict[str, str]:
+    """The query parameters that the endpoint takes, as far as they are known."""
+    known = {
+        one.name: DATASETS[0] if one.kind == "URN" else str(one.example)
         for one in endpoint.parameters
-        if one.place == "query"
+        if one.place == "query" and (one.example is not None or one.kind == "URN")
     }
     match endpoint.path:
-        case "/aspects":
-            known |= {"aspect": "datasetProperties", "version": "0"}
+        case "/aspects" if endpoint.item:
+            return {"aspect": "datasetProperties", "version": "0"}
         case "/entitiesV2":
-            known |= {"aspects": "List(status,ownership)", "ids": f"List({','.join(URNS)})"}
-        case "/relationships":
-            known |= {"urn": DATASETS[0], "direction": "INCOMING", "types": "DownstreamOf"}
-            known |= {"start": 0, "count": 5}
+            return {"aspects": "List(status,ownership)", "ids": f"List({','.join(URNS)})"}
+        case "/relationships" if endpoint.method == "GET":
+            asked = {"urn": DATASETS[0], "direction": "INCOMING", "types": "DownstreamOf"}
+            return {**asked, "start": "0", "count": "5"}
+    return known
+
+
+def query_bytes(dice: random.Random, endpoint: Endpoint) -> bytes:
+    given: dict[str, Any] = dict(known_query(endpoint))
+    names = sorted({one.name for one in endpoint.parameters if one.place == "query"})
+    # What has no example is seldom given, and what has one seldom wrong, so that some requests with
+    # many parameters are answered well.
+    for name in dice.sample(names, min(len(names), dice.choice([0, 0, 0, 1, 1, 2, 5]))):
+        given[name] = nasty(dice)
     pairs = []
-    for name, value in known.items():
-        say = dice.randint(0, 3)
-        if say:
-            said = value if say > 1 and value is not None else nasty(dice)
-            text = said if isinstance(said, str) else json.dumps(said)[:2000]
-            encoded = quote(to_bytes(text), safe="") if dice.randint(0, 3) else to_bytes(text)
-            pairs.append(
-                f"{name}=".encode() + (encoded if isinstance(encoded, bytes) else encoded.encode())
-            )
+    for name, value in given.items():
+        if dice.randint(0, 9):
+            text = value if isinstance(value, str) else json.dumps(value)[:2000]
+            encoded = to_bytes(text)
+            if dice.randint(0, 9):
+                encoded = quote(encoded, safe="").encode()
+            pairs.append(to_bytes(name) + b"=" + encoded)
     if endpoint.action is not None:
         said = endpoint.action if dice.randint(0, 30) else dice.choice(TEXTS)[:99]
         pairs.insert(0, b"action=" + quote(to_bytes(said), safe="").encode())
-    if not dice.randint(0, 8):
+    if not dice.randint(0, 15):
         pairs.append(dice.choice([b"%", b"&&=", b"a=%ff", b"%00=%00", b"=;", b"\xff=\xfe"]))
     return b"&".join(pairs)
 
@@ -362,13 +387,29 @@ HEADERS = [
     (b"content-type", b"application/xml"), (b"user-agent", b"\xff" * 300),
     (b"x-request-id", b"\xff\0"),
     (b"x-request-id", b"i" * 10_000), (b"cookie", b"a=" + b"b" * 9_000),
-    (b"if-none-match", b'"\xff'),
+    (b"if-none-match", b'"\xff'), (b"content-encoding", b"gzip"), (b"host", b"elsewhere"),
+    (b"content-type", b"application/json; charset=utf-16"), (b"traceparent", b"00-\xff-0-"),
+    (b"transfer-encoding", b"gzip, chunked"), (b"expect", b"200-ok"), (b"range", b"bytes=-1-"),
+    (b"x-catalog-offset", b"9" * 18), (b"x-catalog-offset", "٣".encode()),
+    (b"x-catalog-all-or-none", b"\xff"), (b"if-version-match", b"1e999"),
+    (b"if-unmodified-since", b"-1"), (b"x-restli-method", b"BATCH_GET\0"), (b"", b"nameless"),
 ]  # fmt: skip
+
+
+def entity_keys(dice: random.Random) -> list[bytes]:
+    """What may follow in the paths of DataHub's OpenAPI."""
+    entity = dice.choice([b"dataset", b"dataset", b"DATASET", b"tag", b"generic", b"nothing"])
+    urn = quote(dice.choice(URNS), safe="").encode()
+    aspect = quote(to_bytes(dice.choice([*ASPECTS, *TEXTS[:30]])), safe="").encode()
+    return [entity, entity + b"/batchGet", entity + b"/" + urn, entity + b"/" + urn + b"/" + aspect]
 
 
 def path_bytes(dice: random.Random, endpoint: Endpoint) -> bytes:
     path = endpoint.path.encode()
-    if endpoint.item:
+    key = next((one for one in endpoint.parameters if one.place == "path"), None)
+    if key is not None and key.kind != "URN" and dice.randint(0, 3):
+        path += b"/" + dice.choice([str(key.example).encode(), *entity_keys(dice)])
+    elif endpoint.item:
         match dice.choice(["urn"] * 4 + ["raw", "double", "nasty", "bad"]):
             case "urn":
                 path += b"/" + quote(dice.choice(URNS), safe="").encode()
@@ -411,11 +452,13 @@ def any_request(
     if endpoint in writes and dice.randint(0, 3):
         known = known_body(dice, endpoint, schema)
         action = f"action={endpoint.action}".encode()
-        return Request("POST", b"/aspects", action, [], json.dumps(known).encode())
+        body = json.dumps(known).encode()
+        return Request("POST", b"/aspects", action, [], body, endpoint.title)
     if endpoint.method != "GET" or not dice.randint(0, 20):
         body = body_bytes(dice, perhaps(dice, known_body(dice, endpoint, schema)))
     headers = [dice.choice(HEADERS)] if not dice.randint(0, 5) else []
-    return Request(method, path_bytes(dice, endpoint), query_bytes(dice, endpoint), headers, body)
+    path, query = path_bytes(dice, endpoint), query_bytes(dice, endpoint)
+    return Request(method, path, query, headers, body, endpoint.title)
 
 
 @dataclass
@@ -485,6 +528,8 @@ def wrong(request: Request, reply: Reply) -> str | None:
         return f"status {reply.status}"
     if b"Traceback" in reply.body:
         return "a trace"
+    if request.method == "HEAD" and not reply.body:
+        return None
     kind = reply.headers.get(b"content-type", b"")
     content: Any = None
     if kind.startswith(b"application/json") and reply.body:
@@ -528,29 +573,49 @@ def listening() -> Iterator[list[str]]:
         log.removeHandler(handler)
 
 
-def bombard(service: Service, count: int, seed: int) -> list[str]:
-    """Send so many requests; those that went wrong, each with its answer and what was logged."""
-    failures: list[str] = []
-    statuses: dict[int, int] = {}
+@dataclass
+class Bombardment:
+    """What came of very many requests: those that went wrong, each with its answer and what was
+    logged; how many answers of each status came; and the endpoints that never answered well."""
+
+    failures: list[str] = field(default_factory=list)
+    statuses: Counter[int] = field(default_factory=Counter)
+    never_well: set[str] = field(default_factory=set)
+
+
+def bombard(
+    service: Service,
+    count: int,
+    seed: int,
+    send: Callable[[Request], Reply | None] | None = None,
+) -> Bombardment:
+    """Send so many requests to a service, or with `send`, which returns `None` where it is hung up
+    on, to another that has the same endpoints."""
+    outcome = Bombardment(never_well={one.title for one in service.endpoints})
     dice = random.Random(seed)
     schema = service.graphql.ready().schema
     with listening() as told, asyncio.Runner() as runner:
+        put = send or (lambda request: runner.run(ask(service, request)))
         for _ in range(count):
             request = any_request(dice, service.endpoints, schema)
             try:
-                reply = runner.run(ask(service, request))
-                problem = wrong(request, reply)
+                reply = put(request)
+                problem = None if reply is None else wrong(request, reply)
             except TimeoutError:
-                reply, problem = Reply(), "no answer in a minute"
-            statuses[reply.status] = statuses.get(reply.status, 0) + 1
+                reply, problem = None, "no answer in a minute"
+            reply = reply or Reply()
+            outcome.statuses[reply.status] += 1
+            if 200 <= reply.status < 300:
+                outcome.never_well.discard(request.title)
             if problem or told:
                 shown = "\n".join(told)[-3000:]
-                failures.append(f"{problem}: {request}\n-> {reply.body[:400]!r}\n{shown}")
+                failure = f"{problem}: {request}\n-> {reply.body[:400]!r}\n{shown}"
+                outcome.failures.append(failure)
                 told.clear()
     # A generator that only ever gets refused would prove nothing.
-    assert statuses.get(200, 0) > count // 5, statuses
-    assert statuses.get(400, 0) > count // 20, statuses
-    return failures
+    assert outcome.statuses[200] > count // 5, outcome.statuses
+    assert outcome.statuses[400] > count // 20, outcome.statuses
+    return outcome
 
 
 @pytest.fixture
@@ -564,10 +629,25 @@ def service(fresh: Callable[[], CatalogEngine]) -> Service:
 def test_no_request_makes_it_fail_or_leaves_the_catalog_in_pieces(service: Service) -> None:
     catalog = service.catalog
     before = catalog.store.log_bounds().head
-    failures = bombard(service, 1_500, 5)
+    failures = bombard(service, 1_500, 5).failures
     assert not failures, f"{len(failures)} failures:\n" + "\n\n".join(failures[:10])
     assert catalog.store.log_bounds().head > before + 50
     assert check(cast(SurveyedStore, catalog.store), catalog.index, catalog.registry) == []
+
+
+def test_each_endpoint_answers_a_query_that_is_not_utf_8(service: Service) -> None:
+    dice, schema = random.Random(1), service.graphql.ready().schema
+    with listening() as told, asyncio.Runner() as runner:
+        for endpoint in service.endpoints:
+            key = next((one for one in endpoint.parameters if one.place == "path"), None)
+            path = f"{endpoint.path}/{quote(str(key.example or URNS[0]))}" if key else endpoint.path
+            pairs = {"action": endpoint.action or "", **known_query(endpoint)}
+            query = urlencode(pairs).encode() + b"&\xff=\xfe&b=%ff&%fe=c"
+            body = json.dumps(known_body(dice, endpoint, schema)).encode()
+            request = Request(endpoint.method, path.encode(), query, [], body)
+            reply = runner.run(ask(service, request))
+            assert wrong(request, reply) is None, (str(request), reply, told)
+    assert told == []
 
 
 def test_what_is_no_http_is_answered_or_hung_up_on(

@@ -1211,7 +1211,7 @@ class EdgeScrollRoutes(Routes):
     ) -> Response:
         count = _count(request)
         belongs = _slice(request)
-        asked = f"{request.url.path} {query.asked!r} {query.with_removed}"
+        asked = f"{request.scope['path']} {query.asked!r} {query.with_removed}"
         token = request.query.one("scrollId") or None
         begin = _read_place(unpack_scroll_id(asked, token)) if token else None
 
