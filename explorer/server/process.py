@@ -268,7 +268,9 @@ class LimitedConnection(HttpToolsProtocol):
 
     def _refuse(self, status: int, message: str) -> None:
         """Send an error response to the request that is being received, unless another response is
-        under way, and close the connection."""
+        under way, and close the connection. Do nothing if it was refused already."""
+        if self._is_refused:
+            return
         self._is_refused = True
         self._stop_read_timer()
         cycle: RequestResponseCycle | None = self.cycle

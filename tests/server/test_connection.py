@@ -332,6 +332,16 @@ def test_a_content_length_with_thousands_of_digits_is_refused(
     assert b"Content-Length must be a number of bytes" in answer
 
 
+def test_a_head_that_is_malformed_and_too_large_is_refused_once(
+    catalog: CatalogEngine, serve: Callable[..., str], caplog: pytest.LogCaptureFixture
+) -> None:
+    site = serve(Service(catalog), ConnectionLimits(head_bytes=1_000))
+    answer = asked(site, b"GET /config HTTP/1.1\r\nA\0: " + b"v" * 2_000)
+    assert status_of(answer) == 400
+    assert answer.count(b"HTTP/1.1") == 1
+    assert [one.message for one in caplog.records if one.levelname == "ERROR"] == []
+
+
 def test_a_reader_that_takes_nothing_of_its_answers_is_disconnected(hasty: str) -> None:
     host, port = hasty.removeprefix("http://").split(":")
     with socket.socket() as stuck:
