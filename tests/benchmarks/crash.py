@@ -1,6 +1,6 @@
 """Kill the service at random moments while it is written to, many times.
 
-    python tests/benchmarks/crash.py [--kills 60] [--seed 1]
+    python -m tests.benchmarks.crash [--kills 60] [--seed 1]
 
 Prints what was acknowledged, lost and half-written, and how long a restart took. Every fourth kill
 comes while the search index is committed.
@@ -11,11 +11,11 @@ import random
 import sys
 import tempfile
 import time
-from importlib.util import module_from_spec, spec_from_file_location
+from functools import partial
 from pathlib import Path
 from statistics import median
 
-_TEST = Path(__file__).resolve().parents[1] / "server" / "test_crash.py"
+from tests.server.test_crash import Crash
 
 
 def main() -> int:
@@ -23,18 +23,12 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
-    spec = spec_from_file_location("crash_rounds", _TEST)
-    assert spec is not None
-    assert spec.loader is not None
-    rounds = module_from_spec(spec)
-    sys.modules[spec.name] = rounds
-    spec.loader.exec_module(rounds)
     dice = random.Random(given.seed)
     with tempfile.TemporaryDirectory() as directory:
-        crash = rounds.Crash(Path(directory))
+        crash = Crash(Path(directory))
         for at in range(given.kills):
             wait = dice.uniform(0, 1.5)
-            crash.round(crash.at_commit if at % 4 == 3 else lambda wait=wait: time.sleep(wait))
+            crash.round(crash.at_commit if at % 4 == 3 else partial(time.sleep, wait))
         seconds = sorted(crash.restarts_seconds)
     kinds = ("lost", "half-written", "refused", "inconsistent")
     counts = {kind: sum(one.startswith(kind) for one in crash.faults) for kind in kinds}

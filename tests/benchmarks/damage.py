@@ -1,6 +1,6 @@
 """Damage copies of a catalog, its index and its database, and see what a service makes of each.
 
-    python tests/benchmarks/damage.py [--copies 200] [--seed 1]
+    python -m tests.benchmarks.damage [--copies 200] [--seed 1]
 
 Prints how many copies were mended, told by `catalog check`, served only for reading, or refused
 with a sentence, and every fault: values that are wrong without a word, searches that stay wrong,
@@ -14,10 +14,9 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
-_TEST = Path(__file__).resolve().parents[1] / "server" / "test_damage.py"
+from tests.server import test_damage as copies
 
 
 def main() -> int:
@@ -26,12 +25,6 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--verbose", action="store_true", help="tell what was done to each copy")
     given = parser.parse_args()
-    spec = spec_from_file_location("damaged_copies", _TEST)
-    assert spec is not None
-    assert spec.loader is not None
-    copies = module_from_spec(spec)
-    sys.modules[spec.name] = copies
-    spec.loader.exec_module(copies)
     outcomes: Counter[str] = Counter()
     done: Counter[str] = Counter()
     faults: list[str] = []

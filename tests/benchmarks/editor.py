@@ -1,6 +1,6 @@
 """Type descriptions blindly over networks that are slow and lose requests, table after table.
 
-    python tests/benchmarks/editor.py [--rounds 40] [--columns 6] [--seed 1]
+    python -m tests.benchmarks.editor [--rounds 40] [--columns 6] [--seed 1]
         [--longest-ms 1000] [--longest-pause-ms 60]
 
 Every round takes a delay up to the longest, with jitter or without, a share of writes that fail,
@@ -16,12 +16,10 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 from explorer import instance
-
-_TEST = Path(__file__).resolve().parents[1] / "tui" / "test_saves.py"
+from tests.tui import test_saves as saves
 
 
 def main() -> int:
@@ -34,12 +32,6 @@ def main() -> int:
     parser.add_argument("--longest-ms", type=float, default=1000)
     parser.add_argument("--longest-pause-ms", type=float, default=60)
     given = parser.parse_args()
-    spec = spec_from_file_location("saves", _TEST)
-    assert spec is not None
-    assert spec.loader is not None
-    saves = module_from_spec(spec)
-    sys.modules[spec.name] = saves
-    spec.loader.exec_module(saves)
     seeds = random.Random(given.seed)
     counts: Counter[str] = Counter()
     faults = []

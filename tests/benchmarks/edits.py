@@ -1,12 +1,13 @@
 """Many people edit the same thing at once, over a network that loses requests and answers.
 
-    python tests/benchmarks/edits.py [--writers 8] [--saves 1000] [--failures 0.1] [--seed 1]
-        [--kinds column,term] [--pause 0] [--no-own]
+    python -m tests.benchmarks.edits [--writers 8] [--saves 1000] [--seed 1]
+        [--failures 0.1] [--kinds column,term] [--pause 0] [--no-own] [--postgres]
 
 Each writer, a client with connections of its own, saves so many times over what it saw last, and
-after each save writes a column of its own. The service is a process of its own. Prints, for every
-kind of edit, what was accepted, refused and lost, and how many saves replaced what their writer had
-not seen, as the versions that the server kept tell it.
+after each save writes a column of its own. The service is a process of its own, on SQLite or on a
+new cluster of PostgreSQL. Prints, for every kind of edit, what was accepted, refused and lost, and
+how many saves replaced what their writer had not seen, as the versions that the server kept tell
+it.
 """
 
 import argparse
@@ -15,12 +16,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
-from types import ModuleType
-from typing import Any
+from contextlib import ExitStack
 
-_TEST = Path(__file__).resolve().parents[1] / "client" / "test_simultaneous_edits.py"
+from tests.client import test_simultaneous_edits as races
+from tests.postgres import running_cluster
 
 
 def main() -> int:
@@ -34,8 +33,8 @@ def main() -> int:
     parser.add_argument("--kinds", default="column", help="separated by commas, or all")
     parser.add_argument("--pause", type=float, default=0.0, help="seconds after a refusal, at most")
     parser.add_argument("--no-own", action="store_true", help="write no column of one's own")
+    parser.add_argument("--postgres", action="store_true", help="keep the catalog in PostgreSQL")
     given = parser.parse_args()
-    races = _races()
     kinds = list(races.KINDS) if given.kinds == "all" else given.kinds.split(",")
     head = f"{'kind':12} {'writers':>7} {'accepted':>8} {'conflicts':>9} {'lost':>6} {'faults':>6}"
     print(f"{head} {'seconds':>8}")
@@ -43,16 +42,19 @@ def main() -> int:
     for kind in kinds:
         if kind not in races.KINDS:
             parser.error(f"no kind {kind}; known: {', '.join(races.KINDS)}")
-        with tempfile.TemporaryDirectory() as directory:
-            race = _run(races, kind, directory, given)
+        with ExitStack() as held:
+            directory = held.enter_context(tempfile.TemporaryDirectory())
+            store = held.enter_context(running_cluster()).new_schema() if given.postgres else None
+            race = _run(kind, directory, store, given)
         failed = failed or bool(race.faults)
     return 1 if failed else 0
 
 
-def _run(races: ModuleType, kind: str, directory: str, given: argparse.Namespace) -> Any:
+def _run(kind: str, directory: str, store: str | None, given: argparse.Namespace) -> races.Race:
     command = [sys.executable, "-m", "explorer.cli", "serve", "--port", "0", "--log-format", "none"]
+    command += ["--data-dir", directory, *(["--store", store] if store else [])]
     with subprocess.Popen(
-        [*command, "--data-dir", directory],
+        command,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
@@ -72,16 +74,6 @@ def _run(races: ModuleType, kind: str, directory: str, given: argparse.Namespace
     for fault in race.faults[:10]:
         print(f"  {fault}")
     return race
-
-
-def _races() -> ModuleType:
-    spec = spec_from_file_location("simultaneous_edits", _TEST)
-    assert spec is not None
-    assert spec.loader is not None
-    races = module_from_spec(spec)
-    sys.modules[spec.name] = races
-    spec.loader.exec_module(races)
-    return races
 
 
 def _address(server: subprocess.Popen[str]) -> str:

@@ -1,6 +1,6 @@
 """Spoil the answers to every request that the client makes, very many times.
 
-    python tests/benchmarks/malformed.py [--rounds 40] [--seed 1]
+    python -m tests.benchmarks.malformed [--rounds 40] [--seed 1]
 
 Prints what was done to how many answers, how the calls ended, and every error that is none of the
 client's own, each once with its trace.
@@ -12,8 +12,6 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from tests.client.malformed import run, served
 

@@ -1,6 +1,6 @@
 """Many who edit the same thing at once: no save replaces what its writer did not see.
 
-The long form is `tests/benchmarks/edits.py`.
+The long form is `python -m tests.benchmarks.edits`.
 """
 
 import random
@@ -187,7 +187,7 @@ class Race:
         with ThreadPoolExecutor(writers) as threads:
             for done in [threads.submit(self._write, at, saves) for at in range(writers)]:
                 done.result()
-        self._check()
+        self.check()
 
     def _write(self, writer: int, saves: int) -> None:
         dice = random.Random(self.seed * 1000 + writer)
@@ -240,7 +240,7 @@ class Race:
             self.faults.append(f"{name} was refused for itself")
         return theirs
 
-    def _check(self) -> None:
+    def check(self) -> None:
         """Every version holds one more save than the one before it, made over just that one."""
         with Catalog(self.address) as catalog:
             versions = list(catalog.every_version(self.kind.urn, self.kind.aspect, page_size=200))
@@ -312,6 +312,23 @@ def test_every_accepted_save_replaced_the_text_that_its_writer_saw(
     assert len(race.accepted) == writers * saves
     assert race.conflicts > 0
     assert race.lost > 0
+
+
+def test_a_save_that_is_gone_or_replaced_what_its_writer_did_not_see_is_noticed(place: str) -> None:
+    prepare(place, KINDS["column"], 0)
+    race = Race(place, KINDS["column"])
+    race.run(1, 2)
+    assert race.faults == []
+    with Catalog(place) as catalog:
+        catalog.describe(TABLE, "unseen", column=SHARED)
+    race.saw |= {"gone": "unseen", "unseen": "another"}
+    race.accepted |= {"gone", "unseen"}
+    race.check()
+    seen = max(race.saw.keys() - {"gone", "unseen"})
+    assert race.faults == [
+        "gone was accepted over 'unseen' and is not there",
+        f"unseen replaced {seen!r}; its writer saw 'another'",
+    ]
 
 
 @pytest.mark.usefixtures("_without_conditional_edits")

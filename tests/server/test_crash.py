@@ -1,4 +1,7 @@
-"""What was answered is there after any crash, and what was not is there whole or not at all."""
+"""What was answered is there after any crash, and what was not is there whole or not at all.
+
+The long form is `python -m tests.benchmarks.crash`.
+"""
 
 import json
 import os
@@ -267,6 +270,19 @@ class Crash:
         deadline = time.monotonic() + 60
         while set(directory.iterdir()) <= before:
             assert time.monotonic() < deadline, "the index was never committed"
+
+
+def test_a_write_that_is_not_there_after_a_restart_is_noticed(tmp_path: Path) -> None:
+    crew = writers("gone")
+    with running(tmp_path) as (instance, _), connect(instance) as http:
+        for one in crew:
+            one.setup(http)
+            assert one.write(http, 1).status_code == 200
+            one.tried = one.answered = 1
+            assert list(one.faults(http)) == []
+            # As if a second write had been answered.
+            one.tried = one.answered = 2
+            assert any(fault.startswith("lost") for fault in one.faults(http)), one.name
 
 
 @pytest.mark.parametrize("kills", [0, *nightly(5)])

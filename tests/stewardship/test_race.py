@@ -1,6 +1,6 @@
 """Two who write changesets to the same columns through a bad line: nothing vanishes silently.
 
-The long form is `tests/benchmarks/edits.py`.
+The long form is `python -m tests.benchmarks.edits`.
 """
 
 import random

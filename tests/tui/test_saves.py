@@ -1,5 +1,5 @@
 """Whatever the server's delay and the typist's speed, a column gets the text typed for it, or its
-writer is told and keeps a draft. `tests/benchmarks/editor.py` does the same for longer."""
+writer is told and keeps a draft. `python -m tests.benchmarks.editor` does the same for longer."""
 
 import asyncio
 import random
