@@ -1,4 +1,5 @@
-"""A network between a service and its database: one that is slow, or goes silent.
+"""A network between a service and its database: one that is slow, or goes silent. And the other
+ways in which a database does not answer.
 
     python -m tests.relay LISTEN TARGET
 
@@ -8,16 +9,18 @@ standard input after how many seconds an answer comes, or `inf` for never.
 
 import asyncio
 import math
+import os
+import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
 from tests.postgres import Cluster
 
-__all__ = ["Relay", "relayed"]
+__all__ = ["Hindrance", "Relay", "frozen", "locked", "relayed", "silent"]
 
 
 class Relay:
@@ -55,6 +58,49 @@ def relayed(cluster: Cluster, address: str, folder: Path) -> Iterator[Relay]:
             process.kill()
 
 
+Hindrance = Callable[[Cluster, Relay], AbstractContextManager[None]]
+"""Something in which a database does not answer."""
+
+
+@contextmanager
+def silent(_postgres: Cluster, relay: Relay) -> Iterator[None]:
+    """A network in which every connection stays open and nothing arrives."""
+    relay.delay(math.inf)
+    try:
+        yield
+    finally:
+        relay.delay(0)
+
+
+@contextmanager
+def frozen(postgres: Cluster, _relay: Relay) -> Iterator[None]:
+    """A database whose processes are all stopped."""
+    first = int((postgres.folder / "data" / "postmaster.pid").read_text().split()[0])
+    # First, so that it starts none that is not listed.
+    os.kill(first, signal.SIGSTOP)
+    command = ("pgrep", "-P", str(first))
+    listed = subprocess.run(command, capture_output=True, text=True, check=True)
+    processes = [first, *map(int, listed.stdout.split())]
+    for process in processes:
+        os.kill(process, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for process in processes:
+            os.kill(process, signal.SIGCONT)
+
+
+@contextmanager
+def locked(_postgres: Cluster, relay: Relay) -> Iterator[None]:
+    """A database in which another session has locked the table of the aspects."""
+    import psycopg
+
+    with psycopg.connect(relay.address) as connection:
+        connection.execute("lock table aspects in access exclusive mode")
+        yield
+        connection.rollback()
+
+
 class _Network:
     """Both ways of every connection, each of which takes half of `seconds`."""
 
@@ -78,7 +124,7 @@ class _Network:
             while True:
                 at, data = await sent.get()
                 await self.arrive(at)
-                if not data:
+                if not data or writer.is_closing():
                     writer.close()
                     return
                 writer.write(data)
@@ -98,7 +144,12 @@ async def _relay(listen: str, target: str) -> None:
     network = _Network()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        of_server, to_server = await asyncio.open_unix_connection(target)
+        try:
+            of_server, to_server = await asyncio.open_unix_connection(target)
+        except OSError:
+            # The server has ended, and whoever asks for it is to see that.
+            writer.close()
+            return
         await asyncio.gather(network.carry(reader, to_server), network.carry(of_server, writer))
 
     def obey() -> None:

@@ -45,9 +45,13 @@ from explorer.server.routes.status import DocumentationRoutes, Metrics, StatusRo
 from explorer.server.routes.stewardship import StewardshipRoutes
 from explorer.server.routes.timeline import TimelineRoutes
 
-__all__ = ["Service"]
+__all__ = ["HAS_LEFT", "Service"]
 
 _log = logging.getLogger("explorer.server")
+
+HAS_LEFT = "has_left"
+"""The key in the state of a scope under which a server may put a function that returns whether the
+client has closed the connection; it is called from other threads."""
 
 _LONGEST_OFFSET = 19
 _LONGEST_ORIGIN = 200
@@ -157,7 +161,8 @@ class _Observation:
             return
         scope["path"] = raw_path(scope.get("raw_path"), scope["path"])
         context = RequestContext(scope)
-        scope.setdefault("state", {})["context"] = context
+        state = scope.setdefault("state", {})
+        state["context"] = context
 
         async def observe(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -176,7 +181,10 @@ class _Observation:
 
         self._metrics.in_flight.inc()
         try:
-            with context.freshness.applied(), noting_writes() as context.written:
+            with (
+                context.freshness.applied(),
+                noting_writes(state.get(HAS_LEFT)) as context.written,
+            ):
                 await self._app(scope, receive, observe)
         finally:
             self._metrics.in_flight.dec()

@@ -104,6 +104,7 @@ _REBUILD_AGAIN_SECONDS = 10.0
 _INLINE = ContextVar("inline", default=False)
 _MOST_NOTED = 100
 _written: ContextVar[dict[str, None] | None] = ContextVar("written", default=None)
+_has_left: ContextVar[Callable[[], bool] | None] = ContextVar("has_left", default=None)
 _SEEDED = "seeded"
 _SAMPLE_RUN = "sample"
 # A longer batch is checked in a thread, so that the event loop can answer other requests meanwhile.
@@ -124,14 +125,19 @@ _DAY_MILLIS = 86_400_000
 
 
 @contextmanager
-def noting_writes() -> Iterator[dict[str, None]]:
+def noting_writes(has_left: Callable[[], bool] | None = None) -> Iterator[dict[str, None]]:
     """Yield a mapping whose keys are the URNs of the first entities, about a hundred, that writes
-    within the block change, in the order of the writes. A block within has a mapping of its own."""
+    within the block change, in the order of the writes. A block within has a mapping of its own.
+
+    `has_left` says whether the client for whom they are made waits no more; see
+    `CatalogEngine.write`.
+    """
     written: dict[str, None] = {}
-    token = _written.set(written)
+    token, token_of_client = _written.set(written), _has_left.set(has_left)
     try:
         yield written
     finally:
+        _has_left.reset(token_of_client)
         _written.reset(token)
 
 
@@ -410,13 +416,21 @@ class CatalogEngine:
         """Call `work` in a thread, without waiting for it."""
         self._threads.submit(work)
 
-    def write(self, job: Job[T]) -> Awaitable[T]:
-        """Queue a job for the writer; awaiting the result waits for its commit."""
+    def write(self, job: Job[T], *, is_part: bool = False) -> Awaitable[T]:
+        """Queue a job for the writer; awaiting the result waits for its commit.
+
+        If several services share the store, the job of a client that has left by the time of its
+        turn raises `Busy`: the client may have repeated the request at another service, and have
+        written something else since. A job that is part of a larger one is always run.
+        """
         written = _written.get()
         if written is None:
             return asyncio.wrap_future(self.commits.write(job))
+        has_left = _has_left.get() if self.store.is_shared and not is_part else None
 
         def noting(transaction: Transaction) -> T:
+            if has_left is not None and has_left():
+                raise Busy("nothing was written, because the client did not wait for the answer")
             made = job(transaction)
             if len(written) < _MOST_NOTED:
                 changes = transaction.changes
@@ -671,7 +685,7 @@ class CatalogEngine:
                 lambda view: view.urns(run=run), undo, total.add, by, dry_run=dry_run
             )
             if not dry_run:
-                await self.write(settle)
+                await self.write(settle, is_part=True)
         return total
 
     async def _roll_back_all(
@@ -728,7 +742,7 @@ class CatalogEngine:
                 return made
 
             try:
-                made = await self.write(job)
+                made = await self.write(job, is_part=True)
             except CatalogError as error:
                 raise said_of(
                     error,

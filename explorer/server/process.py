@@ -32,7 +32,7 @@ from uvicorn.protocols.http.httptools_impl import (
 )
 
 from explorer.errors import InUse, Misconfigured, ServerFault, StorageFault
-from explorer.server.app import Service
+from explorer.server.app import HAS_LEFT, Service
 from explorer.server.failures import error_body
 from explorer.server.routes.status import resident_bytes
 
@@ -165,6 +165,7 @@ class LimitedConnection(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
+        self.scope["state"][HAS_LEFT] = self.transport.is_closing
         self._part = "head"
 
     def on_header(self, name: bytes, value: bytes) -> None:

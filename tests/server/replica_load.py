@@ -1,5 +1,8 @@
-"""Services on one PostgreSQL database, behind haproxy, while services and databases are killed and
-writers and readers work through the real client. Needs Debian's packages postgresql and haproxy."""
+"""Services on one PostgreSQL database, behind haproxy, while services and databases are killed or
+do not answer, and writers and readers work through the real client.
+
+Needs Debian's packages postgresql and haproxy.
+"""
 
 import collections
 import os
@@ -12,11 +15,12 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
+from itertools import cycle
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import httpx
 
@@ -28,6 +32,8 @@ from explorer.server.consistency import check
 from explorer.server.data_directory import open_catalog
 from explorer.server.store import SurveyedStore
 from tests.postgres import Cluster, running_cluster, running_pair
+from tests.relay import Relay, frozen, locked, relayed, silent
+from tests.server.history import Operation, violations
 
 __all__ = ["Outcome", "run"]
 
@@ -37,6 +43,8 @@ _START_SECONDS = 240.0
 # as long as all services take to start.
 _PROMISED_SECONDS = 10.0
 _STARTS = 3
+# Later marks are appended to other lists, so that no list grows without end.
+_LIST_SECONDS = 20
 _ASPECT = "datasetProperties"
 _PROXY = """
 global
@@ -47,6 +55,7 @@ defaults
   timeout client 60s
   timeout server 60s
   option redispatch
+  option abortonclose
   retries 3
   retry-on conn-failure
 frontend catalog
@@ -69,30 +78,35 @@ backend aged
 @dataclass
 class Outcome:
     """What a run found. `errors` are the moments of errors by kind, in seconds from its begin;
-    `failures` the moments at which something was killed, with what it was; `start_seconds` is how
-    long the services took to start."""
+    `failures` what was killed or did not answer, with the moments of its begin and its end;
+    `start_seconds` is how long the services took to start."""
 
     seconds: float = 0.0
     start_seconds: float = 0.0
     acknowledged: int = 0
-    lost: list[str] = field(default_factory=list)
     stale: list[str] = field(default_factory=list)
     updates: int = 0
-    updates_lost: list[str] = field(default_factory=list)
+    conflicts: int = 0
+    violations: list[str] = field(default_factory=list)
     reads: int = 0
     searches: int = 0
     errors: dict[str, list[float]] = field(default_factory=lambda: collections.defaultdict(list))
-    failures: list[tuple[float, str]] = field(default_factory=list)
+    failures: list[tuple[float, float, str]] = field(default_factory=list)
     damaged: list[str] = field(default_factory=list)
 
     @property
     def longest(self) -> float:
-        """For how many seconds after a failure there were errors, at most."""
+        """For how many seconds after the end of a failure there were errors, at most."""
         worst = 0.0
         for at in (at for listed in self.errors.values() for at in listed):
-            since = [at - began for began, _ in self.failures if began <= at]
+            since = [max(0, at - ended) for began, ended, _ in self.failures if began <= at]
             worst = max(worst, min(since, default=float("inf")))
         return worst
+
+    @property
+    def lost(self) -> list[str]:
+        """Return the acknowledged writes that are not there."""
+        return [violation for violation in self.violations if violation.endswith("is lost")]
 
     @property
     def least_done(self) -> int:
@@ -108,9 +122,8 @@ class Outcome:
     def broken(self) -> list[str]:
         """Return the promises that were not kept."""
         found = {
-            "acknowledged writes were lost": self.lost,
             "writers did not find what they wrote": self.stale,
-            "updates under a condition were lost": self.updates_lost,
+            "what clients did and saw has no order": self.violations,
             "indexes differ from new ones": self.damaged,
             "errors that were not promised": [
                 kind for kind in self.errors if kind not in ("Unreachable", "TimedOut", "Busy")
@@ -123,11 +136,12 @@ class Outcome:
         kinds = ", ".join(f"{len(times)} {kind}" for kind, times in self.errors.items()) or "none"
         return (
             f"{self.seconds:.0f} s, {len(self.failures)} failures ("
-            f"{', '.join(dict.fromkeys(what for _, what in self.failures))})\n"
+            f"{', '.join(dict.fromkeys(what for _, _, what in self.failures))})\n"
             f"{self.acknowledged:,} acknowledged writes, {len(self.lost)} lost; {self.reads:,} "
             f"reads and {self.searches:,} searches of what was just written, "
             f"{len(self.stale)} stale\n"
-            f"{self.updates:,} updates under a condition, {len(self.updates_lost)} lost\n"
+            f"{self.updates:,} updates under a condition, {self.conflicts:,} refused; "
+            f"{len(self.violations)} violations\n"
             f"errors: {kinds}; at the latest {self.longest:.1f} s after a failure "
             f"({self.promised_seconds:.0f} s are promised; all services start in "
             f"{self.start_seconds:.1f} s)"
@@ -213,15 +227,17 @@ class _Load:
         self._stop = threading.Event()
         self._lock = threading.Lock()
         self._begun = time.monotonic()
-        self.written: dict[str, set[str]] = {}
+        self.history: dict[str, list[Operation]] = collections.defaultdict(list)
+        # By client, marks of lists that a search has found.
+        self._found: dict[int, set[str]] = collections.defaultdict(set)
         self._threads: list[threading.Thread] = []
 
     @property
     def now(self) -> float:
         return time.monotonic() - self._begun
 
-    def start(self, writers: int, counters: int) -> None:
-        work = [*(self._write,) * writers, *(self._count,) * counters]
+    def start(self, writers: int, appenders: int) -> None:
+        work = [*(self._write,) * writers, *(self._append,) * appenders]
         for number, do in enumerate(work):
             thread = threading.Thread(target=self._run, args=(do, number), daemon=True)
             self._threads.append(thread)
@@ -231,6 +247,8 @@ class _Load:
         self._stop.set()
         for thread in self._threads:
             thread.join(60)
+            if thread.is_alive():
+                self._note("a client that waits for ever")
 
     def _run(self, do: Any, number: int) -> None:
         chance = random.Random(f"{self._seed} {number}")
@@ -242,6 +260,9 @@ class _Load:
                 except CatalogError as error:
                     self._note(type(error).__name__)
                     time.sleep(0.1)
+                except Exception as error:
+                    self._note(f"a client that ended: {error!r}")
+                    raise
 
     def _note(self, kind: str) -> None:
         with self._lock:
@@ -249,52 +270,78 @@ class _Load:
 
     def _write(self, catalog: Catalog, number: int, chance: random.Random) -> None:
         """Write a text that nobody wrote, and look for it: by its name and by its word."""
-        urn = _urn(f"writer{number}.table{chance.randrange(40)}")
+        urn = _urn(f"writer{number}.table{chance.randrange(4)}")
         word = f"w{number}x{chance.getrandbits(60):x}"
-        # What was not answered may be there or not; at first that is nothing, which is in any text.
-        self.written.setdefault(urn, {""}).add(word)
-        catalog.put(urn, _ASPECT, {"description": f"about {word}"})
-        with self._lock:
-            self._outcome.acknowledged += 1
-            self.written[urn] = {word}
+        self._put(catalog, number, urn, None, word)
         told = str(catalog.aspect(urn, _ASPECT).value.get("description"))
         self._outcome.reads += 1
-        if word not in told:
+        if word != told:
             self._outcome.stale.append(f"read {urn} at {self.now:.1f}: {told!r} and not {word}")
+        self._search(catalog, word, urn)
+
+    def _append(self, catalog: Catalog, number: int, chance: random.Random) -> None:
+        """Append a mark to one of a few lists, if nobody appended one since it was read, and look
+        for one that was found before."""
+        urn = _urn(f"list{chance.randrange(3)}after{self.now // _LIST_SECONDS:.0f}")
+        began = self.now
+        try:
+            read = catalog.aspect(urn, _ASPECT)
+        except NotFound:
+            read = None
+        marks = tuple(str(read.value["description"]).split()) if read else ()
+        version = int((read.system or {}).get("version", 1)) if read else -1
+        self.history[urn].append(Operation(number, began, self.now, "read", marks))
+        mark = f"c{number}x{chance.getrandbits(60):x}"
+        if self._put(catalog, number, urn, marks, mark, version):
+            self._search(catalog, mark, urn)
+        elif marks and marks[0] in self._found[number]:
+            self._search(catalog, marks[0], urn)
+        elif marks and catalog.search(marks[0]).hits:
+            self._found[number].add(marks[0])
+
+    def _put(
+        self,
+        catalog: Catalog,
+        number: int,
+        urn: str,
+        marks: tuple[str, ...] | None,
+        mark: str,
+        version: int | None = None,
+    ) -> bool:
+        """Write a mark, after others if they are given, and note how that ended; return whether it
+        was accepted."""
+        outcome: Literal["accepted", "refused", "unknown"] = "unknown"
+        began, value = self.now, {"description": " ".join((*(marks or ()), mark))}
+        try:
+            catalog.put(urn, _ASPECT, value, only_if_version=version)
+            outcome = "accepted"
+        except Conflict:
+            outcome = "refused"
+        finally:
+            self.history[urn].append(Operation(number, began, self.now, outcome, marks, mark))
+        with self._lock:
+            self._outcome.acknowledged += marks is None and outcome == "accepted"
+            self._outcome.updates += marks is not None and outcome == "accepted"
+            self._outcome.conflicts += outcome == "refused"
+        return outcome == "accepted"
+
+    def _search(self, catalog: Catalog, word: str, urn: str) -> None:
         hits = [str(hit.urn) for hit in catalog.search(word).hits]
         self._outcome.searches += 1
         if hits != [urn]:
             self._outcome.stale.append(f"search {word} at {self.now:.1f}: {hits}")
 
-    def _count(self, catalog: Catalog, number: int, chance: random.Random) -> None:
-        """Add a mark to a list that all counters share, if nobody added one meanwhile."""
-        urn = _urn(f"counted{chance.randrange(3)}")
-        try:
-            read = catalog.aspect(urn, _ASPECT)
-        except NotFound:
-            read = None
-        marks: Mapping[str, str] = read.value.get("customProperties", {}) if read else {}
-        version = int((read.system or {}).get("version", 1)) if read else -1
-        mark = f"c{number}x{chance.getrandbits(60):x}"
-        value = {"customProperties": {**marks, mark: ""}}
-        with suppress(Conflict):
-            catalog.put(urn, _ASPECT, value, only_if_version=version)
-            with self._lock:
-                self._outcome.updates += 1
-                self.written.setdefault(urn, set()).add(mark)
-
     def check(self, catalog: Catalog) -> None:
-        """Note which acknowledged writes are not there."""
-        for urn, words in self.written.items():
+        """Note which answers no order of the operations explains."""
+        for urn, operations in self.history.items():
             try:
-                value = catalog.aspect(urn, _ASPECT).value
+                versions = [*catalog.every_version(urn, _ASPECT, page_size=200)]
             except NotFound:
-                value = {}
-            if "counted" in urn:
-                gone = words - set(value.get("customProperties", {}))
-                self._outcome.updates_lost += [f"{mark} of {urn}" for mark in gone]
-            elif not any(word in str(value.get("description")) for word in words):
-                self._outcome.lost.append(f"{urn}: none of {words}, but {value}")
+                versions = []
+            texts = [str(version.value["description"]) for version in reversed(versions)]
+            final = texts if "writer" in urn else " ".join(texts[-1:]).split()
+            found = violations(operations, final)
+            self._outcome.violations += [f"{urn}: {violation}" for violation in found]
 
 
 def _urn(name: str) -> str:
@@ -318,6 +365,26 @@ def _is_ready(port: int) -> bool:
         return False
 
 
+def _hindrances(
+    cluster: Cluster, relays: list[Relay]
+) -> list[tuple[str, Callable[[], AbstractContextManager[None]]]]:
+    """Return the ways in which the database does not answer, each with its name."""
+
+    @contextmanager
+    def all_silent() -> Iterator[None]:
+        with ExitStack() as networks:
+            for relay in relays:
+                networks.enter_context(silent(cluster, relay))
+            yield
+
+    return [
+        ("silent to one", lambda: silent(cluster, relays[0])),
+        ("locked", lambda: locked(cluster, relays[0])),
+        ("frozen", lambda: frozen(cluster, relays[0])),
+        ("silent to all", all_silent),
+    ]
+
+
 def run(
     seconds: float,
     *,
@@ -327,12 +394,14 @@ def run(
     seed: int = 1,
     least: int = 0,
     cluster: Cluster | None = None,
+    hindered_seconds: float = 0,
 ) -> Outcome:
     """Return what a run of at least so many seconds found.
 
     The run goes on until there are `least` acknowledged writes and as many updates, which may
     take longer on a busy machine. With `standby` a pair of clusters is started, else `cluster` is
-    used, or one that is started.
+    used, or one that is started. After every kill of a service the database does not answer for up
+    to `hindered_seconds`: by turns it is silent to one service or to all, locked or frozen.
     """
     outcome = Outcome(seconds=seconds)
     with ExitStack() as held, tempfile.TemporaryDirectory() as name:
@@ -345,32 +414,55 @@ def run(
             cluster = cluster or held.enter_context(running_cluster())
             store = cluster.new_schema()
         ports = _reserved_ports(replicas + 1, held)
-        services = [_Service(folder / f"data{port}", store, port) for port in ports[1:]]
+        relays: list[Relay] = []
+        for port in ports[1:] if hindered_seconds else ():
+            network = folder / f"network{port}"
+            network.mkdir()
+            relays.append(held.enter_context(relayed(cluster, store, network)))
+        stores = [relay.address for relay in relays] or [store] * replicas
+        services = [
+            _Service(folder / f"data{port}", one, port)
+            for port, one in zip(ports[1:], stores, strict=True)
+        ]
         try:
             begun = time.monotonic()
             _wait_until_ready(services)
             outcome.start_seconds = time.monotonic() - begun
             address = held.enter_context(_proxy(folder, services, ports[0]))
             load = _Load(address, outcome, seed)
-            load.start(writers=4, counters=2)
+            load.start(writers=4, appenders=4)
+
+            @contextmanager
+            def failure(what: str) -> Iterator[None]:
+                began = load.now
+                yield
+                outcome.failures.append((began, load.now, what))
+
+            chance = random.Random(seed)
+            ways = cycle(_hindrances(cluster, relays))
             turn, is_database_due = 0, True
             while load.now < seconds or is_database_due or outcome.least_done < least:
                 time.sleep(min(kill_seconds, max(seconds - load.now, 0.1)))
                 # A service is killed first, even if half of the time has passed on a busy machine.
                 if is_database_due and turn and load.now > seconds / 2:
                     is_database_due = False
-                    outcome.failures.append((load.now, "standby promoted" if spare else "database"))
-                    cluster.stop()
-                    if spare is not None:
-                        spare.promote()
-                    else:
-                        cluster.start()
+                    with failure("standby promoted" if spare else "database"):
+                        cluster.stop()
+                        if spare is not None:
+                            spare.promote()
+                        else:
+                            cluster.start()
                 elif not turn or load.now < seconds - _PROMISED_SECONDS / 2:
                     one = services[turn % replicas]
                     turn += 1
-                    outcome.failures.append((load.now, "service"))
-                    one.kill()
-                    one.start()
+                    with failure("service"):
+                        one.kill()
+                        one.start()
+                    if relays:
+                        time.sleep(kill_seconds)
+                        what, hinder = next(ways)
+                        with failure(what), hinder():
+                            time.sleep(chance.uniform(0.2, 1) * hindered_seconds)
             load.stop()
             _wait_until_ready(services)
             with Catalog(f"http://127.0.0.1:{ports[1]}") as catalog:

@@ -3,7 +3,6 @@ anything when the database goes away."""
 
 import asyncio
 import json
-import math
 import os
 import shutil
 import signal
@@ -14,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from io import BytesIO
 from itertools import count
@@ -57,7 +56,7 @@ from explorer.server.search.query import SearchQuery
 from explorer.server.store import StoreUnavailable, SurveyedStore
 from tests.conftest import nightly, serving
 from tests.postgres import BINARIES, Cluster
-from tests.relay import Relay, relayed
+from tests.relay import Hindrance, frozen, locked, relayed, silent
 from tests.server import replica_load
 from tests.server.test_serving import Served
 
@@ -819,50 +818,12 @@ def test_a_service_whose_database_is_away_finds_what_it_knows_and_tells_its_age(
         assert catalog.search(later).as_of is catalog.as_of is None
 
 
-@contextmanager
-def silent(postgres: Cluster, relay: Relay) -> Iterator[None]:
-    """A network in which every connection stays open and nothing arrives."""
-    relay.delay(math.inf)
-    try:
-        yield
-    finally:
-        relay.delay(0)
-
-
-@contextmanager
-def frozen(postgres: Cluster, _relay: Relay) -> Iterator[None]:
-    """A database whose processes are all stopped."""
-    first = (postgres.folder / "data" / "postmaster.pid").read_text().split()[0]
-    listed = subprocess.run(("pgrep", "-P", first), capture_output=True, text=True, check=True)
-    processes = [int(one) for one in (first, *listed.stdout.split())]
-    for process in processes:
-        os.kill(process, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        for process in processes:
-            os.kill(process, signal.SIGCONT)
-
-
-@contextmanager
-def locked(_postgres: Cluster, relay: Relay) -> Iterator[None]:
-    """A database in which another session has locked the table of the aspects."""
-    import psycopg
-
-    with psycopg.connect(relay.address) as connection:
-        connection.execute("lock table aspects in access exclusive mode")
-        yield
-        connection.rollback()
-
-
 ways = pytest.mark.parametrize("hinder", [silent, locked, *nightly(frozen)])
 
 
 @contextmanager
 def unanswered(
-    hinder: Callable[[Cluster, Relay], AbstractContextManager[None]],
-    postgres: Cluster,
-    folder: Path,
+    hinder: Hindrance, postgres: Cluster, folder: Path
 ) -> Iterator[tuple[Served, str, list["Future[httpx.Response]"], ExitStack]]:
     """A service whose database does not answer, a word in a dataset, and the requests for that
     dataset that wait, for what is cheap and what is costly, and writes: more than the service may
@@ -927,6 +888,31 @@ def test_requests_whose_database_does_not_answer_are_told_so_and_it_is_used_agai
         assert there.value(dataset(word))["description"] == word
         assert served.stop(signal.SIGTERM) == 0
         assert "never retrieved" not in served.log.read_text()
+
+
+def test_a_write_that_its_client_gave_up_does_not_come_after_what_was_written_since(
+    replicas: tuple[Replica, Replica], database: str, postgres: Cluster, tmp_path: Path
+) -> None:
+    urn, (well, _) = dataset("given-up"), replicas
+    (tmp_path / "data").mkdir()
+    with ExitStack() as held:
+        relay = held.enter_context(relayed(postgres, database, tmp_path))
+        served = Served(tmp_path / "data", ("--store", relay.address, "--log-format", "none"))
+        held.callback(served.process.communicate)
+        held.callback(served.process.kill)
+        cut = Replica(served.address)
+        held.callback(cut.http.close)
+        assert cut.write(urn, {"description": "before"}).status_code == 200
+        with silent(postgres, relay):
+            cut.http.timeout = 0.3
+            with pytest.raises(httpx.ReadTimeout):
+                cut.write(urn, {"description": "first"})
+            for text in ("first", "second"):
+                assert well.write(urn, {"description": text}).status_code == 200
+        cut.http.timeout = 120
+        # The writes of a service come one after another.
+        eventually(lambda: cut.write(dataset("another"), {"description": "x"}).status_code == 200)
+    assert well.value(urn)["description"] == "second"
 
 
 @pytest.mark.nightly
@@ -1035,8 +1021,23 @@ def test_a_service_that_a_database_does_not_let_in_ends_and_says_why(
     shutil.which("haproxy", path=f"{os.environ['PATH']}:/usr/sbin") is None,
     reason="needs haproxy",
 )
-def test_behind_a_proxy_killed_services_and_databases_lose_nothing(postgres: Cluster) -> None:
-    outcome = replica_load.run(9, replicas=2, kill_seconds=3, least=11, cluster=postgres)
+@pytest.mark.parametrize("hindered_seconds", [0, 4])
+def test_behind_a_proxy_killed_services_and_silent_databases_lose_nothing(
+    postgres: Cluster, hindered_seconds: float
+) -> None:
+    """The long form is `python -m tests.benchmarks.replicas`."""
+    outcome = replica_load.run(
+        9 if not hindered_seconds else 45,
+        replicas=2,
+        kill_seconds=3,
+        least=11,
+        cluster=postgres,
+        hindered_seconds=hindered_seconds,
+    )
     assert outcome.broken == [], str(outcome)
-    assert [what for _, what in outcome.failures] == ["service", "database"]
+    failures = {what for _, _, what in outcome.failures}
+    hindrances = (
+        {"silent to one", "locked", "frozen", "silent to all"} if hindered_seconds else set()
+    )
+    assert failures == {"service", "database"} | hindrances
     assert outcome.least_done > 10
