@@ -135,7 +135,8 @@ def resident_bytes(pid: int) -> int:
 
 def sender(address: str) -> Callable[[hostile.Request], hostile.Reply | None]:
     """A function that sends a request over a connection of its own; it returns `None` if the
-    service hung up, which it may do only on what is not a whole request."""
+    service hung up, which it may do on what is not a whole request, or on a body that does not
+    belong to its method, and that is still on its way when the answer is complete."""
     host, port = address.removeprefix("http://").split(":")
 
     def send(request: hostile.Request) -> hostile.Reply | None:
@@ -161,11 +162,12 @@ def sender(address: str) -> Callable[[hostile.Request], hostile.Reply | None]:
             answer = HTTPResponse(connection, method=request.method)
             try:
                 answer.begin()
+                got = {name.lower().encode(): text.encode() for name, text in answer.getheaders()}
+                is_endless = got.get(b"content-type", b"").startswith(b"text/event-stream")
+                return hostile.Reply(answer.status, got, b"" if is_endless else answer.read())
             except ConnectionError:
-                return None if is_cut else hostile.Reply()
-            found = {name.lower().encode(): text.encode() for name, text in answer.getheaders()}
-            is_endless = found.get(b"content-type", b"").startswith(b"text/event-stream")
-            return hostile.Reply(answer.status, found, b"" if is_endless else answer.read())
+                is_odd = request.method not in ("POST", "PUT", "PATCH") and request.body
+                return None if is_cut or is_odd else hostile.Reply()
 
     return send
 
