@@ -6,7 +6,7 @@
 Every 20 seconds one service is killed and started again; half-way the database is killed and
 started again, or with `--standby` the primary of a synchronous pair is killed and its standby
 promoted. With `--hindered` a service is killed every 10 seconds, and after each the database does
-not answer for up to 12: by turns it is silent to one service, locked, frozen, or silent to all.
+not answer for up to 12: by turns it is locked, frozen, or silent to all, and between those to one.
 
 Prints what was acknowledged and lost, what a writer did not find of its own, what no order of the
 operations explains (`tests/server/history.py`), errors by kind and how long after a failure they

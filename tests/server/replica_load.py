@@ -377,10 +377,13 @@ def _hindrances(
                 networks.enter_context(silent(cluster, relay))
             yield
 
+    cut_off = ("silent to one", lambda: silent(cluster, relays[0]))
     return [
-        ("silent to one", lambda: silent(cluster, relays[0])),
+        cut_off,
         ("locked", lambda: locked(cluster, relays[0])),
+        cut_off,
         ("frozen", lambda: frozen(cluster, relays[0])),
+        cut_off,
         ("silent to all", all_silent),
     ]
 
@@ -462,7 +465,7 @@ def run(
                         time.sleep(kill_seconds)
                         what, hinder = next(ways)
                         with failure(what), hinder():
-                            time.sleep(chance.uniform(0.2, 1) * hindered_seconds)
+                            time.sleep(chance.uniform(0.1, 1) * hindered_seconds)
             load.stop()
             _wait_until_ready(services)
             with Catalog(f"http://127.0.0.1:{ports[1]}") as catalog:

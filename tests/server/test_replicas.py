@@ -1027,7 +1027,7 @@ def test_behind_a_proxy_killed_services_and_silent_databases_lose_nothing(
 ) -> None:
     """The long form is `python -m tests.benchmarks.replicas`."""
     outcome = replica_load.run(
-        9 if not hindered_seconds else 45,
+        9 if not hindered_seconds else 60,
         replicas=2,
         kill_seconds=3,
         least=11,
