@@ -36,7 +36,7 @@ from explorer.metadata.urn import Urn
 from explorer.tui import screens
 from explorer.tui.actions import bindings
 from explorer.tui.content import line
-from explorer.tui.key_queue import KeyQueue, opening, start_worker
+from explorer.tui.key_queue import LEADING, KeyQueue, opening, start_worker
 from explorer.tui.screens.browse import BrowseTree
 from explorer.tui.screens.label_choice import BulkLabelsRequested
 from explorer.tui.screens.search import SearchView
@@ -846,7 +846,7 @@ class CatalogApp(App[None]):
 
     def _review_file(self, path: Path) -> None:
         """Review a file that was named when the program was started."""
-        start_worker(self, partial(self._open_review, path), group="review")
+        start_worker(self, partial(self._open_review, path), LEADING, group="review")
 
     async def _open_review(self, path: Path) -> None:
         with self._session.reporting("reading the file"):
@@ -1105,7 +1105,7 @@ class CatalogApp(App[None]):
 
         self.push_screen(screen, chosen)
 
-    @work(group="switch", exclusive=True)
+    @work(group="switch", exclusive=True, name=LEADING)
     async def _turn_to_server(self, opening: "Opening") -> None:
         with self._session.reporting("switching to another server"):
             found = await asyncio.to_thread(opening.found)

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual import events
+from textual.widgets import Input
 
 from explorer.client import Catalog
 from explorer.errors import InvalidInput, MissingExtra
@@ -127,8 +129,6 @@ def test_names_are_offered_expanded_and_checked(
 
 
 async def name_it(reader: Reader, path: Any) -> None:
-    from textual.widgets import Input
-
     reader.app.screen.query_one(Input).value = str(path)
     await reader.press("enter")
 
@@ -182,6 +182,18 @@ async def test_results_columns_aspects_and_any_list_are_written_from_the_screen(
         await name_it(reader, picture)
         await reader.sees("Wrote the screenshot")
         assert picture.read_text().startswith("<svg")
+
+
+async def test_what_is_pressed_after_a_file_was_named_is_for_what_is_below(
+    sample: Path, at: OpenTerminal, tmp_path: Path
+) -> None:
+    async with at(sample, urn=ORDERS) as reader:
+        await reader.press("X")
+        await reader.sees("Write to a file")
+        reader.app.screen.query_one(Input).value = str(tmp_path / "columns.csv")
+        for key in ("enter", "slash", *"orders"):
+            reader.app.post_message(events.Key(key, {"enter": None, "slash": "/"}.get(key, key)))
+        await reader.until(lambda: reader.box.value == "orders")
 
 
 @pytest.mark.nightly

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual import events
 
 from explorer.client import Catalog
 from explorer.metadata import Proposal, Urn
@@ -82,6 +83,20 @@ async def test_closing_marks_as_read_and_the_visit_before_can_be_looked_up(
             await reader.sees("No changes since your last visit; b shows")
             await reader.press("b")
             await reader.sees("fed_closed", "new, 1 column")
+
+
+async def test_what_is_pressed_after_the_list_was_closed_is_for_what_is_below_it(
+    at: OpenTerminal, desk: Path
+) -> None:
+    with Catalog(data_dir=desk) as catalog:
+        read_all(catalog)
+        make_table(catalog, "fed_left", ["a"])
+    async with at(desk) as reader:
+        await open_feed(reader)
+        await reader.sees("fed_left")
+        for key in ("q", "slash", *"orders"):
+            reader.app.post_message(events.Key(key, "/" if key == "slash" else key))
+        await reader.until(lambda: reader.box.value == "orders")
 
 
 async def test_all_is_marked_as_read_while_the_list_stays(at: OpenTerminal, desk: Path) -> None:

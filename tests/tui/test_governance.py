@@ -3,11 +3,13 @@
 from pathlib import Path
 
 import pytest
+from textual import events
 
 from explorer import config
 from explorer.client import AsyncCatalog, Catalog
 from explorer.client.journal import JOURNAL
 from explorer.metadata import Urn
+from explorer.tui.screens.editor import EditorScreen
 from explorer.tui.screens.governance import GovernanceScreen, ParentScreen
 from explorer.tui.widgets.dialogs import PromptScreen
 from tests.tui.conftest import OpenTerminal, Reader
@@ -124,3 +126,15 @@ async def test_where_nothing_may_be_written_nothing_is_offered(
         await reader.sees("entities")
         await reader.press("f12")
         assert not isinstance(reader.app.screen, GovernanceScreen)
+
+
+async def test_what_is_pressed_after_a_name_was_given_is_for_the_page_that_opens(
+    at: OpenTerminal, desk: Path
+) -> None:
+    async with at(desk) as reader:
+        await reader.sees("entities")
+        await choose(reader, "new tag")
+        await reader.type("Ahead")
+        for key in ("enter", "E"):
+            reader.app.post_message(events.Key(key, None if key == "enter" else key))
+        await reader.until(lambda: isinstance(reader.app.screen, EditorScreen))

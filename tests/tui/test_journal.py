@@ -10,6 +10,7 @@ from explorer import config
 from explorer.client import AsyncCatalog, Catalog, KnownCatalog
 from explorer.client.journal import JOURNAL, Journal, one_save
 from explorer.errors import Forbidden
+from explorer.tui import key_queue
 from explorer.tui.screens.changes import JournalScreen
 from tests.tui.conftest import OpenTerminal, Reader
 from tests.tui.test_worklist import make_table, texts_of
@@ -73,6 +74,33 @@ async def test_a_save_of_another_catalog_that_was_at_this_address_is_not_undone(
             await reader.sees("cannot be undone here: it was made on another catalog")
             assert isinstance(reader.app.screen, JournalScreen)
         assert texts_of(catalog, urn) == {"a": "Pelicans."}
+
+
+async def test_looking_for_the_next_save_does_not_end_an_undo_under_way(
+    at: OpenTerminal, desk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(key_queue, "_MAX_HELD_SECONDS", 0)
+    undo_save, begun, answers = AsyncCatalog.undo_save, asyncio.Event(), asyncio.Event()
+
+    async def undo_late(self: AsyncCatalog, *given: Any, **options: Any) -> Any:
+        begun.set()
+        await answers.wait()
+        return await undo_save(self, *given, **options)
+
+    monkeypatch.setattr(AsyncCatalog, "undo_save", undo_late)
+    with Catalog(data_dir=desk) as catalog:
+        urn = make_table(catalog, "undone_slowly", ["a"])
+        catalog.keep_journal(config.state_dir() / JOURNAL)
+        catalog.describe(urn, "Written.", column="a")
+        async with at(desk) as reader:
+            await reader.press("U")
+            await reader.sees("Undo the last save?")
+            await reader.pilot.press("ctrl+s")
+            await begun.wait()
+            await reader.pilot.press("U")
+            await reader.sees("Undo the last save?")
+            answers.set()
+            await reader.until(lambda: texts_of(catalog, urn) == {"a": ""})
 
 
 async def test_an_undo_in_the_journal_is_done_again(at: OpenTerminal, desk: Path) -> None:

@@ -165,6 +165,20 @@ async def test_somebody_elses_text_is_shown_before_it_is_replaced(
             await reader.until(lambda: texts_of(catalog, urn)["b"] == "Text of b.")
 
 
+async def test_what_is_pressed_after_a_file_was_chosen_is_for_its_review(
+    at: OpenTerminal, desk: Path, tmp_path: Path
+) -> None:
+    with Catalog(data_dir=desk) as catalog:
+        urn = make_table(catalog, "at_once", ["a", "b"])
+    path = staged(tmp_path / "at_once.jsonl", urn, ["a", "b"])
+    async with at(desk) as reader:
+        await reader.press("V", "i")
+        reader.app.post_message(events.Paste(str(path)))
+        for key in ("enter", "a"):
+            reader.app.post_message(events.Key(key, None if key == "enter" else key))
+        await reader.sees("1 open", "1 accepted")
+
+
 async def test_what_was_decided_is_there_when_the_review_is_opened_again(
     at: OpenTerminal, desk: Path, tmp_path: Path
 ) -> None:

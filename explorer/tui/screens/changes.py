@@ -183,7 +183,7 @@ class FeedScreen(FilteredListScreen[FeedPlace]):
         narrowed, self._is_care = self._is_care, False
         return super().clear() or narrowed
 
-    @work(exclusive=True, group="close")
+    @work(exclusive=True, group="close", name=LEADING)
     async def action_close(self) -> None:
         """Mark all as read, and close."""
         await self._mark()
@@ -456,7 +456,8 @@ class UndoActions:
         def answered(does: bool | None) -> None:
             if does:
                 work = self._write(save, again=again, force=force, done=done)
-                self._app.run_worker(work, group="take-back", exclusive=True)
+                # A group of its own: looking for the next save does not end this one's undo.
+                self._app.run_worker(work, LEADING, "taking-back")
 
         self._app.push_screen(ConfirmScreen(question), answered)
 

@@ -22,6 +22,7 @@ from explorer.errors import CatalogError, InvalidInput
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
 from explorer.tui.content import line_text
+from explorer.tui.key_queue import LEADING
 from explorer.tui.session import TerminalSession, sentence_of
 from explorer.tui.widgets.bars import KeyLine
 from explorer.tui.widgets.dialogs import FramedScreen
@@ -342,7 +343,7 @@ class FileScreen(FramedScreen[None]):
         self._replacing = path
         self._write(path, replace=replace)
 
-    @work(exclusive=True)
+    @work(exclusive=True, name=LEADING)
     async def _write(self, path: Path, *, replace: bool) -> None:
         try:
             told = await self.write_to(path, replace=replace)

@@ -14,7 +14,7 @@ from explorer.client.governance import Governed, entity_named, new_id
 from explorer.metadata.names import singular
 from explorer.metadata.urn import Urn
 from explorer.tui.content import line
-from explorer.tui.key_queue import start_worker
+from explorer.tui.key_queue import LEADING, start_worker
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.dialogs import (
     ChooserEntry,
@@ -183,7 +183,7 @@ class GovernanceLauncher:
         self._begin(partial(self._move, entity, parent))
 
     def _begin(self, what: Callable[[], Coroutine[None, None, object]]) -> None:
-        start_worker(self.app, what, group="governance")
+        start_worker(self.app, what, LEADING, group="governance")
 
     async def _make(
         self, kind: Governed, name: str, parent: Urn | None, *, is_confirmed: bool = False

@@ -43,6 +43,7 @@ from explorer.stewardship.staging import (
 )
 from explorer.tui.actions import bindings
 from explorer.tui.content import counted, join, line_text, padded
+from explorer.tui.key_queue import LEADING
 from explorer.tui.session import Changes, TerminalSession
 from explorer.tui.widgets.bars import KeyLine
 from explorer.tui.widgets.dialogs import ListScreen, OverlayScreen, PromptScreen, TableScreen
@@ -780,7 +781,7 @@ class ChangesetsScreen(ListScreen[StagedChangeset | Path]):
         if name is not None:
             self._open_file(Path(name).expanduser())
 
-    @work(exclusive=True, group="file")
+    @work(exclusive=True, group="file", name=LEADING)
     async def _open_file(self, path: Path) -> None:
         what = self.query_one("#what", Static)
         what.update(f"reading {visible(path.name)} …")
@@ -790,7 +791,7 @@ class ChangesetsScreen(ListScreen[StagedChangeset | Path]):
             return
         self._show_count()
 
-    @work(exclusive=True, group="file")
+    @work(exclusive=True, group="file", name=LEADING)
     async def _fetch(self, urn: Urn) -> None:
         self.query_one("#what", Static).update("fetching the changeset …")
         with self._session.reporting("fetching the changeset"):

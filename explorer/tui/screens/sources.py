@@ -44,6 +44,7 @@ from explorer.sources.run import (
 from explorer.sources.source import Source, SourceOptions
 from explorer.tui.actions import bindings
 from explorer.tui.content import join, line_text, padded
+from explorer.tui.key_queue import LEADING
 from explorer.tui.session import TerminalSession, sentence_of
 from explorer.tui.widgets.bars import KeyLine
 from explorer.tui.widgets.dialogs import FramedScreen
@@ -419,7 +420,7 @@ class AddSourceScreen(FramedScreen[str | None]):
         self._show_status(Group(told, *ends))
         self.refresh_bindings()
 
-    @work(exclusive=True, group="source")
+    @work(exclusive=True, group="source", name=LEADING)
     async def _write(self, plan: RunPlan, *, accept_removals: bool) -> None:
         def write(catalog: CatalogOnLoop) -> RunOutcome:
             return run_source(catalog, plan, self._note, accept_removals=accept_removals)

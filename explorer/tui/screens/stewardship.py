@@ -27,6 +27,7 @@ from explorer.stewardship.coverage import GROUPINGS, Coverage, CoverageTrend, Gr
 from explorer.stewardship.worklist import Item, Key, Worklist, WorkQueue, documented_meanwhile
 from explorer.tui.actions import bindings
 from explorer.tui.content import counted, join, line_text
+from explorer.tui.key_queue import LEADING
 from explorer.tui.session import Changes, TerminalSession
 from explorer.tui.widgets.bars import KeyLine
 from explorer.tui.widgets.charts import ChartWidget, Plot, Point
@@ -258,7 +259,7 @@ class WorklistScreen(DatasetScreen):
             return self._item is not None and self._item.column is not None
         return bool(self._shown) if action in ("open", "propose") else True
 
-    @work(exclusive=True, group="propose")
+    @work(exclusive=True, group="propose", name=LEADING)
     async def action_propose(self) -> None:
         """Propose texts for the columns of these datasets from upstream columns, and review them.
         Nothing is written."""
