@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, Protocol, runtime_checkable
 
@@ -55,16 +56,16 @@ KEPT: Final = 500
 UNDO: Final = "U undoes it."
 
 _ECHO_SECONDS = 3.0
+_FAULTS: Final = 500
+"""From which status on an answer tells of a fault of the server."""
 
 
 class RequestLog:
-    """The last requests with their answers, newest first. `count` is the number of all requests,
-    `answered_count` of those that were answered. With a `file`, a thread also appends each as a
-    line."""
+    """The last requests with their answers, newest first. `count` is the number of all requests.
+    With a `file`, a thread also appends each as a line."""
 
     def __init__(self, file: Path | None = None) -> None:
         self.count = 0
-        self.answered_count = 0
         self._wrote_at: float | None = None
         self._newest: deque[Exchange] = deque(maxlen=KEPT)
         self._file = file
@@ -81,7 +82,6 @@ class RequestLog:
         """Add a request."""
         self._newest.appendleft(exchange)
         self.count += 1
-        self.answered_count += exchange.status is not None
         if exchange.writes:
             self._wrote_at = time.monotonic()
         if self._file is not None:
@@ -230,6 +230,8 @@ class TerminalSession:
         self._numbers = 0
         self._unread: dict[Where, Callable[[], object]] = {}
         self._retried: set[Where] = set()
+        # Since the last failure that the status tells of.
+        self._has_asked = self._is_answered = False
         self.server = server
         """What tells this server from others wherever something is remembered of it."""
         self.standing = ServerStatus()
@@ -263,10 +265,20 @@ class TerminalSession:
         async with self._opening:
             if self._catalog is None:
                 self._catalog = await asyncio.to_thread(self._open)
-                self._catalog.watch(self.exchanges.note)
+                self._catalog.watch(self._note_exchange)
                 self._catalog.on_warning(self._warn)
                 await self._keep_journal(self._catalog)
             return self._catalog
+
+    def _note_exchange(self, exchange: "Exchange") -> None:
+        self.exchanges.note(exchange)
+        self._has_asked = True
+        status = exchange.status
+        if status is None or status == HTTPStatus.UNAUTHORIZED or status >= _FAULTS:
+            return
+        # `/config` is answered without a token, too.
+        is_open = exchange.path.endswith("/config")
+        self._is_answered |= not (is_open and self.standing.contact == "refused")
 
     def _warn(self, sentence: str) -> None:
         self.say(f"{sentence[0].upper()}{sentence[1:]}.", error=True)
@@ -377,12 +389,14 @@ class TerminalSession:
         any other exception goes to the log file, which the sentence names.
         """
         number = self._numbers = self._numbers + 1
-        heard = self.exchanges.answered_count
         self._started_at[number] = time.monotonic()
         self._on_status()
         try:
             yield
-            self._answered(where, heard)
+            if where is not None:
+                self._unread.pop(where, None)
+                self._retried.discard(where)
+            self._stand(self._standing_heard())
         except CatalogError as error:
             self._stand(self._standing_after(error))
             self._failed(sentence_of(error), where, again)
@@ -393,15 +407,13 @@ class TerminalSession:
             del self._started_at[number]
             self._on_status()
 
-    def _answered(self, where: Where | None, heard: int) -> None:
-        if where is not None:
-            self._unread.pop(where, None)
-            self._retried.discard(where)
+    def _standing_heard(self) -> ServerStatus:
+        """Return the status that answers since the last failure tell of; without any, the last
+        one."""
         as_of = None if self._catalog is None else self._catalog.as_of
-        if as_of is not None:
-            self._stand(ServerStatus("kept", as_of))
-        elif self.exchanges.answered_count > heard:
-            self._stand(ServerStatus("ready"))
+        if as_of is not None and (self._has_asked or self._is_offline):
+            return ServerStatus("kept", as_of)
+        return ServerStatus("ready") if as_of is None and self._is_answered else self.standing
 
     def _failed(
         self, sentence: str, where: Where | None, again: Callable[[], object] | None
@@ -425,7 +437,7 @@ class TerminalSession:
             return ServerStatus("kept", self._catalog.as_of if self._catalog else None)
         if isinstance(error, Unreachable | Unusable) and not isinstance(error, StorageFull):
             return ServerStatus("silent")
-        return ServerStatus("refused") if isinstance(error, NotSignedIn) else self.standing
+        return ServerStatus("refused") if isinstance(error, NotSignedIn) else self._standing_heard()
 
     def note_contact(self, error: CatalogError | None) -> None:
         """Have the status tell of the change stream: `error` if it cannot be opened, None when it
@@ -437,6 +449,8 @@ class TerminalSession:
 
     def _stand(self, standing: ServerStatus) -> None:
         before, self.standing = self.standing, standing
+        if standing is not before and standing.contact not in ("ready", "kept"):
+            self._has_asked = self._is_answered = False
         if before == standing:
             return
         self._on_status()

@@ -15,7 +15,7 @@ from explorer.client.transport import Retry
 from explorer.errors import Unreachable
 from explorer.metadata import Urn
 from explorer.tui.app import CatalogApp
-from explorer.tui.session import Opening
+from explorer.tui.session import Opening, TerminalSession
 from tests.loopback import listening
 from tests.tui.conftest import OpenTerminal
 
@@ -211,6 +211,40 @@ async def test_a_missing_or_refused_token_is_told_of_once_and_nothing_is_asked_i
         assert asked <= 12
         await reader.press("f3")
         await reader.sees("Servers", "enter a token")
+
+
+async def test_the_status_stays_until_an_answer_shows_that_it_is_over() -> None:
+    said: list[str] = []
+
+    def say(message: str, *, error: bool = False) -> None:
+        del error
+        said.append(message)
+
+    async with gate((401, b"{}")) as server:
+        session = TerminalSession(to(server.url, token="refused"), say, lambda: None)
+        catalog = await session.catalog()
+
+        def contact() -> str:
+            return session.standing.contact
+
+        # The second worker is refused, and ends first.
+        with session.reporting("reading a file"), session.reporting("searching"):
+            await catalog.search("orders")
+        assert contact() == "refused"
+        with session.reporting("reading a file"):
+            pass
+        server.answer = (200, b'{"noCode": "true"}')
+        with session.reporting("opening the catalog"):
+            # Answered without a token, too.
+            await catalog.info()
+        assert contact() == "refused"
+        server.answer = (403, b"{}")
+        with session.reporting("searching"):
+            await catalog.search("orders")
+        # It takes the token, and refuses the request.
+        assert contact() == "ready"
+        await session.close()
+    assert len(said) == 2
 
 
 async def test_what_is_on_the_page_of_an_entity_is_told_there(
