@@ -429,6 +429,7 @@ class CatalogApp(App[None]):
             # Where it fails, it is told when the key is pressed.
             with suppress(Exception):
                 await asyncio.to_thread(import_module, name)
+        self._notify_mounted()
 
     async def _mount_entity_page(self, first: Urn | None = None) -> None:
         """Mount the entity page after the first frame; then open the `first` entity."""
@@ -438,7 +439,6 @@ class CatalogApp(App[None]):
                 pages = self._main_screen.query_one("#page", ContentSwitcher)
                 await pages.add_content(home.EntityView(self._session))
                 self._has_entity_page = True
-                self._notify_mounted()
         if first is not None:
             self._show(first)
 

@@ -15,7 +15,7 @@ from textual import events
 
 from explorer.client import AsyncCatalog
 from explorer.metadata import Urn
-from explorer.tui import key_queue
+from explorer.tui import app, key_queue
 from explorer.tui.key_queue import start_worker
 from explorer.tui.screens import overview, tabs
 from explorer.tui.screens.browse import BrowseTree
@@ -274,3 +274,21 @@ def test_the_first_key_is_not_lost_and_the_modules_of_later_keys_are_imported_me
     command = [sys.executable, "-c", EARLY_KEY, str(sample)]
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
     assert done.stdout == "WorklistScreen\n", done.stderr
+
+
+async def test_the_program_is_set_up_once_all_that_keys_open_is_imported(
+    sample: Path, at: OpenTerminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+
+    def import_and_note(module: str) -> Any:
+        done.append(module)
+        return import_module(module)
+
+    monkeypatch.setattr(app, "import_module", import_and_note)
+    async with at(sample, on_mounted=lambda: done.append("set up")) as reader:
+        await reader.until(lambda: "set up" in done)
+        await reader.settle()
+    screens = [name for name in done if name.startswith("explorer.tui.screens.")]
+    assert screens
+    assert [name for name in done if name in (*screens, "set up")] == [*screens, "set up"]
