@@ -31,6 +31,7 @@ __all__ = [
     "SchemaComparison",
     "SchemaTable",
     "described",
+    "earlier_note",
     "read_columns_named",
     "shown_schema",
 ]
@@ -70,7 +71,7 @@ class ColumnPage(Shown, read.Column):
         ]
         if rows:
             yield Facts(rows)
-        if earlier := earlier_words(self):
+        if earlier := earlier_note(self):
             yield Say(earlier)
         original, written = (self.ingested or "").strip(), (self.edited or "").strip()
         if written:
@@ -162,7 +163,7 @@ class SchemaTable(ShownTable, read.Schema):
             Cell(row.label, indent=row.indent, detail=labels, tone="loud"),
             Cell(row.type),
             Cell("key" if column.is_key else ""),
-            described(column.ingested, column.edited, earlier_words(column)),
+            described(column.ingested, column.edited, earlier_note(column)),
         )
 
 
@@ -285,7 +286,7 @@ def _found_row(found: tuple[Entity, read.Column]) -> tuple[Cell, ...]:
         Cell(entity.platform or ""),
         Cell(column.path.simple),
         Cell(column.native_type or column.type),
-        described(column.ingested, column.edited, earlier_words(column)),
+        described(column.ingested, column.edited, earlier_note(column)),
     )
 
 
@@ -379,9 +380,15 @@ def shown_schema(schema: read.Schema, names: Mapping[Urn, str] | None = None) ->
     return SchemaTable(schema.name, tuple(columns), schema.orphans, names=known)
 
 
+def earlier_note(column: read.Column) -> str:
+    """Return what `earlier_words` says, and how what was written is moved to the column."""
+    words = earlier_words(column)
+    return f"{words}; carry_over() of the dataset moves it here" if words else ""
+
+
 def described(ingested: str | None, edited: str | None, earlier: str = "") -> Cell:
     """Return a description in one cell: the edited text marked, with the ingested one below, and
-    what `earlier_words` says."""
+    what `earlier_note` says."""
     original, written = (ingested or "").strip(), (edited or "").strip()
     below = (earlier,) if earlier else ()
     if not written and original:

@@ -200,6 +200,14 @@ _COLUMNS: tuple[Action, ...] = (
     ),
     Action(
         "schema",
+        "ask('carry_over')",
+        ("M",),
+        "Move what was written for an earlier type or case here (↷)",
+        "move here",
+        writes=True,
+    ),
+    Action(
+        "schema",
         "ask('next_undocumented')",
         ("u",),
         "Go to the next column without a description",
@@ -214,14 +222,6 @@ _COLUMNS: tuple[Action, ...] = (
     ),
     Action(
         "schema", "ask('filter')", ("f",), "Filter by name, type, tag, or is:undocumented", "filter"
-    ),
-    Action(
-        "schema",
-        "ask('carry_over')",
-        ("M",),
-        "Move what was written for an earlier type or case here (↷)",
-        "move here",
-        writes=True,
     ),
     Action("schema", "ask('mark')", ("v",), "Mark or unmark a column, and go to the next", "mark"),
     Action(

@@ -1,6 +1,7 @@
 """Edits on an entity give it as it is afterwards, and can be taken back."""
 
 import asyncio
+import json
 import re
 from typing import Any
 
@@ -10,6 +11,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from explorer import AsyncCatalog, Catalog
 from explorer.client import TextConflict
 from explorer.errors import Conflict, NotFound
+from explorer.notebook.widgets.explorer import columns
 from tests.conftest import schema_metadata
 
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:snowflake,analytics.marts.fct_orders,PROD)"
@@ -176,8 +178,10 @@ def test_what_was_written_for_an_earlier_case_is_told_and_moved(own_cat: Any, re
     own_cat.describe(urn, "A remark.", column="note")
     own_cat.put(urn, "schemaMetadata", schema_metadata({"NOTE": None}))
     before = own_cat.dataset(urn)
-    assert "written for the earlier note" in read(before.schema).text
-    assert "written for the earlier note" in read(before.schema["NOTE"]).text
+    told = "written for the earlier note; carry_over() of the dataset moves it here"
+    assert told in read(before.schema).text
+    assert told in read(before.schema["NOTE"]).text
+    assert told in json.dumps(columns(own_cat.entity(urn), {}))
     assert before.schema.df["earlier"].tolist() == ["note"]
     after = before.carry_over()
     assert after.schema["NOTE"].edited == "A remark."

@@ -203,8 +203,11 @@ async def test_a_text_for_an_earlier_type_is_marked_and_moved_by_a_key(
     with Catalog(data_dir=desk) as catalog:
         catalog.put(urn, "schemaMetadata", schema_of([a_field(now), a_field("note")]))
         catalog.put(urn, "editableSchemaMetadata", {"editableSchemaFieldInfo": [info]})
-    async with at(desk, urn=urn) as reader:
-        await reader.sees("1 of 2 documented", "↷ The key of an order.", "earlier [type=int].id")
+    async with at(desk, (80, 24), urn=urn) as reader:
+        await reader.sees(
+            *("1 of 2 documented", "↷ The key of an order.", "M move here"),
+            "↷ M moves here what was written for the earlier [type=int].id",
+        )
         await reader.press("M")
         shown = await reader.sees("is moved. U undoes it.", "✎ The key of an order.")
         assert "earlier" not in shown

@@ -19,6 +19,7 @@ from explorer.metadata.names import singular
 from explorer.metadata.urn import Urn
 from explorer.notebook.entity import role_of
 from explorer.notebook.markup import marked, marked_line, parts_of
+from explorer.notebook.schema import earlier_note
 from explorer.notebook.search import EDITED
 from explorer.notebook.widgets.base import (
     EXPLORER_MODULE,
@@ -195,7 +196,7 @@ def _column(row: ColumnRow) -> PageState:
         "text": marked_line(row.description, _LONG),
         "mark": EDITED if row.is_edited else "",
         "ingested": marked_line(row.replaced, _LONG) if row.replaced else [],
-        "earlier": line(row.earlier, _LONG),
+        "earlier": line(earlier_note(row.column), _LONG),
         "labels": [line(name, 60) for name in (*row.tags, *row.terms)],
     }
 

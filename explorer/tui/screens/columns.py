@@ -250,13 +250,13 @@ def _facts(row: ColumnRow) -> Text:
     return join(
         [
             line_text(column.path.simple, "bold"),
+            line_text(f"↷ M moves here what was {row.earlier}" if row.earlier else ""),
             *map(line_text, row.facts),
             foreign,
             Text("recursive" if column.recursive else ""),
             line_text(f"{column.children} fields" if column.children else ""),
             *(Text.assemble((TAG, "dim"), line_text(name, "bold")) for name in row.tags),
             *(Text.assemble((TERM, "dim"), line_text(name, "bold")) for name in row.terms),
-            line_text(f"↷ {row.earlier}" if row.earlier else ""),
         ]
     )
 
