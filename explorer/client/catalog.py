@@ -96,10 +96,11 @@ class _OneServer:
     def on_warning(self, callback: Callable[[str], None]) -> None:
         """Pass warnings to `callback` instead of `warnings.warn`.
 
-        The callback runs on the client's own thread. There are four warnings: the token is sent to
-        another machine over plain HTTP (given once), edits cannot be written to the journal, an
-        undo leaves something out, and searches may lack the latest changes (given once each time
-        the server's database is away). See `save_warnings`.
+        The callback runs on the client's own thread. There are five warnings: the token is sent to
+        another machine over plain HTTP (given once), the catalog has lost changes (given once),
+        edits cannot be written to the journal, an undo leaves something out, and searches may lack
+        the latest changes (given once each time the server's database is away). See
+        `save_warnings`.
 
         Example: `cat.on_warning(print)`
         """

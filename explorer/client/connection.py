@@ -83,6 +83,10 @@ __all__ = [
 
 _T = TypeVar("_T")
 _NUMBERS = re.compile(r"\d+")
+_LOST = (
+    "the catalog has lost changes: go back to a backup with catalog restore, or go on without them "
+    "with catalog check --accept-loss"
+)
 _RELEASE = re.compile(r"v?(\d+(?:\.\d+)*)")
 
 
@@ -123,6 +127,8 @@ class Abilities:
     """Staged changesets stored on the server, for review by several people."""
     catalog_id: str = ""
     """The id of the catalog, whatever its address; empty if the server gives none."""
+    losses: tuple[str, ...] = ()
+    """What the catalog had and has lost, as the server says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +169,7 @@ def read_abilities(config: Any) -> Abilities:
     declared = config if isinstance(config, dict) else {}
     ours = declared.get("catalogExplorer")
     if isinstance(ours, dict):
+        losses = ours.get("losses")
         version = str(ours.get("version") or "")
         return Abilities(
             "catalog",
@@ -181,6 +188,7 @@ def read_abilities(config: Any) -> Abilities:
             conditional_edits=ours.get("conditionalEdits") is True,
             proposals=ours.get("proposals") is True,
             catalog_id=str(ours.get("id") or ""),
+            losses=tuple(map(str, losses)) if isinstance(losses, list) else (),
         )
     versions = declared.get("versions")
     known = versions.get("acryldata/datahub") if isinstance(versions, dict) else None
@@ -781,6 +789,8 @@ class Connection:
                 # A cached answer may come from an earlier release of the server.
                 self._abilities = found
                 await self._note_catalog(found.catalog_id)
+                if found.losses:
+                    self.warned(f"{_LOST}; {'; '.join(found.losses)}")
             return found
 
     async def _note_catalog(self, catalog_id: str) -> None:

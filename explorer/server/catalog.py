@@ -825,6 +825,7 @@ class CatalogEngine:
         actor = self.intake.default_actor
         return {
             **({"user": actor} if actor != UNKNOWN_ACTOR else {}),
+            **({"losses": list(map(str, self.losses))} if self.losses else {}),
             "version": __version__,
             "id": lasting_id(self.store),
             "sample": self.store.note(_SAMPLE_RUN) is not None,

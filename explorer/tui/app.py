@@ -258,7 +258,12 @@ class CatalogApp(App[None]):
         self._look = look or Appearance()
         self._remembered = remembered or TerminalState()
         self._session = TerminalSession(
-            make, self._say, self._show_server_status, server=server, exchanges=exchanges
+            make,
+            self._say,
+            self._show_server_status,
+            server=server,
+            exchanges=exchanges,
+            say_at_start=self._say_at_start,
         )
         self._state_keys: tuple[str, ...] = ()
         self._recall(config.state_keys(server))
@@ -1266,6 +1271,7 @@ class CatalogApp(App[None]):
 
     def on_key(self) -> None:
         """Remove the last message and the introduction after a key."""
+        self._first_messages, self._is_first_error = [], False
         for key_line in self.screen.query_children(KeyLine):
             key_line.hush()
         if self._is_greeting:

@@ -210,7 +210,8 @@ class ServerStatus:
 class TerminalSession:
     """The session of the application with one server at a time.
 
-    `say` shows a message; `on_status` is called when a request begins and when the status changes.
+    `say` shows a message, `say_at_start` one beside those that were not read yet; `on_status` is
+    called when a request begins and when the status changes.
     """
 
     def __init__(
@@ -221,6 +222,7 @@ class TerminalSession:
         *,
         server: str = "",
         exchanges: RequestLog | None = None,
+        say_at_start: ShowMessage | None = None,
     ) -> None:
         self._make = make
         self._catalog: AsyncCatalog | None = None
@@ -238,6 +240,7 @@ class TerminalSession:
         # One that is still empty counts as false.
         self.exchanges = RequestLog() if exchanges is None else exchanges
         self.say = say
+        self._say_at_start = say_at_start or say
         self.times = Times()
         self.drafts: tuple[tuple[str, str | None], ...] = ()
         """What each draft that no other program edits is of: URN, and field path or None."""
@@ -281,7 +284,7 @@ class TerminalSession:
         self._is_answered |= not (is_open and self.standing.contact == "refused")
 
     def _warn(self, sentence: str) -> None:
-        self.say(f"{sentence[0].upper()}{sentence[1:]}.", error=True)
+        self._say_at_start(f"{sentence[0].upper()}{sentence[1:]}.", error=True)
 
     def say_saved(
         self,

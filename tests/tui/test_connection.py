@@ -3,25 +3,30 @@ sentence where the answer would have stood, and the reader goes on."""
 
 import asyncio
 import time
+import warnings
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from explorer.client import AsyncCatalog
+from explorer.client import AsyncCatalog, Catalog
 from explorer.client.transport import Retry
 from explorer.errors import Unreachable
-from explorer.metadata import Urn
+from explorer.metadata import Proposal, Urn
+from explorer.metadata.registry import load_registry
+from explorer.server.data_directory import open_catalog
 from explorer.tui.app import CatalogApp
 from explorer.tui.session import Opening, TerminalSession
+from tests.conftest import SampleAt
 from tests.loopback import listening
-from tests.tui.conftest import OpenTerminal
+from tests.tui.conftest import SECONDS, OpenTerminal
 
 pytestmark = pytest.mark.anyio
 
 ORDERS = Urn.dataset("snowflake", "analytics.marts.fct_orders")
+LATER = Urn.of("tag", "later")
 PAGE = b"<!DOCTYPE html><html><head><title>Welcome to nginx</title></head><body>hi</body></html>"
 
 
@@ -294,6 +299,29 @@ async def test_what_the_client_warns_of_is_said_on_the_message_line(
             "the access token is sent to http://catalog.example over plain HTTP"
         )
         await reader.sees("The access token is sent to http://catalog.example over plain HTTP.")
+
+
+async def test_changes_that_the_catalog_has_lost_are_told_when_it_is_opened(
+    sample_at: SampleAt, at: OpenTerminal, tmp_path: Path
+) -> None:
+    with sample_at(tmp_path / "catalog") as directory:
+        file = directory / "catalog.db"
+        older = file.read_bytes()
+        with closing(open_catalog(directory, load_registry())) as engine:
+            change = engine.intake.check(Proposal(LATER, "tagProperties", {"name": "later"}))
+            engine.store.write(lambda tx: engine.intake.apply(tx, change, 1)).result(SECONDS)
+        file.write_bytes(older)
+        async with at(directory, (80, 24)) as reader:
+            told = "The catalog has lost changes"
+            shown = await reader.sees(told, "catalog restore", "check --accept-loss")
+            assert shown.count(told) == 1
+            await reader.press("down")
+            assert told not in reader.screen()
+        with Catalog(data_dir=directory) as catalog:
+            with pytest.warns(UserWarning, match="check --accept-loss; .* are lost"):
+                catalog.abilities()
+            with warnings.catch_warnings(action="error"):
+                catalog.abilities()
 
 
 async def test_what_cannot_be_read_is_told_once_and_offline_is_not_silence(
