@@ -60,7 +60,7 @@ def test_texts_for_an_earlier_type_are_marked_and_moved(mill: Run) -> None:
     (column, _) = mill("schema", urn, "--json").json["columns"]
     assert (column["edited"], column["earlier"]) == ("The key.", was)
     ran = mill("schema", urn)
-    assert f"catalog describe {urn} --carry-over" in " ".join(ran.err.split())
+    assert f"catalog describe '{urn}' --carry-over" in " ".join(ran.err.split())
     assert "no longer a column" not in ran.err
 
     assert "written for the earlier [type=int].id" in mill("describe", urn, "--column", "id").out

@@ -2,6 +2,7 @@
 differences between them, its daily usage and its profiles.
 """
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -252,7 +253,8 @@ def _print_column_totals(entity: Entity, found: Sequence[Column], version: int) 
     if version:
         note(f"version {version} of the ingested schema; edited descriptions are not part of it")
     if any(column.earlier for column in schema):
-        note(line_text(f"catalog describe {entity.urn} --carry-over moves what was written before"))
+        urn = shlex.quote(str(entity.urn))
+        note(line_text(f"catalog describe {urn} --carry-over moves what was written before"))
     for orphan in schema.orphans:
         note(f"has edits, but is no longer a column: {line(orphan.field_path)}")
 
