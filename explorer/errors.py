@@ -131,7 +131,7 @@ class InvalidAspect(InvalidInput):
 _NAMES_AT_MOST = 300
 
 
-def _shown(name: str) -> str:
+def _escape(name: str) -> str:
     """Return a name that is safe to print: non-printable characters are escaped."""
     return name if name.isprintable() else ascii(name)
 
@@ -145,11 +145,11 @@ class UnknownName(InvalidInput):
         self.known = tuple(sorted(known))
         near = get_close_matches(name, self.known, n=3)
         if near:
-            hint = f"did you mean {' or '.join(map(_shown, near))}?"
+            hint = f"did you mean {' or '.join(map(_escape, near))}?"
         else:
             more = len(self.known) - _NAMES_AT_MOST
             rest = f" and {more} more" if more > 0 else ""
-            names = ", ".join(map(_shown, self.known[:_NAMES_AT_MOST]))
+            names = ", ".join(map(_escape, self.known[:_NAMES_AT_MOST]))
             hint = f"known: {names or 'none'}{rest}"
         super().__init__(f"no {kind} named {name!r}; {hint}")
 

@@ -184,10 +184,10 @@ def search_frame(
 
 def search_row(hit: Hit, entity: Entity | None, measures: _Measures | None) -> dict[str, Any]:
     """Return a row of `search_frame` by column name; missing values are `None`."""
-    said = _summed_up(entity or Entity(hit.urn, {}))
-    matched = _joined(dict.fromkeys(match.field for match in hit.matched))
+    summary_values = _summary_values(entity or Entity(hit.urn, {}))
+    matched = _join(dict.fromkeys(match.field for match in hit.matched))
     numbers = [getattr(measures, name, None) for name in ("rows", "queries", "changed")]
-    return dict(zip(_SEARCH, (*said, *numbers, matched), strict=True))
+    return dict(zip(_SEARCH, (*summary_values, *numbers, matched), strict=True))
 
 
 def entities_frame(entities: Iterable[Entity]) -> pd.DataFrame:
@@ -203,9 +203,9 @@ def entities_frame(entities: Iterable[Entity]) -> pd.DataFrame:
     """
     rows = [
         (
-            *_summed_up(entity),
-            _joined(urn.name for urn in entity.terms),
-            _joined(urn.name for urn in entity.domains),
+            *_summary_values(entity),
+            _join(urn.name for urn in entity.terms),
+            _join(urn.name for urn in entity.domains),
             entity.removed,
             entity.deprecation is not None,
         )
@@ -243,8 +243,8 @@ def schema_frame(schema: Schema, names: _Names | None = None) -> pd.DataFrame:
                 column.ingested or None,
                 column.edited or None,
                 column.documented,
-                _joined(known.get(urn) or urn.name for urn in column.tags),
-                _joined(known.get(urn) or urn.name for urn in column.terms),
+                _join(known.get(urn) or urn.name for urn in column.tags),
+                _join(known.get(urn) or urn.name for urn in column.terms),
                 column.earlier.raw if column.earlier else None,
             )
             for column in schema
@@ -328,7 +328,7 @@ def versions_frame(versions: Versions) -> pd.DataFrame:
             version.number,
             version.created.actor if version.created else None,
             version.run_id,
-            _spelled(version.value),
+            _to_text(version.value),
         )
         for version in oldest_first
     ]
@@ -344,7 +344,7 @@ def changes_frame(diff: AspectDiff) -> pd.DataFrame:
     before, after   string   texts unchanged, other values as JSON; missing if there is none
     """
     rows = [
-        (change.place, change.kind, _spelled(change.before), _spelled(change.after))
+        (change.place, change.kind, _to_text(change.before), _to_text(change.after))
         for change in diff
     ]
     return _frame(rows, _CHANGES)
@@ -441,7 +441,7 @@ def column_profile_frame(series: Timeseries) -> pd.DataFrame:
             profiled.number("stdev"),
             profiled.min,
             profiled.max,
-            _joined(profiled.sample_values or ()),
+            _join(profiled.sample_values or ()),
         )
         for _, profiled in found
     ]
@@ -494,7 +494,7 @@ def events_frame(events: Iterable[ChangeEvent], names: _Names | None = None) -> 
             event.kind,
         )
         rows.append(
-            (event.offset, event.at, *what, who, event.actor or None, _spelled(event.value))
+            (event.offset, event.at, *what, who, event.actor or None, _to_text(event.value))
         )
     return _frame(rows, _EVENTS)
 
@@ -531,7 +531,7 @@ def _moment(millis: int | None) -> datetime | None:
     return None if millis is None else moment_of(millis)
 
 
-def _summed_up(entity: Entity) -> tuple[Any, ...]:
+def _summary_values(entity: Entity) -> tuple[Any, ...]:
     """Return the values of the columns `_SUMMED_UP`, with which frames of entities begin."""
     owners = Urn.parse_all(owner.owner for owner in entity.owners)
     return (
@@ -541,8 +541,8 @@ def _summed_up(entity: Entity) -> tuple[Any, ...]:
         entity.platform,
         entity.description or None,
         bool(entity.edited_description),
-        _joined(urn.name for urn in owners),
-        _joined(urn.name for urn in entity.tags),
+        _join(urn.name for urn in owners),
+        _join(urn.name for urn in entity.tags),
     )
 
 
@@ -555,13 +555,13 @@ def _end(text: str, known: Mapping[Urn, Entity]) -> tuple[str, str | None]:
     return text, None
 
 
-def _spelled(value: Any) -> str | None:
+def _to_text(value: Any) -> str | None:
     if value is None or isinstance(value, str):
         return value
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _joined(names: Iterable[str]) -> str | None:
+def _join(names: Iterable[str]) -> str | None:
     return ", ".join(names) or None
 
 

@@ -115,7 +115,7 @@ def hold(data_dir: Path) -> Iterator[Hold]:
         deadline = time.monotonic() + _PATIENCE_SECONDS
         while not _lock(lock, shared=False):
             if time.monotonic() > deadline:
-                raise _held_by_another(data_dir)
+                raise _directory_error(data_dir)
             time.sleep(_POLL_SECONDS)
         # A killed service may have left its address behind.
         held.withdraw()
@@ -259,7 +259,7 @@ def _full(data_dir: Path) -> StorageFault:
     )
 
 
-def _held_by_another(data_dir: Path) -> DirectoryInUse:
+def _directory_error(data_dir: Path) -> DirectoryInUse:
     instance = _read(data_dir)
     if instance is None:
         return DirectoryInUse(

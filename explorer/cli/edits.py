@@ -180,7 +180,7 @@ def go_through(
     done = EditRun()
     for position, urn in enumerate(urns):
         try:
-            act(_required_urn(urn) if names_in is None else str(names_in.urn_of(urn)))
+            act(_find_urn(urn) if names_in is None else str(names_in.urn_of(urn)))
         except _ENTITY_ERRORS as error:
             done.failed.append((urn, str(error)))
             named = f"{urn}: {error}" if len(urns) > 1 and urn not in str(error) else str(error)
@@ -194,7 +194,7 @@ def go_through(
     return done
 
 
-def _required_urn(text: str) -> str:
+def _find_urn(text: str) -> str:
     if not text.startswith("urn:"):
         raise InvalidInput(
             f"“{text}” is not a URN, which is needed here; “catalog search {quote(text)} --urns” "
@@ -231,17 +231,17 @@ def change_each(
         return
     refuse_read_only(target)
     urns = read_urn_arguments(words)
-    made: list[Edit] = []
+    edits: list[Edit] = []
     with target.open() as catalog:
         if not dry_run:
             keep_journal(catalog)
 
         def act(urn: str) -> None:
-            first = len(made)
+            first = len(edits)
             try:
-                made.extend(change(catalog, urn))
+                edits.extend(change(catalog, urn))
             finally:
-                print_effect(made[first:])
+                print_effect(edits[first:])
 
         with one_save():
             done = go_through(urns, act, names_in=catalog)
@@ -249,11 +249,11 @@ def change_each(
         print_json(
             {
                 "dry_run": dry_run,
-                "edits": [as_record(edit) for edit in made],
+                "edits": [as_record(edit) for edit in edits],
                 "failed": [{"urn": urn, "error": reason} for urn, reason in done.failed],
             }
         )
-    _print_totals(urns, made, done)
+    _print_totals(urns, edits, done)
     if dry_run:
         note(Text("dry run: nothing was written"))
     finish(done)
@@ -273,17 +273,19 @@ def _propose_each(
     with target.open() as catalog:
         done = go_through(urns, lambda urn: planned.extend(change(catalog, urn)), names_in=catalog)
         entities = list(dict.fromkeys(edit.urn for edit in planned))
-        names = {urn: one.name for urn, one in catalog.summaries(entities).items()}
+        names = {urn: summary.name for urn, summary in catalog.summaries(entities).items()}
         edits = [
-            staged_edit(str(one.urn), names[one.urn], one.what, one.before, one.after, one.column)
-            for one in planned
-            if one.what != "description"
-            and one.what != "status"
-            and one.what != "path"
-            and one.what != "source"
-            and one.what != "entity"
-            and one.what != "name"
-            and one.what != "parent"
+            staged_edit(
+                str(edit.urn), names[edit.urn], edit.what, edit.before, edit.after, edit.column
+            )
+            for edit in planned
+            if edit.what != "description"
+            and edit.what != "status"
+            and edit.what != "path"
+            and edit.what != "source"
+            and edit.what != "entity"
+            and edit.what != "name"
+            and edit.what != "parent"
         ]
         staged = [edit for edit in edits if edit is not None]
         if staged:
@@ -395,7 +397,7 @@ def show_labels(
         def read(urn: str) -> None:
             entity = read_existing(catalog, urn)
             path = column_at(entity, column).path.raw if column else None
-            found.append((entity.urn, path, _held(entity, what, path)))
+            found.append((entity.urn, path, _label_values(entity, what, path)))
 
         done = go_through(urns, read, names_in=catalog)
     table = _table(found, what)
@@ -413,17 +415,17 @@ def show_labels(
     finish(done)
 
 
-def _held(entity: "Entity", what: _What, path: str | None) -> tuple[str, ...]:
+def _label_values(entity: "Entity", what: _What, path: str | None) -> tuple[str, ...]:
     if what == "domain":
         return domains_of(entity.raw("domains") or {})
     if path is not None and what in ("tags", "terms"):
         column = column_at(entity, path)
         # Includes the ingested ones.
         return tuple(map(str, column.tags if what == "tags" else column.terms))
-    return _edited(entity, LABEL_KINDS[what], path)
+    return _edit_values(entity, LABEL_KINDS[what], path)
 
 
-def _edited(entity: "Entity", kind: LabelKind, path: str | None) -> tuple[str, ...]:
+def _edit_values(entity: "Entity", kind: LabelKind, path: str | None) -> tuple[str, ...]:
     value = entity.raw(kind.aspect) if path is None else entity.column_edits
     return kind.labels(value or {}, path)
 
@@ -500,7 +502,7 @@ def _plan(labels: Labels) -> Change:
         for _, ownership in labels.add:
             if ownership is not None:
                 check_ownership(ownership, catalog.registry)
-        before = _edited(entity, labels.kind, path)
+        before = _edit_values(entity, labels.kind, path)
         kept = (label for label in before if not _is_among(label, labels))
         new = {_label(name, ownership, labels): name for name, ownership in labels.add}
         # Only labels that the entity lacks are written, and so checked.
@@ -583,7 +585,7 @@ class _TypedText:
         try:
             path.write_bytes(blank)
             _run_editor(path)
-            found = _above_scissors(path.read_bytes())
+            above_scissors = _above_scissors(path.read_bytes())
         except BaseException as error:
             _remove_untouched(path, blank)
             if isinstance(error, click.ClickException):
@@ -591,7 +593,7 @@ class _TypedText:
             if isinstance(error, OSError):
                 raise StorageFault(f"cannot read or write {path}: {error.strerror}") from error
             raise
-        return cls(found, again, path)
+        return cls(above_scissors, again, path)
 
     def keep(self) -> None:
         """Save the text to a file, and print its name and the command that writes it."""
@@ -681,13 +683,13 @@ def _stdout_to_stderr() -> Iterator[None]:
     if os.isatty(1):
         yield
         return
-    kept = os.dup(1)
+    dup = os.dup(1)
     try:
         os.dup2(2, 1)
         yield
     finally:
-        os.dup2(kept, 1)
-        os.close(kept)
+        os.dup2(dup, 1)
+        os.close(dup)
 
 
 def _remove_untouched(path: Path, blank: bytes) -> None:
@@ -788,7 +790,7 @@ def carry_over(target: Target, urn: str, column: str | None, *, dry_run: bool) -
     with target.open() as catalog:
         entity = read_existing(catalog, urn)
         columns = [column_at(entity, column)] if column is not None else entity.schema.columns
-        columns = [one for one in columns if one.earlier is not None]
+        columns = [column for column in columns if column.earlier is not None]
         for one in columns:
             note(
                 line_text(f"{entity.name} · {one.path.simple}", "bold"),
@@ -866,7 +868,9 @@ def _save_description(
     before, text = place.edited, stored_description(text)
     if options.dry_run:
         if options.as_json:
-            print_json(_changed_description(replace(place, edited=text), before, dry_run=True))
+            print_json(
+                _description_change_as_json(replace(place, edited=text), before, dry_run=True)
+            )
         elif text != before:
             _print_difference(before, text, to_results=True)
         unchanged = "" if text != before else "the text is unchanged; "
@@ -893,7 +897,7 @@ def _save_description(
         )
     if options.as_json:
         held = edit.before if isinstance(edit.before, str) else ""
-        print_json(_changed_description(replace(place, edited=text), held, dry_run=False))
+        print_json(_description_change_as_json(replace(place, edited=text), held, dry_run=False))
 
 
 def _print_difference(before: str, after: str, *, to_results: bool) -> None:
@@ -913,7 +917,9 @@ def _description_as_json(place: _DescribedPlace) -> dict[str, Any]:
     }
 
 
-def _changed_description(place: _DescribedPlace, before: str, *, dry_run: bool) -> dict[str, Any]:
+def _description_change_as_json(
+    place: _DescribedPlace, before: str, *, dry_run: bool
+) -> dict[str, Any]:
     changed = place.edited != before
     return {
         **_description_as_json(place),
@@ -1098,21 +1104,21 @@ def _find_save(entries: Sequence[JournalEntry], edit_id: str) -> JournalSave:
     Raises `NotFound` if there is none, and `InvalidInput` if there are several or it is undone.
     """
     undone = undone_in(entries)
-    found = [JournalSave(entry.id, (entry,)) for entry in entries if entry.id.startswith(edit_id)]
+    saves = [JournalSave(entry.id, (entry,)) for entry in entries if entry.id.startswith(edit_id)]
     for save in saves_of(entries):
-        if save.id.startswith(edit_id) and save.id not in {one.id for one in found}:
-            found.append(standing_part(save, undone) or save)
-    if not found:
+        if save.id.startswith(edit_id) and save.id not in {save.id for save in saves}:
+            saves.append(standing_part(save, undone) or save)
+    if not saves:
         raise NotFound(
             f"no edit has an ID that begins with {edit_id}; catalog undo --list shows all edits"
         )
-    if len(found) > 1:
-        ids = ", ".join(save.id for save in found[:4])
+    if len(saves) > 1:
+        ids = ", ".join(save.id for save in saves[:4])
         raise InvalidInput(
-            f"{len(found):,} edits have an ID that begins with {edit_id}: {ids}; "
+            f"{len(saves):,} edits have an ID that begins with {edit_id}: {ids}; "
             "give more of the ID"
         )
-    (chosen,) = found
+    (chosen,) = saves
     first = chosen.entries[0].id
     if is_undone(first, undone):
         raise InvalidInput(
@@ -1190,9 +1196,9 @@ def hard_delete(
             planned: list[_PlannedDeletion] = []
             preview = go_through(urns, lambda urn: _plan_deletion(catalog, urn, planned))
             if dry_run:
-                gone = [_planned_deletion_as_json(one) for one in planned]
+                gone = [_deletion_plan_as_json(one) for one in planned]
             elif planned and preview.stopped is None and _confirm_deletion(catalog, planned):
-                urns = tuple(str(one.deletion.urn) for one in planned)
+                urns = tuple(str(deletion.deletion.urn) for deletion in planned)
             else:
                 note(Text("nothing was deleted"))
                 finish(preview)
@@ -1208,26 +1214,26 @@ def _set_status(
     target: Target, words: Sequence[str], *, removed: bool, dry_run: bool, as_json: bool
 ) -> None:
     refuse_read_only(target)
-    made: list[StatusChange] = []
+    changes: list[StatusChange] = []
     with target.open() as catalog:
         if not dry_run:
             keep_journal(catalog)
         act: Callable[..., StatusChange] = catalog.soft_delete if removed else catalog.restore
 
         def change(urn: str) -> None:
-            made.append(act(urn, dry_run=dry_run))
-            _print_status_change(made[-1], dry_run=dry_run)
+            changes.append(act(urn, dry_run=dry_run))
+            _print_status_change(changes[-1], dry_run=dry_run)
 
         with one_save():
             done = go_through(read_urn_arguments(words), change)
     records = [
         {
-            "urn": str(one.urn),
-            "was_removed": one.was_removed,
-            "removed": one.removed,
-            "written": one.written,
+            "urn": str(change.urn),
+            "was_removed": change.was_removed,
+            "removed": change.removed,
+            "written": change.written,
         }
-        for one in made
+        for change in changes
     ]
     name = "deleted" if removed else "restored"
     _finish_deletion(name, records, done, dry_run=dry_run, as_json=as_json)
@@ -1247,11 +1253,11 @@ def _print_status_change(change: StatusChange, *, dry_run: bool) -> None:
 
 
 def _plan_deletion(catalog: "Catalog", urn: str, planned: list[_PlannedDeletion]) -> None:
-    found = catalog.delete(urn, dry_run=True)
+    deletion = catalog.delete(urn, dry_run=True)
     entity = catalog.entity(urn)
-    versions = _count_versions(catalog, found.urn, tuple(entity.aspects))
-    points, more = _count_points(catalog, found.urn)
-    planned.append(_PlannedDeletion(found, len(entity.aspects), versions, points, more))
+    versions = _count_versions(catalog, deletion.urn, tuple(entity.aspects))
+    points, more = _count_points(catalog, deletion.urn)
+    planned.append(_PlannedDeletion(deletion, len(entity.aspects), versions, points, more))
     _print_planned_deletion(planned[-1])
 
 
@@ -1262,23 +1268,23 @@ def _count_versions(catalog: "Catalog", urn: Urn, aspects: Sequence[str]) -> int
     total = 0
     for aspect in aspects:
         try:
-            found = catalog.versions(urn, aspect, count=1)
+            versions = catalog.versions(urn, aspect, count=1)
         except NotFound:
             # The key aspect of an entity is not always stored.
             continue
-        if found.total is None:
+        if versions.total is None:
             return None
-        total += found.total
+        total += versions.total
     return total
 
 
 def _count_points(catalog: "Catalog", urn: Urn) -> tuple[int | None, bool]:
-    known = catalog.registry
-    if urn.entity_type not in known.entities:
+    registry = catalog.registry
+    if urn.entity_type not in registry.entities:
         return None, False
     total, more = 0, False
-    for name in known.aspects_of(urn.entity_type):
-        if known.aspects[name].timeseries:
+    for name in registry.aspects_of(urn.entity_type):
+        if registry.aspects[name].timeseries:
             try:
                 series = catalog.timeseries(urn, name, limit=_MAX_POINTS)
             except CatalogError:
@@ -1289,17 +1295,19 @@ def _count_points(catalog: "Catalog", urn: Urn) -> tuple[int | None, bool]:
 
 
 def _print_planned_deletion(planned: _PlannedDeletion) -> None:
-    found = planned.deletion
-    note(Text("to be deleted permanently: "), line_text(found.urn.name, "bold"))
-    note(Text(f"  {line(str(found.urn))}", "dim"))
+    deletion = planned.deletion
+    note(Text("to be deleted permanently: "), line_text(deletion.urn.name, "bold"))
+    note(Text(f"  {line(str(deletion.urn))}", "dim"))
     note(Text(f"  {', '.join(_deletion_counts(planned))}"))
-    for one in (found.references or ())[:_REFERENCES_SHOWN]:
+    for reference in (deletion.references or ())[:_REFERENCES_SHOWN]:
         note(
-            Text("  referenced by "), line_text(one.urn.name), Text(f" ({line(one.aspect)})", "dim")
+            Text("  referenced by "),
+            line_text(reference.urn.name),
+            Text(f" ({line(reference.aspect)})", "dim"),
         )
-    left = (found.reference_count or 0) - _REFERENCES_SHOWN
-    if left > 0:
-        note(Text(f"  and by {left:,} more", "dim"))
+    reference_count = (deletion.reference_count or 0) - _REFERENCES_SHOWN
+    if reference_count > 0:
+        note(Text(f"  and by {reference_count:,} more", "dim"))
 
 
 def _deletion_counts(planned: _PlannedDeletion) -> Iterator[str]:
@@ -1324,18 +1332,18 @@ def _confirm_deletion(catalog: "Catalog", planned: Sequence[_PlannedDeletion]) -
 
 
 def _delete_entity(catalog: "Catalog", urn: str, gone: list[dict[str, Any]]) -> None:
-    found = catalog.delete(urn)
-    gone.append(_deletion_as_json(found, found.versions, found.points))
+    deletion = catalog.delete(urn)
+    gone.append(_deletion_as_json(deletion, deletion.versions, deletion.points))
     counts = ", ".join(
-        (counted(found.versions, "version"), counted(found.points, "time series point"))
+        (counted(deletion.versions, "version"), counted(deletion.points, "time series point"))
     )
-    note(Text("deleted "), line_text(found.urn.name, "bold"), Text(f" permanently: {counts}"))
-    if found.reference_count:
-        left = counted(found.reference_count, "reference")
+    note(Text("deleted "), line_text(deletion.urn.name, "bold"), Text(f" permanently: {counts}"))
+    if deletion.reference_count:
+        left = counted(deletion.reference_count, "reference")
         note(Text(f"  {left} from other entities kept", "dim"))
 
 
-def _planned_deletion_as_json(planned: _PlannedDeletion) -> dict[str, Any]:
+def _deletion_plan_as_json(planned: _PlannedDeletion) -> dict[str, Any]:
     return _deletion_as_json(planned.deletion, planned.versions, planned.points)
 
 
@@ -1347,8 +1355,12 @@ def _deletion_as_json(found: Deletion, versions: int | None, points: int | None)
         "points": points,
         "references": found.reference_count,
         "referenced_by": [
-            {"urn": str(one.urn), "aspect": one.aspect, "relationship": one.relationship}
-            for one in found.references or ()
+            {
+                "urn": str(reference.urn),
+                "aspect": reference.aspect,
+                "relationship": reference.relationship,
+            }
+            for reference in found.references or ()
         ],
     }
 

@@ -138,7 +138,7 @@ def _send_batch(
         report = catalog.ingest_batch(changes)
     except LoadInterrupted as interrupted:
         outcome.unanswered += len(interrupted.unanswered)
-        known = (*interrupted.stored, *(one.position for one in interrupted.report.refused))
+        known = (*interrupted.stored, *(change.position for change in interrupted.report.refused))
         _count_changes(interrupted.report, ((at, proposals[at]) for at in known), outcome)
         # The caller prints the counts of `outcome`, which include earlier batches, with the error.
         raise interrupted.cause from interrupted
@@ -148,7 +148,7 @@ def _send_batch(
 def _count_changes(
     report: LoadReport, tried: Iterable[tuple[int, tuple[int, Proposal]]], outcome: Outcome
 ) -> None:
-    refused = {one.position: one.reason for one in report.refused}
+    refused = {change.position: change.reason for change in report.refused}
     outcome.aspects += report.written
     for position, (number, proposal) in tried:
         if position not in refused:
@@ -425,9 +425,9 @@ def print_as_json(outcomes: Sequence[Outcome], stopped: str | None) -> None:
     print_json(
         {
             "aspects": sum(outcome.aspects for outcome in outcomes),
-            "entities": len(frozenset[int]().union(*(one.entities for one in outcomes))),
+            "entities": len(frozenset[int]().union(*(outcome.entities for outcome in outcomes))),
             "files": files,
-            "refused": [one.to_json() for outcome in outcomes for one in outcome.refusals],
+            "refused": [refusal.to_json() for outcome in outcomes for refusal in outcome.refusals],
             "stopped": stopped,
             "unanswered": sum(outcome.unanswered for outcome in outcomes),
         }

@@ -600,7 +600,7 @@ class DatasetChoice:
 
         filter = read_filters(self.filters, catalog)
         if owners:
-            filter = filter.and_(all_of(_owned_by(owners)))
+            filter = filter.and_(all_of(_owner_criterion(owners)))
         named = read_urns(self.urns)
         if self.urns and not named:
             raise InvalidInput("no URN on standard input; give one per line")
@@ -625,7 +625,7 @@ def own_urn(catalog: "Catalog") -> str:
     return str(user)
 
 
-def _owned_by(owners: Sequence[str]) -> "Criterion":
+def _owner_criterion(owners: Sequence[str]) -> "Criterion":
     """Return the criterion that matches what one of the owners owns. A text that is not a URN is
     the id or name of a person or group, as in `owner:"Nina Weber"`."""
     from explorer.client.editable import urns_of

@@ -77,9 +77,9 @@ class _Console(Console):
         if self.is_terminal:
             super().print(*objects, **options)
             return
-        with self.capture() as held:
+        with self.capture() as capture:
             super().print(*objects, **options)
-        self.file.write("\n".join(one.rstrip(" ") for one in held.get().split("\n")))
+        self.file.write("\n".join(one.rstrip(" ") for one in capture.get().split("\n")))
 
 
 def results() -> Console:
@@ -147,10 +147,10 @@ def print_json(value: Any) -> None:
 
 def escaped_json(text: bytes) -> bytes:
     """Return equivalent JSON in which characters that a terminal would interpret are escaped."""
-    return _NOT_ASCII.sub(_escaped, text.decode()).encode()
+    return _NOT_ASCII.sub(_escape, text.decode()).encode()
 
 
-def _escaped(found: re.Match[str]) -> str:
+def _escape(found: re.Match[str]) -> str:
     char = found.group()
     if char.isprintable():
         return char
@@ -242,7 +242,7 @@ def print_table(table: Table | StyledTable, *, headings: bool = True) -> None:
         header_style="bold",
         show_header=headings,
     )
-    cells = [[_shown(row[at], table.columns[at]) for at in shown] for row in table.rows]
+    cells = [[_format_cell(row[at], table.columns[at]) for at in shown] for row in table.rows]
     console = results()
     widths = _widths(table, shown, cells, console.width, headings=headings)
     for place, at in enumerate(shown):
@@ -291,7 +291,7 @@ def print_exactly(text: str) -> None:
     sys.stdout.buffer.flush()
 
 
-def _shown(value: Cell, column: TableColumn) -> Text:
+def _format_cell(value: Cell, column: TableColumn) -> Text:
     match value:
         case None:
             return Text()

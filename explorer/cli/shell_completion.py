@@ -104,7 +104,7 @@ def _making_requests(offer: _Offer) -> _Complete:
     @wraps(offer)
     def complete(context: click.Context, _parameter: click.Parameter, incomplete: str) -> _Items:
         try:
-            with _opened(_parameters_of(context)) as catalog:
+            with _open_catalog(_parameters_of(context)) as catalog:
                 return offer(catalog, context, incomplete) if catalog is not None else []
         except (CatalogError, OSError):
             return []
@@ -198,7 +198,7 @@ _PLATFORM: Final = "urn:li:dataPlatform:"
 
 
 @contextmanager
-def _opened(given: dict[str, Any]) -> "Iterator[Catalog | None]":
+def _open_catalog(given: dict[str, Any]) -> "Iterator[Catalog | None]":
     """Open the catalog named by the parameters typed so far.
 
     Yields None if the local catalog is not running, or if a token would have to be prompted for.
@@ -486,9 +486,9 @@ class Bash(_Shell):
         elif len(named) > 1:
             rows = [f"plain\t{item.value}  {item.help or ''}".rstrip() for item in named]
             return "\n".join([*rows, f"plain\t{_ON}"])
-        return self._inserted(items, line)
+        return self._insert(items, line)
 
-    def _inserted(self, items: Sequence[CompletionItem[str]], line: CommandLine) -> str:
+    def _insert(self, items: Sequence[CompletionItem[str]], line: CommandLine) -> str:
         incomplete = line.incomplete[: line.fixed]
         rows = []
         for item in items:
@@ -498,7 +498,7 @@ class Bash(_Shell):
                 rows.append(f"plain\t{item.value}")
             elif item.value.startswith(incomplete):
                 kind = OPEN if item.type == OPEN else "plain"
-                rows.append(f"{kind}\t{_quoted(item.value[line.fixed :], line, item.type)}")
+                rows.append(f"{kind}\t{_quote(item.value[line.fixed :], line, item.type)}")
         return "\n".join(rows)
 
 
@@ -506,7 +506,7 @@ SHELLS: Final[dict[str, type[_Shell]]] = {"bash": Bash, "zsh": Zsh, "fish": Fish
 """The supported shells by name."""
 
 
-def _quoted(text: str, line: CommandLine, kind: str) -> str:
+def _quote(text: str, line: CommandLine, kind: str) -> str:
     if line.quote == "'":
         return text.replace("'", "'\\''")
     if line.quote:

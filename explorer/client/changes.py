@@ -262,7 +262,7 @@ class ChangeLogMethods(CatalogMethods):
             resumed = True
             await asyncio.sleep(pause)
             pause = min(2 * pause, _LAST_PAUSE_SECONDS)
-        async with aclosing(self._polled(at, query, on_contact)) as changes:
+        async with aclosing(self._poll(at, query, on_contact)) as changes:
             async for change in changes:
                 yield change
 
@@ -282,7 +282,7 @@ class ChangeLogMethods(CatalogMethods):
                     # No change, but a sign that the server is alive.
                     yield at, None
 
-    async def _polled(
+    async def _poll(
         self, after: int, query: ChangeQuery, on_contact: OnContact | None
     ) -> AsyncGenerator[ChangeEvent, None]:
         at, begins = after, True

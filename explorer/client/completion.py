@@ -174,7 +174,7 @@ def pair_suggestions(
     texts: Sequence[str], urns: Sequence[Urn], entity_type: str
 ) -> list[Suggestion]:
     """Return suggestions that pair texts with the URNs that have them as their name."""
-    return _paired(texts, [(urn, frozenset((urn.name,))) for urn in urns], entity_type)
+    return _pair_names(texts, [(urn, frozenset((urn.name,))) for urn in urns], entity_type)
 
 
 def suggestions_from_hits(hits: Iterable[Hit]) -> list[list[Suggestion]]:
@@ -209,7 +209,7 @@ def _group(group: Json, types: Mapping[str, str]) -> list[Suggestion]:
             entities.append(entity)
     symbol = group.get("type")
     fallback = types.get(symbol, symbol.lower()) if isinstance(symbol, str) else ""
-    return _paired(texts, entities, entities[0][0].entity_type if entities else fallback)
+    return _pair_names(texts, entities, entities[0][0].entity_type if entities else fallback)
 
 
 def _entity(entry: Any) -> tuple[Urn, frozenset[str]] | None:
@@ -226,7 +226,7 @@ def _entity(entry: Any) -> tuple[Urn, frozenset[str]] | None:
     return None
 
 
-def _paired(
+def _pair_names(
     texts: Sequence[str], entities: Sequence[tuple[Urn, frozenset[str]]], entity_type: str
 ) -> list[Suggestion]:
     """Pair each text with the entity of that name.
@@ -329,7 +329,7 @@ class CompletionMethods(SearchMethods):
 
         Example: `cat.suggest("ord", entities=["dataset", "chart"])`
         """
-        work = self._suggested(text, entity_types_from(entities, self.registry), limit)
+        work = self._fetch_suggestions(text, entity_types_from(entities, self.registry), limit)
         return await self._latest.run(superseding, work)
 
     async def complete_filter(
@@ -367,7 +367,9 @@ class CompletionMethods(SearchMethods):
         if _IDS_ARE_NAMES.issuperset(field.targets):
             return {}
         try:
-            begun = await self._suggested(typed, field.targets, _MOST_NAMED) if typed else ()
+            begun = (
+                await self._fetch_suggestions(typed, field.targets, _MOST_NAMED) if typed else ()
+            )
             counted = [
                 value.value
                 for facet in facets
@@ -393,7 +395,7 @@ class CompletionMethods(SearchMethods):
             self._facet_names[field] = (monotonic(), urns, names)
         return names
 
-    async def _suggested(
+    async def _fetch_suggestions(
         self, text: str, types: Sequence[str], limit: int
     ) -> tuple[Suggestion, ...]:
         if self._supported.get("suggest", True):
@@ -408,7 +410,7 @@ class CompletionMethods(SearchMethods):
             else:
                 self._supported["suggest"] = True
                 return interleave(suggestionses, limit)
-        groups = await self._completed_each(text, types or _COMPLETED, limit)
+        groups = await self._complete_by_type(text, types or _COMPLETED, limit)
         if not groups:
             page = await self._found(f"{text}*", types, limit)
             groups = suggestions_from_hits(page.hits)
@@ -418,12 +420,12 @@ class CompletionMethods(SearchMethods):
             self._supported.setdefault("suggest", False)
         return interleave(groups, limit)
 
-    async def _completed_each(
+    async def _complete_by_type(
         self, text: str, types: Sequence[str], limit: int
     ) -> list[list[Suggestion]]:
         """Return the completions of each type, without the types that the server refuses."""
         each = await asyncio.gather(
-            *(self._completed(text, entity, limit) for entity in types), return_exceptions=True
+            *(self._complete(text, entity, limit) for entity in types), return_exceptions=True
         )
         groups = []
         for group in each:
@@ -433,7 +435,7 @@ class CompletionMethods(SearchMethods):
                 raise group
         return groups
 
-    async def _completed(self, text: str, entity: str, limit: int) -> list[Suggestion]:
+    async def _complete(self, text: str, entity: str, limit: int) -> list[Suggestion]:
         request = autocomplete_request(text, entity, limit, Filter())
         names, urns = parse_autocomplete(await self._connection.send(request))
         return pair_suggestions(names, urns, entity)

@@ -207,8 +207,8 @@ def read_abilities(config: Any) -> Abilities:
 
 
 def _release(version: str) -> tuple[int, ...]:
-    found = _RELEASE.match(version)
-    return tuple(int(number) for number in _NUMBERS.findall(found[1])) if found else ()
+    match = _RELEASE.match(version)
+    return tuple(int(number) for number in _NUMBERS.findall(match[1])) if match else ()
 
 
 def config_request() -> Request:
@@ -418,12 +418,12 @@ class ServerTransport:
         except Unreachable as error:
             self._failure, self._failed_at = error, time.monotonic()
             raise
-        found = running.address
-        if found != self.address and self._transport is not None:
+        address = running.address
+        if address != self.address and self._transport is not None:
             # Requests still in progress at the old address would never be answered.
             await self._transport.close()
             self._transport = None
-        self.address = found
+        self.address = address
 
     async def _make(self) -> Transport:
         proxy = None if self.address.startswith(UNIX) else proxy_of(self.address)
@@ -489,7 +489,7 @@ class Authenticator:
             # If many requests were refused at once, the first fetches a token for all.
             if self._secret is not None and self._secret.mark != refused.mark:
                 return True
-            found = await asyncio.to_thread(_wrapped, partial(self._renew, True))
+            found = await asyncio.to_thread(_wrap_token, partial(self._renew, True))
             if found is None or found.mark == refused.mark:
                 return False
             self._secret = found
@@ -504,7 +504,7 @@ class Authenticator:
             async with self._fetching:
                 if self._fetch is not None:
                     fetch = partial(self._fetch, False)
-                    self._secret = await asyncio.to_thread(_wrapped, fetch)
+                    self._secret = await asyncio.to_thread(_wrap_token, fetch)
                     self._fetch = None
         return self._secret
 
@@ -520,7 +520,7 @@ def _fetch_from(source: config.TokenSource) -> Callable[[bool], str | None]:
     return fetch
 
 
-def _wrapped(fetch: Callable[[], str | None]) -> Secret | None:
+def _wrap_token(fetch: Callable[[], str | None]) -> Secret | None:
     # Wrapped here, so that no frame of a pending request holds the token as text.
     return Secret.of(fetch())
 
@@ -536,32 +536,32 @@ async def lines_of(
     Raises `TimedOut` if nothing arrives for `silence_seconds`, and `Unreachable` if a line is
     longer than 64 MB.
     """
-    held: list[bytes] = []
+    contents: list[bytes] = []
     length = 0
     while (piece := await _next(pieces, address, silence_seconds)) is not None:
         *whole, rest = piece.split(b"\n")
         if whole:
-            whole[0] = b"".join((*held, whole[0]))
-            held, length = [], 0
-        for one in whole:
-            yield one.removesuffix(b"\r")
-        held.append(rest)
+            whole[0] = b"".join((*contents, whole[0]))
+            contents, length = [], 0
+        for content in whole:
+            yield content.removesuffix(b"\r")
+        contents.append(rest)
         length += len(rest)
         if length > _MAX_LINE_BYTES:
             raise hung_up(address, "it sent a line without an end")
-    last = b"".join(held)
+    last = b"".join(contents)
     if last:
         yield last.removesuffix(b"\r")
 
 
 async def beginning_of(pieces: AsyncIterator[bytes], most_bytes: int) -> bytes:
     """Return the beginning of a stream, at most one piece more than `most_bytes`."""
-    found = b""
+    content = b""
     async for piece in pieces:
-        found += piece
-        if len(found) >= most_bytes:
+        content += piece
+        if len(content) >= most_bytes:
             break
-    return found
+    return content
 
 
 async def _next(pieces: AsyncIterator[bytes], address: str, silence_seconds: float) -> bytes | None:
@@ -620,25 +620,25 @@ class Connection:
         self._place: dict[str, str] | None = None
         if transport is None or url or profile:
             self._settings = partial(config.server, url, profile=profile, data_dir=folder)
-            found = self._settings()
+            settings = self._settings()
             if offline == "only":
-                found.check_offline()
-            address, login = part_login(found.url or "")
+                settings.check_offline()
+            address, login = part_login(settings.url or "")
             token = token or login
-            fetch = None if found.token is config.NO_TOKEN else _fetch_from(found.token)
+            fetch = None if settings.token is config.NO_TOKEN else _fetch_from(settings.token)
             # Nobody is asked for a token that the server may not want.
-            always = found.signs == "always" and not found.token.asks
-            known_seconds, self.read_only = found.timeout_seconds, found.read_only
-            self._drafting = found.drafting
-            folder = (found.data_dir or config.data_dir()) if found.url is None else None
+            always = settings.signs == "always" and not settings.token.asks
+            known_seconds, self.read_only = settings.timeout_seconds, settings.read_only
+            self._drafting = settings.drafting
+            folder = (settings.data_dir or config.data_dir()) if settings.url is None else None
             # Absolute, and without credentials: another process may open it from a pickle.
             place = {"url": address} if folder is None else {"data_dir": str(folder.absolute())}
             if transport is None:
                 self._place = {"profile": profile} if profile else place
             # Includes the profile: two profiles of one server may be users with different rights.
-            self._known = found.name, found.identity
-            self.identity = part_login(found.identity)[0]
-            server = f"{part_login(found.name)[0]} {self.identity}"
+            self._known = settings.name, settings.identity
+            self.identity = part_login(settings.identity)[0]
+            server = f"{part_login(settings.name)[0]} {self.identity}"
             if token is not None:
                 server = f"{server} {token.mark}"
         elif transport is not None:
@@ -686,9 +686,9 @@ class Connection:
         file; one that is damaged, or names another server by now, changes nothing."""
         if self._settings is not None:
             with suppress(CatalogError):
-                found = self._settings()
-                if (found.name, found.identity) == self._known:
-                    self._drafting = found.drafting
+                settings = self._settings()
+                if (settings.name, settings.identity) == self._known:
+                    self._drafting = settings.drafting
         return self._drafting
 
     @property
@@ -763,12 +763,12 @@ class Connection:
         if self._offline_cache.is_offline:
             raise Unreachable("offline: a stream of changes needs the server")
         silence_seconds = max(_SILENCE_SECONDS, self._timeout_seconds)
-        async with AsyncExitStack() as held:
-            streamed = await self._streamed(held, request)
+        async with AsyncExitStack() as stack:
+            streamed = await self._streamed(stack, request)
             lines = lines_of(streamed.pieces, self.address, silence_seconds)
             async with aclosing(lines):
-                async for one in lines:
-                    yield one
+                async for line in lines:
+                    yield line
 
     async def abilities(self) -> Abilities:
         """Return the capabilities of the server. One request for the first call; raises
@@ -784,14 +784,14 @@ class Connection:
             except ServerFault:
                 # Not stored, so the next call asks again.
                 return read_abilities(None)
-            found = read_abilities(reply.body)
+            abilities = read_abilities(reply.body)
             if reply.as_of is None:
                 # A cached answer may come from an earlier release of the server.
-                self._abilities = found
-                await self._note_catalog(found.catalog_id)
-                if found.losses:
-                    self.warned(f"{_LOST}; {'; '.join(found.losses)}")
-            return found
+                self._abilities = abilities
+                await self._note_catalog(abilities.catalog_id)
+                if abilities.losses:
+                    self.warned(f"{_LOST}; {'; '.join(abilities.losses)}")
+            return abilities
 
     async def _note_catalog(self, catalog_id: str) -> None:
         """Record which catalog is at this address, so that nothing kept of another is taken for
@@ -867,13 +867,13 @@ class Connection:
                 await asyncio.sleep(pause)
 
     async def _try_once(self, transport: Transport, request: Request, end: float) -> Answer:
-        signed = await self._signed(request)
-        answer = await self._watched(transport, signed, end)
+        signed = await self._sign(request)
+        answer = await self._note_answer(transport, signed, end)
         if answer.status == 401 and await self._signing.on_unauthorized(signed):
-            answer = await self._watched(transport, await self._signed(request), end)
+            answer = await self._note_answer(transport, await self._sign(request), end)
         return answer
 
-    async def _signed(self, request: Request) -> Request:
+    async def _sign(self, request: Request) -> Request:
         """Return the request with the token if it is to be sent.
 
         Warns once if the token is sent where others can read it.
@@ -888,7 +888,7 @@ class Connection:
                 )
         return signed
 
-    async def _watched(self, transport: Transport, request: Request, end: float) -> Answer:
+    async def _note_answer(self, transport: Transport, request: Request, end: float) -> Answer:
         if self.watching is None:
             return await self._exchange(transport, request, end)
         began, answer, failure = datetime.now(UTC), None, "the request was cancelled"
@@ -917,7 +917,7 @@ class Connection:
         try:
             # Limits the whole answer: httpx's read timeout restarts with every byte received.
             async with asyncio.timeout_at(min(latest, end)):
-                given = await transport.send(self._informed(request))
+                given = await transport.send(self._add_offset_header(request))
         except TimeoutError:
             given = None
         if given is None:
@@ -928,7 +928,7 @@ class Connection:
             self._known_offset = max(self._known_offset, int(known))
         return answer if answer.status < 300 else self._without_token(answer)
 
-    def _informed(self, request: Request) -> Request:
+    def _add_offset_header(self, request: Request) -> Request:
         """Return the request with a header that names the last change log offset seen.
 
         Where several servers share a catalog, each then answers with the changes written through
@@ -946,7 +946,7 @@ class Connection:
             transport = await self._reach.open(instead_of=failed)
             if not isinstance(transport, Streaming):
                 raise Unsupported("the transport in use cannot stream; use a server's address")
-            signed = await self._signed(request)
+            signed = await self._sign(request)
             answer: Answer | None = None
             try:
                 async with asyncio.timeout(self._timeout_seconds):
@@ -982,10 +982,10 @@ class Connection:
             body = self._signing.cut_from(answer.body)
             raise unreadable(why, answer.status, body, url=url)
         if body and body.get("errors") and is_graphql(request):
-            raise self._operation_refused(body["errors"], url)
+            raise self._operation_error(body["errors"], url)
         return body
 
-    def _operation_refused(self, errors: Any, url: str) -> CatalogError:
+    def _operation_error(self, errors: Any, url: str) -> CatalogError:
         """Return the error for an operation that GraphQL rejected in an answer with status 200."""
         try:
             errors = orjson.loads(self._signing.cut_from(orjson.dumps(errors)))
@@ -1032,7 +1032,9 @@ class Connection:
         found: frozenset[str] | None = None
         match reply.body:
             case {"data": {"__type": {"fields": [*fields]}}}:
-                found = frozenset(str(one.get("name")) for one in fields if isinstance(one, dict))
+                found = frozenset(
+                    str(field.get("name")) for field in fields if isinstance(field, dict)
+                )
         if reply.as_of is None:
             self._fields[type_name] = found
         return found

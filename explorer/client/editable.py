@@ -642,7 +642,7 @@ class LabelKind:
 
     def _path(self, label: str, column: str | None) -> str:
         above = [self.field] if column is None else [_INFOS, column, self.aspect, self.field]
-        return "".join(f"/{_escaped(step)}" for step in (*above, *self._steps(label)))
+        return "".join(f"/{_escape(step)}" for step in (*above, *self._steps(label)))
 
 
 _BUILT_IN = "urn:li:ownershipType:__system__"
@@ -778,5 +778,5 @@ def _urn(name: str | Urn, types: tuple[str, ...]) -> Urn:
     return urn
 
 
-def _escaped(step: str) -> str:
+def _escape(step: str) -> str:
     return step.replace("~", "~0").replace("/", "~1")

@@ -98,7 +98,7 @@ class EditMethods(ConditionalWrites):
     """The save that the warnings are about; empty if it was a single edit."""
 
     @cached_property
-    def _unanswered(self) -> dict[tuple[str, What, str | None], Edit]:
+    def _edits_in_doubt(self) -> dict[tuple[str, What, str | None], Edit]:
         """Edits without an answer, which may have been stored, by entity, kind and column."""
         return {}
 
@@ -177,8 +177,10 @@ class EditMethods(ConditionalWrites):
         """
         entity = Urn.parse(urn)
         place, target = place_of(entity, column), edit_target(entity, "description", column)
-        async with self._at_present_path(target, None if force else instead_of, text) as read:
-            found, seen = read
+        async with self._at_present_path(
+            target, None if force else instead_of, text
+        ) as at_present_path:
+            found, seen = at_present_path
             before = target.read(found.value(target.aspect))
             edit = Edit.now(target.urn, "description", before, text, column)
             if (before or "") == text:
@@ -239,7 +241,7 @@ class EditMethods(ConditionalWrites):
         Example: `cat.create_with("urn:li:tag:Old", {"tagProperties": {"name": "Old"}})`
         """
         target = Urn.parse(urn)
-        shown = Edit.now(target, "status", "shown", "shown")
+        edit = Edit.now(target, "status", "shown", "shown")
         try:
             was = (await self._stored(target, "status")).value("status").get("removed") is True
         except NotFound:
@@ -253,9 +255,9 @@ class EditMethods(ConditionalWrites):
                 return await self._made(write(), Edit.now(target, "entity", None, dict(aspects)))
             except Conflict:
                 # Somebody else created it at the same moment.
-                return shown
+                return edit
         if not was:
-            return shown
+            return edit
         await self._set_removed(target, False, dry_run=False)
         return Edit.now(target, "status", "hidden", "shown")
 
@@ -492,18 +494,18 @@ class EditMethods(ConditionalWrites):
         recorded edit starts from the value before it.
         """
         place = (str(edit.urn), edit.what, edit.column)
-        earlier = self._unanswered.get(place)
-        start = edit if earlier is None else _continued(earlier, edit)
+        earlier = self._edits_in_doubt.get(place)
+        start = edit if earlier is None else _merge_edits(earlier, edit)
 
         async def perform() -> Edit:
             try:
                 done = await work or edit
             except (Unreachable, ServerFault):
-                self._unanswered[place] = start
+                self._edits_in_doubt[place] = start
                 raise
-            self._unanswered.pop(place, None)
-            made = done if earlier is None else _continued(earlier, done)
-            return await self._noted(replace(made, at=datetime.now(UTC)))
+            self._edits_in_doubt.pop(place, None)
+            made = done if earlier is None else _merge_edits(earlier, done)
+            return await self._note_edit(replace(made, at=datetime.now(UTC)))
 
         return await self._to_its_end(perform())
 
@@ -525,7 +527,7 @@ class EditMethods(ConditionalWrites):
                 await asyncio.gather(task, return_exceptions=True)
             raise
 
-    async def _noted(self, edit: Edit) -> Edit:
+    async def _note_edit(self, edit: Edit) -> Edit:
         """Write the edit to the journal, if one is in use and it changed anything, and return it.
 
         If that fails, a warning is given: the edit is stored all the same.
@@ -894,9 +896,9 @@ class LinkMethods(EditMethods):
             raise InvalidInput(f"{url!r} is not an address; write spaces in it as %20")
         target = edit_target(Urn.parse(urn), "links")
         found = await self._stored(target.urn, target.aspect)
-        held = _elements_of(found.value(target.aspect))
-        before, link = links_of({"elements": held}), f"{url} {label}"
-        if any(link_parts(element) == (url, label) for element in held):
+        elements = _elements_of(found.value(target.aspect))
+        before, link = links_of({"elements": elements}), f"{url} {label}"
+        if any(link_parts(element) == (url, label) for element in elements):
             return await self._made(_nothing(), Edit.now(target.urn, "links", before, before))
         seen = None if instead_of is None else tuple(instead_of)
         expected = self._expect(target, found, seen, (*(seen or ()), link))
@@ -906,7 +908,7 @@ class LinkMethods(EditMethods):
             await self._mutate_or_rewrite(
                 Mutation.with_input("addLink", fields),
                 lambda: self._add_to_list(
-                    target, held, {"url": url, "description": label}, expected
+                    target, elements, {"url": url, "description": label}, expected
                 ),
                 expected,
             )
@@ -958,7 +960,9 @@ class LinkMethods(EditMethods):
             fields["label"] = label or ""
 
         def change(value: Json) -> Json:
-            elements = [one for one in _elements_of(value) if link_parts(one) not in gone]
+            elements = [
+                element for element in _elements_of(value) if link_parts(element) not in gone
+            ]
             return {**value, "elements": elements}
 
         async def write() -> None:
@@ -1033,7 +1037,7 @@ async def _nothing() -> None:
     """Store nothing, because the value is already there."""
 
 
-def _continued(earlier: Edit, edit: Edit) -> Edit:
+def _merge_edits(earlier: Edit, edit: Edit) -> Edit:
     """Return an edit merged with an earlier one of the same value, as far as that one was
     stored."""
     if edit.what in ("tags", "terms", "owners", "links"):
@@ -1063,7 +1067,7 @@ def _several(kind: LabelKind, names: _Names | None) -> tuple[str, ...] | None:
 
 
 def _elements_of(value: Json) -> list[Json]:
-    return [one for one in value.get("elements") or () if isinstance(one, dict)]
+    return [element for element in value.get("elements") or () if isinstance(element, dict)]
 
 
 def _element(link: Json, *, dated: bool) -> Json:

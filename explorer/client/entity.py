@@ -605,7 +605,7 @@ def parse_legacy_entity(body: Any, registry: Registry, as_of: datetime | None = 
     beside = {name: snapshot[name] for name in snapshot if name in registry.aspects}
     for held in (*listed, beside):
         for record, value in as_object(held, "a snapshot's aspect").items():
-            name = _named(record, registry)
+            name = _find_name(record, registry)
             aspect_reads[name] = AspectRead(name, 0, parse_value(value, name))
     return Entity(_urn(snapshot.get("urn")), aspect_reads, as_of)
 
@@ -668,7 +668,7 @@ def _member(union: Any, what: str) -> tuple[str, Json]:
     return record, parse_value(value, what)
 
 
-def _named(record: str, registry: Registry) -> str:
+def _find_name(record: str, registry: Registry) -> str:
     if record in registry.aspects:
         return record
     try:
@@ -785,7 +785,7 @@ class EntityMethods(CatalogMethods):
         targets = tuple(dict.fromkeys(Urn.parse(urn) for urn in urns))
         entities: dict[Urn, Entity] = {}
         for part in await gather_limited(
-            (self._some(chunk, aspects) for chunk in _batched(targets)), _AT_ONCE
+            (self._some(chunk, aspects) for chunk in _batch(targets)), _AT_ONCE
         ):
             entities |= part
         return {urn: entities[urn] for urn in targets if urn in entities}
@@ -838,7 +838,7 @@ class EntityMethods(CatalogMethods):
         return {entity.urn: entity for entity in entities}
 
 
-def _batched(urns: Iterable[Urn]) -> Iterator[list[Urn]]:
+def _batch(urns: Iterable[Urn]) -> Iterator[list[Urn]]:
     """Yield the URNs in lists that each fit into one request."""
     chunk: list[Urn] = []
     size = 0

@@ -382,12 +382,14 @@ async def _entities(catalog: "AsyncCatalog", urns: Iterable[Urn]) -> tuple[Folde
     listed = tuple(urns)
     entities = await catalog.summaries(listed) if listed else {}
     return tuple(
-        FolderEntry(entities[urn].name if urn in entities else urn.name, urn, None, _held_by(urn))
+        FolderEntry(
+            entities[urn].name if urn in entities else urn.name, urn, None, _member_source(urn)
+        )
         for urn in listed
     )
 
 
-def _held_by(urn: Urn) -> EntrySource | None:
+def _member_source(urn: Urn) -> EntrySource | None:
     fields = NESTING.get(urn.entity_type)
     if fields is None:
         return None

@@ -123,10 +123,10 @@ class GovernanceMethods(SearchMethods, LabelMethods):
         if await self._is_stored_entity(target):
             raise Conflict(f"{target} already exists; give another id, or rename that one")
         held = None if above is None else str(above)
-        made = await self.create_with(target, new_aspects(kind, name, description, held))
-        if made.what != "entity":
+        edit = await self.create_with(target, new_aspects(kind, name, description, held))
+        if edit.what != "entity":
             raise Conflict(f"{target} was just created by somebody else; give another id")
-        return made
+        return edit
 
     async def rename(self, urn: str | Urn, name: str, *, instead_of: str | None = None) -> Edit:
         """Rename a tag, a glossary term or group, a domain or a data product. Its URN does not
@@ -207,11 +207,11 @@ class GovernanceMethods(SearchMethods, LabelMethods):
 
     async def _check_not_below(self, target: Urn, parent: Urn) -> None:
         at: Urn | None = parent
-        seen: set[Urn] = set()
-        while at is not None and at not in seen:
+        urns: set[Urn] = set()
+        while at is not None and at not in urns:
             if at == target:
                 raise InvalidInput(f"{target} cannot be moved into itself or to what is below it")
-            seen.add(at)
+            urns.add(at)
             above = edit_target(at, "parent")
             held = above.read((await self._stored(at, above.aspect)).value(above.aspect))
             at = Urn.parse(held) if isinstance(held, str) and held else None

@@ -60,7 +60,7 @@ def failing_assertion(
     return FailingAssertion(
         assertion.urn,
         assertion_rule(assertion),
-        _found(_dict(newest.get("result"))),
+        _describe_result(_dict(newest.get("result"))),
         _moment(since.get("timestampMillis")),
         _moment(newest.get("timestampMillis")),
         has_older and not passed,
@@ -103,13 +103,13 @@ def assertion_rule(assertion: Entity) -> str:
             columns = [FieldPath(path).simple for path in asserted_columns(info)]
             # The operator of a `sqlAssertion` is about the result of its statement.
             sql = condition.get("statement")
-            words = "" if sql else _compared(condition)
+            words = "" if sql else _describe_comparison(condition)
             said = words or line(str(sql or condition.get("logic") or ""), _MOST_SQL)
             return " ".join([", ".join(columns) or kind, said]).strip()
     return _words(info.get("type")) or assertion.urn.name
 
 
-def _compared(condition: _Json) -> str:
+def _describe_comparison(condition: _Json) -> str:
     operator = condition.get("operator")
     word = _OPERATORS.get(str(operator), _words(operator))
     parameters = _dict(condition.get("parameters"))
@@ -121,7 +121,7 @@ def _compared(condition: _Json) -> str:
     return " ".join([word, " and ".join(bounds)]).strip()
 
 
-def _found(result: _Json) -> str:
+def _describe_result(result: _Json) -> str:
     """Return the result of a run, in words."""
     counted = {"unexpectedCount": "unexpected", "missingCount": "missing", "rowCount": "rows"}
     parts = [

@@ -127,7 +127,9 @@ class Authorship:
         A change without a time comes after the next newer change of the same aspect.
         """
         timed = []
-        edited = [(self.edited, one) for one in self._edited_paths(path)]
+        edited = [
+            (self.edited, description_path) for description_path in self._description_paths(path)
+        ]
         for track, one in (*edited, (self.ingested, path)):
             track.end()
             latest_millis: float = float("inf")
@@ -145,7 +147,7 @@ class Authorship:
         self.ingested.end()
         return {column: track.changes[path][0] for column, path, track in self._counting()}
 
-    def _edited_paths(self, column: str) -> tuple[str, ...]:
+    def _description_paths(self, column: str) -> tuple[str, ...]:
         """Return the path of a column, and the one that its edited description was written for
         before its type or case changed."""
         earlier = earlier_entries(self.edited.value, self.ingested.order)
@@ -268,7 +270,7 @@ class HistoryMethods(CatalogMethods):
         target = Urn.parse(urn)
         authorship = Authorship()
         for track in (authorship.edited, authorship.ingested):
-            async for version in self._written(target, track.aspect):
+            async for version in self._walk_writes(target, track.aspect):
                 track.read(version)
         return authorship.of_column(column)
 
@@ -285,7 +287,7 @@ class HistoryMethods(CatalogMethods):
         target = Urn.parse(urn)
         authorship = Authorship()
         tracks = (authorship.edited, authorship.ingested)
-        sources = [self._written(target, track.aspect) for track in tracks]
+        sources = [self._walk_writes(target, track.aspect) for track in tracks]
         # The latest version of both decides which description of a column is in use.
         for track, source in zip(tracks, sources, strict=True):
             async for version in source:
@@ -300,7 +302,7 @@ class HistoryMethods(CatalogMethods):
             await source.aclose()
         return authorship.blamed()
 
-    async def _written(self, urn: Urn, aspect: str) -> AsyncGenerator[Version, None]:
+    async def _walk_writes(self, urn: Urn, aspect: str) -> AsyncGenerator[Version, None]:
         try:
             async for version in self.every_version(urn, aspect, page_size=_SCHEMA_PAGE):
                 yield version
@@ -321,16 +323,18 @@ class HistoryMethods(CatalogMethods):
     ) -> Versions:
         """Return versions in descending order from the number `newest`; 0 is the latest."""
         if not (await self.abilities()).versions:
-            return await self._walked(urn, aspect, newest, start, count)
+            return await self._read_one_by_one(urn, aspect, newest, start, count)
         reply = await self._connection.ask(versions_request(urn, aspect, newest, start, count))
         return parse_versions(reply.body, urn, aspect, reply.as_of)
 
-    async def _walked(self, urn: Urn, aspect: str, newest: int, start: int, count: int) -> Versions:
+    async def _read_one_by_one(
+        self, urn: Urn, aspect: str, newest: int, start: int, count: int
+    ) -> Versions:
         """Return versions as `_versions`, with one request for each number."""
         aspect_reads: dict[int, AspectRead] = {}
         if newest == 0:
             aspect_reads[0] = await self._lookup(urn, aspect, 0)
-            aspect_reads |= await self._superseded(urn, aspect)
+            aspect_reads |= await self._read_previous(urn, aspect)
             older = range(max(aspect_reads), 0, -1)
             numbers = [0, *older[: count - 1]] if start == 0 else list(older[start - 1 :][:count])
             total = 1 + len(older)
@@ -341,7 +345,7 @@ class HistoryMethods(CatalogMethods):
         as_of = None
         for chunk in in_chunks(numbers, _AT_ONCE):
             looked = await gather_limited(
-                (self._held(urn, aspect, at, aspect_reads) for at in chunk), _AT_ONCE
+                (self._find_version(urn, aspect, at, aspect_reads) for at in chunk), _AT_ONCE
             )
             for number, read in zip(chunk, looked, strict=True):
                 if read is None:
@@ -354,7 +358,7 @@ class HistoryMethods(CatalogMethods):
         counted = None if more and 1 not in aspect_reads else total
         return Versions(urn, aspect, tuple(versions), start, counted, more, as_of)
 
-    async def _superseded(self, urn: Urn, aspect: str) -> dict[int, AspectRead]:
+    async def _read_previous(self, urn: Urn, aspect: str) -> dict[int, AspectRead]:
         """Return the version before the latest by its number, and others read in finding it.
 
         Empty if there is only the latest.
@@ -372,14 +376,14 @@ class HistoryMethods(CatalogMethods):
             numbers = range(len(aspect_reads) + 1, len(aspect_reads) + 1 + size)
             size = _AT_ONCE
             looked = await gather_limited(
-                (self._held(urn, aspect, at, {}) for at in numbers), _AT_ONCE
+                (self._find_version(urn, aspect, at, {}) for at in numbers), _AT_ONCE
             )
             for number, read in zip(numbers, looked, strict=True):
                 if read is None:
                     return aspect_reads
                 aspect_reads[number] = read
 
-    async def _held(
+    async def _find_version(
         self, urn: Urn, aspect: str, number: int, known: dict[int, AspectRead]
     ) -> AspectRead | None:
         try:

@@ -93,7 +93,7 @@ class HttpTransport:
             answer = await self._carrier.handle_async_request(self._built(request, self._timeouts))
             try:
                 headers = _headers_of(answer)
-                body = _unpacked(await _body(answer), headers)
+                body = _unpack(await _body(answer), headers)
                 return Answer(answer.status_code, body, headers)
             finally:
                 await self._finish(answer)
@@ -180,7 +180,7 @@ class HttpTransport:
     def _error(self, error: httpx.HTTPError | httpx.InvalidURL) -> CatalogError:
         refused = _tls_error(error)
         if refused is not None:
-            return _not_trusted(self._address, refused)
+            return _trust_error(self._address, refused)
         match error:
             case httpx.LocalProtocolError() | httpx.InvalidURL():
                 return _not_sendable(error)
@@ -372,7 +372,7 @@ def _tls_error(error: BaseException) -> ssl.SSLError | None:
     return None
 
 
-def _not_trusted(address: str, error: ssl.SSLError) -> Untrusted:
+def _trust_error(address: str, error: ssl.SSLError) -> Untrusted:
     """Return the exception for a server to which no trusted TLS connection can be made."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return Untrusted(
@@ -408,7 +408,7 @@ async def _raw(answer: httpx.Response) -> AsyncGenerator[bytes, None]:
         yield piece
 
 
-def _unpacked(body: bytes, headers: Mapping[str, str]) -> bytes:
+def _unpack(body: bytes, headers: Mapping[str, str]) -> bytes:
     """Return the decompressed body of an answer.
 
     Raises `OverflowError` if it is longer than allowed, `ValueError` if it cannot be decompressed.

@@ -128,7 +128,7 @@ def parse_stored(body: Any) -> Stored:
     versions = {
         name: version
         for name, wrapper in wrappers.items()
-        if (version := _stored_version(wrapper)) is not None
+        if (version := _parse_version(wrapper)) is not None
     }
     stamps = {
         name: aspect.created
@@ -186,7 +186,7 @@ def parse_references(body: Any) -> tuple[int, tuple[EntityReference, ...]]:
     return int(value.get("total", 0)) + int(value.get("leftTotal", 0)), references
 
 
-def _stored_version(wrapper: Any) -> int | None:
+def _parse_version(wrapper: Any) -> int | None:
     system = wrapper.get("systemMetadata") if isinstance(wrapper, dict) else None
     text = system.get("version") if isinstance(system, dict) else None
     return int(text) if isinstance(text, str | int) and str(text).isdecimal() else None

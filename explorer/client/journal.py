@@ -108,7 +108,7 @@ def run_name() -> str:
     if saving is None or not (saving.proposed_by or saving.approved_by):
         return ""
     people = (saving.proposed_by, saving.approved_by)
-    proposer, approver = (Urn.label(one) or "somebody" for one in people)
+    proposer, approver = (Urn.label(person) or "somebody" for person in people)
     name = f"changeset {saving.changeset}, proposed by {proposer}, approved by {approver}"
     # A file of proposals may hold anything, and a run's name is one line.
     return "".join(char if char.isprintable() else " " for char in name)[:_LONGEST_RUN]
@@ -152,7 +152,14 @@ class JournalEntry(msgspec.Struct, frozen=True):
     def edit(self) -> Edit:
         """The edit as the client returned it."""
         urn = Urn.parse(self.urn)
-        return Edit(urn, self.what, _held(self.before), _held(self.after), self.at, self.column)
+        return Edit(
+            urn,
+            self.what,
+            _parse_value(self.before),
+            _parse_value(self.after),
+            self.at,
+            self.column,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +226,7 @@ class JournalSave:
             ids: tuple[str, ...] = (entry.id,)
             if place in found:
                 first, before = found.pop(place)
-                edit, ids = _joined(first, edit), (*before, *ids)
+                edit, ids = _join(first, edit), (*before, *ids)
             found[place] = edit, ids
         edits = reversed(found.values())
         return tuple(
@@ -236,9 +243,15 @@ class JournalSave:
 
     def _texts(self) -> Iterator[str]:
         yield from (self.server, f"{self.at.astimezone():%Y-%m-%d}")
-        for one in self.entries:
-            yield from (one.urn, one.column or "", one.what, one.proposed_by, one.approved_by)
-            yield from (_searched(one.before), _searched(one.after))
+        for entry in self.entries:
+            yield from (
+                entry.urn,
+                entry.column or "",
+                entry.what,
+                entry.proposed_by,
+                entry.approved_by,
+            )
+            yield from (_text_to_search(entry.before), _text_to_search(entry.after))
 
 
 class Journal:
@@ -318,11 +331,11 @@ class Journal:
 
 def saves_of(entries: Iterable[JournalEntry]) -> list[JournalSave]:
     """Return the saves of the entries, ordered by the last entry of each."""
-    found: dict[str, tuple[JournalEntry, ...]] = {}
+    entrieses: dict[str, tuple[JournalEntry, ...]] = {}
     for entry in entries:
         save = entry.save or entry.id
-        found[save] = (*found.pop(save, ()), entry)
-    return [JournalSave(save, several) for save, several in found.items()]
+        entrieses[save] = (*entrieses.pop(save, ()), entry)
+    return [JournalSave(save, several) for save, several in entrieses.items()]
 
 
 def entries_with(entries: Sequence[JournalEntry], words: str) -> list[JournalEntry]:
@@ -356,11 +369,11 @@ def last_save(
     Entries of it that are undone are left out. An undo or a redo does not count as a save.
     """
     undone = undone_in(entries)
-    for save in reversed(saves_of(one for one in entries if one.made_on.is_same(here))):
+    for save in reversed(saves_of(entry for entry in entries if entry.made_on.is_same(here))):
         if session not in (None, save.session):
             continue
         standing = standing_part(save, undone)
-        if standing is not None and not any(one.undoes for one in save.entries):
+        if standing is not None and not any(entry.undoes for entry in save.entries):
             return standing
     return None
 
@@ -368,7 +381,7 @@ def last_save(
 def not_offered(entries: Iterable[JournalEntry], here: KnownCatalog) -> str:
     """Return what to add where a catalog has nothing left to undo: why saves made at its address
     are not offered. Empty if there are none."""
-    if any(not one.made_on.is_same(here) and one.made_on.was_at(here) for one in entries):
+    if any(not entry.made_on.is_same(here) and entry.made_on.was_at(here) for entry in entries):
         return "; what was saved at this address before is of another catalog"
     return ""
 
@@ -381,8 +394,8 @@ def last_undo(
 
     Also `None` if something else was saved since.
     """
-    undone, known = undone_in(entries), {one.id: one for one in entries}
-    for save in reversed(saves_of(one for one in entries if one.made_on.is_same(here))):
+    undone, known = undone_in(entries), {entry.id: entry for entry in entries}
+    for save in reversed(saves_of(entry for entry in entries if entry.made_on.is_same(here))):
         if session not in (None, save.session):
             continue
         depth = undo_depth(save.entries[0], known)
@@ -411,29 +424,29 @@ def undo_depth(entry: JournalEntry, known: Mapping[str, JournalEntry]) -> int:
 
 def standing_part(save: JournalSave, undone: Mapping[str, tuple[str, ...]]) -> JournalSave | None:
     """Return a save without its entries that are undone; `None` if all of them are."""
-    left = tuple(one for one in save.entries if not is_undone(one.id, undone))
-    return JournalSave(save.id, left) if left else None
+    entries = tuple(entry for entry in save.entries if not is_undone(entry.id, undone))
+    return JournalSave(save.id, entries) if entries else None
 
 
-def _joined(first: Edit, then: Edit) -> Edit:
+def _join(first: Edit, then: Edit) -> Edit:
     """Merge two edits of one value into one."""
     parts = (first.before, first.after, then.before, then.after)
     if not all(isinstance(part, tuple) for part in parts):
         return replace(then, before=first.before)
     # Other people may have added or removed labels between the two.
     added: dict[str, None] = {}
-    taken: dict[str, None] = {}
+    nones: dict[str, None] = {}
     for edit in (first, then):
         before, after = held_labels(edit.before), held_labels(edit.after)
         for label in (*before, *after):
-            mine, others = (taken, added) if label in before else (added, taken)
+            mine, others = (nones, added) if label in before else (added, nones)
             if label in before and label in after:
                 continue
             if label in others:
                 del others[label]
             else:
                 mine[label] = None
-    return replace(then, before=tuple(taken), after=tuple(added))
+    return replace(then, before=tuple(nones), after=tuple(added))
 
 
 def held_labels(held: Held) -> tuple[str, ...]:
@@ -479,7 +492,7 @@ def _read(line: bytes) -> JournalEntry | None:
         return None
 
 
-def _held(value: Any) -> Held:
+def _parse_value(value: Any) -> Held:
     match value:
         case list():
             return tuple(value)
@@ -489,7 +502,7 @@ def _held(value: Any) -> Held:
             return None
 
 
-def _searched(value: Any) -> str:
+def _text_to_search(value: Any) -> str:
     if value is None or isinstance(value, str):
         return value or ""
     return msgspec.json.encode(value).decode()

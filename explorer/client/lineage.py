@@ -120,7 +120,7 @@ def lineage_names(
     upstream = direction == "UPSTREAM"
     outgoing = {
         edge.name
-        for edge in _declared(registry, entity_type)
+        for edge in _find_relationships(registry, entity_type)
         if edge.lineage and edge.source_is_upstream != upstream
     }
     incoming = {
@@ -144,7 +144,7 @@ def carries_lineage(
     relationship that is lineage only to some types, a target type that the registry does not
     mention counts as one of them.
     """
-    relationships = [edge for edge in _declared(registry, declaring) if edge.name == name]
+    relationships = [edge for edge in _find_relationships(registry, declaring) if edge.name == name]
     flowing = [
         edge
         for edge in relationships
@@ -159,19 +159,19 @@ def lineage_edges(registry: Registry, upstream: str, downstream: str) -> tuple[s
     """Return the names of the relationships by which data can flow between two types, sorted."""
     found = {
         edge.name
-        for edge in _declared(registry, downstream)
+        for edge in _find_relationships(registry, downstream)
         if edge.lineage and not edge.source_is_upstream and upstream in edge.to
     }
     found |= {
         edge.name
-        for edge in _declared(registry, upstream)
+        for edge in _find_relationships(registry, upstream)
         if edge.lineage and edge.source_is_upstream and downstream in edge.to
     }
     return tuple(sorted(found))
 
 
 @lru_cache(maxsize=256)
-def _declared(registry: Registry, entity_type: str) -> tuple[Relationship, ...]:
+def _find_relationships(registry: Registry, entity_type: str) -> tuple[Relationship, ...]:
     names = registry.aspects_of(entity_type) if entity_type in registry.entities else ()
     return tuple(
         edge
@@ -597,7 +597,7 @@ class LineageMethods(CatalogMethods):
         walk = _LineageWalk(
             root, direction, hops, limit, budget_seconds, time.monotonic() + seconds
         )
-        lineage = await self._lineage_walked(walk, way or self._lineage_way)
+        lineage = await self._walk_lineage(walk, way or self._lineage_way)
         chosen = choose_reached(lineage, entities or (), platforms or ())
         return lineage if chosen is None else replace(lineage, total=len(chosen), chosen=chosen)
 
@@ -615,7 +615,7 @@ class LineageMethods(CatalogMethods):
                 if not edge.to or entity_type in edge.to
             }
         else:
-            found = {edge.name for edge in _declared(registry, entity_type)}
+            found = {edge.name for edge in _find_relationships(registry, entity_type)}
         return tuple(sorted(found))
 
     async def _relationship_page(
@@ -660,7 +660,7 @@ class LineageMethods(CatalogMethods):
         as_of = _oldest(relationship_page.as_of, page.as_of)
         return Edges(direction, relationship_page.total, tuple(edges), 0, as_of, tuple(unreadable))
 
-    async def _lineage_walked(self, walk: _LineageWalk, known: Way | None) -> Lineage:
+    async def _walk_lineage(self, walk: _LineageWalk, known: Way | None) -> Lineage:
         ways = _WAYS if known is None else (known,)
         for way in ways:
             try:

@@ -194,8 +194,8 @@ class Facet:
         `adding` is the same facet, counted over the entities that the chosen values exclude, so it
         shows what each further value would add.
         """
-        taken = [one for one in self.values if one.value in chosen]
-        return replace(self, values=(*taken, *adding.values), has_more=adding.has_more)
+        values = [value for value in self.values if value.value in chosen]
+        return replace(self, values=(*values, *adding.values), has_more=adding.has_more)
 
 
 @dataclass(frozen=True, slots=True)
@@ -1067,7 +1067,7 @@ class _Comparison:
         self, before: list[Any], after: list[Any], path: tuple[str, ...], array: str
     ) -> Iterable[ValueChange]:
         keys = tuple(self._keys.get(array, ())) or _natural_keys(before, after)
-        old, new = _grouped(before, keys), _grouped(after, keys)
+        old, new = _group(before, keys), _group(after, keys)
         for led, elements in new.items():
             yield from self._alike(old.pop(led, []), elements, (*path, *led), array)
         for led, elements in old.items():
@@ -1099,7 +1099,7 @@ def _natural_keys(before: list[Any], after: list[Any]) -> tuple[str, ...]:
     return ()
 
 
-def _grouped(elements: list[Any], keys: tuple[str, ...]) -> dict[tuple[str, ...], list[Any]]:
+def _group(elements: list[Any], keys: tuple[str, ...]) -> dict[tuple[str, ...], list[Any]]:
     """Group the elements by their identifying values, in order; scalars by themselves."""
     found: dict[tuple[str, ...], list[Any]] = {}
     for element in elements:
@@ -1155,10 +1155,10 @@ def _json(value: Any) -> bytes:
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
     except orjson.JSONEncodeError:
         # Nested too deeply, or a number beyond 64 bits.
-        return _spelled(value).encode(errors="surrogatepass")
+        return _serialize_deep(value).encode(errors="surrogatepass")
 
 
-def _spelled(value: Any) -> str:
+def _serialize_deep(value: Any) -> str:
     """Return a serialization that works at any depth, but is slower."""
     parts: list[str] = []
     waiting: list[Any] = [value]
@@ -1193,4 +1193,4 @@ def _lines(value: Any) -> list[str]:
     try:
         return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode().splitlines()
     except orjson.JSONEncodeError:
-        return _spelled(value).splitlines()
+        return _serialize_deep(value).splitlines()

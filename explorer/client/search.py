@@ -155,10 +155,10 @@ def entity_types_from(
         raise InvalidInput(
             "entity types are given by their names, such as 'dataset'; leave them out for all"
         )
-    return tuple(dict.fromkeys(_type_named(name, registry) for name in names))
+    return tuple(dict.fromkeys(_find_type(name, registry) for name in names))
 
 
-def _type_named(name: str, registry: Registry | None) -> str:
+def _find_type(name: str, registry: Registry | None) -> str:
     if registry is None or name in registry.entities:
         return name
     from explorer.query.fields import guide_to
@@ -280,11 +280,11 @@ def _parse_page(value: Json, text: str, as_of: datetime | None) -> SearchPage:
         unreadable,
         as_of,
         _text_or_none(metadata.get("corrected")),
-        _suggested(metadata),
+        _first_suggestion(metadata),
     )
 
 
-def _suggested(metadata: Json) -> str | None:
+def _first_suggestion(metadata: Json) -> str | None:
     """Return the first suggestion of a DataHub server, or `None`."""
     for one in list_in(metadata, "suggestions", "search"):
         if isinstance(one, dict) and isinstance(one.get("text"), str):
@@ -308,7 +308,7 @@ def _hits(
         if isinstance(hit, str):
             unreadable.append(hit)
         else:
-            hits.append(_explained(hit, explanations[at]) if at < len(explanations) else hit)
+            hits.append(_add_explanation(hit, explanations[at]) if at < len(explanations) else hit)
     return tuple(hits), tuple(unreadable)
 
 
@@ -325,7 +325,7 @@ def _hit(entry: Any, beside: tuple[Match, ...]) -> Hit | str:
     raise ServerFault(f"a hit in the server's answer to search names no entity: {entry!r:.80}")
 
 
-def _explained(hit: Hit, explanation: Json) -> Hit:
+def _add_explanation(hit: Hit, explanation: Json) -> Hit:
     """Return the hit with its score, weights and reason, which only our own server sends."""
     weights = explanation.get("weights")
     weights = weights if isinstance(weights, list) else []
@@ -641,14 +641,14 @@ class FilterMethods(EntityMethods):
             )
         groups = []
         for group in given.any_of:
-            adapted = [await self._adapted_criterion(criterion) for criterion in group]
+            adapted = [await self._adapt_criterion(criterion) for criterion in group]
             groups.append(tuple(criterion for criterion in adapted if criterion is not None))
         return Filter(tuple(groups)) if all(groups) else Filter()
 
-    async def _adapted_criterion(self, one: Criterion) -> Criterion | None:
+    async def _adapt_criterion(self, one: Criterion) -> Criterion | None:
         """Return a criterion that every server understands, or `None` if all entities meet it."""
         if one.field == DOCUMENTED:
-            return _described(one)
+            return _description_criterion(one)
         if not one.names:
             return one
         # Names in filters are rare, and the guide to the fields takes long to import.
@@ -658,11 +658,11 @@ class FilterMethods(EntityMethods):
         found = [
             urn
             for name in one.names
-            for urn in await self._urns_named(name, field.targets if field else ())
+            for urn in await self._find_urns(name, field.targets if field else ())
         ]
         return replace(one, values=tuple(dict.fromkeys((*one.values, *found))), names=())
 
-    async def _urns_named(self, name: str, types: Sequence[str]) -> tuple[str, ...]:
+    async def _find_urns(self, name: str, types: Sequence[str]) -> tuple[str, ...]:
         """Return the URNs of the entities of some types that have a name.
 
         People and groups are found by words of their names, all others by their whole name.
@@ -683,7 +683,7 @@ class FilterMethods(EntityMethods):
         return found
 
 
-def _described(one: Criterion) -> Criterion | None:
+def _description_criterion(one: Criterion) -> Criterion | None:
     values = {value.casefold() for value in one.values}
     if one.condition not in ("EQUAL", "IN") or values >= {"true", "false"}:
         return None
@@ -877,7 +877,7 @@ class SearchMethods(FilterMethods):
             except REFUSALS:
                 pass
         if found is None:
-            found = await self._counted(types, strictly=entities is not None)
+            found = await self._fetch_counts(types, strictly=entities is not None)
             self._supported["counts"] = False
         if entities is not None:
             return {name: found.get(name, 0) for name in types}
@@ -1145,7 +1145,7 @@ class SearchMethods(FilterMethods):
 
         return ByStart(ask, size)
 
-    async def _counted(self, types: Sequence[str], *, strictly: bool) -> dict[str, int]:
+    async def _fetch_counts(self, types: Sequence[str], *, strictly: bool) -> dict[str, int]:
         pages = await asyncio.gather(
             *(self.search(entity=name, count=0) for name in types), return_exceptions=True
         )

@@ -306,10 +306,10 @@ def is_local(address: str) -> bool:
 
 def shown(url: str) -> str:
     """Return an address without user name, password, and secrets in its query, to be shown."""
-    return _MEMBER.sub(_masked, _LOGIN.sub("", url))
+    return _MEMBER.sub(_mask, _LOGIN.sub("", url))
 
 
-def _masked(member: re.Match[str]) -> str:
+def _mask(member: re.Match[str]) -> str:
     return f"{member[1]}{member[2]}=…" if _SECRET_NAMES.search(member[2]) else member[0]
 
 
@@ -489,7 +489,7 @@ def error_of_answer(
         "excerpt": words or None,
     }
     if 300 <= status < 400:
-        return InvalidInput(_moved(status, names.get("location"), url), **known)
+        return InvalidInput(_redirect_error(status, names.get("location"), url), **known)
     kind = _BY_STATUS.get(status, ServerFault if status >= 500 else InvalidInput)
     if status == 503 and parse_retry_after(names) is not None:
         kind = Busy
@@ -591,7 +591,7 @@ def _in_brackets(words: str) -> str:
     return f" ({words})" if words else ""
 
 
-def _moved(status: int, location: str | None, url: str | None) -> str:
+def _redirect_error(status: int, location: str | None, url: str | None) -> str:
     if not location:
         return f"the server answered {status}, a redirect, without an address"
     # A location that is not a URL is shown unchanged.

@@ -87,11 +87,11 @@ class UndoMethods(GovernanceMethods, LinkMethods, TextSourceMethods, HealthMetho
         """
         if save is not None:
             return await self._undo_standing(save, force=force)
-        made = await self._undo_first_possible(
+        undo_first_possible = await self._undo_first_possible(
             self.last_save, "the last save is past undoing", force=force
         )
-        if made is not None:
-            return made
+        if undo_first_possible is not None:
+            return undo_first_possible
         address, other = self._connection.address, await self.last_save(everyone=True)
         if other is None:
             why = not_offered(await self._entries(), await self._own_catalog())
@@ -109,12 +109,12 @@ class UndoMethods(GovernanceMethods, LinkMethods, TextSourceMethods, HealthMetho
 
         Example: `cat.describe(urn, "One row an order!"); cat.undo_save(); cat.redo()`
         """
-        made = await self._undo_first_possible(
+        undo_first_possible = await self._undo_first_possible(
             self.last_undo, "the last undo is past redoing", force=force
         )
-        if made is None:
+        if undo_first_possible is None:
             raise NotFound("nothing was undone, or something else was saved since")
-        return made
+        return undo_first_possible
 
     async def last_save(self, *, everyone: bool = False) -> JournalSave | None:
         """Return the last save on this catalog that is not undone, which `undo_save` undoes; `None`
@@ -184,13 +184,13 @@ class UndoMethods(GovernanceMethods, LinkMethods, TextSourceMethods, HealthMetho
                 with suppress(NotFound):
                     await self._check_standing(await self._of_present_column(edit))
         made: list[Edit] = []
-        gone: list[NotFound] = []
+        errors: list[NotFound] = []
         with one_save():
             for edit, ids in edits:
                 try:
                     made.append(await self._undo_entries(edit, ids, force=force))
                 except NotFound as error:
-                    gone.append(error)
+                    errors.append(error)
                     await self._note_undone(replace(edit, before=edit.after), ids)
                 except CatalogError:
                     if made:
@@ -198,11 +198,11 @@ class UndoMethods(GovernanceMethods, LinkMethods, TextSourceMethods, HealthMetho
                             f"{len(made):,} of {len(edits):,} edits of the save were undone"
                         )
                     raise
-            if gone and not made:
-                raise gone[0]
-            if gone:
+            if errors and not made:
+                raise errors[0]
+            if errors:
                 self._warn_of_save(
-                    f"{len(gone):,} of {len(edits):,} edits of the save are past undoing: {gone[0]}"
+                    f"{len(errors):,} of {len(edits):,} edits of the save are past undoing: {errors[0]}"
                 )
         return tuple(made)
 
@@ -213,11 +213,11 @@ class UndoMethods(GovernanceMethods, LinkMethods, TextSourceMethods, HealthMetho
 
     async def _undo_entries(self, edit: Edit, ids: Sequence[str], *, force: bool) -> Edit:
         with one_save(undoes=ids):
-            made = await self._undo(edit, force=force)
-        if not made.changed:
+            undo = await self._undo(edit, force=force)
+        if not undo.changed:
             # The former value was already there.
-            await self._note_undone(made, ids)
-        return made
+            await self._note_undone(undo, ids)
+        return undo
 
     async def _undo(self, edit: Edit, *, force: bool) -> Edit:
         done = await self._of_present_column(edit)
@@ -287,9 +287,9 @@ class UndoMethods(GovernanceMethods, LinkMethods, TextSourceMethods, HealthMetho
             _difference(edit, now)
         elif edit.what == "description":
             if (now or "") not in (held_text(edit.after), held_text(edit.before)):
-                raise _changed(edit, now)
+                raise _conflict(edit, now)
         elif now != edit.after:
-            raise _changed(edit, now)
+            raise _conflict(edit, now)
 
     async def _now(self, edit: Edit) -> Held:
         """Return the present value of what an edit changed. One request."""
@@ -425,7 +425,7 @@ def _difference(
     held = frozenset(held_labels(now))
     is_standing = held.issuperset(added) and held.isdisjoint(taken)
     if not is_standing and not force:
-        raise _changed(edit, now)
+        raise _conflict(edit, now)
     return added, taken
 
 
@@ -453,7 +453,7 @@ def _not_put_back(done: Edit, gone: Iterable[str]) -> str:
     return f"{place}: what no longer exists cannot be put back ({', '.join(gone)})"
 
 
-def _changed(edit: Edit, now: Held) -> TextConflict:
+def _conflict(edit: Edit, now: Held) -> TextConflict:
     back = edit.before
     if isinstance(now, tuple) and edit.what != "domain":
         # Labels and links that others added stay.

@@ -133,8 +133,8 @@ class AddedTable(ShownTable):
         for change in plan.drift[:_MOST_REMARKS]:
             yield Say(drift_text(change))
         refused = self.outcome.refused if self.outcome else ()
-        told = [f"refused {one.urn} {one.aspect}: {one.reason}" for one in refused]
-        told += [f"skipped {one.subject}: {one.reason}" for one in plan.inventory.skipped]
+        told = [f"refused {change.urn} {change.aspect}: {change.reason}" for change in refused]
+        told += [f"skipped {part.subject}: {part.reason}" for part in plan.inventory.skipped]
         for remark in told[:_MOST_REMARKS]:
             yield Say(remark)
         if len(told) > _MOST_REMARKS:
@@ -220,7 +220,7 @@ def _name_row(entry: tuple[Urn, str]) -> tuple[Cell, ...]:
 
 def named(entities: Iterable[Entity]) -> Iterator[tuple[Urn, str]]:
     """Yield each entity that is there with its name."""
-    return ((one.urn, one.name) for one in entities if one.exists)
+    return ((entity.urn, entity.name) for entity in entities if entity.exists)
 
 
 _NAMES_AT_ONCE = 200
@@ -257,8 +257,8 @@ class CatalogReader:
         if not name.strip():
             raise InvalidInput("give a name or a URN")
         page = await self._plain.search(name, entity=types or None, count=MOST_COMPARED)
-        found = await self.summed_up(hit.urn for hit in page)
-        names = {urn: entity.name for urn, entity in found.items()}
+        entities = await self.summed_up(hit.urn for hit in page)
+        names = {urn: entity.name for urn, entity in entities.items()}
         matching = self.known.urns_named(name)
         names |= {urn: name for urn in matching if not types or urn.entity_type in types}
         return only_named(name, types, names)
@@ -278,9 +278,9 @@ class CatalogReader:
 
         Example: `cat.blame(urn).df`
         """
-        found = await self._plain.blame(urn)
-        actors = actors_of(one.created for one in found.values())
-        return Blame.of(found, names_of(await self._plain.summaries(actors)))
+        changes = await self._plain.blame(urn)
+        actors = actors_of(change.created for change in changes.values())
+        return Blame.of(changes, names_of(await self._plain.summaries(actors)))
 
     async def column_history(self, urn: str | Urn, column: str) -> ColumnChanges:
         """Return every change of a column's description by ingestion and by people, newest first;
@@ -291,9 +291,9 @@ class CatalogReader:
 
         Example: `cat.column_history(urn, "order_id").df`
         """
-        found = await self._plain.column_history(urn, column)
-        actors = actors_of(one.created for one in found)
-        return ColumnChanges(found, names_of(await self._plain.summaries(actors)))
+        changes = await self._plain.column_history(urn, column)
+        actors = actors_of(change.created for change in changes)
+        return ColumnChanges(changes, names_of(await self._plain.summaries(actors)))
 
     async def journal(self, words: str = "") -> JournalTable:
         """Return the edits made from this machine on every server, with the previous values; with
@@ -324,7 +324,7 @@ class CatalogReader:
         page = await self._plain.changes(
             after, limit=limit, urns=urns, aspects=aspects, entities=entities, values=values
         )
-        return _changes(page, await self._plain.summaries(_named_in(page)))
+        return _changes(page, await self._plain.summaries(_urns_in(page)))
 
     async def runs(
         self, *, start: int = 0, count: int = 100, include_removed: bool = False
@@ -382,9 +382,9 @@ class CatalogReader:
         )
         urns = [hit.urn for hit in page]
         counted = facet_urns(page.facets, _NAMED_VALUES)
-        found = await self.summed_up(dict.fromkeys((*urns, *counted)))
-        summaries = {urn: found[urn] for urn in urns if urn in found}
-        names = {str(urn): found[urn].name for urn in counted if urn in found}
+        entities = await self.summed_up(dict.fromkeys((*urns, *counted)))
+        summaries = {urn: entities[urn] for urn in urns if urn in entities}
+        names = {str(urn): entities[urn].name for urn in counted if urn in entities}
         measured = await self._plain.measures(urns) if measures else {}
         question = Question(self._blocking(), entity, filter, sort, count, measures)
         return answered(page, summaries, question, measured, names)
@@ -398,13 +398,13 @@ class CatalogReader:
 
         Example: `cat.entity("urn:li:corpuser:jdoe")`
         """
-        found = await self._plain.entity(_given_urn(urn), aspects)
-        others = await self._plain.summaries(_named_by(found))
+        found = await self._plain.entity(_parse_urn(urn), aspects)
+        summaries = await self._plain.summaries(_urns_of_entity(found))
         health = None
         if aspects is None and found.exists:
             with suppress(InvalidInput, NotFound, ServerFault):
                 health = await self._plain.health(found.urn)
-        entity = _entity(found, others, self._blocking(), whole=aspects is None, health=health)
+        entity = _entity(found, summaries, self._blocking(), whole=aspects is None, health=health)
         self.known.learn(named([entity]))
         if entity.whole:
             _see(self.seen, entity)
@@ -431,7 +431,7 @@ class CatalogReader:
         Example: `cat.browse("/prod/snowflake")`
         """
         page = await self._plain.browse(path, entity=entity, start=start, count=count)
-        self.known.learn((one.urn, one.name) for one in page.entities)
+        self.known.learn((entity.urn, entity.name) for entity in page.entities)
         return opened(page, entity, self._blocking())
 
     async def summed_up(self, urns: Iterable[Urn]) -> Mapping[Urn, read.Entity]:
@@ -439,9 +439,9 @@ class CatalogReader:
 
         Example: `cat.summed_up(cat.search("orders").urns)`
         """
-        found = await self._plain.summaries(urns)
-        self.known.learn(named(found.values()))
-        return found
+        entities = await self._plain.summaries(urns)
+        self.known.learn(named(entities.values()))
+        return entities
 
     async def measures(self, urns: Iterable[str | Urn]) -> dict[Urn, Measures]:
         """Return rows, use and last change of the datasets among these; those without any are left
@@ -629,10 +629,10 @@ class NotebookCatalog(client.Catalog):
         own = ref(self)
 
         def catalog() -> NotebookCatalog:
-            found = own()
-            if found is None:
+            catalog = own()
+            if catalog is None:
                 raise Misuse("this client is closed; create a new one")
-            return found
+            return catalog
 
         self.reader = CatalogReader(self.core, catalog)
 
@@ -678,7 +678,7 @@ class NotebookCatalog(client.Catalog):
         Example: `cat.wait(cat.core.info())`
         """
         try:
-            return cast("_T", _shown(super().wait(work), self))
+            return cast("_T", _to_display(super().wait(work), self))
         except InvalidUrn as error:
             if not str(error).startswith("position 0:"):
                 raise
@@ -867,11 +867,11 @@ class NotebookCatalog(client.Catalog):
             source = open_object(what, name, kept)
         with steps() as progress:
             plan = plan_run(self, name, source, kept, progress, dry_run=dry_run)
-            told = AddedTable(plan, kept=kept_names(kept, options))
+            table = AddedTable(plan, kept=kept_names(kept, options))
             if dry_run:
-                return told
+                return table
             outcome = run_source(self, plan, progress, accept_removals=accept_removals)
-        return replace(told, outcome=outcome)
+        return replace(table, outcome=outcome)
 
     def ingest_batch(self, proposals: Iterable[Proposal]) -> "LoadTable":
         """Write many aspects, as many as possible; see `client.Catalog.ingest_batch`. Shows a
@@ -965,9 +965,9 @@ class AsyncNotebookCatalog(CatalogReader, client.AsyncCatalog):
     def blocking(self) -> "NotebookCatalog":
         """Return a blocking catalog that shares the names and texts read by this one. No
         request."""
-        made = NotebookCatalog(**self._options)
-        made.reader.known, made.reader.seen = self.known, self.seen
-        return made
+        catalog = NotebookCatalog(**self._options)
+        catalog.reader.known, catalog.reader.seen = self.known, self.seen
+        return catalog
 
     async def close(self) -> None:
         """Close the connection, here and in `blocking`."""
@@ -1012,7 +1012,7 @@ class AsyncNotebookCatalog(CatalogReader, client.AsyncCatalog):
         return self.seen.of(Urn.parse(urn), column)
 
 
-def _shown(result: object, catalog: NotebookCatalog) -> object:
+def _to_display(result: object, catalog: NotebookCatalog) -> object:
     match result:
         case Edit():
             return shown_edit(result, catalog)
@@ -1028,13 +1028,13 @@ def _changes(page: ChangePage, known: Mapping[Urn, read.Entity]) -> ChangesTable
     return ChangesTable(page.changes, page.next, page.head, names_of(known))
 
 
-def _named_in(page: ChangePage) -> tuple[Urn, ...]:
+def _urns_in(page: ChangePage) -> tuple[Urn, ...]:
     """Return the URNs of the changed entities and their authors, each once."""
-    actors = Urn.parse_all(one.actor for one in page)
-    return tuple(dict.fromkeys((*(one.urn for one in page), *actors)))
+    actors = Urn.parse_all(event.actor for event in page)
+    return tuple(dict.fromkeys((*(event.urn for event in page), *actors)))
 
 
-def _named_by(found: read.Entity) -> tuple[Urn, ...]:
+def _urns_of_entity(found: read.Entity) -> tuple[Urn, ...]:
     """Return the owners, tags, terms and domains of an entity, the tags and terms of its columns,
     who added its links, and the entities in its properties, at most 200 of these."""
     owners = Urn.parse_all(owner.owner for owner in found.owners)
@@ -1042,11 +1042,11 @@ def _named_by(found: read.Entity) -> tuple[Urn, ...]:
     labels: list[Urn] = []
     # An aspect that cannot be parsed is reported when it is accessed.
     with suppress(ServerFault):
-        labels = [urn for one in found.schema for urn in (*one.tags, *one.terms)]
+        labels = [urn for column in found.schema for urn in (*column.tags, *column.terms)]
     with suppress(ServerFault):
         labels += islice(mentioned(detail_parts(found)), _MOST_MENTIONED)
-    named = (*owners, *found.tags, *found.terms, *found.domains, *authors, *labels)
-    return tuple(dict.fromkeys(named))
+    urns = (*owners, *found.tags, *found.terms, *found.domains, *authors, *labels)
+    return tuple(dict.fromkeys(urns))
 
 
 def _entity(
@@ -1057,7 +1057,7 @@ def _entity(
     whole: bool,
     health: Health | None,
 ) -> EntityPage:
-    names = {urn: one.name for urn, one in others.items()}
+    names = {urn: entity.name for urn, entity in others.items()}
     return EntityPage(
         found.urn,
         found.aspects,
@@ -1069,7 +1069,7 @@ def _entity(
     )
 
 
-def _given_urn(urn: str | Urn) -> Urn:
+def _parse_urn(urn: str | Urn) -> Urn:
     if isinstance(urn, str) and not urn.startswith("urn:"):
         shown = line(urn, 100)
         raise InvalidUrn(f"{shown!r} is not a URN; cat[{shown!r}] finds an entity by its name")
@@ -1077,7 +1077,7 @@ def _given_urn(urn: str | Urn) -> Urn:
 
 
 def _dataset(urn: str | Urn) -> Urn:
-    target = _given_urn(urn)
+    target = _parse_urn(urn)
     if target.entity_type != "dataset":
         raise InvalidInput(f"{target} is a {target.entity_type}, not a dataset; use entity()")
     return target

@@ -161,7 +161,7 @@ class PanelChart(ShownChart):
         if self.is_empty:
             yield Say(self.empty)
             return
-        listed = list(self._listed())
+        listed = list(self._list_points())
         yield self.picture(listed, listed)
 
     def picture(self, instead: Sequence[Part] = (), listed: Sequence[Part] = ()) -> Picture:
@@ -182,7 +182,7 @@ class PanelChart(ShownChart):
         if rows:
             yield Facts(rows)
 
-    def _listed(self) -> Iterator[Part]:
+    def _list_points(self) -> Iterator[Part]:
         yield from self.sparklines()
         for panel in self.panels:
             if isinstance(panel, Bars) and panel.bars:
@@ -315,7 +315,7 @@ def _lines(panel: Lines, top: float, chart: PanelChart) -> tuple[list[str], floa
 def _line(places: Sequence[Place | None], look: int) -> list[str]:
     colour, dash = COLOURS[look], _DASHES[look]
     path, pen = [], "M"
-    for place in _thinned(places):
+    for place in _thin(places):
         if place is None:
             pen = "M"
             continue
@@ -332,7 +332,7 @@ def _line(places: Sequence[Place | None], look: int) -> list[str]:
     return pieces
 
 
-def _thinned(places: Sequence[Place | None]) -> Sequence[Place | None]:
+def _thin(places: Sequence[Place | None]) -> Sequence[Place | None]:
     """Reduce many points to the first, highest, lowest and last of each horizontal pixel."""
     if len(places) <= 2 * _WIDTH:
         return places
@@ -389,12 +389,12 @@ def _legend(panel: Lines, top: float) -> tuple[list[str], float]:
 def _bars(panel: Bars, top: float) -> tuple[list[str], float]:
     pieces = [_text(0, top + 12, _heading(panel), _TOLD_LIMIT, weight=600)]
     top += _CAPTION
-    shown = panel.bars[:_MOST_BARS]
-    if not shown:
+    bars = panel.bars[:_MOST_BARS]
+    if not bars:
         return [*pieces, _text(_LEFT, top + 14, "nothing to compare")], top + _CAPTION
-    drawn, bottom = _upright(panel, shown, top) if panel.upright else _flat(panel, shown, top)
-    if len(shown) < len(panel.bars):
-        drawn.append(_text(0, bottom + 12, f"{len(shown)} of {len(panel.bars):,} are drawn"))
+    drawn, bottom = _upright(panel, bars, top) if panel.upright else _flat(panel, bars, top)
+    if len(bars) < len(panel.bars):
+        drawn.append(_text(0, bottom + 12, f"{len(bars)} of {len(panel.bars):,} are drawn"))
         bottom += _CAPTION
     return pieces + drawn, bottom
 
@@ -539,11 +539,13 @@ def draw_figure(chart: PanelChart) -> "go.Figure":
         paper_bgcolor=palette.ground,
         plot_bgcolor=palette.ground,
         font={"color": palette.text},
-        showlegend=any(isinstance(one, Lines) and len(one.lines) > 1 for one in chart.panels),
+        showlegend=any(isinstance(panel, Lines) and len(panel.lines) > 1 for panel in chart.panels),
         hoverlabel={"namelength": _HOVER_LIMIT},
         modebar={"bgcolor": palette.ground, "color": palette.text, "activecolor": COLOURS[4]},
         # One hover for all lines at a moment; bars are hovered one by one.
-        hovermode="closest" if any(isinstance(one, Bars) for one in chart.panels) else "x unified",
+        hovermode="closest"
+        if any(isinstance(panel, Bars) for panel in chart.panels)
+        else "x unified",
     )
     figure.update_annotations(
         font={"size": 12, "color": palette.text}, x=0, xanchor="left", align="left", yshift=2

@@ -142,5 +142,5 @@ class DraftsTable(ShownTable, tuple[KeptDraft, ...]):
 
 def read_drafts(catalog: "NotebookCatalog") -> DraftsTable:
     """Return the drafts of a catalog. No request."""
-    found = Drafts.of_catalog(catalog).all()
-    return DraftsTable(KeptDraft(**values_of(one), catalog=catalog) for one in found)
+    of_catalog = Drafts.of_catalog(catalog).all()
+    return DraftsTable(KeptDraft(**values_of(one), catalog=catalog) for one in of_catalog)

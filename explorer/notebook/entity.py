@@ -152,7 +152,7 @@ _LONGEST = 160
 
 def _conflict_note(conflict: TextConflict) -> str:
     """Return what somebody else wrote, and how to go on."""
-    author = next((one.name for one in Urn.parse_all([conflict.author or ""])), "")
+    author = next((urn.name for urn in Urn.parse_all([conflict.author or ""])), "")
     by = f", by {author}" if author else ""
     theirs = line(conflict.theirs, _LONGEST) or "nothing"
     return f"now there{by}: {theirs}\nreload() reads it again; force=True writes over what is there"
@@ -179,7 +179,7 @@ class UndoableEdit(Shown, records.Edit):
     def summary(self) -> str:
         """Return what the edit changed, in a few words: `tags: + PII`."""
         where = f" of {FieldPath(self.column).simple}" if self.column else ""
-        before, after = _held(self.before), _held(self.after)
+        before, after = _display_values(self.before), _display_values(self.after)
         if not self.changed:
             return f"{self.what}{where}: nothing changed"
         if isinstance(self.before, str) or isinstance(self.after, str):
@@ -220,10 +220,10 @@ class EditsTable(ShownTable, tuple[UndoableEdit, ...]):
 
         rows = [
             (
-                *(one.at, str(one.urn), one.column, one.what),
-                *(", ".join(_held(held)) or None for held in (one.before, one.after)),
+                *(edit.at, str(edit.urn), edit.column, edit.what),
+                *(", ".join(_display_values(held)) or None for held in (edit.before, edit.after)),
             )
-            for one in self
+            for edit in self
         ]
         frame = tabulated(rows, _EDITS)
         return frame.assign(at=pd.to_datetime(frame["at"], utc=True).dt.as_unit("ms"))
@@ -240,7 +240,7 @@ def _edit_row(edit: UndoableEdit) -> tuple[Cell, Cell]:
     return Cell(edit.urn.name, detail=str(edit.urn), tone="loud"), Cell(edit.summary)
 
 
-def _held(held: records.Held) -> tuple[str, ...]:
+def _display_values(held: records.Held) -> tuple[str, ...]:
     """Return the display names of the values before or after an edit."""
     if held is None or held == "":
         return ()
@@ -254,12 +254,12 @@ def _held(held: records.Held) -> tuple[str, ...]:
 def _label(text: str) -> str:
     # An owner is its URN and the kind of ownership.
     urn, _, kind = text.partition(" ")
-    name = next((one.name for one in Urn.parse_all([urn])), urn)
+    name = next((urn.name for urn in Urn.parse_all([urn])), urn)
     return f"{name} ({kind})" if kind else name
 
 
 def _cell(held: records.Held) -> Cell:
-    text = ", ".join(_held(held))
+    text = ", ".join(_display_values(held))
     if not text:
         return Cell("nothing", tone="quiet")
     return Cell(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…")
@@ -311,7 +311,7 @@ class JournalTable(ShownTable, tuple[JournalEntry, ...]):
         """Return the saves of the edits, newest first, without undone edits; a save that is undone
         completely is left out. `cat.undo_save` accepts one."""
         records = save_records(self)
-        return tuple(one.standing for one in records if one.standing is not None)
+        return tuple(record.standing for record in records if record.standing is not None)
 
     def to_frame(self) -> "pd.DataFrame":
         """Return a row for each edit, oldest first: `id`, `at`, `server`, `urn`, `column`, `what`,
@@ -373,7 +373,7 @@ class Runs(ShownTable, tuple[Run, ...]):
             TableColumn("time", "wrote last"),
             TableColumn("rows left"),
         )
-        rows = [(one.run_id, one.at, one.rows) for one in self]
+        rows = [(run.run_id, run.at, run.rows) for run in self]
         yield from table_parts(Table(heads, rows))
 
 
@@ -473,8 +473,8 @@ class VersionDiff(ShownTable):
         if not len(self):
             return
         heads = (
-            DiffLine(_headed(self.found.older, self.names), "removed", "-"),
-            DiffLine(_headed(self.found.newer, self.names), "added", "+"),
+            DiffLine(_heading(self.found.older, self.names), "removed", "-"),
+            DiffLine(_heading(self.found.newer, self.names), "added", "+"),
         )
         lines = value_diff(self.changes, max_changes=_MAX_CHANGES, max_lines=_MAX_LINES)
         yield Difference((*heads, *lines))
@@ -488,11 +488,11 @@ def read_history(
     """Return the newest versions of an aspect and who wrote them; see `EntityPage.history`."""
     # One more tells what the oldest of them changed.
     page = catalog.versions(urn, aspect, count=count + 1)
-    found = AspectHistory(aspect).with_page(page)
-    steps = found.steps[:count]
+    history = AspectHistory(aspect).with_page(page)
+    steps = history.steps[:count]
     truncated = len(page) > count or page.truncated
     names = read_names(catalog, (step.version.created for step in steps))
-    return History(urn, name, aspect, steps, found.total, truncated, names, catalog=catalog)
+    return History(urn, name, aspect, steps, history.total, truncated, names, catalog=catalog)
 
 
 def read_diff(
@@ -504,8 +504,8 @@ def read_diff(
             raise InvalidInput(
                 f"give a version by its number, not {version!r:.60}: diff(1, 0, aspect=…)"
             )
-    found = catalog.diff(urn, aspect, older, newer)
-    return VersionDiff(name, found, read_names(catalog, (found.older.created, found.newer.created)))
+    diff = catalog.diff(urn, aspect, older, newer)
+    return VersionDiff(name, diff, read_names(catalog, (diff.older.created, diff.newer.created)))
 
 
 def read_names(catalog: "NotebookCatalog", stamps: Iterable["AuditStamp | None"]) -> ActorNames:
@@ -517,13 +517,13 @@ def _when(stamp: "AuditStamp | None") -> str:
     return moment(stamp.time, utc=True) if stamp else "not known"
 
 
-def _headed(version: Version, names: ActorNames) -> str:
+def _heading(version: Version, names: ActorNames) -> str:
     parts = (
         version_label(version.number),
         actor_of(version.created, names),
         _when(version.created),
     )
-    return "  ".join(line(one) for one in parts if one)
+    return "  ".join(line(part) for part in parts if part)
 
 
 class Owners(NamedRecords[Owner]):
@@ -724,8 +724,8 @@ class EntityPage(ShownTable, read.Entity):
 
         Example: `orders.compare("int_orders_enriched").df`
         """
-        there = other if isinstance(other, EntityPage) else self.catalog[other]
-        return SchemaComparison(self.schema, there.schema, (self.name, there.name))
+        page = other if isinstance(other, EntityPage) else self.catalog[other]
+        return SchemaComparison(self.schema, page.schema, (self.name, page.name))
 
     def history(self, aspect: str = "schemaMetadata", count: int = 20) -> History:
         """Return the newest versions of an aspect: when, by whom, what changed.
@@ -765,8 +765,8 @@ class EntityPage(ShownTable, read.Entity):
         asked = _BOTH if direction is None else (direction,)
         edges = tuple(self.catalog.relationships(self.urn, one, types) for one in asked)
         others = dict.fromkeys(edge.urn for group in edges for edge in group.edges)
-        found = self.catalog.summaries(others)
-        return Relationships(edges, {urn: entity.name for urn, entity in found.items()})
+        entities = self.catalog.summaries(others)
+        return Relationships(edges, {urn: entity.name for urn, entity in entities.items()})
 
     def usage(self, days: int | None = 30) -> UsageChart:
         """Return its usage and users in the last `days`, or all. One request, one per hundred
@@ -783,7 +783,7 @@ class EntityPage(ShownTable, read.Entity):
             )
         window = self._window("datasetUsageStatistics", days)
         users = Urn.parse_all(users_of(window))
-        names = {urn: one.name for urn, one in self.catalog.summaries(users).items()}
+        names = {urn: summary.name for urn, summary in self.catalog.summaries(users).items()}
         return UsageChart(self.name, window, names, self)
 
     def profile(self, days: int | None = 30) -> ProfileChart:
@@ -811,7 +811,9 @@ class EntityPage(ShownTable, read.Entity):
         Example: `orders = orders.describe("One row an order.")`
         """
         if column is not None:
-            known = {name for one in self.schema for name in (one.path.raw, one.path.simple)}
+            known = {
+                name for column in self.schema for name in (column.path.raw, column.path.simple)
+            }
             if column not in known and text in known:
                 first = "the text comes first: describe(TEXT, COLUMN)"
                 raise InvalidInput(f"{text!r} is a column; {first}")
@@ -824,7 +826,7 @@ class EntityPage(ShownTable, read.Entity):
         except TextConflict as conflict:
             conflict.add_note(_conflict_note(conflict))
             raise
-        return self._edited(edit)
+        return self._after_edit(edit)
 
     def carry_over(self, column: str | None = None) -> "EntityPage":
         """Move what people wrote about its columns before their types or cases changed to the
@@ -846,14 +848,16 @@ class EntityPage(ShownTable, read.Entity):
 
         Example: `orders = orders.add_tags("PII", column="customer_id")`
         """
-        return self._edited(self.catalog.add_tags(self.urn, self._urns(tags, "tag"), column=column))
+        return self._after_edit(
+            self.catalog.add_tags(self.urn, self._urns(tags, "tag"), column=column)
+        )
 
     def remove_tags(self, tags: _Names, column: str | None = None) -> "EditedEntity":
         """Remove tags, given as in `add_tags`; tags that it does not have are ignored.
 
         Example: `orders = orders.remove_tags(["Tier1", "Finance"])`
         """
-        return self._edited(
+        return self._after_edit(
             self.catalog.remove_tags(self.urn, self._urns(tags, "tag"), column=column)
         )
 
@@ -863,7 +867,7 @@ class EntityPage(ShownTable, read.Entity):
         Example: `orders = orders.add_terms("Net revenue", column="net_amount")`
         """
         urns = self._urns(terms, "glossaryTerm")
-        return self._edited(self.catalog.add_terms(self.urn, urns, column=column))
+        return self._after_edit(self.catalog.add_terms(self.urn, urns, column=column))
 
     def remove_terms(self, terms: _Names, column: str | None = None) -> "EditedEntity":
         """Remove glossary terms, as `remove_tags` does.
@@ -871,7 +875,7 @@ class EntityPage(ShownTable, read.Entity):
         Example: `orders = orders.remove_terms("Net revenue")`
         """
         urns = self._urns(terms, "glossaryTerm")
-        return self._edited(self.catalog.remove_terms(self.urn, urns, column=column))
+        return self._after_edit(self.catalog.remove_terms(self.urn, urns, column=column))
 
     def add_owners(self, owners: _Names, ownership: str = "TECHNICAL_OWNER") -> "EditedEntity":
         """Add owners, people and groups by name or URN, as `add_tags` does; `ownership` is the
@@ -880,7 +884,7 @@ class EntityPage(ShownTable, read.Entity):
         Example: `orders = orders.add_owners("Nina Weber", "DATA_STEWARD")`
         """
         urns = self._urns(owners, "corpuser", "corpGroup")
-        return self._edited(self.catalog.add_owners(self.urn, urns, ownership=ownership))
+        return self._after_edit(self.catalog.add_owners(self.urn, urns, ownership=ownership))
 
     def remove_owners(self, owners: _Names, ownership: str | None = None) -> "EditedEntity":
         """Remove owners, of one ownership type or of all.
@@ -888,7 +892,7 @@ class EntityPage(ShownTable, read.Entity):
         Example: `orders = orders.remove_owners("Jordan Doe")`
         """
         urns = self._urns(owners, "corpuser", "corpGroup")
-        return self._edited(self.catalog.remove_owners(self.urn, urns, ownership=ownership))
+        return self._after_edit(self.catalog.remove_owners(self.urn, urns, ownership=ownership))
 
     def set_domain(self, domain: str | Urn | None, *, force: bool = False) -> "EditedEntity":
         """Set its domain, by name or URN, replacing any other; None removes it.
@@ -899,13 +903,13 @@ class EntityPage(ShownTable, read.Entity):
         Example: `orders = orders.set_domain("Finance")`
         """
         urn = None if domain is None else self._urns(domain, "domain")[0]
-        seen = self.domains if self.whole and not force else None
+        urns = self.domains if self.whole and not force else None
         try:
-            edit = self.catalog.set_domain(self.urn, urn, instead_of=seen)
+            edit = self.catalog.set_domain(self.urn, urn, instead_of=urns)
         except TextConflict as conflict:
             conflict.add_note(_conflict_note(conflict))
             raise
-        return self._edited(edit)
+        return self._after_edit(edit)
 
     def made_by(self, edit: records.Edit) -> "EditedEntity":
         """Return the entity with the edit that changed it.
@@ -931,7 +935,7 @@ class EntityPage(ShownTable, read.Entity):
 
         return frames.entities_frame([self])
 
-    def _edited(self, edit: records.Edit) -> "EditedEntity":
+    def _after_edit(self, edit: records.Edit) -> "EditedEntity":
         return self.reload().made_by(edit)
 
     def _urns(self, given: _Names, *types: str) -> list[Urn]:

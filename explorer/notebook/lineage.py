@@ -63,13 +63,13 @@ class PathList(ShownTable):
         from explorer.graph import find_paths
 
         end = Urn.parse(target)
-        found = with_progress(
+        paths = with_progress(
             catalog, lambda _: find_paths(catalog.core, source, end), "searching for paths"
         )
         met = dict.fromkeys(
-            (str(source), str(end), *(urn for way in found.node_paths for urn in way))
+            (str(source), str(end), *(urn for node_path in paths.node_paths for urn in node_path))
         )
-        return cls(PathsView.of(found, catalog.summaries(Urn.parse_all(met))))
+        return cls(PathsView.of(paths, catalog.summaries(Urn.parse_all(met))))
 
     @property
     def found(self) -> "graph.Paths":
@@ -134,13 +134,13 @@ class ImpactTable(ShownTable):
         """Read the impact; see `EntityPage.impact`."""
         from explorer.graph import find_impact
 
-        found = with_progress(
+        paths = with_progress(
             catalog,
             lambda _: find_impact(catalog.core, urn, column),
             f"reading what depends on {line(name, 40)}",
         )
-        others = [urn for one in found.affected for urn in (*one.owners, one.domain) if urn]
-        return cls(name, ImpactView.of(found, _read_names(catalog, others), name))
+        others = [urn for one in paths.affected for urn in (*one.owners, one.domain) if urn]
+        return cls(name, ImpactView.of(paths, _read_names(catalog, others), name))
 
     @property
     def found(self) -> "graph.Impact":
@@ -202,7 +202,7 @@ class ImpactTable(ShownTable):
     def _cells(self, one: "graph.Affected") -> tuple[Cell, ...]:
         entity = self.view.entities[one.urn]
         return (
-            _named(entity, one.urn),
+            _name_cell(entity, one.urn),
             Cell(entity.kind if self.found.column else entity.type),
             Cell(f"{one.hops:,}"),
             Cell("" if one.queries is None else f"{one.queries:,}"),
@@ -221,7 +221,7 @@ class ImpactTable(ShownTable):
         )
 
 
-def _named(entity: LineageEntity, urn: str = "", depth: int = 0) -> Cell:
+def _name_cell(entity: LineageEntity, urn: str = "", depth: int = 0) -> Cell:
     """Return the cell of an entity's name, with its URN as a detail."""
     mark = f"{entity.state}:" if entity.states else ""
     tone: Tone = "plain" if depth else "loud"
@@ -230,8 +230,8 @@ def _named(entity: LineageEntity, urn: str = "", depth: int = 0) -> Cell:
 
 def _read_names(catalog: "NotebookCatalog", urns: Iterable[str]) -> dict[str, str]:
     """Return the names of owners and domains by URN. One request per hundred."""
-    known = catalog.summaries(Urn.parse_all(dict.fromkeys(urns)))
-    return {str(urn): one.name for urn, one in known.items()}
+    entities = catalog.summaries(Urn.parse_all(dict.fromkeys(urns)))
+    return {str(urn): entity.name for urn, entity in entities.items()}
 
 
 _MOST_DRAWN = 60
@@ -288,7 +288,7 @@ class EntityLineage(ShownTable):
     @cached_property
     def urns(self) -> tuple[Urn, ...]:
         """Return the URNs of everything reached, nearest first, without the root."""
-        return Urn.parse_all(self._reached)
+        return Urn.parse_all(self._urns_in_reach)
 
     def __len__(self) -> int:
         return len(self.graph) - 1
@@ -305,7 +305,7 @@ class EntityLineage(ShownTable):
         description                 string    the edited one, if any
         removed, deprecated         boolean   missing where the server does not say
         """
-        return tabulated([self._row(urn) for urn in self._reached], _FRAME)
+        return tabulated([self._row(urn) for urn in self._urns_in_reach], _FRAME)
 
     def edges_to_frame(self) -> "pd.DataFrame":
         """Return a row for each edge: `upstream`, `downstream` and `relationship`. No request."""
@@ -357,7 +357,7 @@ class EntityLineage(ShownTable):
             yield Say(f"incomplete: {self.truncated}", "loud")
 
     @cached_property
-    def _reached(self) -> tuple[str, ...]:
+    def _urns_in_reach(self) -> tuple[str, ...]:
         return nearest(self.graph, (self.graph.graph["root"],))
 
     @cached_property
@@ -379,7 +379,7 @@ class EntityLineage(ShownTable):
             name = one.entity.full_name if one.entity else ""
             text = "  ".join(word for word in (name, one.reference) if word)
             return (Cell(text, indent=one.depth - 1, tone="quiet"), Cell(""), Cell(""), Cell(""))
-        return self._cells(one.entity, _named(one.entity, depth=one.depth))
+        return self._cells(one.entity, _name_cell(one.entity, depth=one.depth))
 
     def _cells(self, entity: LineageEntity, name: Cell) -> tuple[Cell, ...]:
         owners = Cell(", ".join(entity.owners), tone="quiet")
@@ -387,11 +387,14 @@ class EntityLineage(ShownTable):
 
     def _table(self) -> Iterator[Part]:
         def cells(urn: str) -> tuple[Cell, ...]:
-            one = self._entities[urn]
-            return (*self._cells(one, _named(one, one.urn, depth=1)), Cell(f"{one.hops or 0:+d}"))
+            entity = self._entities[urn]
+            return (
+                *self._cells(entity, _name_cell(entity, entity.urn, depth=1)),
+                Cell(f"{entity.hops or 0:+d}"),
+            )
 
         headers = ("name", "type", "platform", "owners", "hops")
-        yield from grid_parts(headers, self._reached, cells, numbers=("hops",))
+        yield from grid_parts(headers, self._urns_in_reach, cells, numbers=("hops",))
 
     def _row(self, urn: str) -> tuple[Any, ...]:
         held, entity = self.graph.nodes[urn], self._entities[urn]
@@ -478,9 +481,9 @@ class ColumnLineage(ShownTable):
         drawn."""
         from explorer.notebook.widgets.lineage import LineageWidget
 
-        made = LineageWidget(self.catalog, self.root, hops=hops)
-        made.follow_column(self.root, self.column)
-        return made
+        widget = LineageWidget(self.catalog, self.root, hops=hops)
+        widget.follow_column(self.root, self.column)
+        return widget
 
     def parts(self) -> Iterator[Part]:
         far = [self.graph.nodes[node]["hops"] for node in self.urns]
@@ -586,11 +589,11 @@ def read_column_lineage(
     ]
     cut = [one.graph["truncated"] for one in found if one.graph["truncated"]]
     roots = sorted({root for one in found for root in one.graph["roots"]})
-    whole = nx.compose_all(found)
-    whole.graph.update(found[0].graph, roots=roots, truncated="; ".join(cut) or None)
-    tables = dict.fromkeys(_table_of(whole, node) for node in whole)
+    compose_all = nx.compose_all(found)
+    compose_all.graph.update(found[0].graph, roots=roots, truncated="; ".join(cut) or None)
+    tables = dict.fromkeys(_table_of(compose_all, node) for node in compose_all)
     names = _read_names(catalog, tables)
-    return ColumnLineage(name, urn, column, whole, names=names, catalog=catalog)
+    return ColumnLineage(name, urn, column, compose_all, names=names, catalog=catalog)
 
 
 def read_lineage(
@@ -604,11 +607,11 @@ def read_lineage(
     """Read the lineage of an entity, with names; see `EntityPage.lineage`."""
     from explorer.graph import lineage
 
-    wanted = _check(direction, hops)
+    check = _check(direction, hops)
     graph = with_progress(
         catalog,
         lambda _: lineage.read_lineage(
-            catalog.core, urn, wanted, hops=hops, limit=limit, with_details=True
+            catalog.core, urn, check, hops=hops, limit=limit, with_details=True
         ),
         f"reading the lineage of {line(name, 40)}",
     )

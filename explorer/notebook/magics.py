@@ -92,13 +92,13 @@ def describe(
     such entity or column.
     """
     text = stored_description(text)
-    held = client.Catalog.entity(catalog, urn)
-    if not held.exists:
+    entity = client.Catalog.entity(catalog, urn)
+    if not entity.exists:
         raise NotFound(f"{urn} is not in this catalog")
-    path = None if column is None else _exact(held, column)
-    now = edited_text(held, path)
+    path = None if column is None else _exact(entity, column)
+    now = edited_text(entity, path)
     base = catalog.last_seen(urn, path)
-    name = held.name
+    name = entity.name
 
     def described(state: State, before: str = now) -> Described:
         return Described(urn, name, column, state, before, text, base)
@@ -139,8 +139,8 @@ class ProfilesTable(ShownTable):
         current = kept.current or config.EMBEDDED
         return cls(
             tuple(
-                (name, one.url or one.data_dir or "", one.read_only, name == current)
-                for name, one in profiles.items()
+                (name, profile.url or profile.data_dir or "", profile.read_only, name == current)
+                for name, profile in profiles.items()
             )
         )
 
@@ -306,10 +306,10 @@ def _commands() -> _LineParser:
     parsers = parser.add_subparsers(dest="command", required=True, parser_class=_LineParser)
 
     def add(name: str, do: Callable[[CatalogMagics, argparse.Namespace], Any]) -> _LineParser:
-        made = parsers.add_parser(name, add_help=False, allow_abbrev=False)
-        made.prog = "%catalog"
-        made.set_defaults(do=do)
-        return made
+        parser = parsers.add_parser(name, add_help=False, allow_abbrev=False)
+        parser.prog = "%catalog"
+        parser.set_defaults(do=do)
+        return parser
 
     add("connect", CatalogMagics.connect).add_argument("server", nargs="?")
     add("info", CatalogMagics.info)

@@ -103,12 +103,12 @@ def safe_markdown(text: str | None) -> str:
     shown = block(text, _LONGEST)
     if not shown.strip():
         return ""
-    return _cleaned(_reader().render(shown)).replace("<pre><code>", _PRE)
+    return _clean(_reader().render(shown)).replace("<pre><code>", _PRE)
 
 
 def safe_markdown_line(text: str | None) -> str:
     """Return Markdown as one line of safe HTML for a table, with inline formatting only."""
-    return _cleaned(_reader().renderInline(line(text)))
+    return _clean(_reader().renderInline(line(text)))
 
 
 @lru_cache(maxsize=2_000)
@@ -130,7 +130,7 @@ def _words(token: Token) -> Iterable[str]:
         yield token.content
 
 
-def _cleaned(page: str) -> str:
+def _clean(page: str) -> str:
     clean = _cleaner().clean(page).strip()
     # Again: `&#x202e;` was so many letters before it was read.
     return block(clean, len(clean))
@@ -201,8 +201,8 @@ def _without_images(tokens: Iterable[Token]) -> Iterable[Token]:
             yield token
             continue
         source = str(token.attrGet("src") or "")
-        said = token.content or source
-        text = Token("text", "", 0, content=f"image: {said}" if said else "image")
+        content = token.content or source
+        text = Token("text", "", 0, content=f"image: {content}" if content else "image")
         if depth or not _leads_out(source):
             yield text
             continue
@@ -301,7 +301,7 @@ def _part_as_data(part: Part) -> dict[str, Any]:
         case Grid(headers, rows, numbers):
             return {
                 "is": "grid",
-                "headers": [line(one) for one in headers],
+                "headers": [line(header) for header in headers],
                 "numbers": [header in numbers for header in headers],
                 "rows": _rows_as_data(rows),
             }

@@ -97,16 +97,20 @@ class SchemaTable(ShownTable, read.Schema):
         """Return the column at a path, exact or in its short form. Raises `UnknownName`."""
         if not isinstance(path, str):
             raise InvalidInput(f"give the path of a column, not {path!r:.60}")
-        found = self.column(path)
-        if found is not None:
-            return found
-        named = [one for one in self.columns if path in (one.path.simple, one.name)]
-        if len(named) != 1:
-            raise UnknownName("column", path, (line(one.path.simple) for one in self.columns))
-        return named[0]
+        column = self.column(path)
+        if column is not None:
+            return column
+        columns = [column for column in self.columns if path in (column.path.simple, column.name)]
+        if len(columns) != 1:
+            raise UnknownName("column", path, (line(column.path.simple) for column in self.columns))
+        return columns[0]
 
     def _ipython_key_completions_(self) -> list[str]:
-        return [one.path.simple for one in self.columns if one.path.simple == line(one.path.simple)]
+        return [
+            column.path.simple
+            for column in self.columns
+            if column.path.simple == line(column.path.simple)
+        ]
 
     def filter(
         self,
@@ -122,7 +126,7 @@ class SchemaTable(ShownTable, read.Schema):
         is the catalog's word or the platform's, `string`; `tag` is the name or the id of a tag.
         """
         wanted = text.casefold()
-        found = tuple(
+        columns = tuple(
             column
             for column in self.columns
             if (wanted in column.path.simple.casefold() or wanted in column.description.casefold())
@@ -131,7 +135,7 @@ class SchemaTable(ShownTable, read.Schema):
             and (tag is None or any(tag in (urn.name, self.names.get(urn)) for urn in column.tags))
         )
         whole = self.whole or len(self.columns)
-        return SchemaTable(self.name, found, self.orphans, whole, self.names)
+        return SchemaTable(self.name, columns, self.orphans, whole, self.names)
 
     def compare(self, other: "SchemaTable") -> "SchemaComparison":
         """Compare these columns with those of another dataset; see `EntityPage.compare`."""
@@ -183,12 +187,12 @@ class SchemaComparison(ShownTable):
     @cached_property
     def pairs(self) -> tuple[_Pair, ...]:
         """Return for each column how it compares, and the column on either side."""
-        left = {one.path.simple.casefold(): one for one in self.here.columns}
-        right = {one.path.simple.casefold(): one for one in self.there.columns}
-        found = [(_compared(left.get(key), right.get(key)), key) for key in {**left, **right}]
+        columns = {column.path.simple.casefold(): column for column in self.here.columns}
+        right = {column.path.simple.casefold(): column for column in self.there.columns}
+        found = [(_compare(columns.get(key), right.get(key)), key) for key in {**columns, **right}]
         # Sorted keeps the order of the schemas within each kind.
         found.sort(key=lambda one: _DIFFERENCES.index(one[0]))
-        return tuple((kind, left.get(key), right.get(key)) for kind, key in found)
+        return tuple((kind, columns.get(key), right.get(key)) for kind, key in found)
 
     def __len__(self) -> int:
         return sum(kind != "same" for kind, *_ in self.pairs)
@@ -205,14 +209,14 @@ class SchemaComparison(ShownTable):
         """
         rows = [
             (
-                _present(left, right).path.simple,
+                _present(column, right).path.simple,
                 kind,
-                ", ".join(_unlike(left, right)) or None,
-                *(_type(left), _type(right)),
-                *(one.nullable if one else None for one in (left, right)),
-                *((one.description or None) if one else None for one in (left, right)),
+                ", ".join(_unlike(column, right)) or None,
+                *(_type(column), _type(right)),
+                *(column.nullable if column else None for column in (column, right)),
+                *((column.description or None) if column else None for column in (column, right)),
             )
-            for kind, left, right in self.pairs
+            for kind, column, right in self.pairs
         ]
         return tabulated(rows, _COMPARED)
 
@@ -222,9 +226,9 @@ class SchemaComparison(ShownTable):
         said = " · ".join(f"{counts[kind]:,} {kind}" for kind in _DIFFERENCES if counts[kind])
         yield Title(f"{names[0]} and {names[1]}", said or "no columns")
         headers = ("column", "", f"in {names[0]}", f"in {names[1]}", "what differs")
-        unlike = [one for one in self.pairs if one[0] != "same"]
+        unlike = [pair for pair in self.pairs if pair[0] != "same"]
         yield from grid_parts(headers, unlike, _side_by_side)
-        alike = [left.path.simple for kind, left, _ in self.pairs if kind == "same" and left]
+        alike = [column.path.simple for kind, column, _ in self.pairs if kind == "same" and column]
         if alike:
             yield Fold("the same in both", [Say(", ".join(alike), "plain")])
 
@@ -260,7 +264,7 @@ class ColumnsTable(ShownTable):
                 *(column.path.simple, column.path.raw, column.type or None),
                 *(column.native_type or None, column.nullable, column.is_key),
                 *(column.description or None, bool(column.edited)),
-                *(", ".join(one.name for one in of) or None for of in (column.tags, column.terms)),
+                *(", ".join(urn.name for urn in of) or None for of in (column.tags, column.terms)),
             )
             for entity, column in self.found
         ]
@@ -274,12 +278,12 @@ class ColumnsTable(ShownTable):
             types = Counter(column.native_type or column.type for _, column in self.found)
             yield Say(" · ".join(f"{many:,} {kind}" for kind, many in types.most_common(8)))
         headers = ("table", "platform", "column", "type", "description")
-        yield from grid_parts(headers, self.found, _found_row)
+        yield from grid_parts(headers, self.found, _match_row)
         if self.truncated:
             yield Say("there are more tables; a larger limit reads them")
 
 
-def _found_row(found: tuple[Entity, read.Column]) -> tuple[Cell, ...]:
+def _match_row(found: tuple[Entity, read.Column]) -> tuple[Cell, ...]:
     entity, column = found
     return (
         Cell(entity.name, detail=str(entity.urn), tone="loud"),
@@ -308,12 +312,12 @@ def read_columns_named(
     pages = catalog.hits("*", entity="dataset", filter=combined, limit=limit)
     with pages:
         urns = [hit.urn for hit in each(pages, f"reading tables with {line(name, 40)}")]
-    held = with_progress(
+    entities = with_progress(
         catalog, lambda _: catalog.core.entities(urns, _ASPECTS), "reading their columns"
     )
     found = [
         (entity, column)
-        for entity in (held[urn] for urn in urns if urn in held)
+        for entity in (entities[urn] for urn in urns if urn in entities)
         for column in shown_schema(entity.schema).columns
         if _fits(column, wanted)
     ]
@@ -326,7 +330,7 @@ def _fits(column: read.Column, wanted: str) -> bool:
     return any(one == wanted or fnmatchcase(one, wanted) for one in (path, last))
 
 
-def _compared(left: read.Column | None, right: read.Column | None) -> _Comparison:
+def _compare(left: read.Column | None, right: read.Column | None) -> _Comparison:
     if right is None:
         return "only here"
     if left is None:
@@ -346,10 +350,10 @@ def _unlike(left: read.Column | None, right: read.Column | None) -> list[str]:
 
 
 def _present(left: read.Column | None, right: read.Column | None) -> read.Column:
-    found = left or right
-    if found is None:
+    column = left or right
+    if column is None:
         raise AssertionError("a pair has a column")
-    return found
+    return column
 
 
 def _type(column: read.Column | None) -> str | None:
@@ -357,18 +361,18 @@ def _type(column: read.Column | None) -> str | None:
 
 
 def _side_by_side(pair: _Pair) -> tuple[Cell, ...]:
-    kind, left, right = pair
+    kind, column, right = pair
     sides = (
         Cell("—", tone="quiet")
-        if one is None
-        else Cell(_type(one) or "", detail="" if one.nullable else "not nullable")
-        for one in (left, right)
+        if column is None
+        else Cell(_type(column) or "", detail="" if column.nullable else "not nullable")
+        for column in (column, right)
     )
     return (
-        Cell(_present(left, right).path.simple, tone="loud"),
+        Cell(_present(column, right).path.simple, tone="loud"),
         Cell(kind, tone="quiet"),
         *sides,
-        Cell(", ".join(_unlike(left, right))),
+        Cell(", ".join(_unlike(column, right))),
     )
 
 
@@ -376,7 +380,7 @@ def shown_schema(schema: read.Schema, names: Mapping[Urn, str] | None = None) ->
     """Return a schema whose columns render themselves; `names` are those of their tags and
     terms."""
     known = names or {}
-    columns = (ColumnPage(**values_of(one), names=known) for one in schema.columns)
+    columns = (ColumnPage(**values_of(column), names=known) for column in schema.columns)
     return SchemaTable(schema.name, tuple(columns), schema.orphans, names=known)
 
 

@@ -50,11 +50,11 @@ class BrowsedFolder(ShownTable, BrowsePage):
     def __getitem__(self, name: str) -> "BrowsedFolder | EntityPage":
         """Return a folder or an entity of this page. One request for a folder, two for an entity.
         Raises `NotFound` if there is none with that name."""
-        if any(name == one.name for one in self.folders):
+        if any(name == folder.name for folder in self.folders):
             return self.catalog.browse(self._path_of(name), entity=self.entity_type)
-        for one in self.entities:
-            if name in (one.name, str(one.urn)):
-                return self.catalog.entity(one.urn)
+        for entity in self.entities:
+            if name in (entity.name, str(entity.urn)):
+                return self.catalog.entity(entity.urn)
         more = "; there are more; next() reads them" if self.truncated else ""
         raise NotFound(f"{line(self.path)} has no entry named {line(name, 100)!r} here{more}")
 
@@ -90,7 +90,10 @@ class BrowsedFolder(ShownTable, BrowsePage):
         return f"{self.path.rstrip('/')}/{name}"
 
     def _ipython_key_completions_(self) -> list[str]:
-        names = (*(one.name for one in self.folders), *(one.name for one in self.entities))
+        names = (
+            *(folder.name for folder in self.folders),
+            *(entity.name for entity in self.entities),
+        )
         return [name for name in dict.fromkeys(names) if name == line(name)]
 
 
@@ -155,10 +158,10 @@ class Found(Shown, Hit, Mapping[str, Any]):
         return frames.search_row(self, self.entity, self.measures)
 
     def parts(self) -> Iterator[Part]:
-        told = self._row()
-        kinds = [told["type"], told["platform"]]
-        yield Title(told["name"], " · ".join(one for one in kinds if one))
-        said = {name: value for name, value in told.items() if name not in ("name", "edited")}
+        row = self._row()
+        kinds = [row["type"], row["platform"]]
+        yield Title(row["name"], " · ".join(kind for kind in kinds if kind))
+        said = {name: value for name, value in row.items() if name not in ("name", "edited")}
         yield Facts([(name, Cell(str(value))) for name, value in said.items() if value is not None])
 
 
@@ -278,15 +281,15 @@ class SearchResults(ShownTable, SearchPage):
             raise InvalidInput(
                 f"give an index, a name or a URN, not {place!r:.60}; .hits and .urns can be sliced"
             )
-        found = [hit.urn for hit in self.hits if place in (str(hit.urn), self._name_of(hit.urn))]
-        if len(found) == 1:
-            return catalog.entity(found[0])
+        urns = [hit.urn for hit in self.hits if place in (str(hit.urn), self._name_of(hit.urn))]
+        if len(urns) == 1:
+            return catalog.entity(urns[0])
         shown = line(place, 100)
-        if not found:
+        if not urns:
             raise NotFound(f"no result on this page is named {shown!r}")
-        listed = "".join(f"\n  {urn}" for urn in found[:_MOST_VALUES])
+        listed = "".join(f"\n  {urn}" for urn in urns[:_MOST_VALUES])
         raise InvalidInput(
-            f"{len(found)} results on this page are named {shown!r}; give a URN:{listed}"
+            f"{len(urns)} results on this page are named {shown!r}; give a URN:{listed}"
         )
 
     def _ipython_key_completions_(self) -> list[str]:
@@ -320,8 +323,8 @@ class SearchResults(ShownTable, SearchPage):
             if not self.total and fault is None and self._is_narrowed:
                 yield Say("remove a condition, or try fewer words")
             return
-        shown = self.hits[:MOST_ROWS]
-        page = replace(self, hits=shown)
+        hits = self.hits[:MOST_ROWS]
+        page = replace(self, hits=hits)
         found = result_rows(page, self.summaries, self.measures, self._drafts())
         rows = [_cells(row) for row in found]
         # Nothing is said in a column that is empty for every hit.
@@ -329,11 +332,11 @@ class SearchResults(ShownTable, SearchPage):
         yield Grid(
             [_HEADERS[at] for at in kept], [[row[at] for at in kept] for row in rows], _NUMBERS
         )
-        if len(shown) < len(self.hits):
-            yield Say(f"{len(shown)} of {len(self.hits):,} drawn; .to_frame() has them all")
+        if len(hits) < len(self.hits):
+            yield Say(f"{len(hits)} of {len(self.hits):,} drawn; .to_frame() has them all")
         if self.truncated:
             yield Say("there are more; .next() reads them, .all() every one")
-        if any(hit.reason for hit in shown):
+        if any(hit.reason for hit in hits):
             headers = ("name", "score", "score from use", "why", "matched, with its weight")
             yield Fold("why each was found", [Grid(headers, list(map(_why, found)), _NUMBERS)])
         narrowing = [text for text in map(_facet, facet_groups(self.facets, self.names)) if text]
@@ -347,12 +350,12 @@ class SearchResults(ShownTable, SearchPage):
         if self.question is None:
             return frozenset()
         drafts = Drafts.of_catalog(self.question.catalog).free()
-        return frozenset(one.draft.urn for one in drafts)
+        return frozenset(draft.draft.urn for draft in drafts)
 
     @property
     def _is_narrowed(self) -> bool:
-        asked = self.question
-        filtered = asked is not None and bool(asked.filter or asked.entity)
+        question = self.question
+        filtered = question is not None and bool(question.filter or question.entity)
         return filtered or self.text not in ("", "*")
 
     def _count(self) -> str:
@@ -379,7 +382,7 @@ def _cells(row: ResultRow) -> tuple[Cell, ...]:
         Cell(row.first_line, EDITED if row.is_edited else "", markdown=True)
         if row.first_line
         else Cell("no description", tone="quiet"),
-        Cell(_matched([one.label for one in row.matched]), tone="quiet"),
+        Cell(_describe_match([one.label for one in row.matched]), tone="quiet"),
     )
 
 
@@ -412,7 +415,7 @@ def answered(
     )
 
 
-def _matched(labels: Sequence[str]) -> str:
+def _describe_match(labels: Sequence[str]) -> str:
     found = list(dict.fromkeys(labels))
     more = len(found) - _MOST_MATCHED
     return ", ".join(found[:_MOST_MATCHED]) + (f", {more} more" if more > 0 else "")

@@ -248,7 +248,7 @@ class ConceptTable(ShownTable, stewardship.Concept):
             )
         wanted = self.variant(text).text if isinstance(text, int) else text
         chosen = self.columns if everywhere else self.having(replaced)
-        staged = stewardship.stage_concept(self, wanted, [one.key for one in chosen])
+        staged = stewardship.stage_concept(self, wanted, [column.key for column in chosen])
         if not staged:
             raise InvalidInput(
                 "all of these columns already have this text; pass texts to replace as "
@@ -299,7 +299,7 @@ class ChangesetTable(ShownTable, stewardship.Changeset):
             yield Say(
                 f"removed from the frame, and left unchanged: {counted(self.dropped, 'text')}",
             )
-        changes = [one for kind in KINDS if kind != "unchanged" for one in self.of(kind)]
+        changes = [change for kind in KINDS if kind != "unchanged" for change in self.of(kind)]
         yield from _difference_parts(changes, views.change_diff)
         if self.by_others:
             yield Title("Changed by others meanwhile", counted(len(self.by_others), "text"))
@@ -343,12 +343,16 @@ class AppliedTable(ShownTable, stewardship.Applied):
                 "loud",
             )
         refused = [
-            replace(one.change, why=one.why)
-            if one.theirs is None
+            replace(failure.change, why=failure.why)
+            if failure.theirs is None
             else replace(
-                one.change, kind="conflict", base=one.change.theirs, theirs=one.theirs, why=one.why
+                failure.change,
+                kind="conflict",
+                base=failure.change.theirs,
+                theirs=failure.theirs,
+                why=failure.why,
             )
-            for one in self.failed
+            for failure in self.failed
         ]
         yield from _difference_parts([*refused, *self.left], views.change_diff)
         if self.done:
@@ -357,19 +361,19 @@ class AppliedTable(ShownTable, stewardship.Applied):
 
     def _rows(self) -> Iterator[tuple[str | None, ...]]:
         for failure in self.failed:
-            yield _applied_row("refused", failure.change, failure.theirs, failure.why)
+            yield _outcome_row("refused", failure.change, failure.theirs, failure.why)
         for change in self.untried:
-            yield _applied_row("untried", change, None, str(self.ended_by or ""))
+            yield _outcome_row("untried", change, None, str(self.ended_by or ""))
         for change in self.left:
-            yield _applied_row(change.kind, change, None, change.why)
+            yield _outcome_row(change.kind, change, None, change.why)
         for change, _ in self.done:
-            yield _applied_row("written", change, None, None)
+            yield _outcome_row("written", change, None, None)
 
 
 _APPLIED = ("outcome", "urn", "table", "column", "theirs", "mine", "why")
 
 
-def _applied_row(
+def _outcome_row(
     outcome: str, change: stewardship.Change, theirs: str | None, why: str | None
 ) -> tuple[str | None, ...]:
     held = change.theirs if theirs is None else theirs
@@ -388,8 +392,11 @@ class DraftingTable(ShownTable, stewardship.DraftingOutcome):
         text                 what the command drafted; missing where it had none
         why                  why it had none
         """
-        drafted = [(one.urn, one.name, one.column, one.text, None) for one in self.edits]
-        failed = [(one.urn, one.table, one.column, None, one.why) for one in self.failures]
+        drafted = [(edit.urn, edit.name, edit.column, edit.text, None) for edit in self.edits]
+        failed = [
+            (failure.urn, failure.table, failure.column, None, failure.why)
+            for failure in self.failures
+        ]
         names = ("urn", "table", "column", "text", "why")
         return tabulated([*drafted, *failed], dict.fromkeys(names, "string"))
 
@@ -430,7 +437,10 @@ class LoadTable(ShownTable, LoadReport):
     def to_frame(self) -> "pd.DataFrame":
         """Return a row for each change that was refused: its `position` among those given, from 0,
         its `urn` and `aspect`, and the `reason`. No request."""
-        rows = [(one.position, str(one.urn), one.aspect, one.reason) for one in self.refused]
+        rows = [
+            (change.position, str(change.urn), change.aspect, change.reason)
+            for change in self.refused
+        ]
         return tabulated(rows, _REFUSED)
 
     def parts(self) -> Iterator[Part]:
@@ -462,10 +472,10 @@ class Documentation(ShownTable, tuple[stewardship.Row, ...]):
     @classmethod
     def of(cls, rows: Iterable[stewardship.Row], steward: "NotebookStewardship") -> "Documentation":
         """Return the rows, which use `steward` for further requests."""
-        made = cls(rows)
-        made._steward = steward
-        made._bases = {(row.urn, row.column): row.edited for row in rows}
-        return made
+        documentation = cls(rows)
+        documentation._steward = steward
+        documentation._bases = {(row.urn, row.column): row.edited for row in rows}
+        return documentation
 
     @property
     def df(self) -> "pd.DataFrame":
@@ -487,9 +497,9 @@ class Documentation(ShownTable, tuple[stewardship.Row, ...]):
         Raises `InvalidInput` where `df` misses one of the columns `urn`, `path` and `edited`.
         """
         steward, entries = self._require_steward(), self._entries()
-        found = steward.changeset(entries, clear_empty=clear_empty)
+        table = steward.changeset(entries, clear_empty=clear_empty)
         there = {(entry.row.urn, entry.row.column) for entry in entries}
-        self._compared = replace(found, dropped=len(self._bases.keys() - there))
+        self._compared = replace(table, dropped=len(self._bases.keys() - there))
         return self._compared
 
     def apply(self, *, force_conflicts: bool = False) -> AppliedTable:
@@ -500,30 +510,30 @@ class Documentation(ShownTable, tuple[stewardship.Row, ...]):
         `diff` is refused, and stops nothing. What was edited after `diff` is counted, and not
         written. Raises `InvalidInput` where nothing was shown since the last time.
         """
-        shown = self._compared
-        if shown is None:
+        table = self._compared
+        if table is None:
             raise InvalidInput("diff() shows what would be written; call it before apply()")
-        wanted = shown.to_apply(force_conflicts=force_conflicts)
-        reviewed = {_wish(change.entry) for change in shown.changes}
+        changes = table.to_apply(force_conflicts=force_conflicts)
+        reviewed = {_wish(change.entry) for change in table.changes}
         later = sum(_wish(entry) not in reviewed for entry in self._entries())
-        applied = self._require_steward().apply(wanted)
+        applied = self._require_steward().apply(changes)
         self._compared = None
         for change, _ in applied.done:
             self._bases[change.urn, change.column or ""] = change.mine
-        tried = {id(change) for change in wanted}
-        left = tuple(change for change in shown.left if id(change) not in tried)
+        tried = {id(change) for change in changes}
+        left = tuple(change for change in table.left if id(change) not in tried)
         return replace(applied, left=left, later=later)
 
     def _entries(self) -> list[stewardship.Entry]:
         """Return what `df` says; of each row that was read, what it started from, whatever became
         of the other columns."""
-        known = {(row.urn, row.column): row for row in self}
+        rows = {(row.urn, row.column): row for row in self}
         entries = []
         for entry in frame_entries(self.df, self):
             row = entry.row
             base = self._bases.get((row.urn, row.column))
             if base is not None:
-                read = known[row.urn, row.column]
+                read = rows[row.urn, row.column]
                 row = replace(read, edited=row.edited, exported=digest_of(base))
             entries.append(replace(entry, row=row, base=base))
         return entries
@@ -545,20 +555,20 @@ class Documentation(ShownTable, tuple[stewardship.Row, ...]):
         """
         rows = [
             (
-                *(one.urn, one.table, FieldPath(one.column).simple if one.column else None),
-                *(one.column or None, one.type, one.ingested or None, one.edited or None),
-                *(", ".join(one.tags) or None, one.exported),
+                *(row.urn, row.table, FieldPath(row.column).simple if row.column else None),
+                *(row.column or None, row.type, row.ingested or None, row.edited or None),
+                *(", ".join(row.tags) or None, row.exported),
             )
-            for one in self
+            for row in self
         ]
         return tabulated(rows, _WRITTEN)
 
     def parts(self) -> Iterator[Part]:
-        tables = sum(not one.column for one in self)
+        tables = sum(not row.column for row in self)
         counts = f"{tables:,} tables, {len(self) - tables:,} columns"
         yield Title("Documentation", counts if self else views.NO_DATASET)
         headers = ("table", "column", "type", "description")
-        yield from grid_parts(headers, self, _written)
+        yield from grid_parts(headers, self, _text_cells)
 
 
 @dataclass(frozen=True, repr=False)
@@ -584,7 +594,7 @@ class ProjectPlanTable(ShownTable, ProjectPlan):
         yield Title("dbt project", " · ".join(plan_summary(self)))
         items = self.items
         yield from table_parts(plan_page(items))
-        lines = tuple(line for one in items[:MOST_ROWS] for line in item_diff(one))
+        lines = tuple(line for item in items[:MOST_ROWS] for line in item_diff(item))
         if lines:
             yield Difference(lines)
         if self.files:
@@ -594,7 +604,7 @@ class ProjectPlanTable(ShownTable, ProjectPlan):
 _Shows = Callable[["NotebookStewardship", _T], _S]
 
 
-def _shown(
+def _displays(
     method: Callable[Concatenate[AsyncStewardship, _P], Coroutine[Any, Any, _T]], what: str
 ) -> "Callable[[_Shows[_T, _S]], Callable[Concatenate[NotebookStewardship, _P], _S]]":
     """Return a decorator for a function that converts a result to an object that renders itself.
@@ -631,11 +641,11 @@ class NotebookStewardship(stewardship.Stewardship):
     def __repr__(self) -> str:
         return f"Stewardship({self._shown_in!r}): worklist(), coverage(), feed(), concept(NAME), …"
 
-    @_shown(AsyncStewardship.documentation, "reading what is written")
+    @_displays(AsyncStewardship.documentation, "reading what is written")
     def documentation(self, found: tuple[stewardship.Row, ...]) -> Documentation:
         return Documentation.of(found, self)
 
-    @_shown(AsyncStewardship.apply, "writing")
+    @_displays(AsyncStewardship.apply, "writing")
     def apply(self, found: stewardship.Applied) -> AppliedTable:
         return AppliedTable(**values_of(found))
 
@@ -678,39 +688,39 @@ class NotebookStewardship(stewardship.Stewardship):
         """
         return ProposalsTable(self.shared_changesets())
 
-    @_shown(AsyncStewardship.share_changeset, "sharing")
+    @_displays(AsyncStewardship.share_changeset, "sharing")
     def share(self, found: Urn) -> Urn:
         return found
 
-    @_shown(AsyncStewardship.coverage, "counting what is documented")
+    @_displays(AsyncStewardship.coverage, "counting what is documented")
     def coverage(self, found: stewardship.Coverage) -> CoverageTable:
         return CoverageTable(**values_of(found))
 
-    @_shown(AsyncStewardship.coverage_trend, "counting what was documented")
+    @_displays(AsyncStewardship.coverage_trend, "counting what was documented")
     def coverage_trend(self, found: stewardship.CoverageTrend) -> CoverageTrendChart:
         return CoverageTrendChart(**values_of(found))
 
-    @_shown(AsyncStewardship.worklist, "searching for what to document")
+    @_displays(AsyncStewardship.worklist, "searching for what to document")
     def worklist(self, found: stewardship.Worklist) -> WorklistTable:
         return WorklistTable(**values_of(found), catalog=self._shown_in)
 
-    @_shown(AsyncStewardship.concept, "reading columns")
+    @_displays(AsyncStewardship.concept, "reading columns")
     def concept(self, found: stewardship.Concept) -> ConceptTable:
         return ConceptTable(**values_of(found), steward=self)
 
-    @_shown(AsyncStewardship.term_concept, "reading columns")
+    @_displays(AsyncStewardship.term_concept, "reading columns")
     def term_concept(self, found: stewardship.Concept) -> ConceptTable:
         return ConceptTable(**values_of(found), steward=self)
 
-    @_shown(AsyncStewardship.feed, "reading what changed")
+    @_displays(AsyncStewardship.feed, "reading what changed")
     def feed(self, found: stewardship.ChangeFeed) -> FeedTable:
         return FeedTable(**values_of(found), catalog=self._shown_in)
 
-    @_shown(AsyncStewardship.dbt_plan, "reading what is written")
+    @_displays(AsyncStewardship.dbt_plan, "reading what is written")
     def dbt_plan(self, found: ProjectPlan) -> ProjectPlanTable:
         return ProjectPlanTable(**values_of(found))
 
-    @_shown(AsyncStewardship.draft, "drafting")
+    @_displays(AsyncStewardship.draft, "drafting")
     def draft(self, found: stewardship.DraftingOutcome) -> DraftingTable:
         return DraftingTable(**values_of(found))
 
@@ -734,7 +744,7 @@ class NotebookStewardship(stewardship.Stewardship):
         lines = frame_entries(entries) if isinstance(entries, pd.DataFrame) else entries
         return self._compared(lines, clear_empty=clear_empty, progress=progress)
 
-    @_shown(AsyncStewardship.changeset, "comparing")
+    @_displays(AsyncStewardship.changeset, "comparing")
     def _compared(self, found: stewardship.Changeset) -> ChangesetTable:
         return ChangesetTable(**values_of(found))
 
@@ -846,7 +856,7 @@ def _item(item: stewardship.Item) -> tuple[Any, ...]:
     )
 
 
-def _written(row: stewardship.Row) -> tuple[Cell, ...]:
+def _text_cells(row: stewardship.Row) -> tuple[Cell, ...]:
     path = FieldPath(row.column).simple if row.column else ""
     return (
         Cell(row.table, detail=row.urn if not row.column else "", tone="loud"),

@@ -179,7 +179,7 @@ class UsageChart(ShownChart):
         )
         title = f"Usage of {self.name}, {self.window.words}"
         empty = f"no usage {self.window.words}"
-        return PanelChart(title, panels, self.to_frame, self._summed_up(zone), empty, zone)
+        return PanelChart(title, panels, self.to_frame, self._describe_totals(zone), empty, zone)
 
     def by_column(self, most: int = _MOST_ROWS) -> PanelChart:
         """Return a chart of the use of each column in the whole range, most used first, up to a
@@ -212,9 +212,12 @@ class UsageChart(ShownChart):
 
     def chart(self, zone: Zone = "UTC") -> PanelChart:
         """Return its chart: queries and users over time, the most used columns, and the users."""
-        whole = self.over_time(zone)
-        shown = [one.first(_MOST_ROWS) for one in usage_panels(self._added_up, self.names)]
-        return replace(whole, panels=(*whole.panels, *shown))
+        chart = self.over_time(zone)
+        barses = [
+            usage_panel.first(_MOST_ROWS)
+            for usage_panel in usage_panels(self._added_up, self.names)
+        ]
+        return replace(chart, panels=(*chart.panels, *barses))
 
     def parts(self) -> Iterator[Part]:
         yield Title(f"Usage of {self.name}", self.window.words)
@@ -229,8 +232,8 @@ class UsageChart(ShownChart):
                 ("time", Cell(_span([point.timestamp_millis for point in self.points], "UTC"))),
             ]
         )
-        whole = self.over_time()
-        yield whole.picture(list(whole.sparklines()))
+        chart = self.over_time()
+        yield chart.picture(list(chart.sparklines()))
         if self._uses:
             rows = [(FieldPath(path).simple, count) for path, count in self._uses]
             table = values.Table.of("", ("column", "uses"), rows)
@@ -257,10 +260,12 @@ class UsageChart(ShownChart):
         queries = self._added_up.total
         if self.top_users:
             return f"{queries:,}", f"{len(self.top_users):,}"
-        told = [one.unique_user_count for one in self.points if one.unique_user_count is not None]
+        told = [
+            point.unique_user_count for point in self.points if point.unique_user_count is not None
+        ]
         return f"{queries:,}", f"at most {max(told):,} at once" if told else "not measured"
 
-    def _summed_up(self, zone: Zone) -> str:
+    def _describe_totals(self, zone: Zone) -> str:
         if not self.points:
             return ""
         queries, users = self._totals()
@@ -334,7 +339,12 @@ class TopQueries(ShownTable):
 
 def users_of(window: Window) -> tuple[str, ...]:
     """Return the users in the points of `datasetUsageStatistics`, each once."""
-    users = (one.user for point in window.series.usage() for one in point.user_counts if one.user)
+    users = (
+        user_count.user
+        for point in window.series.usage()
+        for user_count in point.user_counts
+        if user_count.user
+    )
     return tuple(dict.fromkeys(users))
 
 
@@ -372,15 +382,15 @@ class ProfileChart(ShownChart):
     def chart(self, zone: Zone = "UTC") -> PanelChart:
         """Return a chart of the rows over time, with the share of nulls in the columns with most
         nulls below it."""
-        nulls = shares(self._measured, "nulls", ())
+        nulls = shares(self._profiles_with_values, "nulls", ())
         panels = (self._rows(), *((nulls,) if nulls.lines else ()))
         return self._chart(f"Profile of {self.name}", panels, self.to_frame, zone)
 
     def sizes(self, zone: Zone = "UTC") -> PanelChart:
         """Return a chart of rows, columns and bytes over time, as far as measured."""
-        taken = self._measured.measurements
-        columns = with_gaps([(at, one.column_count) for at, one in taken])
-        size = with_gaps([(at, one.size_in_bytes) for at, one in taken])
+        measurements = self._profiles_with_values.measurements
+        columns = with_gaps([(at, measures.column_count) for at, measures in measurements])
+        size = with_gaps([(at, measures.size_in_bytes) for at, measures in measurements])
         panels = (
             self._rows(),
             Lines("columns", (Line("columns", columns),)),
@@ -396,14 +406,14 @@ class ProfileChart(ShownChart):
         Columns are named by their path, exact or in the short form. Raises `UnknownName` for one
         that was not measured, as the other charts of columns do.
         """
-        panel = shares(self._measured, "nulls", columns)
+        panel = shares(self._profiles_with_values, "nulls", columns)
         frame = partial(shares_frame, panel)
         return self._chart(f"Nulls in {self.name}", (panel,), frame, zone)
 
     def unique(self, *columns: str, zone: Zone = "UTC") -> PanelChart:
         """Return a chart of the share of unique values over time, of some columns or of the six
         whose share changed most."""
-        panel = shares(self._measured, "unique values", columns)
+        panel = shares(self._profiles_with_values, "unique values", columns)
         frame = partial(shares_frame, panel)
         return self._chart(f"Unique values in {self.name}", (panel,), frame, zone)
 
@@ -412,15 +422,15 @@ class ProfileChart(ShownChart):
         to a limit."""
         if most < 1:
             raise InvalidInput("the number of values to draw must be at least 1")
-        return frequencies(self._measured, column, most)
+        return frequencies(self._profiles_with_values, column, most)
 
     def quantiles(self, column: str) -> PanelChart:
         """Return a chart of a column's quantiles as last measured."""
-        return quantiles(self._measured, column)
+        return quantiles(self._profiles_with_values, column)
 
     def histogram(self, column: str) -> PanelChart:
         """Return a column's histogram as last measured."""
-        return histogram(self._measured, column)
+        return histogram(self._profiles_with_values, column)
 
     def drift(
         self, days: int = 7, *, since: datetime | None = None, until: datetime | None = None
@@ -436,7 +446,11 @@ class ProfileChart(ShownChart):
                 raise InvalidInput("the datetime needs a time zone: datetime(…, tzinfo=UTC)")
         if days < 1:
             raise InvalidInput("the number of days between two profiles must be at least 1")
-        taken = [one for one in self._measured.measurements if until is None or one[0] <= until]
+        taken = [
+            measurement
+            for measurement in self._profiles_with_values.measurements
+            if until is None or measurement[0] <= until
+        ]
         if len(taken) < 2:
             return DriftChart(self.name, None, None)
         later = taken[-1]
@@ -452,7 +466,7 @@ class ProfileChart(ShownChart):
         yield from self.window.gaps("profile")
         if not self.points:
             return
-        last = self._measured.newest or self.points[-1]
+        last = self._profiles_with_values.newest or self.points[-1]
         yield Facts(
             [
                 ("rows", Cell(_number(last.row_count))),
@@ -462,11 +476,11 @@ class ProfileChart(ShownChart):
         )
         if self._left_out:
             yield Say(self._left_out)
-        whole = self.chart()
-        yield whole.picture(list(whole.sparklines()))
+        chart = self.chart()
+        yield chart.picture(list(chart.sparklines()))
         yield from grid_parts(
             ("column", "nulls", "distinct", "least", "most", "examples"),
-            [column.newest for column in self._measured.columns],
+            [column.newest for column in self._profiles_with_values.columns],
             _column,
             numbers=("nulls", "distinct"),
             most=_MOST_ROWS,
@@ -474,16 +488,18 @@ class ProfileChart(ShownChart):
         )
 
     @cached_property
-    def _measured(self) -> Profiles:
+    def _profiles_with_values(self) -> Profiles:
         return read_profiles(self.window.series)
 
     @property
     def _left_out(self) -> str:
-        parts = self._measured.parts
+        parts = self._profiles_with_values.parts
         return f"{counted(parts, 'profile')} of parts left out" if parts else ""
 
     def _rows(self) -> Lines:
-        points = with_gaps([(at, one.row_count) for at, one in self._measured.measurements])
+        points = with_gaps(
+            [(at, one.row_count) for at, one in self._profiles_with_values.measurements]
+        )
         return Lines("rows", (Line("rows", points),), from_nothing=False)
 
     def _chart(
@@ -534,7 +550,7 @@ def shares(profiles: Profiles, share: Share, columns: Sequence[str]) -> Lines:
     points = {path: _points(profiles, path, share) for path in asked or profiles.by_path}
     title = f"share of {share}"
     if not asked:
-        ranks = {path: _rank(found, share) for path, found in points.items()}
+        ranks = {path: _rank(point, share) for path, point in points.items()}
         # Columns without a null are all alike; one of them says so.
         some = [path for path in ranks if ranks[path] > 0] if share == "nulls" else list(ranks)
         asked = sorted(some, key=lambda path: -ranks[path])[:_MOST_LINES] or list(ranks)[:1]
@@ -560,43 +576,45 @@ def shares_frame(panel: Lines) -> "pd.DataFrame":
 
 def frequencies(profiles: Profiles, column: str, most: int) -> PanelChart:
     """Return a chart of value frequencies, most frequent first."""
-    at, one = _newest(profiles, column, "distinct_value_frequencies")
-    panel = frequency_bars(one)
-    rows = [(each.value, each.frequency) for each in one.frequencies]
-    whole = max(one.unique_count or 0, len(rows))
-    shown = replace(panel, bars=panel.bars[:most])
-    note = f"{len(shown.bars):,} of {whole:,} values, {_at(at)}"
+    at, measures = _newest(profiles, column, "distinct_value_frequencies")
+    panel = frequency_bars(measures)
+    rows = [(each.value, each.frequency) for each in measures.frequencies]
+    unique_count = max(measures.unique_count or 0, len(rows))
+    bars = replace(panel, bars=panel.bars[:most])
+    note = f"{len(bars.bars):,} of {unique_count:,} values, {_at(at)}"
     frame = partial(tabulated, rows, {"value": "string", "frequency": "Int64"})
     empty = "profiling recorded no values of this column"
-    return PanelChart(f"Values of {one.name}", (shown,), frame, note, empty)
+    return PanelChart(f"Values of {measures.name}", (bars,), frame, note, empty)
 
 
 def quantiles(profiles: Profiles, column: str) -> PanelChart:
     """Return a chart of quantiles; those that are numbers are drawn."""
-    at, one = _newest(profiles, column, "quantiles")
-    panel, found = quantile_bars(one), one.quantiles or ()
+    at, measures = _newest(profiles, column, "quantiles")
+    panel, found = quantile_bars(measures), measures.quantiles or ()
     rows = [(measured_number(each.quantile), each.value) for each in found]
     frame = partial(tabulated, rows, {"quantile": "Float64", "value": "string"})
     empty = "profiling recorded no quantiles of this column"
     if found and not panel.bars:
         told = ", ".join(f"{quantile_name(each.quantile)} {each.value}" for each in found)
         empty = f"its quantiles are not numbers: {told}"
-    return PanelChart(f"Quantiles of {one.name}", (panel,), frame, _at(at), empty)
+    return PanelChart(f"Quantiles of {measures.name}", (panel,), frame, _at(at), empty)
 
 
 def histogram(profiles: Profiles, column: str) -> PanelChart:
     """Return a chart of the number of values between boundaries."""
-    at, one = _newest(profiles, column, "histogram")
-    panel = histogram_bars(one)
+    at, measures = _newest(profiles, column, "histogram")
+    panel = histogram_bars(measures)
     rows = [(bar.name, bar.value) for bar in panel.bars]
     frame = partial(tabulated, rows, {"range": "string", "height": "Float64"})
     empty = "profiling recorded no histogram of this column"
-    return PanelChart(f"Histogram of {one.name}", (panel,), frame, _at(at), empty)
+    return PanelChart(f"Histogram of {measures.name}", (panel,), frame, _at(at), empty)
 
 
 def _points(profiles: Profiles, path: str, share: Share) -> list[Point]:
     rows = {at: profile.row_count for at, profile in profiles.measurements}
-    return [(at, _percent(one, rows[at], share)) for at, one in profiles.by_path[path].points]
+    return [
+        (at, _percent(measures, rows[at], share)) for at, measures in profiles.by_path[path].points
+    ]
 
 
 def _percent(one: ColumnMeasures, rows: int | None, share: Share) -> float | None:
@@ -671,12 +689,12 @@ class DriftChart(ShownChart):
     @property
     def moved(self) -> tuple[Move, ...]:
         """Return the changes above the threshold, largest first."""
-        return tuple(one for one in self.moves if one.moved)
+        return tuple(move for move in self.moves if move.moved)
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Return the paths of the columns that drifted, largest change first."""
-        return tuple(dict.fromkeys(one.path for one in self.moved if one.path))
+        return tuple(dict.fromkeys(move.path for move in self.moved if move.path))
 
     def __len__(self) -> int:
         return len(self.moved)
@@ -699,31 +717,31 @@ class DriftChart(ShownChart):
         """
         rows = [
             (
-                one.path,
-                one.measure,
-                one.before,
-                one.after,
-                one.change,
-                one.relative,
-                one.score,
-                one.moved,
-                one.words,
+                move.path,
+                move.measure,
+                move.before,
+                move.after,
+                move.change,
+                move.relative,
+                move.score,
+                move.moved,
+                move.words,
             )
-            for one in self.moves
+            for move in self.moves
         ]
         return tabulated(rows, _FRAME)
 
     def chart(self, zone: Zone = "UTC") -> PanelChart:
         """Return the changes above the threshold as bars of their multiple of it; the longest bars
         mean ten times or more."""
-        shown = self.moved[:_MOST_SHOWN]
+        moves = self.moved[:_MOST_SHOWN]
         bars = tuple(
             Bar(
-                f"{one.name} · {one.measure}",
-                min(one.score, _LONGEST),
-                one.words,
+                f"{move.name} · {move.measure}",
+                min(move.score, _LONGEST),
+                move.words,
             )
-            for one in shown
+            for move in moves
         )
         panel = Bars(f"{self._count()}, by the multiple of the threshold", bars, "times", rule=1)
         note = self._times(zone)
@@ -739,7 +757,7 @@ class DriftChart(ShownChart):
             yield Say(self._count(), "plain")
             yield self.chart().picture()
             yield from grid_parts(_HEADERS, self.moved, _row, numbers=("score",), most=_MOST_SHOWN)
-        still = [one for one in self.moves if _LEAST_SHOWN <= one.score < 1][:_MOST_SHOWN]
+        still = [move for move in self.moves if _LEAST_SHOWN <= move.score < 1][:_MOST_SHOWN]
         if still:
             rows = list(grid_parts(_HEADERS, still, _row, numbers=("score",)))
             yield Fold("changed less", rows)

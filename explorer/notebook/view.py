@@ -65,7 +65,7 @@ _Item = TypeVar("_Item")
 
 def values_of(record: Any) -> dict[str, Any]:
     """Return the fields of a record by name, to create a subclass that renders itself."""
-    return {one.name: getattr(record, one.name) for one in fields(record)}
+    return {field.name: getattr(record, field.name) for field in fields(record)}
 
 
 def tabulated(rows: Sequence[tuple[Any, ...]], dtypes: Mapping[str, str]) -> "pd.DataFrame":
@@ -145,9 +145,9 @@ class NamedRecords(ShownTable, tuple[_Item, ...]):
 
     def __new__(cls, records: Iterable[_Item] = (), names: Mapping[Urn, str] | None = None) -> Self:
         """Create it from records and the names of the entities in them."""
-        made = super().__new__(cls, records)
-        made.names = names or {}
-        return made
+        new = super().__new__(cls, records)
+        new.names = names or {}
+        return new
 
 
 def grid_parts(
@@ -162,7 +162,7 @@ def grid_parts(
     """Yield a table of the first items, each as the row that `draw` makes of it, and a sentence
     that counts the others; nothing where there are no items."""
     if items:
-        yield Grid(headers, [draw(one) for one in items[:most]], frozenset(numbers))
+        yield Grid(headers, [draw(item) for item in items[:most]], frozenset(numbers))
     if most < len(items):
         yield Say(f"{most} of {len(items):,} {rest}")
 
@@ -172,7 +172,9 @@ def table_parts(
 ) -> Iterator[Part]:
     """Yield the first rows of a table as people see it, and a sentence that counts the others."""
     names = [column.name for column in table.columns]
-    shown = [(at, one) for at, one in enumerate(table.columns) if one.audience != "programs"]
+    shown = [
+        (at, column) for at, column in enumerate(table.columns) if column.audience != "programs"
+    ]
     numbers = [
         column.title
         for at, column in shown
@@ -235,9 +237,9 @@ def _part_as_text(part: Part) -> Iterator[str]:
         case Prose(text, missing, label):
             if label:
                 yield f"{label}:"
-            yield from _indented(text or missing)
+            yield from _indent_lines(text or missing)
         case Code(text):
-            yield from _indented(text)
+            yield from _indent_lines(text)
         case Fact():
             for below in with_names([part], {}):
                 yield from _part_as_text(below)
@@ -265,7 +267,7 @@ def _diff_line_as_text(one: DiffLine) -> str:
     return indent + one.mark + space + one.on_one_line().text
 
 
-def _indented(text: str) -> Iterator[str]:
+def _indent_lines(text: str) -> Iterator[str]:
     for row in block(text).strip("\n").split("\n"):
         yield _GAP + row
 
@@ -274,7 +276,7 @@ def _table_as_text(grid: Grid) -> Iterator[str]:
     rows = [[[_one_line(cell), *map(line, cell.below)] for cell in row] for row in grid.rows]
     columns = zip(*rows, strict=True) if rows else ([] for _ in grid.headers)
     right = [header in grid.numbers for header in grid.headers]
-    widths = _fitted(
+    widths = _fit_widths(
         [
             max(cell_len(text) for text in (header, *(text for cell in column for text in cell)))
             for header, column in zip(grid.headers, columns, strict=True)
@@ -287,7 +289,7 @@ def _table_as_text(grid: Grid) -> Iterator[str]:
             yield _row(texts, widths, right)
 
 
-def _fitted(widths: list[int], numbers: Sequence[bool]) -> list[int]:
+def _fit_widths(widths: list[int], numbers: Sequence[bool]) -> list[int]:
     """Return the column widths, the widest reduced until all fit. The first column, which
     identifies a row, goes below 28 cells only if the others are at their narrowest, and numbers and
     days, of which a part says something else, are cut only where nothing else can be."""
@@ -369,13 +371,13 @@ _CHANGED_WORDS = "font-weight:600;text-decoration:underline;"
 
 def draw_html(parts: Iterable[Part]) -> str:
     """Render parts as one HTML element."""
-    inside = "".join(_drawn(part) for part in parts)
+    inside = "".join(_draw_part(part) for part in parts)
     # marimo cuts off content wider than its page.
     style = "line-height:1.45;color:inherit;background:transparent;overflow-x:auto"
     return f'<div class="{AS_WRITTEN}" style="{style}">{inside}</div>'
 
 
-def _drawn(part: Part) -> str:
+def _draw_part(part: Part) -> str:
     match part:
         case Title(text, remark):
             name = _span(line(text), "font-weight:600;font-size:1.15em;")
@@ -393,18 +395,18 @@ def _drawn(part: Part) -> str:
         case Code(text):
             return _div(escape(block(text)), _LINES)
         case Fact():
-            return "".join(_drawn(below) for below in with_names([part], {}))
+            return "".join(_draw_part(below) for below in with_names([part], {}))
         case Facts(rows):
             return _table((), [[Cell(name, tone="quiet"), cell] for name, cell in rows])
         case Grid(headers, cells, numbers):
             return _table(headers, cells, numbers)
         case Fold(label, inner):
             summary = f'<summary style="{_TONES["quiet"]}">{escape(line(label))}</summary>'
-            return f"<details>{summary}{''.join(_drawn(below) for below in inner)}</details>"
+            return f"<details>{summary}{''.join(_draw_part(below) for below in inner)}</details>"
         case Difference(lines):
             return _div("".join(map(_diff_line, lines)), _LINES)
         case Picture(svg, alt, listed=listed):
-            below = _drawn(Fold("as a list", listed)) if listed else ""
+            below = _draw_part(Fold("as a list", listed)) if listed else ""
             return _picture(svg, alt) + below
 
 

@@ -231,9 +231,9 @@ class _Admission:
                 scope["method"], scope["query_string"], headers, self._dialect
             )
             if self._catalog.store.is_shared:
-                known = headers.get(LOG_OFFSET, b"")
-                if known.isdigit() and len(known) < _LONGEST_OFFSET:
-                    context.freshness.needed = int(known)
+                content = headers.get(LOG_OFFSET, b"")
+                if content.isdigit() and len(content) < _LONGEST_OFFSET:
+                    context.freshness.needed = int(content)
                 await self._catalog.wait_for(context.freshness.needed)
         await self._app(scope, receive, send)
 

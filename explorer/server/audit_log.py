@@ -319,7 +319,7 @@ def _records(context: RequestContext) -> Iterator[AuditRecord]:
         peer[0] if peer else None,
         forwarded or None,
         context.request_id.decode("latin-1"),
-        _shortened(_urns_of(context)),
+        _shorten(_urns_of(context)),
     )
     if not context.changes:
         yield record
@@ -330,7 +330,7 @@ def _records(context: RequestContext) -> Iterator[AuditRecord]:
             action=change.action,
             status=status,
             outcome=_outcome(status),
-            urns=_shortened(change.urns),
+            urns=_shorten(change.urns),
         )
 
 
@@ -340,7 +340,7 @@ def _outcome(status: int) -> Outcome:
     return "done" if status < 400 else "failed"
 
 
-def _shortened(urns: Sequence[str]) -> tuple[str, ...]:
+def _shorten(urns: Sequence[str]) -> tuple[str, ...]:
     return tuple(urn[:_LONGEST_URN] for urn in dict.fromkeys(urns))[:_MOST_URNS]
 
 

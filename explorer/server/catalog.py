@@ -132,10 +132,10 @@ def noting_writes(has_left: Callable[[], bool] | None = None) -> Iterator[dict[s
     `has_left` says whether the client for whom they are made waits no more; see
     `CatalogEngine.write`.
     """
-    written: dict[str, None] = {}
-    token, token_of_client = _written.set(written), _has_left.set(has_left)
+    nones: dict[str, None] = {}
+    token, token_of_client = _written.set(nones), _has_left.set(has_left)
     try:
-        yield written
+        yield nones
     finally:
         _has_left.reset(token_of_client)
         _written.reset(token)
@@ -240,9 +240,9 @@ class CatalogEngine:
         thread.start()
 
     def _follow(self) -> None:
-        self.store.follow(self._projection.followed, self._name, self._needed_after)
+        self.store.follow(self._projection.followed, self._name, self._oldest_offset_in_use)
 
-    def _needed_after(self) -> int:
+    def _oldest_offset_in_use(self) -> int:
         """Return the offset after which this service still needs the change log, for the search
         index on disk and for the followers of the log here."""
         # The index also needs its last row, which proves that it belongs to this catalog.
@@ -423,8 +423,8 @@ class CatalogEngine:
         turn raises `Busy`: the client may have repeated the request at another service, and have
         written something else since. A job that is part of a larger one is always run.
         """
-        written = _written.get()
-        if written is None:
+        nones = _written.get()
+        if nones is None:
             return asyncio.wrap_future(self.commits.write(job))
         has_left = _has_left.get() if self.store.is_shared and not is_part else None
 
@@ -432,10 +432,10 @@ class CatalogEngine:
             if has_left is not None and has_left():
                 raise Busy("nothing was written, because the client did not wait for the answer")
             made = job(transaction)
-            if len(written) < _MOST_NOTED:
+            if len(nones) < _MOST_NOTED:
                 changes = transaction.changes
                 touched = {*changes.touched, *(urn for urn, _ in changes.measured)}
-                written.update(dict.fromkeys(sorted(touched)[:_MOST_NOTED]))
+                nones.update(dict.fromkeys(sorted(touched)[:_MOST_NOTED]))
             return made
 
         return asyncio.wrap_future(self.commits.write(noting))
@@ -544,7 +544,7 @@ class CatalogEngine:
             elif isinstance(done, BaseException):
                 raise done
         if refused:
-            raise _refused(refused, len(given))
+            raise _batch_refusal(refused, len(given))
 
     def seed(self, proposals: Callable[[], Iterable[Proposal]]) -> bool:
         """Fill a catalog that was never written to, in one transaction; return whether it did.
@@ -707,10 +707,12 @@ class CatalogEngine:
                     done(work(view, one, None))
             return found
 
-        found = await self._run_in_worker(read)
+        run_in_worker = await self._run_in_worker(read)
         if not dry_run:
             await self._in_parts(
-                found, lambda view, one: work(view, one, Stamp(view, _now_millis(), actor)), done
+                run_in_worker,
+                lambda view, one: work(view, one, Stamp(view, _now_millis(), actor)),
+                done,
             )
 
     async def _run_in_worker(self, work: Callable[[], T]) -> T:
@@ -811,7 +813,7 @@ class CatalogEngine:
         while not self._is_closing.is_set():
             through = min(
                 self.store.log_bounds().head - _CHANGES_KEPT,
-                self._needed_after(),
+                self._oldest_offset_in_use(),
                 *(reader.after for reader in self.store.log_readers()),
             )
             part = self.store.write(partial(_trim, before_millis, through)).result()
@@ -874,10 +876,10 @@ def _in_batch(place: str, urn: Any, error: CatalogError) -> RequestRefusal:
     return RequestRefusal(status_of(error), f"{place}{named}: {error}")
 
 
-def _refused(refused: Sequence[RequestRefusal], size: int) -> RequestRefusal:
+def _batch_refusal(refused: Sequence[RequestRefusal], size: int) -> RequestRefusal:
     """Return one error for the elements of a batch that were refused while others were written."""
-    statuses = {one.status for one in refused}
-    named = [str(one) for one in refused[:_MAX_NAMED]]
+    statuses = {refusal.status for refusal in refused}
+    named = [str(refusal) for refusal in refused[:_MAX_NAMED]]
     if len(refused) > _MAX_NAMED:
         named.append(f"and {len(refused) - _MAX_NAMED} more")
     written = size - len(refused)

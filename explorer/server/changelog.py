@@ -71,9 +71,9 @@ class Commits:
         try:
             future = self._store.write(run)
         except BaseException:
-            self._settled()
+            self._settle()
             raise
-        future.add_done_callback(self._settled)
+        future.add_done_callback(self._settle)
         return future
 
     def prepare(self, transaction: Transaction) -> None:
@@ -108,7 +108,7 @@ class Commits:
         for listener in tuple(self.listeners):
             listener(offset)
 
-    def _settled(self, _: object = None) -> None:
+    def _settle(self, _: object = None) -> None:
         with self._lock:
             self.waiting -= 1
 
@@ -216,8 +216,8 @@ class Feed:
             # If the entries are large, the oldest were dropped, perhaps some that are to be read.
             if self._tail and after < self._tail[0].offset - 1:
                 return self._store.log(after, limit)
-            found = [entry for entry in self._tail if entry.offset > after]
-        return found[:limit]
+            entries = [entry for entry in self._tail if entry.offset > after]
+        return entries[:limit]
 
     def end(self) -> None:
         """End all followers; called when the service stops."""

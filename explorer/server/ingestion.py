@@ -258,7 +258,7 @@ class Intake:
             return
         value = change.value
         if change.kind == "PATCH":
-            value = self._patched(change, stored, now_millis)
+            value = self._patch(change, stored, now_millis)
             if value is None:
                 return
         if change.aspect == ASSIGNMENTS:
@@ -398,9 +398,7 @@ class Intake:
 
         return Patcher(self._registry)
 
-    def _patched(
-        self, change: CheckedProposal, stored: StoredAspect | None, now_millis: int
-    ) -> Any:
+    def _patch(self, change: CheckedProposal, stored: StoredAspect | None, now_millis: int) -> Any:
         """Return the value with the patch applied, or `None` if the aspect does not exist and the
         patch only removes."""
         stamp = {"time": now_millis, "actor": change.actor}
@@ -704,7 +702,7 @@ def respell_path(
 ) -> None:
     """Write the default browse path of a dataset if it has that by a former delimiter. Paths that
     somebody has written are kept."""
-    paths = _stored(transaction, str(urn), "browsePaths").get("paths")
+    paths = _load_value(transaction, str(urn), "browsePaths").get("paths")
     now = [_path(urn, _delimiter(transaction, urn.platform))]
     for respelling in respellings:
         if respelling.actor is not None and paths == [_path(urn, respelling.former)] != now:
@@ -722,11 +720,11 @@ def _path(urn: Urn, delimiter: str) -> str:
 
 def _delimiter(transaction: Transaction, platform: str | None) -> str:
     stored = transaction.aspect(f"{_PLATFORM}{platform}", "dataPlatformInfo") if platform else None
-    declared = _declared_delimiter(orjson.loads(stored.value)) if stored else None
+    declared = _parse_delimiter(orjson.loads(stored.value)) if stored else None
     return declared or default_delimiter(platform)
 
 
-def _declared_delimiter(info: dict[str, Any]) -> str | None:
+def _parse_delimiter(info: dict[str, Any]) -> str | None:
     dataset_name_delimiter = info.get("datasetNameDelimiter")
     return (
         dataset_name_delimiter
@@ -846,7 +844,7 @@ def summarise_incidents(transaction: Transaction, registry: Registry, now_millis
 
 def entities_of_incident(view: Reader, incident: str) -> list[str]:
     """Return the entities that an incident is about, and those whose summary names it."""
-    about = _stored(view, incident, "incidentInfo").get("entities") or ()
+    about = _load_value(view, incident, "incidentInfo").get("entities") or ()
     _, pointing = view.edges([incident], "INCOMING")
     listed = sorted({neighbour.urn for neighbour in pointing if _SUMMARY in neighbour.aspects})
     return list(dict.fromkeys((*listed, *about)))
@@ -864,7 +862,7 @@ def summarise_incident(
     An incident that was removed, or is no longer about an entity, is removed from the entity's
     summary. An entity that does not exist gets no summary.
     """
-    info = _stored(transaction, incident, "incidentInfo")
+    info = _load_value(transaction, incident, "incidentInfo")
     about = set(info.get("entities") or ())
     for entity in entities:
         urn = Urn.parse(entity)
@@ -877,7 +875,7 @@ def summarise_incident(
             _summarise(transaction, registry, urn, (incident, state, details), now_millis)
 
 
-def _stored(view: Reader, urn: str, aspect: str) -> dict[str, Any]:
+def _load_value(view: Reader, urn: str, aspect: str) -> dict[str, Any]:
     """Return the value of an aspect; an empty dictionary if there is none, or it is damaged."""
     stored = view.aspect(urn, aspect)
     return read_object(stored.value if stored else None)
@@ -912,7 +910,7 @@ def _summarise(
     `incident` is its URN, its state, and its details, `None` to remove it.
     """
     text, state, details = incident
-    before = _stored(transaction, str(entity), _SUMMARY)
+    before = _load_value(transaction, str(entity), _SUMMARY)
     value = dict(before)
     for name, now in (("active", "ACTIVE"), ("resolved", "RESOLVED")):
         # The lists of bare URNs come from older releases of DataHub; nothing is added to them.
@@ -989,7 +987,7 @@ def check_definition(
     before = stored.get("version")
     if version is not None and (before is None or version > before):
         return
-    for field, problem in _narrowed(value, stored):
+    for field, problem in _find_restrictions(value, stored):
         raise InvalidAspect(
             DEFINITION,
             field,
@@ -998,7 +996,7 @@ def check_definition(
         )
 
 
-def _narrowed(value: _Value, stored: _Value) -> Iterator[tuple[str, str]]:
+def _find_restrictions(value: _Value, stored: _Value) -> Iterator[tuple[str, str]]:
     """Yield the fields in which a definition allows less than the stored one, each with a
     description of the problem."""
     if value.get("valueType") != stored.get("valueType"):
@@ -1028,9 +1026,9 @@ def check_assignments(
     Raises `InvalidAspect` if a property is listed twice, has no definition, or has values that its
     definition does not allow for the entity, or if an immutable one would change.
     """
-    before = dict(_assigned(stored)) if stored else {}
+    before = dict(_assignments(stored)) if stored else {}
     seen: set[str] = set()
-    for at, (text, values) in enumerate(_assigned(value)):
+    for at, (text, values) in enumerate(_assignments(value)):
         path = f"properties[{at}]"
         if text in seen:
             raise InvalidAspect(
@@ -1039,18 +1037,18 @@ def check_assignments(
         seen.add(text)
         if before.get(text) == values:
             continue
-        definition = _required(transaction, text, path)
+        definition = _require_definition(transaction, text, path)
         if text in before and definition.is_immutable:
             raise _unchangeable(definition, path)
         check_assignment(definition, entity, _platform(transaction, entity), values, path)
     for text in before.keys() - seen:
         for urn in Urn.parse_all((text,)):
-            gone = _defined(transaction, urn)
+            gone = _find_definition(transaction, urn)
             if gone is not None and gone.is_immutable:
                 raise _unchangeable(gone, "properties")
 
 
-def _assigned(value: _Value) -> Iterator[tuple[str, list[Any]]]:
+def _assignments(value: _Value) -> Iterator[tuple[str, list[Any]]]:
     """Yield the URN of each property with its plain values, whether they are given bare or
     wrapped."""
     for one in value.get("properties") or ():
@@ -1058,7 +1056,7 @@ def _assigned(value: _Value) -> Iterator[tuple[str, list[Any]]]:
         yield str(one.get("propertyUrn")), values
 
 
-def _required(transaction: Transaction, text: str, path: str) -> Definition:
+def _require_definition(transaction: Transaction, text: str, path: str) -> Definition:
     place = f"{path}.propertyUrn"
     try:
         urn = Urn.parse(text)
@@ -1068,7 +1066,7 @@ def _required(transaction: Transaction, text: str, path: str) -> Definition:
         raise InvalidAspect(
             ASSIGNMENTS, place, f"expected urn:li:{_PROPERTY}:<id>, found {text!r:.80}"
         )
-    definition = _defined(transaction, urn)
+    definition = _find_definition(transaction, urn)
     if definition is not None:
         return definition
     if _is_removed(transaction, text):
@@ -1082,7 +1080,7 @@ def _is_removed(transaction: Transaction, urn: str) -> bool:
     return is_removed(transaction.aspects([urn], ("status",)).get(urn, ()))
 
 
-def _defined(transaction: Transaction, urn: Urn) -> Definition | None:
+def _find_definition(transaction: Transaction, urn: Urn) -> Definition | None:
     aspects = transaction.aspects([str(urn)]).get(str(urn), ())
     return read_definition(urn, {aspect.name: orjson.loads(aspect.value) for aspect in aspects})
 

@@ -145,7 +145,7 @@ class Event:
     def edge_from(self, other: Urn) -> AspectChange:
         """Return the change that adds an edge from the job of the parent run to the event's job."""
         job = self.job or other
-        part = _remembered("parent", str(other), str(job))
+        part = _cache_key("parent", str(other), str(job))
         change: AspectChange | None = self.memory.get(part)
         if change is None:
             edge = _edge(other) | {"properties": {"relationship": "parent"}}
@@ -334,25 +334,25 @@ def dataset_urn(namespace: str, name: str) -> Urn:
     platform = _FILES.get(platform) or _PLATFORMS.get(platform) or platform or "unknown"
     if platform in _FILES.values():
         name = name.rstrip("/") or name
-    return _checked(Urn.dataset(platform.translate(_RESERVED), name.translate(_RESERVED)))
+    return _check_urn(Urn.dataset(platform.translate(_RESERVED), name.translate(_RESERVED)))
 
 
-def _checked(urn: Urn) -> Urn:
+def _check_urn(urn: Urn) -> Urn:
     return Urn.parse(str(urn))
 
 
 def _dataset(holder: Json, at: str) -> Urn:
-    return _named_dataset(_name(holder, "namespace", at), _name(holder, "name", at), at)
+    return _make_dataset_urn(_name(holder, "namespace", at), _name(holder, "name", at), at)
 
 
-def _named_dataset(namespace: str, name: str, at: str) -> Urn:
+def _make_dataset_urn(namespace: str, name: str, at: str) -> Urn:
     try:
         return dataset_urn(namespace, name)
     except InvalidUrn as error:
         raise InvalidInput(f"{at}.name: {error}") from None
 
 
-def _linked(dataset: Json, at: str) -> Urn:
+def _follow_symlink(dataset: Json, at: str) -> Urn:
     """Return the URN of a dataset, or of the last table in its `symlinks` facet, if there is
     one."""
     facet = _facet(_part(dataset, "facets", at), "symlinks", f"{at}.facets")
@@ -389,16 +389,16 @@ def _orchestrator(*told: str | None, producer: str | None) -> str:
 def _job_urn(job: Json, orchestrator: str, at: str) -> Urn:
     """Return the URN of a job. The name of its flow is the part of its own before the first dot."""
     try:
-        return _named_job(orchestrator, _name(job, "namespace", at), _name(job, "name", at))
+        return _make_job_urn(orchestrator, _name(job, "namespace", at), _name(job, "name", at))
     except InvalidUrn as error:
         raise InvalidInput(f"{at}.name: {error}") from None
 
 
 @lru_cache(maxsize=8192)
-def _named_job(orchestrator: str, namespace: str, name: str) -> Urn:
+def _make_job_urn(orchestrator: str, namespace: str, name: str) -> Urn:
     parts = (orchestrator, name.partition(".")[0] or name, namespace)
     flow = Urn.of("dataFlow", *(_CONTROL.sub("", part).translate(_RESERVED) for part in parts))
-    return _checked(Urn.of("dataJob", flow, name.translate(_RESERVED)))
+    return _check_urn(Urn.of("dataJob", flow, name.translate(_RESERVED)))
 
 
 def _flow(job: Urn) -> Urn:
@@ -528,7 +528,7 @@ def _open(text: str) -> str:
     return f"{shown[:_MOST_CHARACTERS]}… (cut at {_MOST_CHARACTERS} characters)"
 
 
-def _redacted(value: Any, at: str, level: int = 0) -> Any:
+def _redact(value: Any, at: str, level: int = 0) -> Any:
     """Return a JSON value without anything that looks like a secret, by its name or its content."""
     if level > _MOST_LEVELS:
         raise InvalidInput(f"{at}: is nested more than {_MOST_LEVELS} levels deep")
@@ -536,7 +536,7 @@ def _redacted(value: Any, at: str, level: int = 0) -> Any:
         # A longer text is cut later.
         return _SECRET_VALUE.sub(_hidden, value[: 2 * _MOST_CHARACTERS])
     if isinstance(value, list):
-        return [_redacted(one, at, level + 1) for one in value]
+        return [_redact(one, at, level + 1) for one in value]
     if not isinstance(value, dict):
         return value
     # An object with a name and a value, as in lists of variables and parameters.
@@ -546,14 +546,14 @@ def _redacted(value: Any, at: str, level: int = 0) -> Any:
         key: _HIDDEN
         if (_SECRET_NAME.search(key) or (hides and key == "value"))
         and not isinstance(one, bool | int | float | None)
-        else _redacted(one, at, level + 1)
+        else _redact(one, at, level + 1)
         for key, one in value.items()
     }
 
 
 def _json(value: Any, at: str) -> str:
-    kept = _redacted(value, at)
-    return _open(kept if isinstance(kept, str) else orjson.dumps(kept).decode())
+    redact = _redact(value, at)
+    return _open(redact if isinstance(redact, str) else orjson.dumps(redact).decode())
 
 
 def _facets(holder: Json, name: str, at: str) -> Json:
@@ -589,7 +589,7 @@ def _properties(
             name = _property_name(key)
             gone += [name, *(new for old, new in _NAMED.items() if old.startswith(f"{key}."))]
         elif key not in _MAPPED and key not in mapped:
-            part = _remembered("facet", key, facet) if memory is not None else None
+            part = _cache_key("facet", key, facet) if memory is not None else None
             found: dict[str, str] | None = memory.get(part) if memory is not None else None
             if found is None:
                 place = f"{at}.{key}"
@@ -694,14 +694,14 @@ def _owner(name: str, at: str) -> Urn:
     try:
         if name.startswith(("urn:li:corpuser:", "urn:li:corpGroup:")):
             return Urn.parse(name)
-        return _checked(Urn(kind, (identifier.translate(_RESERVED),)))
+        return _check_urn(Urn(kind, (identifier.translate(_RESERVED),)))
     except InvalidUrn as error:
         raise InvalidInput(f"{at}.name: {error}") from None
 
 
 def _tag(name: str, at: str) -> Json:
     try:
-        return {"tag": str(_checked(Urn("tag", (name.translate(_RESERVED),))))}
+        return {"tag": str(_check_urn(Urn("tag", (name.translate(_RESERVED),))))}
     except InvalidUrn as error:
         raise InvalidInput(f"{at}: {error}") from None
 
@@ -725,7 +725,7 @@ def _tags(urn: Urn, facets: Json, at: str) -> Iterator[AspectChange]:
     if own:
         yield AspectChange(urn, "globalTags", {"tags": own})
     if columns:
-        labels = _merged_columns({}, {"editableSchemaFieldInfo": columns})
+        labels = _merge_columns({}, {"editableSchemaFieldInfo": columns})
         yield AspectChange(urn, "editableSchemaMetadata", labels)
 
 
@@ -962,7 +962,7 @@ def _is_lasting(dataset: Json) -> bool:
     return not has_own and isinstance(facets, dict) and facets.keys() <= _LASTING
 
 
-def _remembered(kind: str, *parts: Any) -> bytes | None:
+def _cache_key(kind: str, *parts: Any) -> bytes | None:
     """Return the cache key of parts of an event, or `None` if they have more than 64 KiB as JSON or
     cannot be encoded. `kind` says what is cached under it."""
     try:
@@ -1001,7 +1001,7 @@ class _Reader:
 
     def add_recurring(self, urn: Urn, aspect: str, value: Json) -> None:
         """Add a change of a run whose value recurs in other runs; it is the same object in each."""
-        part = _remembered("aspect", aspect, value)
+        part = _cache_key("aspect", aspect, value)
         known: tuple[Json, Note] | None = self.memory.get(part)
         if known is None and part is not None:
             known = value, Note()
@@ -1013,9 +1013,9 @@ class _Reader:
         """Record the URN of a dataset, for references to it elsewhere in the event. `links` is set
         if one of the URNs comes from a `symlinks` facet."""
         named = (_name(dataset, "namespace", at), _name(dataset, "name", at))
-        urn = _named_dataset(*named, at)
+        urn = _make_dataset_urn(*named, at)
         if "symlinks" in _part(dataset, "facets", at):
-            linked = _linked(dataset, at)
+            linked = _follow_symlink(dataset, at)
             self.links = self.links or linked is not urn
             urn = linked
         self.aliases[named] = urn
@@ -1026,7 +1026,7 @@ class _Reader:
         `is_written` is true if the dataset is an output or the event is about the dataset itself.
         """
         lasts = not self.links and _is_lasting(dataset)
-        part = _remembered("dataset", dataset, is_written) if lasts else None
+        part = _cache_key("dataset", dataset, is_written) if lasts else None
         known: _Told | None = self.memory.get(part)
         if known is None:
             begin = len(self.event.changes)
@@ -1123,13 +1123,13 @@ class _Reader:
                 "nullCount": nulls,
                 "nullProportion": nulls / rows if nulls is not None and rows else None,
                 "uniqueCount": _count(one, "distinctCount", place),
-                "min": _shown(_number(one, "min", place)),
-                "max": _shown(_number(one, "max", place)),
-                "mean": _shown(total / number) if total is not None and number else None,
+                "min": _shorten(_number(one, "min", place)),
+                "max": _shorten(_number(one, "max", place)),
+                "mean": _shorten(total / number) if total is not None and number else None,
             }
             quantiles = _part(one, "quantiles", place)
             column["quantiles"] = [
-                {"quantile": at_share, "value": _shown(_number(quantiles, at_share, place))}
+                {"quantile": at_share, "value": _shorten(_number(quantiles, at_share, place))}
                 for at_share in quantiles
                 if quantiles[at_share] is not None
             ] or None
@@ -1241,7 +1241,7 @@ class _Reader:
         told = [more.get(key) for key in ("processing_engine", "airflow", "airflowDagRun")]
         part = None
         if "lineage" not in (job.get("facets") or {}):
-            part = _remembered("job", self.orchestrator, job, told)
+            part = _cache_key("job", self.orchestrator, job, told)
         changes: tuple[AspectChange, ...] | None = self.memory.get(part)
         if changes is None:
             begin = len(self.event.changes)
@@ -1317,7 +1317,7 @@ class _Reader:
         listed = [*sides["inputs"], *sides["outputs"]]
         part = None
         if self.event.job is not None and all(map(_is_lasting, listed)):
-            part = _remembered("datasets", str(self.event.job), sides)
+            part = _cache_key("datasets", str(self.event.job), sides)
         known: tuple[Used, list[AspectChange]] | None = self.memory.get(part)
         if known is None:
             begin = len(self.event.changes)
@@ -1522,7 +1522,7 @@ _OPERATIONS: Final = {
 }
 
 
-def _shown(number: float | None) -> str | None:
+def _shorten(number: float | None) -> str | None:
     return None if number is None else repr(number)
 
 
@@ -1554,7 +1554,7 @@ def _scalars(holder: Json, at: str) -> dict[str, str]:
     DataHub does for Airflow."""
     return {
         key[:200]: _json(value, f"{at}.{key}")
-        for key, value in _redacted(holder, at).items()
+        for key, value in _redact(holder, at).items()
         if isinstance(value, str | int | float) and key not in ("tags", "description")
     }
 
@@ -1608,7 +1608,7 @@ def read_event(event: Any, memory: Memory | None = None) -> Event:
         reader.job(job, "job", {})
     else:
         raise InvalidInput("an event has a run and a job, a job, or a dataset; this one has none")
-    found.changes = _combined(found.changes)
+    found.changes = _combine(found.changes)
     return found
 
 
@@ -1645,7 +1645,7 @@ def _run_event(
     reader.job(job, "job", facets)
     reader.lineage(_facet(facets, "lineage", "run.facets"), "run.facets.lineage")
     reader.process(event, facets, kind, used)
-    found.changes = _combined(found.changes)
+    found.changes = _combine(found.changes)
     return found
 
 
@@ -1665,7 +1665,7 @@ _LISTS: Final = frozenset(
 )
 
 
-def _combined(changes: Iterable[AspectChange]) -> list[AspectChange]:
+def _combine(changes: Iterable[AspectChange]) -> list[AspectChange]:
     """Return the changes with those of list aspects at the end, grouped by aspect.
 
     More than four changes of a list aspect are combined into one, because each addition scans the
@@ -1723,23 +1723,28 @@ def merged(change: AspectChange, stored: Json | None, at_millis: int, *, is_own:
         stored = {}
     match change.aspect:
         case "dataJobInputOutput" | "upstreamLineage":
-            return _merged_lineage(stored, value, at_millis)
+            return _merge_lineage(stored, value, at_millis)
         case "dataFlowInfo" | "dataJobInfo" | "datasetProperties" | "dataProcessInstanceProperties":
-            return _merged_info(change, stored, at_millis, is_own=is_own)
+            return _merge_info(change, stored, at_millis, is_own=is_own)
         case "dataProcessInstanceInput" | "dataProcessInstanceOutput":
-            return _merged_lineage(stored, value, at_millis)
+            return _merge_lineage(stored, value, at_millis)
         case "dataProcessInstanceRelationships":
-            named = _added(stored.get("upstreamInstances"), value["upstreamInstances"], "")
-            return {**stored, **value, "upstreamInstances": named}
+            extend_list = _extend_list(
+                stored.get("upstreamInstances"), value["upstreamInstances"], ""
+            )
+            return {**stored, **value, "upstreamInstances": extend_list}
         case "ownership":
-            return {**stored, "owners": _added(stored.get("owners"), value["owners"], "owners")}
+            return {
+                **stored,
+                "owners": _extend_list(stored.get("owners"), value["owners"], "owners"),
+            }
         case "globalTags":
-            return {**stored, "tags": _added(stored.get("tags"), value["tags"], "tags")}
+            return {**stored, "tags": _extend_list(stored.get("tags"), value["tags"], "tags")}
         case "editableSchemaMetadata":
-            return _merged_columns(stored, value)
+            return _merge_columns(stored, value)
         case "schemaMetadata":
             # A schema read by another source may have columns that events do not have.
-            return _merged_schema(stored, value, is_whole=bool(change.drops) and is_own)
+            return _merge_schema(stored, value, is_whole=bool(change.drops) and is_own)
         case "status":
             # A dataset that was not hidden by an event stays hidden; one dropped by an event is
             # restored.
@@ -1759,13 +1764,13 @@ def without_taken_off(
     `versions` reads the past values of the aspect, oldest first, each with whether a source that
     names its pipeline wrote it; what such a source leaves out does not count as removed.
     """
-    lacking = set(_given(change.value)) - set(_given(stored))
+    lacking = set(_identifiers(change.value)) - set(_identifiers(stored))
     if not lacking:
         return change
     present: set[Any] = set()
     taken: set[Any] = set()
     for value, is_of_pipeline in versions():
-        now = set(_given(value))
+        now = set(_identifiers(value))
         if not is_of_pipeline:
             taken |= present - now
         taken -= now
@@ -1787,7 +1792,7 @@ def without_taken_off(
     return replace(change, value=value, recurs=False, note=None)
 
 
-def _given(value: Json) -> Iterator[Any]:
+def _identifiers(value: Json) -> Iterator[Any]:
     """Yield an identifier of each owner and tag, and of each column's tag."""
     for key in ("owners", "tags"):
         yield from (_identity(one, key) for one in value.get(key) or ())
@@ -1810,7 +1815,7 @@ def _identity(one: Any, name: str) -> Any:
             return one.get("destinationUrn")
 
 
-def _added(stored: Any, given: list[Any], name: str, at_millis: int = 0) -> list[Any]:
+def _extend_list(stored: Any, given: list[Any], name: str, at_millis: int = 0) -> list[Any]:
     """Return a stored list with the given elements that it lacks. The time of a stored edge is
     updated if it is at least a day old or the given edge has more properties."""
     listed = list(stored) if isinstance(stored, list) else []
@@ -1835,17 +1840,17 @@ def _added(stored: Any, given: list[Any], name: str, at_millis: int = 0) -> list
     return listed
 
 
-def _merged_lineage(stored: Json, given: Json, at_millis: int) -> Json:
+def _merge_lineage(stored: Json, given: Json, at_millis: int) -> Json:
     value = dict(stored)
     for key, one in given.items():
         if key == "fineGrainedLineages":
-            value[key] = _merged_fine(stored.get(key) or [], one)
+            value[key] = _merge_column_lineage(stored.get(key) or [], one)
         else:
-            value[key] = _added(stored.get(key), one, key, at_millis)
+            value[key] = _extend_list(stored.get(key), one, key, at_millis)
     return value
 
 
-def _merged_fine(stored: list[Json], given: list[Json]) -> list[Json]:
+def _merge_column_lineage(stored: list[Json], given: list[Json]) -> list[Json]:
     """Return stored column lineage with the given lineage added. Upstream columns are added to the
     entry with the same downstream columns and the same operation, if there is one."""
     value = list(stored)
@@ -1870,7 +1875,7 @@ def _fine_key(one: Json) -> tuple[tuple[str, ...], str]:
     return tuple(sorted(one.get("downstreams") or ())), operation
 
 
-def _merged_info(change: AspectChange, stored: Json, at_millis: int, *, is_own: bool) -> Json:
+def _merge_info(change: AspectChange, stored: Json, at_millis: int, *, is_own: bool) -> Json:
     given = change.value
     kept = dict(stored.get("customProperties") or {})
     drops = frozenset(change.drops)
@@ -1909,7 +1914,7 @@ def _beginnings(name: str) -> Iterator[str]:
         at = name.rfind(".", 0, at)
 
 
-def _merged_columns(stored: Json, given: Json) -> Json:
+def _merge_columns(stored: Json, given: Json) -> Json:
     tags: dict[str, list[Json]] = {}
     for column in given["editableSchemaFieldInfo"]:
         tags.setdefault(column["fieldPath"], []).extend(column["globalTags"]["tags"])
@@ -1917,10 +1922,10 @@ def _merged_columns(stored: Json, given: Json) -> Json:
     for at, one in enumerate(listed):
         labels = one.get("globalTags") or {}
         if more := tags.pop(one.get("fieldPath"), None):
-            labels = {**labels, "tags": _added(labels.get("tags"), more, "tags")}
+            labels = {**labels, "tags": _extend_list(labels.get("tags"), more, "tags")}
             listed[at] = {**one, "globalTags": labels}
     for path, more in tags.items():
-        listed.append({"fieldPath": path, "globalTags": {"tags": _added(None, more, "tags")}})
+        listed.append({"fieldPath": path, "globalTags": {"tags": _extend_list(None, more, "tags")}})
     return {**stored, "editableSchemaFieldInfo": listed}
 
 
@@ -1933,7 +1938,7 @@ def _has_few_brackets(path: Any) -> bool:
     return isinstance(path, str) and path.count("[") <= _MOST_LEVELS
 
 
-def _merged_schema(stored: Json, given: Json, *, is_whole: bool) -> Json:
+def _merge_schema(stored: Json, given: Json, *, is_whole: bool) -> Json:
     """Return the stored schema with the columns of an event; with `is_whole`, other columns are
     removed. What events do not contain, such as keys, labels and nullability, is kept.
 

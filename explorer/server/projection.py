@@ -132,14 +132,14 @@ class Projection:
         self._noted = (changed, set(changes.stale), changes.rewired)
         self._was_rebuilding = self._is_rebuilding
         used = {urn for urn, aspect in changes.measured if self._is_searched(urn, aspect)}
-        moved = self._moved(transaction) | changes.stale
+        moved = self._find_moves(transaction) | changes.stale
         for urn in sorted(changes.touched):
             if urn.startswith(_PLATFORM_URN):
                 moved |= self._settle_delimiter(transaction, Urn.parse(urn))
         begin = use_from()
         for urn in sorted(changes.touched | used | moved | self._behind):
             parsed = Urn.parse(urn)
-            values = transaction.contents(urn) or _stored_values(transaction, urn)
+            values = transaction.contents(urn) or _store_values(transaction, urn)
             if urn in changes.touched:
                 self._place(transaction, parsed, values)
                 if parsed.entity_type == _PROPERTY:
@@ -198,7 +198,7 @@ class Projection:
                 return
             if self._was_rebuilding:
                 # `prepare` ran during the rebuild, and did not look for contents that moved.
-                self._feed(self._changed_since(self._rebuilt_to), offset)
+                self._feed(self._changes_after(self._rebuilt_to), offset)
             if documents or gone or self._behind:
                 self._behind |= {document.urn for document in documents} | gone
                 self._index.apply(0 if self._left else offset, documents, gone)
@@ -216,7 +216,7 @@ class Projection:
         if known >= head:
             return 0
         if known:
-            urns = self._changed_since(known)
+            urns = self._changes_after(known)
             self._feed(urns, head)
             return len(urns)
         count = sum(self._feed(chunk, 0) for chunk in self._everything())
@@ -242,7 +242,7 @@ class Projection:
             progress.done += self._feed(chunk, 0)
             reason = f"the search index is being rebuilt: {progress.words()}"
             self._index.suspend(reason, progress.left_seconds)
-        while len(urns := self._changed_since(head)) > _AT_ONCE:
+        while len(urns := self._changes_after(head)) > _AT_ONCE:
             if is_over():
                 return progress.done
             now = self._store.log_bounds().head
@@ -250,7 +250,7 @@ class Projection:
             head = now
         with self._feeding:
             now = self._store.log_bounds().head
-            self._feed(self._changed_since(head), now)
+            self._feed(self._changes_after(head), now)
             self._index.apply(now, ())
             self._rebuilt_to = self.followed = now
             self._behind.clear()
@@ -280,7 +280,7 @@ class Projection:
             yield chunk
             after = chunk[-1]
 
-    def _changed_since(self, offset: int) -> list[str]:
+    def _changes_after(self, offset: int) -> list[str]:
         """Return the URNs of the entities whose documents changed after an offset of the log.
 
         These include the contents of changed containers, and the datasets of platforms whose name
@@ -293,7 +293,7 @@ class Projection:
         """Return the containers among the URNs, and the platforms whose name delimiter changed
         after an offset."""
         containers = (urn for urn in urns if urn.startswith(_CONTAINER_URN))
-        return [*containers, *self._renamed(offset, urns)]
+        return [*containers, *self._find_renames(offset, urns)]
 
     def _feed(self, urns: Sequence[str], offset: int) -> int:
         """Apply the stored state of these entities to the index; return how many they are.
@@ -314,7 +314,7 @@ class Projection:
             self._index.apply(offset if is_last else 0, documents, gone)
         return len(urns)
 
-    def _moved(self, transaction: Transaction) -> set[str]:
+    def _find_moves(self, transaction: Transaction) -> set[str]:
         """Return the contents of the containers that were moved into another one. If there are too
         many, return none and leave a note for `follow_moved`."""
         touched = transaction.changes.touched
@@ -450,7 +450,7 @@ class Projection:
             urn = Urn.parse(text)
             given = respelled.get(f"{_PLATFORM_URN}{urn.platform}", ())
             respell_path(transaction, self._registry, urn, given, now_millis)
-            self._place(transaction, urn, _stored_values(transaction, text))
+            self._place(transaction, urn, _store_values(transaction, text))
             transaction.changes.stale.add(text)
 
     def _has_moved(self, transaction: Transaction, urn: str) -> bool:
@@ -466,7 +466,7 @@ class Projection:
         before = document.fields.get(_CONTAINER, (None,)) if document else (None,)
         return now != before[0]
 
-    def _renamed(self, known: int, urns: Iterable[str]) -> dict[str, None]:
+    def _find_renames(self, known: int, urns: Iterable[str]) -> dict[str, None]:
         """Return the platforms among the URNs whose name delimiter changed after the offset
         `known`."""
         platforms = {urn for urn in urns if urn.startswith(_PLATFORM_URN)}
@@ -513,7 +513,7 @@ class Projection:
     def _settle_delimiter(self, transaction: Transaction, platform: Urn) -> set[str]:
         """If the name delimiter of a platform changed, move its datasets in the browse tree; return
         the URNs of the datasets that were moved. Many are left to `follow_moved`."""
-        values = _stored_values(transaction, str(platform))
+        values = _store_values(transaction, str(platform))
         declared = values.get(_PLATFORM_INFO, {}).get(_DELIMITER)
         delimiter = declared or default_delimiter(platform.name)
         former = noted_delimiter(transaction, platform.name)
@@ -531,7 +531,7 @@ class Projection:
             self._leave(transaction, (str(platform),))
             return set()
         for urn in moved:
-            self._place(transaction, Urn.parse(urn), _stored_values(transaction, urn))
+            self._place(transaction, Urn.parse(urn), _store_values(transaction, urn))
         return set(moved)
 
 
@@ -613,7 +613,7 @@ def _mark_stale(urns: Iterable[str], transaction: Transaction) -> None:
     transaction.changes.stale.update(urns)
 
 
-def _stored_values(view: Reader, urn: str) -> _Values:
+def _store_values(view: Reader, urn: str) -> _Values:
     return _values(urn, view.aspects([urn]).get(urn, ()))
 
 

@@ -63,9 +63,9 @@ class UnlinkedReferences(Struct):
         """Return the `value` of the response, which lists at most 100 references of each kind."""
         return {
             "total": len(self.taken),
-            "relatedAspects": _listed(self.taken),
+            "relatedAspects": _to_list(self.taken),
             "leftTotal": len(self.left),
-            "leftAspects": _listed(self.left),
+            "leftAspects": _to_list(self.left),
         }
 
 
@@ -187,7 +187,7 @@ def _paths(registry: Registry, aspect: str, references: Sequence[AspectReference
     )
 
 
-def _listed(references: Sequence[AspectReference]) -> list[dict[str, str]]:
+def _to_list(references: Sequence[AspectReference]) -> list[dict[str, str]]:
     return [
         {
             "entity": reference.urn,

@@ -193,7 +193,7 @@ class FileFolder:
                     if table.format in ("delta", "iceberg"):
                         writer.add(self._lake_table(table, writer.inventory))
                         continue
-                    described = _described(connection, table)
+                    described = _describe_table(connection, table)
                     try:
                         with interrupted_after(connection.interrupt):
                             sample = _sample(connection, table, described.row_count)
@@ -353,7 +353,7 @@ def _sample(connection: "DuckDBPyConnection", table: _Table, row_count: int | No
     return lambda names: sample_rows(connection, relation, names, row_count, files)
 
 
-def _described(connection: "DuckDBPyConnection", table: _Table) -> TableDefinition:
+def _describe_table(connection: "DuckDBPyConnection", table: _Table) -> TableDefinition:
     odd = next((file for file in table.files if _GLOB.search(file)), None)
     if odd is not None:
         raise OSError(
@@ -377,14 +377,14 @@ def _described(connection: "DuckDBPyConnection", table: _Table) -> TableDefiniti
     return TableDefinition(
         table.path,
         "Table" if table.is_folder else "File",
-        list(_described_columns(described, table.keys)),
+        list(_describe_columns(described, table.keys)),
         row_count=_row_count(connection, files) if is_parquet else None,
         size_bytes=sum(table.files.values()),
         properties=properties,
     )
 
 
-def _described_columns(
+def _describe_columns(
     described: Iterable[Sequence[Any]], keys: Sequence[str]
 ) -> Iterator[ColumnDefinition]:
     import duckdb
@@ -499,7 +499,7 @@ def describe_delta(
     return _lake_definition(
         path,
         "delta",
-        [_keyed(column, partitions) for column in columns],
+        [_mark_key(column, partitions) for column in columns],
         partitions,
         description=read_text(metadata.description),
         files=len(sizes),
@@ -589,7 +589,7 @@ def _lake_definition(
     )
 
 
-def _keyed(column: ColumnDefinition, keys: Sequence[str]) -> ColumnDefinition:
+def _mark_key(column: ColumnDefinition, keys: Sequence[str]) -> ColumnDefinition:
     return replace(column, is_partition_key=True) if column.path in keys else column
 
 
@@ -717,7 +717,7 @@ def describe_iceberg(
     table = _lake_definition(
         path,
         "iceberg",
-        [_keyed(column, identity) for column in columns],
+        [_mark_key(column, identity) for column in columns],
         partitioned_by,
         description=read_text(metadata.properties.get("comment")),
         files=_number(summary, "total-data-files") if snapshot else 0,

@@ -806,10 +806,10 @@ def _columns_of_query(
     names = [select.alias_or_name for select in query.selects]
     if len(set(names)) < len(names):
         raise NotUnderstood("two of its columns have the same name")
-    return [_defined(name, scope, at, dialect, labels) for at, name in enumerate(names)]
+    return [_define(name, scope, at, dialect, labels) for at, name in enumerate(names)]
 
 
-def _defined(
+def _define(
     name: str, scope: "Scope | None", at: int, dialect: str, labels: dict[str, Path]
 ) -> DefinedColumn:
     from sqlglot.errors import SqlglotError
@@ -818,7 +818,7 @@ def _defined(
     if scope is None:
         return DefinedColumn(name)
     try:
-        made_by = _resolved(scope, at, labels, _DEEPEST)
+        made_by = _resolve(scope, at, labels, _DEEPEST)
         typed = annotate_types(made_by.copy(), dialect=dialect).type
     except (_TooLarge, SqlglotError, KeyError, AttributeError, TypeError, ValueError):
         return DefinedColumn(name)
@@ -829,7 +829,7 @@ class _TooLarge(Exception):
     """The expression over columns of tables would be too large or too deep."""
 
 
-def _resolved(scope: "Scope", at: int, labels: dict[str, Path], deepest: int) -> Any:
+def _resolve(scope: "Scope", at: int, labels: dict[str, Path], deepest: int) -> Any:
     """Return the expression that computes a column of a query from columns of tables. `at` is the
     column's position. Raises `_TooLarge`."""
     from sqlglot import exp
@@ -838,7 +838,7 @@ def _resolved(scope: "Scope", at: int, labels: dict[str, Path], deepest: int) ->
     if not deepest:
         raise _TooLarge
     if scope.set_operation_scopes:
-        sides = [_resolved(scope, at, labels, deepest - 1) for scope in scope.set_operation_scopes]
+        sides = [_resolve(scope, at, labels, deepest - 1) for scope in scope.set_operation_scopes]
         if sides[0] == sides[1]:
             return sides[0]
         return exp.Coalesce(this=sides[0], expressions=sides[1:])
@@ -851,7 +851,7 @@ def _resolved(scope: "Scope", at: int, labels: dict[str, Path], deepest: int) ->
             names = [select.alias_or_name for select in _selects(source)]
             if column.name not in names:
                 continue
-            inner = _resolved(source, names.index(column.name), labels, deepest - 1)
+            inner = _resolve(source, names.index(column.name), labels, deepest - 1)
             size += sum(1 for _ in inner.walk())
             if size > _MOST_NODES:
                 raise _TooLarge

@@ -199,7 +199,9 @@ class AsyncStewardship:
         """
         chosen = selection_of(urns, text, filter, folder)
         if await _is_counted(self._catalog, chosen):
-            coverage = await _counted(lambda: ask_coverage(self._catalog, chosen, by), waiting)
+            coverage = await _ask_patiently(
+                lambda: ask_coverage(self._catalog, chosen, by), waiting
+            )
             if progress is not None:
                 progress(coverage.tables.total, coverage.tables.total)
             return coverage
@@ -227,7 +229,7 @@ class AsyncStewardship:
         Example: `steward.coverage_trend(by="platform", days=30)`
         """
         chosen = selection_of(urns, text, filter, folder)
-        trend = await _counted(
+        trend = await _ask_patiently(
             lambda: ask_trend(self._catalog, chosen, by, days=days, every=every), waiting
         )
         if progress is not None:
@@ -253,14 +255,14 @@ class AsyncStewardship:
         """
         chosen = selection_of(urns, text, filter, folder)
         if await _is_counted(self._catalog, chosen):
-            worklist = await _counted(
+            worklist = await _ask_patiently(
                 lambda: ask_worklist(self._catalog, chosen, top=top, days=days), waiting
             )
             if progress is not None:
                 progress(worklist.datasets, worklist.datasets)
             return worklist
-        found = await self.datasets(**chosen)
-        return await read_worklist(self._catalog, found, top=top, days=days, progress=progress)
+        datasets = await self.datasets(**chosen)
+        return await read_worklist(self._catalog, datasets, top=top, days=days, progress=progress)
 
     async def propose_descriptions(
         self,
@@ -313,7 +315,7 @@ class AsyncStewardship:
         if path is not None and path.exists():
             raise InvalidInput(f"{path} already exists; give another file")
         datasets = await self.datasets(urns, text=text, filter=filter, folder=folder)
-        found = await draft_descriptions(
+        outcome = await draft_descriptions(
             self._catalog,
             datasets,
             chosen,
@@ -323,9 +325,9 @@ class AsyncStewardship:
             drafted=drafted,
             progress=progress,
         )
-        if not found.edits:
-            return found
-        return replace(found, changeset=await self.stage(found.edits, "Drafted texts", path))
+        if not outcome.edits:
+            return outcome
+        return replace(outcome, changeset=await self.stage(outcome.edits, "Drafted texts", path))
 
     async def draft_requests(
         self,
@@ -395,7 +397,9 @@ class Stewardship(SharedThreadFace):
     take_back_propagated = blocking(AsyncStewardship.take_back_propagated)
 
 
-async def _counted(ask: Callable[[], Awaitable[_T]], waiting: Callable[[str], object] | None) -> _T:
+async def _ask_patiently(
+    ask: Callable[[], Awaitable[_T]], waiting: Callable[[str], object] | None
+) -> _T:
     """Return the answer to a request. While the server answers `Busy`, call `waiting` with its
     words and repeat the request, for ten minutes; without `waiting`, raise that."""
     end = monotonic() + _MOST_SECONDS

@@ -190,8 +190,8 @@ class Changeset:
 
     def counts(self) -> dict[Kind, int]:
         """Return the number of changes of each kind that occurs."""
-        found = Counter(change.kind for change in self.changes)
-        return {kind: found[kind] for kind in KINDS if found[kind]}
+        counts = Counter(change.kind for change in self.changes)
+        return {kind: counts[kind] for kind in KINDS if counts[kind]}
 
 
 def compare(
@@ -519,7 +519,7 @@ async def reopen_undone(catalog: "AsyncCatalog", changeset: StagedChangeset) -> 
     for item in applied:
         # What was undone before and is applied once more counts from then on only.
         ids = set(made.get(_place(*item.edit.place), ())) - changeset.entries_undone(item.number)
-        if ids and all(is_undone(one, undone) for one in ids):
+        if ids and all(is_undone(id_, undone) for id_ in ids):
             found[item.number] = sorted(ids)
     if found:
         await asyncio.to_thread(changeset.note_undone, found)
@@ -554,13 +554,13 @@ async def reopen_changeset_of(catalog: "AsyncCatalog", save: "JournalSave") -> i
 
 def _changesets_with(saves: Collection[str], key: str) -> list[StagedChangeset]:
     """Return the changesets on this machine that any of the saves may be of."""
-    found: list[StagedChangeset] = []
+    changesets: list[StagedChangeset] = []
     for path in (*changeset_files(), *shared_copies(key)):
         with suppress(InvalidInput, StorageFault):
             changeset = StagedChangeset.open(path)
             if not changeset.save_ids().isdisjoint(saves):
-                found.append(changeset)
-    return found
+                changesets.append(changeset)
+    return changesets
 
 
 async def read_conflicts(
@@ -637,7 +637,7 @@ async def _of_present_column(catalog: "AsyncCatalog", edit: StagedEdit) -> Stage
     if edit.column is None:
         return None
     entity = await catalog.entity(edit.urn, ("schemaMetadata",))
-    path = ColumnPaths.of(one.path.raw for one in entity.schema).match(edit.column)
+    path = ColumnPaths.of(column.path.raw for column in entity.schema).match(edit.column)
     return None if path in (None, edit.column) else structs.replace(edit, column=path)
 
 
@@ -660,21 +660,21 @@ async def _write_staged(catalog: "AsyncCatalog", edit: StagedEdit) -> bool:
     """Write an edit; return whether anything changed. Deprecations and links always count as
     changed."""
     urn, column = edit.urn, edit.column
-    made: list[Edit] = []
+    edits: list[Edit] = []
     match edit.what:
         case "description":
-            made.append(
+            edits.append(
                 await catalog.describe(urn, edit.text, column=column, instead_of=edit.before)
             )
         case "domain":
             seen = tuple(edit.before.split(", ")) if edit.before else ()
             domain = edit.add[0] if edit.add else None
-            made.append(await catalog.set_domain(urn, domain, instead_of=seen))
+            edits.append(await catalog.set_domain(urn, domain, instead_of=seen))
         case "owners":
             for ownership, owners in _by_ownership(edit.remove).items():
-                made.append(await catalog.remove_owners(urn, owners, ownership=ownership))
+                edits.append(await catalog.remove_owners(urn, owners, ownership=ownership))
             for ownership, owners in _by_ownership(edit.add).items():
-                made.append(await catalog.add_owners(urn, owners, ownership=ownership))
+                edits.append(await catalog.add_owners(urn, owners, ownership=ownership))
         case "tags" | "terms":
             is_tags = edit.what == "tags"
             remove = catalog.remove_tags if is_tags else catalog.remove_terms
@@ -683,16 +683,16 @@ async def _write_staged(catalog: "AsyncCatalog", edit: StagedEdit) -> bool:
                 # Somebody else may have created it in the meantime, or may be doing so now.
                 await catalog.create(tag, "tagProperties", {"name": Urn.parse(tag).name})
             if edit.remove:
-                made.append(await remove(urn, edit.remove, column=column))
+                edits.append(await remove(urn, edit.remove, column=column))
             if edit.add:
-                made.append(await add(urn, edit.add, column=column))
+                edits.append(await add(urn, edit.add, column=column))
         case "deprecation":
             await _write_deprecation(catalog, edit)
             return True
         case "links":
             await _write_links(catalog, edit)
             return True
-    return any(one.changed for one in made)
+    return any(edit.changed for edit in edits)
 
 
 async def _write_deprecation(catalog: "AsyncCatalog", edit: StagedEdit) -> None:
@@ -821,10 +821,10 @@ async def read_documentation(
 
     Costs the requests of `AsyncCatalog.entities`.
     """
-    found: list[Row] = []
+    rows: list[Row] = []
     async for entity in read_datasets(catalog, urns, ASPECTS, progress):
-        found.extend(rows_of(entity))
-    return tuple(found)
+        rows.extend(rows_of(entity))
+    return tuple(rows)
 
 
 async def read_changeset(
@@ -840,11 +840,11 @@ async def read_changeset(
     """
     lines = tuple(entries)
     urns = dict.fromkeys(filter(None, (_dataset(line.row.urn) for line in lines)))
-    held = {
+    entities = {
         entity.urn: entity
         async for entity in read_datasets(catalog, tuple(urns), ASPECTS, progress)
     }
-    return compare(lines, held, clear_empty=clear_empty)
+    return compare(lines, entities, clear_empty=clear_empty)
 
 
 def _dataset(urn: str) -> Urn | None:

@@ -138,12 +138,12 @@ def columns_filter(names: Iterable[str], *, documented: bool = False) -> Filter:
         Criterion("fieldPaths", tuple(f".{form}" for form in variants), "END_WITH"),
     ]
     if not documented:
-        return Filter(tuple((one,) for one in either))
+        return Filter(tuple((criterion,) for criterion in either))
     texts = [
         Criterion(field, condition="EXISTS")
         for field in ("fieldDescriptions", "editedFieldDescriptions")
     ]
-    return Filter(tuple((one, text) for one in either for text in texts))
+    return Filter(tuple((criterion, text) for criterion in either for text in texts))
 
 
 def concept_of(name: str, entities: Iterable[Entity]) -> Concept:
@@ -153,8 +153,10 @@ def concept_of(name: str, entities: Iterable[Entity]) -> Concept:
     match `shipping.address.zip`), ignoring case.
     """
     name_end = name.strip().casefold()
-    kept = sorted((one for one in entities if not one.removed), key=lambda one: str(one.urn))
-    columns = tuple(column for entity in kept for column in _columns_named(entity, name_end))
+    kept = sorted(
+        (entity for entity in entities if not entity.removed), key=lambda one: str(one.urn)
+    )
+    columns = tuple(column for entity in kept for column in _find_columns(entity, name_end))
     return Concept(name, columns, len({column.urn for column in columns}))
 
 
@@ -163,13 +165,15 @@ def term_concept_of(term: Urn, name: str, entities: Iterable[Entity]) -> Concept
 
     The term may be ingested or edited. No requests.
     """
-    kept = sorted((one for one in entities if not one.removed), key=lambda one: str(one.urn))
+    kept = sorted(
+        (entity for entity in entities if not entity.removed), key=lambda one: str(one.urn)
+    )
     columns = tuple(
         one
         for entity in kept
         for one in _columns_where(entity, lambda column: term in column.terms)
     )
-    return Concept(name, columns, len({one.urn for one in columns}), term=str(term))
+    return Concept(name, columns, len({column.urn for column in columns}), term=str(term))
 
 
 async def read_term_concept(
@@ -203,10 +207,10 @@ async def read_term_concept(
     )
     given = filter_from(filter, catalog.registry)
     pages = catalog.urns("dataset", filter=given.and_(carrying), limit=limit)
-    urns = [one async for one in pages]
+    urns = [page async for page in pages]
     entities = [entity async for entity in read_datasets(catalog, urns, TEXT_ASPECTS, progress)]
-    found = term_concept_of(urn, known.name, entities)
-    return replace(found, truncated=pages.truncated)
+    concept = term_concept_of(urn, known.name, entities)
+    return replace(concept, truncated=pages.truncated)
 
 
 async def read_concept(
@@ -232,8 +236,8 @@ async def read_concept(
     pages = catalog.urns("dataset", filter=combined, limit=limit)
     urns = [urn async for urn in pages]
     entities = [entity async for entity in read_datasets(catalog, urns, TEXT_ASPECTS, progress)]
-    found = concept_of(name, entities)
-    return replace(found, truncated=pages.truncated)
+    concept = concept_of(name, entities)
+    return replace(concept, truncated=pages.truncated)
 
 
 def stage_concept(concept: Concept, text: str, chosen: Iterable[Key]) -> tuple[StagedEdit, ...]:
@@ -251,8 +255,8 @@ def stage_concept(concept: Concept, text: str, chosen: Iterable[Key]) -> tuple[S
         raise UnknownName("column", path or urn, known)
     agreeing = [column for column in concept.columns if column.text == text.strip()]
     sources = tuple(
-        TextSource("elsewhere", one.urn, one.table, one.path.raw, agreeing=len(agreeing))
-        for one in agreeing[:_MOST_SOURCES]
+        TextSource("elsewhere", column.urn, column.table, column.path.raw, agreeing=len(agreeing))
+        for column in agreeing[:_MOST_SOURCES]
     )
     return tuple(
         StagedEdit(
@@ -273,7 +277,7 @@ def _forms(name: str) -> tuple[str, str, str]:
     return name, name.lower(), name.upper()
 
 
-def _columns_named(entity: Entity, name_end: str) -> Iterator[ConceptColumn]:
+def _find_columns(entity: Entity, name_end: str) -> Iterator[ConceptColumn]:
     def has_name(column: "Column") -> bool:
         path = column.path.simple.casefold()
         return path == name_end or path.endswith(f".{name_end}")

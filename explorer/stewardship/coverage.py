@@ -143,9 +143,9 @@ def cover(
     tables, columns = Count(), Count()
     sums: dict[str, tuple[Count, Count]] = {}
     for entity in entities:
-        table = _counted(entity.ingested_description, entity.edited_description)
+        table = _to_count(entity.ingested_description, entity.edited_description)
         below = sum(
-            (_counted(column.ingested, column.edited) for column in entity.schema), start=Count()
+            (_to_count(column.ingested, column.edited) for column in entity.schema), start=Count()
         )
         tables, columns = tables + table, columns + below
         for key in keys_of(entity, by) if by else ():
@@ -182,12 +182,12 @@ async def ask_coverage(
     catalog: "AsyncCatalog", datasets: DatasetSelection, by: Grouping | None = None
 ) -> Coverage:
     """Return the coverage as computed by a server with `Abilities.stewardship`. One request."""
-    found = await catalog.described(**datasets, by=by)
+    counts = await catalog.described(**datasets, by=by)
     groups = [
-        Group(one.key, one.name, _count_of(one.tables), _count_of(one.columns))
-        for one in found.groups
+        Group(group.key, group.name, _count_of(group.tables), _count_of(group.columns))
+        for group in counts.groups
     ]
-    return Coverage(_count_of(found.tables), _count_of(found.columns), by, tuple(groups))
+    return Coverage(_count_of(counts.tables), _count_of(counts.columns), by, tuple(groups))
 
 
 Every = Literal["day", "week"]
@@ -265,21 +265,21 @@ async def ask_trend(
     """
     if not (await catalog.abilities()).coverage_trend:
         raise InvalidInput(_NO_TREND)
-    found = await catalog.described_trend(**datasets, by=by, days=days, every=every)
+    trend = await catalog.described_trend(**datasets, by=by, days=days, every=every)
     groups = [
-        GroupTrend(one.key, one.name, _days_of(one.tables), _days_of(one.columns))
-        for one in found.groups
+        GroupTrend(group.key, group.name, _days_of(group.tables), _days_of(group.columns))
+        for group in trend.groups
     ]
     return CoverageTrend(
-        tuple(map(_day, found.days)),
-        _days_of(found.tables),
-        _days_of(found.columns),
+        tuple(map(_day, trend.days)),
+        _days_of(trend.tables),
+        _days_of(trend.columns),
         by,
         tuple(groups),
-        found.group_total,
-        None if found.since_millis is None else _day(found.since_millis),
+        trend.group_total,
+        None if trend.since_millis is None else _day(trend.since_millis),
         every,
-        found.datasets,
+        trend.datasets,
     )
 
 
@@ -323,6 +323,6 @@ def _newer_path(entity: Entity) -> str:
     return "".join(f"/{Urn.label(name)}" for name in names if isinstance(name, str))
 
 
-def _counted(ingested: str | None, edited: str | None) -> Count:
+def _to_count(ingested: str | None, edited: str | None) -> Count:
     is_ingested, is_edited = bool((ingested or "").strip()), bool((edited or "").strip())
     return Count(1, int(is_ingested or is_edited), int(is_edited), int(is_ingested))

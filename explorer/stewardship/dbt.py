@@ -154,34 +154,36 @@ def match(resources: Iterable[DbtResource], urns: Iterable[Urn]) -> Matches:
         by_last.setdefault(_name(urn).rpartition(".")[2], []).append(urn)
     found: list[tuple[DbtResource, Datasets]] = []
     unmatched: list[Unmatched] = []
-    for one in resources:
-        if one.problem:
-            unmatched.append(Unmatched(one, one.problem))
+    for resource in resources:
+        if resource.problem:
+            unmatched.append(Unmatched(resource, resource.problem))
             continue
-        candidates = _candidates(one, by_last)
+        candidates = _candidates(resource, by_last)
         datasets = _datasets(candidates)
         if datasets is not None:
-            found.append((one, datasets))
+            found.append((resource, datasets))
         elif candidates:
             why = "several datasets match; choose one with --filter or a URN"
-            unmatched.append(Unmatched(one, why, candidates))
+            unmatched.append(Unmatched(resource, why, candidates))
         else:
-            unmatched.append(Unmatched(one, f"there is no dataset {one.names[0]}"))
+            unmatched.append(Unmatched(resource, f"there is no dataset {resource.names[0]}"))
     claims: dict[Urn, list[DbtResource]] = {}
-    for one, datasets in found:
-        claims.setdefault(datasets.primary, []).append(one)
+    for resource, datasets in found:
+        claims.setdefault(datasets.primary, []).append(resource)
     kept = []
-    for one, datasets in found:
+    for resource, datasets in found:
         rivals = claims[datasets.primary]
         best = max(map(_precision, rivals))
         winners = [rival for rival in rivals if _precision(rival) == best]
-        if winners == [one]:
-            kept.append((one, datasets))
+        if winners == [resource]:
+            kept.append((resource, datasets))
         else:
-            others = ", ".join(f"{rival.kind} {rival.name}" for rival in rivals if rival != one)
+            others = ", ".join(
+                f"{rival.kind} {rival.name}" for rival in rivals if rival != resource
+            )
             why = f"its dataset also matches {others}"
-            candidates = datasets.all if one in winners else ()
-            unmatched.append(Unmatched(one, why, candidates))
+            candidates = datasets.all if resource in winners else ()
+            unmatched.append(Unmatched(resource, why, candidates))
     return Matches(tuple(kept), tuple(unmatched))
 
 
@@ -194,7 +196,7 @@ def _name(urn: Urn) -> str:
 
 
 def _candidates(resource: DbtResource, by_last: Mapping[str, Sequence[Urn]]) -> tuple[Urn, ...]:
-    found: dict[Urn, None] = {}
+    nones: dict[Urn, None] = {}
     for full in resource.names:
         name = full.casefold()
         for urn in by_last.get(name.rpartition(".")[2], ()):
@@ -202,21 +204,21 @@ def _candidates(resource: DbtResource, by_last: Mapping[str, Sequence[Urn]]) -> 
             # A complete name may follow a platform instance; a partial name could match others.
             is_whole = not resource.exact or name.count(".") > 1
             if other == name or (is_whole and other.endswith(f".{name}")):
-                found[urn] = None
-        if found:
+                nones[urn] = None
+        if nones:
             break
-    return tuple(found)
+    return tuple(nones)
 
 
 def _datasets(candidates: Sequence[Urn]) -> Datasets | None:
     on_dbt = [urn for urn in candidates if urn.platform == _DBT]
-    others = [urn for urn in candidates if urn.platform != _DBT]
+    urns = [urn for urn in candidates if urn.platform != _DBT]
     if len(on_dbt) == 1:
         primary = on_dbt[0]
         name = _name(primary)
         same = [
             urn
-            for urn in others
+            for urn in urns
             if urn.origin == primary.origin
             and (
                 _name(urn) == name
@@ -225,8 +227,8 @@ def _datasets(candidates: Sequence[Urn]) -> Datasets | None:
             )
         ]
         return Datasets(primary, tuple(same))
-    if not on_dbt and len(others) == 1:
-        return Datasets(others[0])
+    if not on_dbt and len(urns) == 1:
+        return Datasets(urns[0])
     return None
 
 
@@ -291,18 +293,18 @@ class ProjectPlan:
     @property
     def writes(self) -> tuple[Update, ...]:
         """The updates that are written."""
-        return tuple(one for one in self.updates if one.kind in ("new", "changed"))
+        return tuple(update for update in self.updates if update.kind in ("new", "changed"))
 
     @property
     def left(self) -> tuple[Update, ...]:
         """The updates that are not written, without the unchanged ones."""
         kinds = ("conflict", "template", "shared", "unwritable")
-        return tuple(one for one in self.updates if one.kind in kinds)
+        return tuple(update for update in self.updates if update.kind in kinds)
 
     def counts(self) -> dict[UpdateKind, int]:
         """Return the number of updates of each kind that occurs."""
-        found = Counter(one.kind for one in self.updates)
-        return {kind: found[kind] for kind in UPDATE_KINDS if found[kind]}
+        counts = Counter(update.kind for update in self.updates)
+        return {kind: counts[kind] for kind in UPDATE_KINDS if counts[kind]}
 
     def write(self) -> None:
         """Write the files one by one, each atomically and with its permissions kept.
@@ -310,16 +312,16 @@ class ProjectPlan:
         Raises `Conflict` if a file changed since it was read, or became a link out of the project,
         `StorageFault` if one cannot be written; the files before it are then written.
         """
-        for one in self.files:
-            path = self.root / one.name
-            if not _is_inside(self.root, one.name):
+        for file in self.files:
+            path = self.root / file.name
+            if not _is_inside(self.root, file.name):
                 raise Conflict(f"{path} is a link out of the project by now, and is left alone")
             now = read_file(path) if path.exists() else None
-            if now != one.before:
+            if now != file.before:
                 raise Conflict(
                     f"{path} was changed since it was read, and is left alone; read it again"
                 )
-            _write_file(path, one.after)
+            _write_file(path, file.after)
 
 
 def _write_file(path: Path, data: bytes) -> None:
@@ -344,7 +346,7 @@ class Held:
         """Return the values of an entity."""
         return cls(
             {row.column: row for row in rows_of(entity)},
-            tuple(dict.fromkeys(one.owner for one in entity.owners)),
+            tuple(dict.fromkeys(owner.owner for owner in entity.owners)),
         )
 
     def column(self, name: str) -> Row | None:
@@ -378,7 +380,7 @@ class _Operation:
 
     def change_text(self, document: YamlDocument, *, is_quoted: bool) -> None:
         place, key, value = self._target(lambda path: document.find(path) is not None)
-        value = _quoted(value) if is_quoted else value
+        value = _quote(value) if is_quoted else value
         if self.extends and isinstance(value, list):
             document.extend(place, key, value)
         elif isinstance(value, str):
@@ -411,13 +413,13 @@ class _Operation:
         return place, names[0] if names else key, value
 
 
-def _quoted(value: Value) -> Value:
+def _quote(value: Value) -> Value:
     """Return a value in which texts that end with a line end are quoted."""
     if isinstance(value, str):
         return Quoted(value) if value.endswith("\n") else value
     if isinstance(value, Mapping):
-        return {key: _quoted(one) for key, one in value.items()}
-    return [_quoted(one) for one in value]
+        return {key: _quote(one) for key, one in value.items()}
+    return [_quote(one) for one in value]
 
 
 def _solve(text: str, operations: Sequence[_Operation]) -> tuple[str, list[tuple[_Operation, str]]]:
@@ -425,7 +427,7 @@ def _solve(text: str, operations: Sequence[_Operation]) -> tuple[str, list[tuple
     if not operations:
         return text, []
     try:
-        changed = _changed(text, operations)
+        changed = _apply_operations(text, operations)
     except (AttributeError, KeyError, IndexError, TypeError):
         why = "the file has an unexpected structure there"
     except InvalidInput as error:
@@ -444,7 +446,7 @@ _BLOCK: Final = re.compile(r"[|>][0-9+]*[ \t]*(?:#[^\r\n]*)?[\r\n]")
 """The beginning of a block scalar that keeps its final line end."""
 
 
-def _changed(text: str, operations: Sequence[_Operation]) -> str:
+def _apply_operations(text: str, operations: Sequence[_Operation]) -> str:
     """Return the text with all operations applied.
 
     The result is parsed again and must have exactly the intended value. Otherwise raises
@@ -452,13 +454,13 @@ def _changed(text: str, operations: Sequence[_Operation]) -> str:
     """
     expected = load(text)
     expected = {} if expected is None else expected
-    for one in operations:
-        one.change_value(expected)
+    for operation in operations:
+        operation.change_value(expected)
     found: str | None = None
     for is_quoted in (False, True):
         document = YamlDocument(text)
-        for one in operations:
-            one.change_text(document, is_quoted=is_quoted)
+        for operation in operations:
+            operation.change_text(document, is_quoted=is_quoted)
         changed = document.render()
         if load(changed) != expected:
             continue
@@ -501,17 +503,17 @@ def _columns(
 ) -> Iterator[tuple[str, Properties | None, Sequence[Row]]]:
     """Yield the columns of the project with their rows, then those that only the catalog has."""
     taken: set[str] = set()
-    for name, known in resource.columns.items():
+    for name, column in resource.columns.items():
         rows = [row for one in held if (row := one.column(name)) is not None]
         taken.update(FieldPath(row.column).simple.casefold() for row in rows)
-        yield name, known, rows
-    others: dict[str, list[Row]] = {}
+        yield name, column, rows
+    rowses: dict[str, list[Row]] = {}
     for one in held:
         for path, row in one.rows.items():
             simple = FieldPath(path).simple
             if path and simple.casefold() not in taken:
-                others.setdefault(simple.casefold(), []).append(row)
-    for rows in others.values():
+                rowses.setdefault(simple.casefold(), []).append(row)
+    for rows in rowses.values():
         yield FieldPath(rows[0].column).simple, None, rows
 
 
@@ -557,9 +559,9 @@ class _Planner:
         self._operations: dict[str, list[_Operation]] = {}
         self._inherited: dict[tuple[str, Place], list[_Operation]] = {}
         self._heirs = Counter(
-            (one.file, column.place)
-            for one in project.resources
-            for column in one.columns.values()
+            (resource.file, column.place)
+            for resource in project.resources
+            for column in resource.columns.values()
             if column.inherited
         )
 
@@ -575,11 +577,13 @@ class _Planner:
         is_new = resource.file is None
         rows = [one.rows[""] for one in held if "" in one.rows]
         # A version gets its own description; that of all versions is not changed.
-        known = replace(resource.own, place=resource.place)
-        whole = _Target(resource, None, file, urn, known, rows, is_new, {"name": resource.name})
-        self._describe(whole)
-        self._tag(whole)
-        self._own(whole, tuple(dict.fromkeys(owner for one in held for owner in one.owners)))
+        properties = replace(resource.own, place=resource.place)
+        target = _Target(
+            resource, None, file, urn, properties, rows, is_new, {"name": resource.name}
+        )
+        self._describe(target)
+        self._tag(target)
+        self._own(target, tuple(dict.fromkeys(owner for one in held for owner in one.owners)))
         columns: list[Value] = []
         added: list[int] = []
         for name, found, column_rows in _columns(resource, held):
@@ -598,10 +602,10 @@ class _Planner:
             if column.added:
                 columns.append(column.entry)
                 added += column.added
-        if is_new and (columns or whole.added):
-            entry = {**whole.entry, **({"columns": columns} if columns else {})}
+        if is_new and (columns or target.added):
+            entry = {**target.entry, **({"columns": columns} if columns else {})}
             section = _SECTION_OF[resource.kind]
-            numbers = [*whole.added, *added]
+            numbers = [*target.added, *added]
             self._operate(file, _Operation(numbers, (), section, [entry], extends=True))
         elif columns:
             self._operate(file, _Operation(added, resource.place, "columns", columns, extends=True))
@@ -629,19 +633,19 @@ class _Planner:
             self._operate(target.file, operation)
 
     def _described(self, target: _Target, texts: Sequence[str]) -> Update:
-        known, text = target.project_values, texts[0]
-        now = known.text if known.text is not None else known.raw
+        properties, text = target.project_values, texts[0]
+        now = properties.text if properties.text is not None else properties.raw
         update = target.update("description", now, text)
-        if known.problem:
-            return replace(update, kind="unwritable", why=known.problem)
+        if properties.problem:
+            return replace(update, kind="unwritable", why=properties.problem)
         if len(texts) > 1:
             why = "its datasets have different texts; choose one with --filter or its URN"
             return replace(update, kind="conflict", why=why)
         if text == now:
             return update
-        if known.is_template:
+        if properties.is_template:
             why = "the description is a template; change the text that it refers to"
-            return replace(update, kind="template", before=known.raw, why=why)
+            return replace(update, kind="template", before=properties.raw, why=why)
         if not is_writable(text):
             why = "it contains unpaired surrogates, which cannot be written to a file"
             return replace(update, kind="unwritable", why=why)
@@ -656,33 +660,35 @@ class _Planner:
         tags = dict.fromkeys(_tag_name(tag) for row in target.rows for tag in row.tags)
         if not tags or "tags" not in self._properties:
             return
-        known = target.project_values
-        missing = [tag for tag in tags if tag not in known.tags]
-        update = target.update("tags", ", ".join(known.tags), ", ".join((*known.tags, *missing)))
+        properties = target.project_values
+        missing = [tag for tag in tags if tag not in properties.tags]
+        update = target.update(
+            "tags", ", ".join(properties.tags), ", ".join((*properties.tags, *missing))
+        )
         if missing and not all(map(_is_plain, missing)):
             update = replace(update, kind="unwritable", why="a tag contains Jinja")
-        elif missing and known.inherited and target.column is not None:
+        elif missing and properties.inherited and target.column is not None:
             update = replace(update, kind="shared", why=_OF_ALL_VERSIONS)
         elif missing:
-            update = replace(update, kind="changed" if known.tags else "new")
+            update = replace(update, kind="changed" if properties.tags else "new")
         at = self._note(update)
         if update.kind not in ("new", "changed"):
             return
         is_resource = target.column is None and target.resource.kind != "source"
-        key = known.tags_key or ("config.tags" if is_resource else "tags")
+        key = properties.tags_key or ("config.tags" if is_resource else "tags")
         self._set(target, at, key, list(missing))
 
     def _own(self, target: _Target, owners: Sequence[str]) -> None:
         if not owners or "owner" not in self._properties:
             return
-        known, names = target.project_values, [_owner_name(owner) for owner in owners]
-        now = [known.owner] if isinstance(known.owner, str) else list(known.owner)
+        properties, names = target.project_values, [_owner_name(owner) for owner in owners]
+        now = [properties.owner] if isinstance(properties.owner, str) else list(properties.owner)
         missing = [name for name in names if name not in now]
         update = target.update("owner", ", ".join(now), ", ".join((*now, *missing)))
         value: Value = names[0] if len(names) == 1 else names
         if missing and not all(map(_is_plain, missing)):
             update = replace(update, kind="unwritable", why="an owner contains Jinja")
-        elif missing and isinstance(known.owner, str):
+        elif missing and isinstance(properties.owner, str):
             forced = self._forces and len(names) == 1
             update = replace(
                 update,
@@ -695,7 +701,9 @@ class _Planner:
             value = list(missing) if now else value
         at = self._note(update)
         if update.kind in ("new", "changed"):
-            meta = known.meta_key or ("meta" if target.resource.kind == "source" else "config.meta")
+            meta = properties.meta_key or (
+                "meta" if target.resource.kind == "source" else "config.meta"
+            )
             self._set(target, at, f"{meta}.owner", value, extends=not isinstance(value, str))
 
     def _set(
@@ -735,8 +743,10 @@ class _Planner:
             text = next((row.edited for row in rows if row.edited), "")
             if text and "description" in self._properties:
                 file = resource.code or ""
-                known = Properties(())
-                target = _Target(resource, column, file, urn, known, rows, is_new=True, entry={})
+                properties = Properties(())
+                target = _Target(
+                    resource, column, file, urn, properties, rows, is_new=True, entry={}
+                )
                 update = target.update("description", "", text)
                 self._note(replace(update, kind="unwritable", why=why))
 
@@ -752,9 +762,9 @@ class _Planner:
             before = self._project.files.get(file)
             text = before.decode() if before is not None else _empty_file(operations)
             # Owners after tags, because both may be in a mapping that does not exist yet.
-            firsts = [one for one in operations if not one.key.endswith(".owner")]
-            owners = [one for one in operations if one.key.endswith(".owner")]
-            changed, refused = _solve(text, _grouped(firsts))
+            firsts = [operation for operation in operations if not operation.key.endswith(".owner")]
+            owners = [operation for operation in operations if operation.key.endswith(".owner")]
+            changed, refused = _solve(text, _group(firsts))
             changed, more = _solve(changed, owners)
             refused += more
             for operation, why in refused:
@@ -772,13 +782,13 @@ class _Planner:
         them."""
         for (file, place), operations in self._inherited.items():
             first = operations[0]
-            agree = all(one.value == first.value for one in operations)
+            agree = all(operation.value == first.value for operation in operations)
             if agree and len(operations) == self._heirs[file, place]:
-                numbers = [at for one in operations for at in one.updates]
+                numbers = [at for operation in operations for at in operation.updates]
                 self._operate(file, replace(first, updates=numbers))
                 continue
-            for one in operations:
-                self._mark(one, "shared", _OF_ALL_VERSIONS)
+            for operation in operations:
+                self._mark(operation, "shared", _OF_ALL_VERSIONS)
 
     def _mark(self, operation: _Operation, kind: UpdateKind, why: str) -> None:
         for at in operation.updates:
@@ -793,17 +803,17 @@ class _Planner:
         return document.is_shared((*operation.place, *operation.key.split(".")))
 
 
-def _grouped(operations: Sequence[_Operation]) -> list[_Operation]:
+def _group(operations: Sequence[_Operation]) -> list[_Operation]:
     """Merge operations that extend the same list."""
     found: dict[tuple[Place, str], _Operation] = {}
-    for one in operations:
-        place = one.place, one.key
-        if one.extends and place in found and isinstance(one.value, list):
+    for operation in operations:
+        place = operation.place, operation.key
+        if operation.extends and place in found and isinstance(operation.value, list):
             first = found[place]
-            both = [*first.value, *one.value]
-            found[place] = replace(first, updates=first.updates + one.updates, value=both)
+            both = [*first.value, *operation.value]
+            found[place] = replace(first, updates=first.updates + operation.updates, value=both)
         else:
-            found[place] = one
+            found[place] = operation
     return list(found.values())
 
 
@@ -873,8 +883,8 @@ def _is_inside(root: Path, file: str) -> bool:
 def _by_position(values: Sequence[str]) -> dict[str, str]:
     """Return values by their position, and by the negative position from the end, as dbt-osmosis
     does."""
-    numbered = {str(at): one for at, one in enumerate(values)}
-    return numbered | {str(at - len(values)): one for at, one in enumerate(values)}
+    numbered = {str(at): value for at, value in enumerate(values)}
+    return numbered | {str(at - len(values)): value for at, value in enumerate(values)}
 
 
 class _DbtField:
@@ -985,26 +995,27 @@ def stage_project(
     Conflicts are included only with `force_conflicts`, and then replace the present text. `called`
     has the name of each label that exists, by URN.
     """
-    wanted = changes.changeset.to_apply(force_conflicts=force_conflicts)
+    to_apply = changes.changeset.to_apply(force_conflicts=force_conflicts)
     edits = stage_changes(
-        replace(one, base=one.theirs) if one.kind == "conflict" else one for one in wanted
+        replace(change, base=change.theirs) if change.kind == "conflict" else change
+        for change in to_apply
     )
     added: dict[tuple[str, str | None, Property], list[ProjectLabel]] = {}
     unknown = []
-    for one in changes.labels:
-        if one.label in called:
-            added.setdefault((one.urn, one.column, one.property), []).append(one)
+    for label in changes.labels:
+        if label.label in called:
+            added.setdefault((label.urn, label.column, label.property), []).append(label)
         else:
-            unknown.append(one)
+            unknown.append(label)
     return ProjectEdits(
-        (*edits, *(_label_edit(one, called) for one in added.values())), (*unknown,)
+        (*edits, *(_label_edit(labels, called) for labels in added.values())), (*unknown,)
     )
 
 
 def _label_edit(labels: Sequence[ProjectLabel], called: Mapping[str, str]) -> StagedEdit:
     """Return the edit that adds labels of one kind to one dataset or column."""
     first = labels[0]
-    urns = dict.fromkeys(one.label for one in labels)
+    urns = dict.fromkeys(label.label for label in labels)
     is_tags = first.property == "tags"
     return StagedEdit(
         first.urn,
@@ -1051,7 +1062,7 @@ def _entries(
     problem = present.problem
     if present.text is None:
         problem = f"its text is not known: {present.raw}; run dbt parse to write it to the manifest"
-    texts = {text for one in there.values() for text in (one.ingested, one.edited)}
+    texts = {text for row in there.values() for text in (row.ingested, row.edited)}
     if any(_same(line.edited, text) for text in texts):
         line = replace(line, exported=digest_of(line.edited))
     if line.edited or problem:
@@ -1138,8 +1149,8 @@ async def read_project_changes(
     """
     matches = match(project.resources, urns)
     aspects = (*ASPECTS, "ownership")
-    found = read_datasets(catalog, matches.urns, aspects, progress)
-    entities = {entity.urn: entity async for entity in found}
+    datasets = read_datasets(catalog, matches.urns, aspects, progress)
+    entities = {entity.urn: entity async for entity in datasets}
     held = {urn: Held.of(entity) for urn, entity in entities.items()}
     changes = compare(tuple(entries_of(matches, held)), entities)
     labels = tuple(labels_of(matches, held, properties))
@@ -1153,9 +1164,9 @@ async def read_project_edits(
 
     Costs the requests of `AsyncCatalog.summaries` for the labels to add.
     """
-    named = {one.label for one in changes.labels if _is_fit(one)}
-    found = await catalog.summaries(sorted(named)) if named else {}
-    called = {str(urn): entity.name for urn, entity in found.items() if entity.exists}
+    named = {label.label for label in changes.labels if _is_fit(label)}
+    entities = await catalog.summaries(sorted(named)) if named else {}
+    called = {str(urn): entity.name for urn, entity in entities.items() if entity.exists}
     return stage_project(changes, called, force_conflicts=force_conflicts)
 
 

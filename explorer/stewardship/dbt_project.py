@@ -135,7 +135,7 @@ def read_project(root: Path | str) -> Project:
     manifest = _Manifest.read(root, config, problems)
     docs = _docs_blocks(root, config, manifest)
     files: dict[str, bytes] = {}
-    found: list[DbtResource] = []
+    resources: list[DbtResource] = []
     for path in _properties_files(root, config):
         name = path.relative_to(root).as_posix()
         try:
@@ -150,15 +150,19 @@ def read_project(root: Path | str) -> Project:
             continue
         files[name] = data
         if isinstance(value, dict):
-            found += _FileReader(name, manifest, docs).resources(value)
-    known = {(one.kind, name) for one in found for name in one.code_names or (one.name,)}
+            resources += _FileReader(name, manifest, docs).resources(value)
+    known = {
+        (resource.kind, name)
+        for resource in resources
+        for name in resource.code_names or (resource.name,)
+    }
     for kind, name, code in sorted(_code_files(root, config)):
         if (kind, name) not in known:
-            found.append(_resource(kind, name, manifest, code=code))
+            resources.append(_resource(kind, name, manifest, code=code))
     return Project(
         root,
         config["name"],
-        tuple(_once(found)),
+        tuple(_once(resources)),
         files,
         tuple(problems),
         config,
@@ -215,17 +219,17 @@ def strings_in(value: Any) -> tuple[str, ...]:
 
 def _files_below(root: Path, config: Mapping[str, Any], *names: str) -> Iterator[Path]:
     """Yield the files in the folders that settings name, without duplicates, by name."""
-    seen: set[Path] = set()
+    paths: set[Path] = set()
     for name in names:
         for folder in _paths(config, name):
             for directory, folders, files in os.walk(root / folder, followlinks=True):
                 folders.sort()
                 real = Path(directory).resolve()
-                if real in seen:
+                if real in paths:
                     # A symbolic link to a folder that was already visited.
                     folders.clear()
                     continue
-                seen.add(real)
+                paths.add(real)
                 yield from (Path(directory, file) for file in sorted(files))
 
 
@@ -259,12 +263,12 @@ def _code_files(root: Path, config: Mapping[str, Any]) -> Iterator[tuple[Resourc
 
 def _once(found: Sequence[DbtResource]) -> Iterator[DbtResource]:
     """Yield the resources; one that is described twice, which dbt rejects, gets a problem."""
-    times = Counter((one.kind, one.name) for one in found)
-    for one in found:
-        if times[one.kind, one.name] > 1:
-            yield replace(one, problem="it is described in several places")
+    times = Counter((resource.kind, resource.name) for resource in found)
+    for resource in found:
+        if times[resource.kind, resource.name] > 1:
+            yield replace(resource, problem="it is described in several places")
         else:
-            yield one
+            yield resource
 
 
 class _Manifest:
@@ -307,13 +311,13 @@ def _names_of(node: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the names of the datasets of a manifest node, those with a database first."""
     database, schema = node.get("database"), node.get("schema")
     names = (node.get("alias"), node.get("identifier"))
-    shorts = dict.fromkeys(str(one) for one in names if one) or {str(node.get("name")): None}
+    shorts = dict.fromkeys(str(name) for name in names if name) or {str(node.get("name")): None}
     if node.get("resource_type") == "source":
         # The connector uses the source's name, or its identifier if configured to.
         shorts[str(node.get("name"))] = None
-    found = [".".join(str(part) for part in (database, schema, one) if part) for one in shorts]
+    found = [".".join(str(part) for part in (database, schema, short) if part) for short in shorts]
     if database:
-        found += [f"{schema}.{one}" for one in shorts if schema]
+        found += [f"{schema}.{short}" for short in shorts if schema]
     return tuple(name.replace('"', "") for name in found)
 
 
@@ -346,21 +350,21 @@ class _FileReader:
         """Yield the resources in the order of the file."""
         for section, kind in _SECTIONS.items():
             for at, one in _mappings(value.get(section)):
-                yield from self._named(kind, (section, at), one)
+                yield from self._find_resources(kind, (section, at), one)
         for at, source in _mappings(value.get("sources")):
             for number, table in _mappings(source.get("tables")):
                 yield self._table(source, ("sources", at, "tables", number), table)
 
-    def _named(
+    def _find_resources(
         self, kind: ResourceType, place: Place, value: dict[Any, Any]
     ) -> Iterator[DbtResource]:
         name = str(value["name"])
         alias = value.get("alias") or _mapping(value, "config").get("alias")
         guess = alias if isinstance(alias, str) and "{" not in alias else name
         versions = [
-            (at, one)
-            for at, one in enumerate(value.get("versions") or ())
-            if isinstance(one, dict) and "v" in one
+            (at, version)
+            for at, version in enumerate(value.get("versions") or ())
+            if isinstance(version, dict) and "v" in version
         ]
         node = self._manifest.node(kind, name)
         if not versions:
@@ -379,7 +383,8 @@ class _FileReader:
                 node=self._manifest.node(kind, called),
             )
             inherited = {
-                column: replace(found, inherited=True) for column, found in base.columns.items()
+                column: replace(properties, inherited=True)
+                for column, properties in base.columns.items()
             }
             own = version.own if "description" in one else replace(base.own, inherited=True)
             yield replace(
@@ -396,7 +401,7 @@ class _FileReader:
         tables = dict.fromkeys((table.get("identifier") or table["name"], table["name"]))
         database = source.get("database")
         parts = [part for part in (database, schema) if isinstance(part, str) and "{" not in part]
-        guesses = tuple(".".join((*parts, str(one))) for one in tables)
+        guesses = tuple(".".join((*parts, str(table))) for table in tables)
         node = self._manifest.node("source", name)
         return self._one("source", name, place, table, guesses=guesses, node=node)
 
@@ -414,11 +419,11 @@ class _FileReader:
         columns: dict[str, Properties] = {}
         for at, column in _mappings(value.get("columns")):
             called = str(column["name"])
-            known = (rendered.get(called) or {}).get("description")
-            found = self._properties((*place, "columns", at), column, known)
+            description = (rendered.get(called) or {}).get("description")
+            properties = self._properties((*place, "columns", at), column, description)
             if called in columns:
-                found = replace(found, problem="the column is described twice")
-            columns[called] = found
+                properties = replace(properties, problem="the column is described twice")
+            columns[called] = properties
         return _resource(
             kind,
             name,
@@ -437,7 +442,7 @@ class _FileReader:
         meta = _mapping(config if meta_key.startswith("config") else value, "meta")
         owner = meta.get("owner", ())
         tags = (*strings_in(value.get("tags")), *strings_in(config.get("tags")))
-        found = Properties(
+        properties = Properties(
             place,
             tags=tuple(dict.fromkeys(tags)),
             owner=owner if isinstance(owner, str) else strings_in(owner),
@@ -445,13 +450,13 @@ class _FileReader:
             meta_key=meta_key,
         )
         if raw is None:
-            return found
+            return properties
         if not isinstance(raw, str):
-            return replace(found, problem="the description is not text; put it in quotes")
+            return replace(properties, problem="the description is not text; put it in quotes")
         text = self._render(raw)
         if text is None and isinstance(rendered, str):
             text = rendered
-        return replace(found, raw=raw, text=text)
+        return replace(properties, raw=raw, text=text)
 
     def _render(self, raw: str) -> str | None:
         return _rendered(raw, lambda names: self._docs.get(".".join(names)))
@@ -523,13 +528,13 @@ def _rendered(raw: str, doc: Callable[[tuple[str, ...]], str | None]) -> str | N
     template = raw.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n")
     pieces: list[str] = []
     at = 0
-    for found in _CALL.finditer(template):
-        before = template[at : found.start()]
-        content = _value_of(found, doc)
+    for match in _CALL.finditer(template):
+        before = template[at : match.start()]
+        content = _value_of(match, doc)
         if content is None or before.endswith("{") or _OPENING.search(before):
             return None
         pieces += (before, content)
-        at = found.end()
+        at = match.end()
     return None if _OPENING.search(template, at) else "".join((*pieces, template[at:]))
 
 

@@ -61,7 +61,7 @@ def selection_of(
 ) -> DatasetSelection:
     """Return a selection, its URNs without duplicates, in order. Raises as `select_datasets`."""
     given = listed(urns, "URNs of datasets")
-    named = tuple(dict.fromkeys(_given_urn(urn) for urn in given))
+    named = tuple(dict.fromkeys(_parse_urn(urn) for urn in given))
     searched = text != "*" or bool(filter)
     if sum((bool(named), searched, folder is not None)) > 1:
         raise InvalidInput("give datasets, a search or a folder, not several of them")
@@ -71,7 +71,7 @@ def selection_of(
     return {"urns": named, "text": text, "filter": filter, "folder": folder}
 
 
-def _given_urn(urn: str | Urn) -> Urn:
+def _parse_urn(urn: str | Urn) -> Urn:
     if isinstance(urn, str) and not urn.startswith("urn:"):
         raise InvalidUrn(f"{urn[:60]!r} is not a URN; text={urn[:60]!r} searches for datasets")
     return Urn.parse(urn)
@@ -117,8 +117,8 @@ async def read_datasets(
     """
     done = 0
     for chunk in in_chunks(urns, _CHUNK):
-        found = await catalog.entities(chunk, aspects)
-        for entity in found.values():
+        entities = await catalog.entities(chunk, aspects)
+        for entity in entities.values():
             if entity.exists:
                 yield entity
         done += len(chunk)
@@ -127,7 +127,7 @@ async def read_datasets(
 
 
 async def _below(catalog: "AsyncCatalog", folder: str) -> tuple[Urn, ...]:
-    found: dict[Urn, None] = {}
+    nones: dict[Urn, None] = {}
     waiting = [folder.rstrip("/") or "/"]
     passed = set(waiting)
     while waiting:
@@ -135,14 +135,14 @@ async def _below(catalog: "AsyncCatalog", folder: str) -> tuple[Urn, ...]:
         below = []
         async for entry in catalog.folder(path, entity=_DATASET):
             if not isinstance(entry, Folder):
-                found[entry.urn] = None
+                nones[entry.urn] = None
                 continue
             lower = f"{path.rstrip('/')}/{entry.name}"
             if lower not in passed:
                 passed.add(lower)
                 below.append(lower)
         waiting += reversed(below)
-    return tuple(found)
+    return tuple(nones)
 
 
 TEXT_ASPECTS = (
@@ -216,8 +216,8 @@ def rows_of(entity: Entity) -> Iterator[Row]:
     """
     urn, table = str(entity.urn), entity.name
     # Not `edited_description`, which ignores a description of only white space.
-    held = (entity.raw("editableDatasetProperties") or {}).get("description")
-    edited = held if isinstance(held, str) else ""
+    description = (entity.raw("editableDatasetProperties") or {}).get("description")
+    edited = description if isinstance(description, str) else ""
     yield Row(
         urn,
         table,

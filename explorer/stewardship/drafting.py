@@ -374,7 +374,7 @@ async def _read_undocumented(
     return [
         (entity, path)
         async for entity in read_datasets(catalog, urns, _ASPECTS)
-        for path in _undocumented(entity, wanted)
+        for path in _places_to_draft(entity, wanted)
     ]
 
 
@@ -418,7 +418,7 @@ async def drafting_requests(
         if column is None:
             neighbours = list(map(_neighbour, entity.schema.columns[:_MOST_NEIGHBOURS]))
             uppers = reader.tables[urn].upstreams[:_MOST_UPSTREAM]
-            upstream = [_upstream_table(reader.tables[one]) for one in uppers]
+            upstream = [_upstream_table(reader.tables[upper]) for upper in uppers]
             others = []
         else:
             key = (urn, column.path.raw)
@@ -426,7 +426,9 @@ async def drafting_requests(
             upstream = list(_upstream(key, reached[key], reader.tables))[:_MOST_UPSTREAM]
             named_so = same_name.get(name_of(column.path.raw), ())
             others = [
-                _other(one, reader.tables) for one in named_so if (one.urn, one.column) != key
+                _other(source, reader.tables)
+                for source in named_so
+                if (source.urn, source.column) != key
             ]
         requests.append(
             {
@@ -447,15 +449,15 @@ async def drafting_requests(
 def _directly_upstream(urns: Iterable[str], tables: Mapping[str, KnownTable]) -> list[str]:
     """Return the first upstream tables of each table, and the tables its columns are derived
     from."""
-    found: dict[str, None] = {}
+    nones: dict[str, None] = {}
     for urn in urns:
         table = tables[urn]
-        found |= dict.fromkeys(table.upstreams[:_MOST_UPSTREAM])
-        found |= dict.fromkeys(source for keys in table.made_from.values() for source, _ in keys)
-    return list(found)
+        nones |= dict.fromkeys(table.upstreams[:_MOST_UPSTREAM])
+        nones |= dict.fromkeys(source for keys in table.made_from.values() for source, _ in keys)
+    return list(nones)
 
 
-def _undocumented(entity: Entity, parts: frozenset[Part]) -> Iterator[str | None]:
+def _places_to_draft(entity: Entity, parts: frozenset[Part]) -> Iterator[str | None]:
     """Yield `None` for a dataset without a description, then the paths of its undocumented
     columns."""
     try:
@@ -490,8 +492,11 @@ def _by_tables(
 def _edit(entity: Entity, path: str | None, text: str) -> StagedEdit:
     if path is None:
         # Not `edited_description`, which ignores a description of only white space.
-        held = (entity.raw("editableDatasetProperties") or {}).get("description")
-        before, shown = held if isinstance(held, str) else "", entity.ingested_description
+        description = (entity.raw("editableDatasetProperties") or {}).get("description")
+        before, shown = (
+            description if isinstance(description, str) else "",
+            entity.ingested_description,
+        )
     else:
         column = entity.schema.column(path)
         before, shown = (column.edited or "", column.ingested or "") if column else ("", "")

@@ -107,8 +107,8 @@ class Drafts:
         """Return this program's own draft of a description, or else the newest that no running
         program is editing, which becomes its own. `None` if there is none."""
         own = self._own_file(urn, path)
-        found = sorted(self._files(urn, path), key=lambda file: (file == own, _written(file)))
-        for file in reversed(found):
+        files = sorted(self._files(urn, path), key=lambda file: (file == own, _write_time(file)))
+        for file in reversed(files):
             draft = _draft(file)
             is_of = draft is not None and (draft.urn, draft.path) == (urn, path)
             if is_of and self._take(file, own):
@@ -117,7 +117,7 @@ class Drafts:
 
     def all(self) -> list[StoredDraft]:
         """Return all drafts, newest first; of one description there may be several."""
-        files = sorted(self.directory.glob("*.json"), key=_written, reverse=True)
+        files = sorted(self.directory.glob("*.json"), key=_write_time, reverse=True)
         return [stored for file in files if (stored := self._stored(file)) is not None]
 
     def free(self) -> list[StoredDraft]:
@@ -139,8 +139,8 @@ class Drafts:
         """Delete this program's own draft of a description, which was saved or discarded; with
         `text`, only if it has that text."""
         own = self._own_file(urn, path)
-        kept = _draft(own) if text is not None else None
-        if kept is None or kept.text == text:
+        draft = _draft(own) if text is not None else None
+        if draft is None or draft.text == text:
             _delete(own)
 
     def take(self, stored: StoredDraft) -> bool:
@@ -162,7 +162,7 @@ class Drafts:
         draft = _draft(file)
         if draft is None:
             return None
-        at = datetime.fromtimestamp(_written(file), UTC)
+        at = datetime.fromtimestamp(_write_time(file), UTC)
         return StoredDraft(draft, file, at, not self._may_use(file), _process(file))
 
     def _take(self, file: Path, own: Path) -> bool:
@@ -233,7 +233,7 @@ def _name(urn: str, path: str | None) -> str:
     return hashlib.sha256(f"{urn}\n{path or ''}".encode()).hexdigest()[:32]
 
 
-def _written(file: Path) -> float:
+def _write_time(file: Path) -> float:
     try:
         return file.stat().st_mtime
     except OSError:

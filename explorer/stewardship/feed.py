@@ -181,11 +181,11 @@ class ChangeFeed:
     @property
     def entries(self) -> tuple[FeedEntry, ...]:
         """The entries of all entities, in order."""
-        return tuple(entry for one in self.entities for entry in one.entries)
+        return tuple(entry for entity in self.entities for entry in entity.entries)
 
     def name_of(self, urn: Urn) -> str:
         """Return the name of an entity in the feed."""
-        return next((one.name for one in self.entities if one.urn == urn), urn.name)
+        return next((entity.name for entity in self.entities if entity.urn == urn), urn.name)
 
 
 class Visit(msgspec.Struct, frozen=True):
@@ -223,8 +223,8 @@ class VisitFile:
 
         A file that cannot be read counts as none, because nothing important is lost with it.
         """
-        found = self._read()
-        return found.earlier if earlier else found.last
+        visits = self._read()
+        return visits.earlier if earlier else visits.last
 
     def move(self, offset: int, at: datetime, *, replaced: bool = False) -> None:
         """Record that everything up to an offset was read, unless another program is already
@@ -236,11 +236,11 @@ class VisitFile:
         visit = Visit(offset, millis_of(at))
         try:
             with changing(self.path):
-                known = _Visits() if replaced else self._read()
-                if known.last is not None and known.last.offset > offset:
+                visits = _Visits() if replaced else self._read()
+                if visits.last is not None and visits.last.offset > offset:
                     return
-                moved = known.last is not None and known.last.offset != offset
-                kept = _Visits(visit, known.last if moved else known.earlier)
+                moved = visits.last is not None and visits.last.offset != offset
+                kept = _Visits(visit, visits.last if moved else visits.earlier)
                 write_private(self.path, msgspec.json.encode(kept).decode())
         except Unusable as error:
             raise StorageFault(
@@ -295,21 +295,21 @@ async def read_feed(
         trimmed = visit is not None
         at = head if error.resume_after is None else error.resume_after
     after = max(at, head - most_changes)
-    touched = await _touched(catalog, after, head, user, progress)
+    touched = await _find_changes(catalog, after, head, user, progress)
     listed = sorted(touched.items(), key=lambda one: one[1].offsets[-1], reverse=True)
-    shown = dict(listed[:most_entities])
-    events = await _events(catalog, shown, head, user)
-    entities = await catalog.entities(shown, _aspects_of_entities(shown)) if shown else {}
-    found = await asyncio.to_thread(_entity_feeds, shown, events, entities)
-    wanted = dict.fromkeys(islice(_named(found), _MOST_NAMES))
-    known = await catalog.summaries(wanted) if wanted else {}
+    toucheds = dict(listed[:most_entities])
+    events = await _events(catalog, toucheds, head, user)
+    entities = await catalog.entities(toucheds, _aspects_of_entities(toucheds)) if toucheds else {}
+    entity_feeds = await asyncio.to_thread(_entity_feeds, toucheds, events, entities)
+    urns_to_name = dict.fromkeys(islice(_urns_to_name(entity_feeds), _MOST_NAMES))
+    known = await catalog.summaries(urns_to_name) if urns_to_name else {}
     return ChangeFeed(
-        found,
+        entity_feeds,
         visit.at if visit is not None else None,
         after,
         head,
         unread=after - at,
-        more_entities=len(listed) - len(shown),
+        more_entities=len(listed) - len(toucheds),
         trimmed=trimmed,
         replaced=replaced,
         user=user,
@@ -345,7 +345,7 @@ class _Touched:
         self.count += 1
 
 
-async def _touched(
+async def _find_changes(
     catalog: "AsyncCatalog",
     after: int,
     until: int,
@@ -353,10 +353,10 @@ async def _touched(
     progress: "Progress | None",
 ) -> dict[Urn, _Touched]:
     """Return the entities changed after an offset; values are not read."""
-    found: dict[Urn, _Touched] = {}
+    toucheds: dict[Urn, _Touched] = {}
     types = catalog.registry.entities
     unlisted = {name for name, declared in types.items() if not declared.listed}
-    source = catalog.every_change(after, aspects=_followed(catalog), values=False)
+    source = catalog.every_change(after, aspects=_aspects_to_follow(catalog), values=False)
     async with aclosing(source) as changes:
         async for change in changes:
             if change.offset > until:
@@ -364,31 +364,31 @@ async def _touched(
             if progress is not None:
                 progress(change.offset - after, until - after)
             if change.urn.entity_type not in unlisted and _is_reported(change, user):
-                found.setdefault(change.urn, _Touched()).add(change.offset)
+                toucheds.setdefault(change.urn, _Touched()).add(change.offset)
     if progress is not None:
         progress(until - after, until - after)
-    return found
+    return toucheds
 
 
 async def _events(
     catalog: "AsyncCatalog", shown: Mapping[Urn, _Touched], until: int, user: Urn | None
 ) -> dict[Urn, list["ChangeEvent"]]:
     """Return the changes of entities with their values, in the order of the log."""
-    found: dict[Urn, list[ChangeEvent]] = {urn: [] for urn in shown}
+    eventses: dict[Urn, list[ChangeEvent]] = {urn: [] for urn in shown}
     for urns in _chunks(shown):
         first = min(shown[urn].offsets[0] for urn in urns)
-        source = catalog.every_change(first - 1, urns=urns, aspects=_followed(catalog))
+        source = catalog.every_change(first - 1, urns=urns, aspects=_aspects_to_follow(catalog))
         left = sum(len(shown[urn].offsets) for urn in urns)
         async with aclosing(source) as changes:
             async for change in changes:
                 if change.offset > until:
                     break
                 if _is_reported(change, user) and change.offset >= shown[change.urn].offsets[0]:
-                    found[change.urn].append(change)
+                    eventses[change.urn].append(change)
                     left -= 1
                     if not left:
                         break
-    return found
+    return eventses
 
 
 def _chunks(shown: Mapping[Urn, _Touched]) -> Iterator[list[Urn]]:
@@ -406,21 +406,23 @@ def _chunks(shown: Mapping[Urn, _Touched]) -> Iterator[list[Urn]]:
         yield few[start : start + _URNS_AT_ONCE]
 
 
-def _followed(catalog: "AsyncCatalog") -> list[str]:
+def _aspects_to_follow(catalog: "AsyncCatalog") -> list[str]:
     """Return the aspects whose changes can become entries."""
     registry = catalog.registry
-    described = (p.aspect for name in registry.listed if (p := _described(name)) is not None)
+    described = (
+        p.aspect for name in registry.listed if (p := _description_field(name)) is not None
+    )
     keys = (registry.entities[name].key for name in registry.listed)
     some = (_SCHEMA, COLUMNS, _STATUS, *_LABELS, *_INGESTED.values())
     return list(dict.fromkeys((*some, *described, *keys)))
 
 
 def _aspects_of_entities(urns: Iterable[Urn]) -> list[str]:
-    described = (place.aspect for urn in urns if (place := _described(urn.entity_type)))
+    described = (place.aspect for urn in urns if (place := _description_field(urn.entity_type)))
     return list(dict.fromkeys((*SUMMARY_ASPECTS, COLUMNS, *described)))
 
 
-def _described(entity_type: str) -> EditableField | None:
+def _description_field(entity_type: str) -> EditableField | None:
     """Return where the edited description of entities of a type is stored."""
     try:
         return place_of(Urn(entity_type, ("x",)), None)
@@ -453,7 +455,7 @@ def _is_ingestion(change: "ChangeEvent") -> bool:
     return change.aspect in (_SCHEMA, _INGESTED.get(change.urn.entity_type))
 
 
-def _named(feeds: Iterable[EntityFeed]) -> Iterator[Urn]:
+def _urns_to_name(feeds: Iterable[EntityFeed]) -> Iterator[Urn]:
     """Yield the URNs of actors and labels."""
     for feed in feeds:
         for entry in feed.entries:
@@ -465,24 +467,24 @@ def _entity_feeds(
     events: Mapping[Urn, Sequence["ChangeEvent"]],
     entities: Mapping[Urn, "Entity"],
 ) -> tuple[EntityFeed, ...]:
-    found = []
+    entity_feeds = []
     for urn, touched in shown.items():
         entity = entities.get(urn)
-        standing = {name: one.value for name, one in entity.aspects.items()} if entity else {}
+        standing = {name: aspect.value for name, aspect in entity.aspects.items()} if entity else {}
         entries = entries_of(urn, events[urn], standing)
         if not entries:
             continue
-        found.append(
+        entity_feeds.append(
             EntityFeed(
                 urn,
                 entity.name if entity is not None else urn.name,
-                max(one.at for one in entries),
+                max(entry.at for entry in entries),
                 entries[:_MOST_ENTRIES],
                 unread=touched.count - len(touched.offsets),
                 left_out=max(len(entries) - _MOST_ENTRIES, 0),
             )
         )
-    return tuple(found)
+    return tuple(entity_feeds)
 
 
 def entries_of(
@@ -497,29 +499,31 @@ def entries_of(
     by_aspect: dict[str, list[ChangeEvent]] = {}
     for change in changes:
         by_aspect.setdefault(change.aspect, []).append(change)
-    place = _described(urn.entity_type)
-    found: list[FeedEntry] = []
+    place = _description_field(urn.entity_type)
+    entries: list[FeedEntry] = []
     for aspect, events in by_aspect.items():
         if aspect == _SCHEMA:
-            found += _schema_entries(urn, events, standing.get(COLUMNS) or {})
+            entries += _schema_entries(urn, events, standing.get(COLUMNS) or {})
         elif aspect == COLUMNS:
-            found += _column_entries(urn, events)
+            entries += _column_entries(urn, events)
         elif aspect == _INGESTED.get(urn.entity_type):
             edited = _text(standing.get(place.aspect), place.field) if place else ""
-            found += _text_entries(urn, events, "ingested text", "description", edited)
+            entries += _text_entries(urn, events, "ingested text", "description", edited)
         elif aspect in _LABELS:
-            found += _label_entries(urn, events, _LABELS[aspect])
+            entries += _label_entries(urn, events, _LABELS[aspect])
         elif place is not None and aspect == place.aspect:
-            found += _text_entries(urn, events, "description", place.field)
+            entries += _text_entries(urn, events, "description", place.field)
         elif aspect == _STATUS:
-            found += _status_entries(urn, events)
+            entries += _status_entries(urn, events)
         elif aspect.endswith("Key"):
-            found += _life_entries(urn, events, by_aspect.get(_SCHEMA, ()))
-    if any(one.kind == "deleted" for one in found):
-        found = [one for one in found if one.kind == "deleted"][:1]
-    makers = {one.actor for one in found if one.kind == "new"}
+            entries += _life_entries(urn, events, by_aspect.get(_SCHEMA, ()))
+    if any(entry.kind == "deleted" for entry in entries):
+        entries = [entry for entry in entries if entry.kind == "deleted"][:1]
+    makers = {entry.actor for entry in entries if entry.kind == "new"}
     # Edits by whoever created the entity are part of its creation.
-    told = [one for one in found if _ORDER[one.kind] < _OF_PEOPLE or one.actor not in makers]
+    told = [
+        entry for entry in entries if _ORDER[entry.kind] < _OF_PEOPLE or entry.actor not in makers
+    ]
     return tuple(sorted(told, key=lambda one: (not one.needs_care, _ORDER[one.kind])))
 
 
@@ -625,16 +629,16 @@ def _labels(value: _Value | None, kind: FeedKind) -> tuple[str, ...]:
     value = value or {}
     match kind:
         case "tags":
-            found = [one.get("tag") for one in _records(value.get("tags"))]
+            found = [record.get("tag") for record in _records(value.get("tags"))]
         case "terms":
-            found = [one.get("urn") for one in _records(value.get("terms"))]
+            found = [record.get("urn") for record in _records(value.get("terms"))]
         case "owners":
-            found = [one.get("owner") for one in _records(value.get("owners"))]
+            found = [record.get("owner") for record in _records(value.get("owners"))]
         case "domain":
             listed = value.get("domains")
             found = list(listed) if isinstance(listed, list) else []
         case "links":
-            found = [one.get("url") for one in _records(value.get("elements"))]
+            found = [record.get("url") for record in _records(value.get("elements"))]
         case _:
             note = _text(value, "note").strip()
             found = [note or "deprecated"] if value.get("deprecated") else []
@@ -825,7 +829,7 @@ def _likeness(
     names = _plain_name(left.name), _plain_name(right.name)
     alike = SequenceMatcher(None, names[0], names[1], autojunk=False).ratio()
     # One name contains all words of the other: `city`, `ship_city`.
-    words = [set(one.name.casefold().split("_")) for one in (left, right)]
+    words = [set(path.name.casefold().split("_")) for path in (left, right)]
     if words[0] <= words[1] or words[1] <= words[0]:
         alike = max(alike, 0.8)
     same_type = _type(old[path]) == _type(new[other])

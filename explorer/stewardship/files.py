@@ -257,9 +257,9 @@ def _name(name: str, part: int) -> str:
 
 def _home(name: str) -> tuple[str, int]:
     """Return the column that a name in the header belongs to, and which part of it."""
-    found = _CONTINUED.fullmatch(name)
-    if found and found[1].lower() in HEADER and int(found[2]) > 1:
-        return found[1], int(found[2])
+    match = _CONTINUED.fullmatch(name)
+    if match and match[1].lower() in HEADER and int(match[2]) > 1:
+        return match[1], int(match[2])
     return name, 1
 
 
@@ -288,14 +288,14 @@ def _add_styles(openpyxl: "ModuleType", book: Any) -> None:
 
 def _pieces(text: str) -> list[str]:
     """Return the text split into cells; one cell unless it is too long."""
-    written = _UNHELD.sub(_escaped, text)
+    written = _UNHELD.sub(_escape, text)
     if len(written) <= _MOST_UNITS and len(written.encode("utf-16-le")) <= 2 * _MOST_UNITS:
         return [written]
     half = min(len(text) // 2, _MOST_UNITS)
     return [*_pieces(text[:half]), *_pieces(text[half:])]
 
 
-def _escaped(found: re.Match[str]) -> str:
+def _escape(found: re.Match[str]) -> str:
     return f"_x{ord(found[0]):04X}_"
 
 
@@ -324,8 +324,8 @@ def _openpyxl() -> "ModuleType":
         raise MissingExtra(
             "XLSX files need the package openpyxl", "files", ", or use CSV, JSON or Markdown"
         ) from error
-    found: ModuleType = openpyxl
-    return found
+    module_type: ModuleType = openpyxl
+    return module_type
 
 
 _FORM: Final = "catalog documentation"
@@ -442,14 +442,14 @@ def _section(row: Row) -> str:
     if shown := " · ".join(f"{name}: {words}" for name, words in fields if words):
         lines += [shown, ""]
     if row.ingested:
-        lines += [*(f"{_QUOTE}{line}" for line in _written(row.ingested).split("\n")), ""]
+        lines += [*(f"{_QUOTE}{line}" for line in _to_text(row.ingested).split("\n")), ""]
     lines += [_TEXT, ""]
     if row.edited:
-        lines += [_written(cell_of(row.edited)), ""]
+        lines += [_to_text(cell_of(row.edited)), ""]
     return "\n".join((*lines, ""))
 
 
-def _written(text: str) -> str:
+def _to_text(text: str) -> str:
     if (
         text == text.strip()
         and not _UNSAFE.search(text)
@@ -459,10 +459,10 @@ def _written(text: str) -> str:
         return text
     lines = text.split("\n")
     ended = [f"{line}\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
-    return "\n".join((_FENCE, *map(_quoted, ended), _FENCE_END))
+    return "\n".join((_FENCE, *map(_quote, ended), _FENCE_END))
 
 
-def _quoted(line: str) -> str:
+def _quote(line: str) -> str:
     text = json.dumps(line, ensure_ascii=False)
     return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 

@@ -148,18 +148,18 @@ async def read_glossary(catalog: "AsyncCatalog") -> tuple[GlossaryEntry, ...]:
 
     Example: `steward.glossary()`
     """
-    wanted: list[Urn] = []
+    urns: list[Urn] = []
     for kind in ("glossaryNode", "glossaryTerm"):
-        wanted += [urn async for urn in catalog.urns(kind)]
+        urns += [urn async for urn in catalog.urns(kind)]
     entries: dict[str, GlossaryEntry] = {}
-    while wanted:
-        found = await catalog.entities(wanted, _ASPECTS)
-        for urn, entity in found.items():
+    while urns:
+        entities = await catalog.entities(urns, _ASPECTS)
+        for urn, entity in entities.items():
             entries[str(urn)] = _entry_of(entity)
         above = {entry.parent for entry in entries.values() if entry.parent}
         # A soft-deleted group may still contain entries that are not.
-        wanted = [Urn.parse(urn) for urn in sorted(above - entries.keys())]
-        if wanted and not await catalog.entities(wanted, ("status",)):
+        urns = [Urn.parse(urn) for urn in sorted(above - entries.keys())]
+        if urns and not await catalog.entities(urns, ("status",)):
             break
     return tuple(sorted(entries.values(), key=lambda one: (one.name.casefold(), str(one.urn))))
 
@@ -192,11 +192,11 @@ def write_glossary(entries: Iterable[GlossaryEntry]) -> str:
     An entry whose parent is not among the entries, or that is below itself, is written at the top
     level.
     """
-    known = {str(one.urn): one for one in entries}
+    known = {str(entry.urn): entry for entry in entries}
     below: dict[str, list[GlossaryEntry]] = {}
     for entry in known.values():
         below.setdefault(_parent_in(entry, known), []).append(entry)
-    paths = {_path(one, known): one for one in known.values() if one.is_term}
+    paths = {_path(entry, known): entry for entry in known.values() if entry.is_term}
     document: dict[str, Any] = {
         "version": "1",
         "owners": {"users": []},
@@ -265,15 +265,17 @@ def _children(
     found: dict[str, Any] = {}
     for entry in below.get(parent, ()):
         if entry.is_term:
-            found.setdefault("terms", []).append(_written_term(entry, inherited, paths))
+            found.setdefault("terms", []).append(_term_to_yaml(entry, inherited, paths))
         else:
-            one = _written(entry, inherited) | _children(str(entry.urn), entry.owners, below, paths)
-            found.setdefault("nodes", []).append(one)
+            to_yaml = _to_yaml(entry, inherited) | _children(
+                str(entry.urn), entry.owners, below, paths
+            )
+            found.setdefault("nodes", []).append(to_yaml)
     # Groups come first.
     return {key: found[key] for key in ("nodes", "terms") if key in found}
 
 
-def _written(entry: GlossaryEntry, inherited: tuple[str, ...]) -> dict[str, Any]:
+def _to_yaml(entry: GlossaryEntry, inherited: tuple[str, ...]) -> dict[str, Any]:
     one: dict[str, Any] = {
         "id": entry.urn.name
         if str(entry.urn) == _urn_of(entry.urn.name, entry)
@@ -283,7 +285,7 @@ def _written(entry: GlossaryEntry, inherited: tuple[str, ...]) -> dict[str, Any]
     }
     if entry.owners or inherited:
         # An entry without owners in the file inherits those of the group above.
-        one["owners"] = _written_owners(entry.owners)
+        one["owners"] = _owners_to_yaml(entry.owners)
     if entry.links:
         parts = (link.partition(" ") for link in entry.links)
         one["knowledge_links"] = [{"label": label, "url": url} for url, _, label in parts if url]
@@ -296,25 +298,25 @@ def _urn_of(text: str, entry: GlossaryEntry) -> str:
     return f"urn:li:{entry.urn.entity_type}:{text}"
 
 
-def _written_term(
+def _term_to_yaml(
     entry: GlossaryEntry, inherited: tuple[str, ...], paths: Mapping[str, GlossaryEntry]
 ) -> dict[str, Any]:
-    one = _written(entry, inherited) | dict(entry.source)
+    to_yaml = _to_yaml(entry, inherited) | dict(entry.source)
     for key, urns in entry.relations.items():
-        one[key] = [_written_term_id(urn, paths) for urn in urns]
+        to_yaml[key] = [_term_id_to_yaml(urn, paths) for urn in urns]
     if entry.domain:
-        one["domain"] = entry.domain
-    return one
+        to_yaml["domain"] = entry.domain
+    return to_yaml
 
 
-def _written_term_id(urn: str, paths: Mapping[str, GlossaryEntry]) -> str:
+def _term_id_to_yaml(urn: str, paths: Mapping[str, GlossaryEntry]) -> str:
     short = urn.removeprefix(_TERM)
     # A dotted path of names refers to a term before an id does.
     is_of_another = short in paths and str(paths[short].urn) != urn
     return urn if is_of_another or short.startswith("urn:li:") else short
 
 
-def _written_owners(owners: tuple[str, ...]) -> list[dict[str, Any]]:
+def _owners_to_yaml(owners: tuple[str, ...]) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for owner in owners:
         urn, _, kind = owner.rpartition(" ")
@@ -348,7 +350,11 @@ class _GlossaryReader:
 
     def __init__(self, file: Mapping[str, Any]) -> None:
         defaults = {"source_ref": file.get("source"), "source_url": file.get("url")}
-        self._defaults = {key: one for key, one in defaults.items() if isinstance(one, str) and one}
+        self._defaults = {
+            key: default
+            for key, default in defaults.items()
+            if isinstance(default, str) and default
+        }
         self._source = file.get("source_type") or "INTERNAL"
         self._found: list[tuple[GlossaryEntry, dict[str, Any], str]] = []
         self._paths: dict[str, str] = {}
@@ -380,8 +386,8 @@ class _GlossaryReader:
         own = (*path, name)
         where = ".".join(own)
         _check_keys(item, _OF_TERM if begin == _TERM else _OF_NODE, where)
-        given = _text(item.get("id"), f"the id of {where}") or where
-        urn = Urn.parse(given if given.startswith(begin) else f"{begin}{given}")
+        text = _text(item.get("id"), f"the id of {where}") or where
+        urn = Urn.parse(text if text.startswith(begin) else f"{begin}{text}")
         if str(urn) in self._seen:
             raise InvalidInput(f"{urn} is in the file twice, the second time as {where}")
         self._seen.add(str(urn))
@@ -502,22 +508,22 @@ def compare_glossary(
     Owners and links that the file lacks are kept, and so are a description and a domain if it has
     none. With `retire`, entries that the file lacks are included, which applying soft-deletes.
     """
-    known = {str(one.urn): one for one in catalog}
-    found: list[GlossaryChange] = []
+    entries = {str(entry.urn): entry for entry in catalog}
+    changes: list[GlossaryChange] = []
     named: set[str] = set()
     for entry in file:
         named.add(str(entry.urn))
-        held = known.get(str(entry.urn))
+        held = entries.get(str(entry.urn))
         if held is None:
-            found.append(GlossaryChange(entry, "new", "", entry.name))
+            changes.append(GlossaryChange(entry, "new", "", entry.name))
         else:
-            found += _differences(entry, held)
+            changes += _differences(entry, held)
     if retire:
         # Terms come before the groups that contain them.
-        gone = [one for urn, one in known.items() if urn not in named]
+        gone = [entry for urn, entry in entries.items() if urn not in named]
         gone.sort(key=lambda one: not one.is_term)
-        found += [GlossaryChange(one, "retired", one.name, "") for one in gone]
-    return tuple(found)
+        changes += [GlossaryChange(entry, "retired", entry.name, "") for entry in gone]
+    return tuple(changes)
 
 
 def _differences(entry: GlossaryEntry, held: GlossaryEntry) -> Iterator[GlossaryChange]:
@@ -529,9 +535,9 @@ def _differences(entry: GlossaryEntry, held: GlossaryEntry) -> Iterator[Glossary
         yield GlossaryChange(entry, "parent", held.parent, entry.parent)
     if entry.domain and entry.domain != held.domain:
         yield GlossaryChange(entry, "domain", held.domain, entry.domain)
-    if owners := tuple(one for one in entry.owners if one not in held.owners):
+    if owners := tuple(owner for owner in entry.owners if owner not in held.owners):
         yield GlossaryChange(entry, "owners", held.owners, (*held.owners, *owners))
-    if links := tuple(one for one in entry.links if one not in held.links):
+    if links := tuple(link for link in entry.links if link not in held.links):
         yield GlossaryChange(entry, "links", held.links, (*held.links, *links))
     kept: tuple[tuple[GlossaryWhat, Mapping[str, Any], Mapping[str, Any]], ...] = (
         ("source", entry.source, held.source),
@@ -541,12 +547,12 @@ def _differences(entry: GlossaryEntry, held: GlossaryEntry) -> Iterator[Glossary
     for what, mine, theirs in kept:
         differing = {key: one for key, one in mine.items() if theirs.get(key) != one}
         if differing:
-            before = tuple(f"{key}: {_joined(theirs.get(key) or '')}" for key in differing)
-            after = tuple(f"{key}: {_joined(one)}" for key, one in differing.items())
+            before = tuple(f"{key}: {_join(theirs.get(key) or '')}" for key in differing)
+            after = tuple(f"{key}: {_join(one)}" for key, one in differing.items())
             yield GlossaryChange(entry, what, before, after)
 
 
-def _joined(value: str | tuple[str, ...]) -> str:
+def _join(value: str | tuple[str, ...]) -> str:
     return value if isinstance(value, str) else ", ".join(value)
 
 
@@ -561,7 +567,7 @@ async def apply_glossary(
     """
     outcome = GlossaryOutcome()
     with one_save():
-        for change in _ordered(changes):
+        for change in _order(changes):
             try:
                 outcome.edits += [edit for edit in await _apply(catalog, change) if edit.changed]
             except _OF_ONE as error:
@@ -569,15 +575,19 @@ async def apply_glossary(
     return outcome
 
 
-def _ordered(changes: Iterable[GlossaryChange]) -> list[GlossaryChange]:
+def _order(changes: Iterable[GlossaryChange]) -> list[GlossaryChange]:
     """Return the changes that are written, in an order in which they can be made and undone.
 
     New groups come first, each after its parent; then new terms, each after those it refers to;
     then the others.
     """
-    wanted = [one for one in changes if one.is_written]
-    terms = {str(one.entry.urn): one for one in wanted if one.what == "new" and one.entry.is_term}
-    ordered = [one for one in wanted if one.what == "new" and not one.entry.is_term]
+    wanted = [change for change in changes if change.is_written]
+    terms = {
+        str(change.entry.urn): change
+        for change in wanted
+        if change.what == "new" and change.entry.is_term
+    }
+    ordered = [change for change in wanted if change.what == "new" and not change.entry.is_term]
     seen: set[str] = set()
     for first in terms:
         waiting = [(first, False)]
@@ -588,9 +598,9 @@ def _ordered(changes: Iterable[GlossaryChange]) -> list[GlossaryChange]:
             elif urn not in seen:
                 seen.add(urn)
                 waiting.append((urn, True))
-                related = (one for urns in terms[urn].entry.relations.values() for one in urns)
+                related = (urn for urns in terms[urn].entry.relations.values() for urn in urns)
                 waiting += [(one, False) for one in related if one in terms]
-    return ordered + [one for one in wanted if one.what != "new"]
+    return ordered + [change for change in wanted if change.what != "new"]
 
 
 async def _apply(catalog: "AsyncCatalog", change: GlossaryChange) -> list[Edit]:
@@ -611,12 +621,12 @@ async def _apply(catalog: "AsyncCatalog", change: GlossaryChange) -> list[Edit]:
             seen_domains = (before,) if before else ()
             return [await catalog.set_domain(urn, entry.domain, instead_of=seen_domains)]
         case "owners":
-            made = []
+            edits = []
             for owner in change.after:
                 if owner not in change.before:
                     who, _, kind = owner.rpartition(" ")
-                    made.append(await catalog.add_owners(urn, who, ownership=kind))
-            return made
+                    edits.append(await catalog.add_owners(urn, who, ownership=kind))
+            return edits
         case "links":
             parts = [link.partition(" ") for link in change.after if link not in change.before]
             return [await catalog.add_link(urn, url, label) for url, _, label in parts]

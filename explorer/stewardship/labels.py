@@ -88,8 +88,8 @@ class LabelledPlaces:
 
     def counts(self) -> dict[str, int]:
         """Return the number of places that have each label, most frequent first."""
-        found = Counter(label for one in self.places for label in one.labels)
-        return dict(found.most_common())
+        counts = Counter(label for place in self.places for label in place.labels)
+        return dict(counts.most_common())
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,17 +124,17 @@ async def read_labelled(
     urns = list(dict.fromkeys(Urn.parse(urn) for urn, _ in wanted))
     on_columns = any(column is not None for _, column in wanted)
     aspects = (*SUMMARY_ASPECTS, "status", _ASPECTS[what], *(_COLUMN_ASPECTS if on_columns else ()))
-    known: dict[str, Entity] = {}
+    entities: dict[str, Entity] = {}
     rest, done = iter(urns), 0
     while chunk := list(islice(rest, _CHUNK)):
         found = await catalog.entities(chunk, tuple(dict.fromkeys(aspects)))
-        known |= {str(urn): entity for urn, entity in found.items() if entity.exists}
+        entities |= {str(urn): entity for urn, entity in found.items() if entity.exists}
         done += len(chunk)
         if progress is not None:
             progress(done, len(urns))
-    there = [(known[urn], column) for urn, column in _parsed(wanted) if urn in known]
+    there = [(entities[urn], column) for urn, column in _parse(wanted) if urn in entities]
     read = [_place(entity, column, what, catalog.registry) for entity, column in there]
-    fit = tuple(one for one in read if one is not None)
+    fit = tuple(place for place in read if place is not None)
     return LabelledPlaces(what, fit, len(wanted) - len(there), len(read) - len(fit))
 
 
@@ -150,7 +150,7 @@ def stage_labels(places: LabelledPlaces, change: LabelsChange) -> tuple[StagedEd
     return tuple(edit for edit in edits if edit is not None)
 
 
-def _parsed(wanted: Sequence[Key]) -> Iterable[Key]:
+def _parse(wanted: Sequence[Key]) -> Iterable[Key]:
     return ((str(Urn.parse(urn)), column) for urn, column in wanted)
 
 
@@ -158,8 +158,8 @@ def _place(
     entity: Entity, column: str | None, what: LabelledKind, registry: "Registry"
 ) -> LabelledPlace | None:
     """Return the labels of an entity or column, or `None` if it cannot have such labels."""
-    urn, aspect, known = entity.urn, _ASPECTS[what], registry.entities
-    if urn.entity_type in known and aspect not in registry.aspects_of(urn.entity_type):
+    urn, aspect, entity_types = entity.urn, _ASPECTS[what], registry.entities
+    if urn.entity_type in entity_types and aspect not in registry.aspects_of(urn.entity_type):
         return None
     value = entity.raw(aspect) or {}
     match what:
@@ -168,8 +168,8 @@ def _place(
         case "links":
             labels = links_of(value)
         case "deprecation":
-            held = deprecation_of(value)
-            return None if column else LabelledPlace(str(urn), entity.name, deprecation=held)
+            deprecation = deprecation_of(value)
+            return None if column else LabelledPlace(str(urn), entity.name, deprecation=deprecation)
         case _:
             if column is not None:
                 return _column_place(entity, column, what)
@@ -194,19 +194,22 @@ def _edit(place: LabelledPlace, what: LabelledKind, change: LabelsChange) -> Sta
     """Return the edit of one place, or `None` if there is nothing to change."""
     if what == "deprecation":
         return staged_edit(place.urn, place.name, what, place.deprecation, change.deprecation)
-    held = place.labels
-    new = tuple(one for one in change.add if one not in (*held, *place.fixed))
+    labels = place.labels
+    new = tuple(one for one in change.add if one not in (*labels, *place.fixed))
     if what == "domain" and change.add:
         after = change.add
     else:
-        after = (*(one for one in held if one not in change.remove or one in change.add), *new)
-    edit = staged_edit(place.urn, place.name, what, held, after, place.column)
+        after = (
+            *(label for label in labels if label not in change.remove or label in change.add),
+            *new,
+        )
+    edit = staged_edit(place.urn, place.name, what, labels, after, place.column)
     if edit is None:
         return None
-    concerned = {one.partition(" ")[0] if what == "owners" else one for one in (*held, *edit.add)}
+    concerned = {one.partition(" ")[0] if what == "owners" else one for one in (*labels, *edit.add)}
     return structs.replace(
         edit,
-        creates=tuple(one for one in change.creates if one in edit.add),
+        creates=tuple(create for create in change.creates if create in edit.add),
         called={urn: name for urn, name in change.called.items() if urn in concerned},
     )
 
@@ -250,13 +253,13 @@ async def similar_labels(
     """
     page = await catalog.search(name, entity=types, count=_MOST_SIMILAR)
     if page.hits:
-        found = await catalog.summaries(hit.urn for hit in page)
-        return {urn: entity.name for urn, entity in found.items()}
+        entities = await catalog.summaries(hit.urn for hit in page)
+        return {urn: entity.name for urn, entity in entities.items()}
     page = await catalog.search("*", entity=types, count=_MOST_COMPARED)
-    known = await catalog.summaries(hit.urn for hit in page)
+    summaries = await catalog.summaries(hit.urn for hit in page)
     spellings: dict[str, Urn] = {}
-    for urn, entity in known.items():
+    for urn, entity in summaries.items():
         for spelling in (urn.name, entity.name, *entity.name.split()):
             spellings.setdefault(spelling.casefold(), urn)
     near = get_close_matches(name.casefold(), spellings, n=_MOST_SIMILAR)
-    return {urn: known[urn].name for urn in dict.fromkeys(spellings[one] for one in near)}
+    return {urn: summaries[urn].name for urn in dict.fromkeys(spellings[one] for one in near)}

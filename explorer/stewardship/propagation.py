@@ -251,7 +251,7 @@ async def propose_descriptions(
     search = ColumnSearch(reading.tables, most_hops)
     undocumented = [(urn, column.path) for urn, column in search.undocumented(named)]
     reached = await read_upstream(reading, search, undocumented)
-    lacking = [path for (_, path), one in reached.items() if not one.columns]
+    lacking = [path for (_, path), columns in reached.items() if not columns.columns]
     await reading.read_elsewhere(lacking)
     return await asyncio.to_thread(propose, reading.tables, named, most_hops=most_hops)
 
@@ -268,9 +268,9 @@ async def read_upstream(
     while waiting:
         # In a thread: tens of thousands of columns take seconds.
         latest = await asyncio.to_thread(search.upstream_of_each, waiting)
-        unread = (urn for one in latest.values() for urn in one.unread)
+        unread = (urn for columns in latest.values() for urn in columns.unread)
         await reading.read(unread, is_lineage_followed=True)
-        waiting = [column for column, one in latest.items() if one.unread]
+        waiting = [column for column, columns in latest.items() if columns.unread]
         reached |= latest
     return reached
 
@@ -310,11 +310,11 @@ class ColumnSearch:
 
         If lineage has found none yet, the unread tables are those of both.
         """
-        found = self._walk(column, self._made_from, "lineage")
-        if found.columns:
-            return found
-        guessed = self._walk(column, self._guessed, "name")
-        return replace(guessed, unread=found.unread | guessed.unread)
+        walk = self._walk(column, self._source_columns, "lineage")
+        if walk.columns:
+            return walk
+        guessed = self._walk(column, self._guess_sources, "name")
+        return replace(guessed, unread=walk.unread | guessed.unread)
 
     def upstream_of_each(self, columns: Iterable[ColumnKey]) -> dict[ColumnKey, ReachedColumns]:
         """Return the result of `upstream` for each column."""
@@ -324,8 +324,8 @@ class ColumnSearch:
         """Yield the proposals for the undocumented columns of some datasets."""
         elsewhere = self.sources_by_name()
         for urn, column in self.undocumented(urns):
-            found = self.upstream((urn, column.path))
-            sources = self._sources(found, column.path) or elsewhere.get(name_of(column.path))
+            columns = self.upstream((urn, column.path))
+            sources = self._sources(columns, column.path) or elsewhere.get(name_of(column.path))
             if not sources:
                 continue
             first = sources[0]
@@ -342,7 +342,7 @@ class ColumnSearch:
     def _walk(self, start: ColumnKey, step: _Step, source: _UpstreamSource) -> ReachedColumns:
         """Return the columns that a breadth-first search reaches, which stops at documented
         columns."""
-        found = ReachedColumns(source)
+        columns = ReachedColumns(source)
         passed = {start}
         level = [start]
         for hops in range(1, self._most_hops + 1):
@@ -354,30 +354,30 @@ class ColumnSearch:
                 urn, path = upper
                 table = self._tables.get(urn)
                 if table is None:
-                    found.unread[urn] = None
+                    columns.unread[urn] = None
                 elif path in table.texts:
-                    found.columns[upper] = hops
+                    columns.columns[upper] = hops
                 else:
                     following.append(upper)
             level = following
-        return found
+        return columns
 
-    def _made_from(self, column: ColumnKey) -> Iterable[ColumnKey]:
+    def _source_columns(self, column: ColumnKey) -> Iterable[ColumnKey]:
         """Return the columns that a column is derived from and whose descriptions apply to it."""
         urn, path = column
         stated = self._tables[urn].made_from.get(path)
         if not stated:
             return ()
         sources = [one for one in dict.fromkeys(map(self._exact, stated)) if one != column]
-        called_so = [one for one in sources if _last_name(one[1]) == _last_name(path)]
+        called_so = [source for source in sources if _last_name(source[1]) == _last_name(path)]
         if called_so:
             return called_so
-        return sources if len({_last_name(one[1]) for one in sources}) == 1 else ()
+        return sources if len({_last_name(source[1]) for source in sources}) == 1 else ()
 
-    def _guessed(self, column: ColumnKey) -> Iterator[ColumnKey]:
-        """Yield the columns of `_made_from`, then the columns of the same name in upstream
+    def _guess_sources(self, column: ColumnKey) -> Iterator[ColumnKey]:
+        """Yield the columns of `_source_columns`, then the columns of the same name in upstream
         tables."""
-        yield from self._made_from(column)
+        yield from self._source_columns(column)
         urn, path = column
         for upstream in self._tables[urn].upstreams:
             table = self._tables.get(upstream)
@@ -412,14 +412,14 @@ class ColumnSearch:
         for urn, table in self._tables.items():
             for path, text in table.texts.items():
                 by_name.setdefault(name_of(path), {}).setdefault(text, []).append((urn, path))
-        found: dict[str, tuple[TextSource, ...]] = {}
+        sourceses: dict[str, tuple[TextSource, ...]] = {}
         for name, by_text in by_name.items():
             best = sorted((-len(keys), min(keys)) for keys in by_text.values())
-            found[name] = tuple(
+            sourceses[name] = tuple(
                 self._source_of("elsewhere", key, agreeing=-count)
                 for count, key in best[:_MOST_SOURCES]
             )
-        return found
+        return sourceses
 
     def _source_of(
         self,
@@ -455,16 +455,16 @@ class TableReader:
             if self._progress is not None:
                 self._progress(before + done, before + total)
 
-        found: dict[str, KnownTable] = {}
+        tables: dict[str, KnownTable] = {}
         targets = [urn for urn in Urn.parse_all(fresh) if urn.entity_type == "dataset"]
         async for entity in read_datasets(self._catalog, targets, _ASPECTS, report):
             try:
-                found[str(entity.urn)] = table_of(entity)
+                tables[str(entity.urn)] = table_of(entity)
             except (InvalidInput, ServerFault):
                 continue
-        jobs = await self._jobs_writing(list(found)) if is_lineage_followed else ()
+        jobs = await self._jobs_writing(list(tables)) if is_lineage_followed else ()
         for urn in fresh:
-            table = found.get(urn)
+            table = tables.get(urn)
             self.tables[urn] = KnownTable(urn) if table is None else add_jobs(table, jobs)
 
     async def read_elsewhere(self, paths: Iterable[str]) -> None:
@@ -479,7 +479,7 @@ class TableReader:
             return
         names, searches = list(by_last_name), _MOST_SEARCHES
         while names and searches:
-            batches = list(_batched(names, _NAMES_A_SEARCH))[:searches]
+            batches = list(_batch(names, _NAMES_A_SEARCH))[:searches]
             searches -= len(batches)
             pages = await gather_limited(map(self._having_columns, batches), _AT_ONCE)
             await self.read(urn for page in pages for urn in page)
@@ -506,9 +506,9 @@ class TableReader:
         """Return the jobs that write any of these datasets."""
         if not urns or not (await self._count("dataJob")):
             return []
-        batches = _batched(urns, _TABLES_A_SEARCH)
-        found = await gather_limited(map(self._writing, batches), _AT_ONCE)
-        jobs = list(dict.fromkeys(job for part in found for job in part))
+        batches = _batch(urns, _TABLES_A_SEARCH)
+        urnses = await gather_limited(map(self._writing, batches), _AT_ONCE)
+        jobs = list(dict.fromkeys(job for part in urnses for job in part))
         self._jobs |= await self._catalog.entities(
             [job for job in jobs if job not in self._jobs], _JOB_ASPECTS
         )
@@ -548,7 +548,7 @@ def _with_lineage(
             datasets.append(source[0])
     return replace(
         table,
-        upstreams=tuple(one for one in dict.fromkeys(datasets) if one != table.urn),
+        upstreams=tuple(dataset for dataset in dict.fromkeys(datasets) if dataset != table.urn),
         made_from={path: tuple(dict.fromkeys(sources)) for path, sources in made_from.items()},
     )
 
@@ -561,7 +561,7 @@ def _urns(listed: object, key: str | None = None) -> tuple[str, ...]:
     return tuple(item for item in items if isinstance(item, str))
 
 
-def _batched(items: Sequence[str], size: int) -> Iterator[Sequence[str]]:
+def _batch(items: Sequence[str], size: int) -> Iterator[Sequence[str]]:
     return (items[at : at + size] for at in range(0, len(items), size))
 
 

@@ -129,8 +129,8 @@ def changeset_urn(given: str | Urn) -> Urn:
 
 def server_key(catalog: "AsyncCatalog") -> str:
     """Return a key for the catalog, used in files and file names. No request."""
-    known = catalog.identity or catalog.address
-    return hashlib.sha256(known.encode()).hexdigest()[:16]
+    identity = catalog.identity or catalog.address
+    return hashlib.sha256(identity.encode()).hexdigest()[:16]
 
 
 async def why_undecided(catalog: "AsyncCatalog") -> str:
@@ -144,10 +144,10 @@ async def why_undecided(catalog: "AsyncCatalog") -> str:
     if not (await catalog.abilities()).proposals:
         return ""
     try:
-        found = (await catalog.graphql(_MAY_EDIT)).get("me")
+        me = (await catalog.graphql(_MAY_EDIT)).get("me")
     except REFUSALS:
         return ""
-    privileges = found.get("platformPrivileges") if isinstance(found, dict) else None
+    privileges = me.get("platformPrivileges") if isinstance(me, dict) else None
     is_reader = isinstance(privileges, dict) and privileges.get("createTags") is False
     return _READER if is_reader else ""
 
@@ -195,10 +195,10 @@ async def share_changeset(
     key, urn = server_key(catalog), changeset_urn(changeset.id)
     await asyncio.to_thread(changeset.read_again)
     entity = await _entity(catalog, urn)
-    known = {one.id async for one in _notes(catalog, urn)} if entity.exists else set[str]()
+    known = {note.id async for note in _notes(catalog, urn)} if entity.exists else set[str]()
     notes = changeset.notes()
     missing = [note for note in (*changeset.edit_notes(), *notes) if note.id not in known]
-    await _send(catalog, _counted(_proposals(urn, missing), len(missing), progress))
+    await _send(catalog, _report_progress(_proposals(urn, missing), len(missing), progress))
     ends = [(_INFO, _info(changeset)), (_PROGRESS, _progress(changeset))]
     if (entity.raw(_STATUS) or {}).get("removed") is True:
         ends.append((_STATUS, {"removed": False}))
@@ -227,7 +227,9 @@ async def shared_changesets(catalog: "AsyncCatalog") -> tuple[SharedChangeset, .
     urns = [urn async for urn in catalog.urns(ENTITY)]
     entities = await catalog.entities(urns, (_INFO, _PROGRESS)) if urns else {}
     # A changeset without this aspect is still being shared.
-    found = [_shared(urn, one) for urn, one in entities.items() if one.raw(_INFO)]
+    found = [
+        _to_shared_changeset(urn, entity) for urn, entity in entities.items() if entity.raw(_INFO)
+    ]
     return tuple(sorted(found, key=lambda one: (one.at, str(one.urn)), reverse=True))
 
 
@@ -450,7 +452,7 @@ def _proposals(urn: Urn, notes: Iterable[SharedNote]) -> Iterator[Proposal]:
         yield Proposal(urn, _NOTE, value)
 
 
-def _counted(
+def _report_progress(
     proposals: Iterable[Proposal], total: int, progress: "Progress | None"
 ) -> Iterator[Proposal]:
     for number, proposal in enumerate(proposals, 1):
@@ -483,7 +485,7 @@ def _progress(changeset: StagedChangeset) -> dict[str, int]:
     return {state: counts.get(state, 0) for state in STATES}
 
 
-def _shared(urn: Urn, entity: "Entity") -> SharedChangeset:
+def _to_shared_changeset(urn: Urn, entity: "Entity") -> SharedChangeset:
     info, counted = entity.raw(_INFO) or {}, entity.raw(_PROGRESS) or {}
     edits = _number(info.get("edits"))
     counts = {state: _number(counted.get(state)) for state in STATES} if counted else {}

@@ -210,7 +210,7 @@ async def read_propagated(
     async for dataset in read_datasets(catalog, targets, (*_TEXTS, *_NAMES), progress):
         datasets[str(dataset.urn)] = dataset
     return tuple(
-        _propagated(_exact(key, datasets), _exact(origin, datasets), entry, datasets)
+        _to_propagated_text(_exact(key, datasets), _exact(origin, datasets), entry, datasets)
         for key, origin, entry in sorted(entries, key=lambda one: one[:2])
     )
 
@@ -242,9 +242,9 @@ async def refresh_propagated(
             lambda: note_source(catalog, edit, origin, one.before_version, by),
         )
 
-    left = tuple(one for one in texts if one.state != "outdated")
+    left = tuple(text for text in texts if text.state != "outdated")
     with one_save():
-        return await _each([one for one in texts if one.state == "outdated"], refresh, left)
+        return await _each([text for text in texts if text.state == "outdated"], refresh, left)
 
 
 async def take_back_propagated(
@@ -272,13 +272,13 @@ async def take_back_propagated(
     with one_save():
         outcome = await _each(texts, take_back)
         tables: dict[str, list[PropagatedText]] = {}
-        for one in outcome.done:
-            if one.is_written:
-                tables.setdefault(one.urn, []).append(one)
-        for urn, taken in tables.items():
+        for text in outcome.done:
+            if text.is_written:
+                tables.setdefault(text.urn, []).append(text)
+        for urn, table in tables.items():
             # The descriptions are already restored; only an empty entry would remain.
             with suppress(*_REFUSED):
-                await _restore_columns(catalog, urn, taken)
+                await _restore_columns(catalog, urn, table)
     return outcome
 
 
@@ -303,9 +303,9 @@ async def pin_propagated(
             one.urn, one.path, {**entry, "attribution": attribution}, instead_of=entry
         )
 
-    left = tuple(one for one in texts if not one.is_written)
+    left = tuple(text for text in texts if not text.is_written)
     with one_save():
-        return await _each([one for one in texts if one.is_written], pin, left)
+        return await _each([text for text in texts if text.is_written], pin, left)
 
 
 async def _describe(
@@ -334,22 +334,22 @@ async def _each(
     done: list[PropagatedText] = []
     failed: list[tuple[PropagatedText, str]] = []
     ended_by: CatalogError | None = None
-    for one in texts:
+    for text in texts:
         if ended_by is None:
             try:
-                await change(one)
+                await change(text)
             except _REFUSED as error:
-                failed.append((one, str(error)))
+                failed.append((text, str(error)))
             except CatalogError as error:
                 ended_by = error
             else:
-                done.append(one)
+                done.append(text)
         if ended_by is not None:
-            failed.append((one, str(ended_by)))
+            failed.append((text, str(ended_by)))
     return PropagatedOutcome(tuple(done), left, tuple(failed))
 
 
-def _propagated(
+def _to_propagated_text(
     key: ColumnKey,
     origin: ColumnKey,
     entry: Mapping[str, Any],
@@ -360,7 +360,7 @@ def _propagated(
     is_pinned = detail.get("pinned") == "true"
     source_text = _source_text(datasets.get(origin[0]), origin[1])
     state: PropagatedState = "current"
-    now = _edited_text(datasets.get(key[0]), key[1])
+    now = _find_text(datasets.get(key[0]), key[1])
     if now != text:
         state = "undone" if now == detail.get("before", "") else "changed"
     elif is_pinned:
@@ -393,7 +393,7 @@ def _propagated(
 def _exact(key: ColumnKey, datasets: Mapping[str, Entity]) -> ColumnKey:
     """Return the column in a URN with the field path as in its dataset's schema."""
     entity = datasets.get(key[0])
-    paths = ColumnPaths.of(one.path.raw for one in entity.schema) if entity else ColumnPaths()
+    paths = ColumnPaths.of(column.path.raw for column in entity.schema) if entity else ColumnPaths()
     return key[0], paths.match(key[1]) or unquote(key[1])
 
 
@@ -405,7 +405,7 @@ def _has_name(path: str, name: str) -> bool:
     return name in (path, unquote(path), FieldPath(path).simple)
 
 
-def _edited_text(entity: Entity | None, path: str) -> str | None:
+def _find_text(entity: Entity | None, path: str) -> str | None:
     column = entity.schema.column(path) if entity is not None else None
     return None if column is None else column.edited or ""
 
@@ -446,28 +446,28 @@ async def _restore_columns(
     """
     if not (await catalog.abilities()).versions:
         return
-    paths = {one.path for one in taken}
-    first = min(one.before_version for one in taken)
+    paths = {text.path for text in taken}
+    first = min(text.before_version for text in taken)
     earlier = await _version(catalog, urn, first)
     if first and earlier is None:
         return
-    known = {_path(one): one for one in _infos(earlier)}
+    known = {_path(info): info for info in _infos(earlier)}
     for _ in range(_ATTEMPTS):
         held = (await catalog.entity(urn, [COLUMNS])).aspects.get(COLUMNS)
         if held is None:
             return
         infos = [
-            known[_path(one)]
-            if _path(one) in paths and _is_alike(one, known.get(_path(one)))
-            else one
-            for one in _infos(held.value)
-            if not (_path(one) in paths and _path(one) not in known and _is_void(one))
+            known[_path(info)]
+            if _path(info) in paths and _is_alike(info, known.get(_path(info)))
+            else info
+            for info in _infos(held.value)
+            if not (_path(info) in paths and _path(info) not in known and _is_void(info))
         ]
         value = {**held.value, "editableSchemaFieldInfo": infos}
         try:
             if not first and not infos:
                 await _remove(catalog, urn, COLUMNS, held)
-            elif earlier is not None and _unstamped(value) == _unstamped(earlier):
+            elif earlier is not None and _without_stamps(value) == _without_stamps(earlier):
                 await catalog.put(urn, COLUMNS, earlier, only_if_version=held.number or None)
             elif value != held.value:
                 await catalog.put(urn, COLUMNS, value, only_if_version=held.number or None)
@@ -514,5 +514,5 @@ def _is_alike(info: Any, earlier: Any) -> bool:
     return {**info, "description": None} == {**earlier, "description": None}
 
 
-def _unstamped(value: Mapping[str, Any]) -> dict[str, Any]:
+def _without_stamps(value: Mapping[str, Any]) -> dict[str, Any]:
     return {key: one for key, one in value.items() if key not in ("lastModified", "created")}

@@ -259,16 +259,16 @@ class _Content:
         """Compute the state of edits from their notes."""
         for number in numbers:
             kept = (note for note in self._of.get(number, ()) if note.id not in self.dropped)
-            self.items[number] = _settled(number, self.edits[number], sorted(kept, key=_order))
+            self.items[number] = _settle(number, self.edits[number], sorted(kept, key=_order))
 
     def last_decision(self, number: int) -> str:
         """Return the id of the last decision about an edit; empty for none."""
-        found = [
+        decideds = [
             note
             for note in self._of.get(number, ())
             if isinstance(note, _Decided) and note.id not in self.dropped
         ]
-        return max(found, key=_order).id if found else ""
+        return max(decideds, key=_order).id if decideds else ""
 
     def outcomes(self, number: int) -> list[_Tried]:
         """Return the outcomes of an edit, in no particular order."""
@@ -397,11 +397,11 @@ class StagedChangeset:
             raise StorageFault(f"{path} cannot be written: {error.strerror}") from error
         finally:
             part.unlink(missing_ok=True)
-        made = cls(path, header, _Content(edits))
+        changeset = cls(path, header, _Content(edits))
         for line in more:
-            made._content.add(line)
-        made._size = size
-        return made
+            changeset._content.add(line)
+        changeset._size = size
+        return changeset
 
     @classmethod
     def open(cls, path: Path) -> "StagedChangeset":
@@ -527,8 +527,8 @@ class StagedChangeset:
 
     def counts(self) -> dict[ReviewState, int]:
         """Return the number of edits in each state that occurs."""
-        found = Counter(item.state for item in self._content.items.values())
-        return {state: found[state] for state in STATES if found[state]}
+        counts = Counter(item.state for item in self._content.items.values())
+        return {state: counts[state] for state in STATES if counts[state]}
 
     def decide(
         self,
@@ -551,7 +551,7 @@ class StagedChangeset:
             seen, at = content.last_decision(number), content.next_time()
             note = _Decided(number, state, by, at, text, before, _new_id(), seen)
             self._append(note, is_synced=False)
-            return self._added(content, note)
+            return self._add(content, note)
 
     def decide_open(self, state: Literal["accepted", "refused"], by: str) -> int:
         """Record the same decision about all undecided edits; return their number."""
@@ -566,7 +566,7 @@ class StagedChangeset:
             ]
             self._append(*notes, is_synced=False)
             for note in notes:
-                self._added(content, note)
+                self._add(content, note)
         return len(notes)
 
     def note_outcome(
@@ -584,7 +584,7 @@ class StagedChangeset:
         with self._changing:
             content = self._content
             note = _Tried(number, state, content.next_time(), why, theirs, _new_id())
-            item = self._added(content, note)
+            item = self._add(content, note)
             self._append(note, is_synced=True)
             return item
 
@@ -600,7 +600,7 @@ class StagedChangeset:
             ]
             self._append(*notes, is_synced=True)
             for note in notes:
-                self._added(content, note)
+                self._add(content, note)
 
     def note_undone(self, entries: Mapping[int, Collection[str]]) -> None:
         """Record that applied edits were undone: nothing is decided about them any more.
@@ -624,15 +624,15 @@ class StagedChangeset:
             ]
             self._append(*notes, is_synced=True)
             for note in notes:
-                self._added(content, note)
+                self._add(content, note)
 
     def entries_undone(self, number: int) -> frozenset[str]:
         """Return the ids of the journal's entries of which `note_undone` recorded that they were
         undone."""
-        found = self._content.outcomes(number)
-        return frozenset(entry for note in found for entry in note.entries)
+        outcomes = self._content.outcomes(number)
+        return frozenset(entry for note in outcomes for entry in note.entries)
 
-    def _added(self, content: _Content, note: _Note) -> ReviewItem:
+    def _add(self, content: _Content, note: _Note) -> ReviewItem:
         content.add(note)
         content.settle((note.number,))
         return content.items[note.number]
@@ -646,7 +646,7 @@ class StagedChangeset:
         with self._changing:
             content = self._content
             kept = (note for name, note in content.notes.items() if name not in content.dropped)
-            return tuple(map(_shared, sorted(kept, key=_order)))
+            return tuple(map(_to_shared_note, sorted(kept, key=_order)))
 
     def unsent(self, server: str) -> tuple[SharedNote, ...]:
         """Return the decisions and outcomes that a server is not known to have, in order.
@@ -714,7 +714,9 @@ class StagedChangeset:
             content.settle(dict.fromkeys(note.number for note in came))
             self.note_sent(server, known)
             now = content.items
-        told = {number for number, one in before.items() if _outcome(one) != _outcome(now[number])}
+        told = {
+            number for number, item in before.items() if _outcome(item) != _outcome(now[number])
+        }
         return len(came), tuple(sorted(told))
 
     def _append_own(self, line: "_Sent | _Dropped") -> None:
@@ -826,7 +828,7 @@ def shared_copies(server: str) -> tuple[Path, ...]:
     return tuple((changesets_dir() / "shared" / server).glob(f"*{_ENDING}"))
 
 
-def _settled(number: int, edit: StagedEdit, notes: "Collection[_Note]") -> ReviewItem:
+def _settle(number: int, edit: StagedEdit, notes: "Collection[_Note]") -> ReviewItem:
     """Return the state of an edit after its notes, given in order."""
     item = ReviewItem(number, edit)
     undone = {name for note in notes if isinstance(note, _Tried) for name in note.undoes}
@@ -874,7 +876,7 @@ def _new_id() -> str:
     return os.urandom(8).hex()
 
 
-def _shared(note: "_Note") -> SharedNote:
+def _to_shared_note(note: "_Note") -> SharedNote:
     return SharedNote(note.id, millis_of(note.at), _text(note))
 
 

@@ -139,8 +139,8 @@ class WorkQueue:
     @property
     def worklist(self) -> Worklist:
         """The remaining items, in order."""
-        left = tuple(item for item in self._worklist.items if self._is_left(item.key))
-        return replace(self._worklist, items=left, total=self.left)
+        items = tuple(item for item in self._worklist.items if self._is_left(item.key))
+        return replace(self._worklist, items=items, total=self.left)
 
     @property
     def left(self) -> int:
@@ -201,12 +201,12 @@ async def documented_meanwhile(catalog: "AsyncCatalog", keys: Sequence[Key]) -> 
     Costs the requests of `AsyncCatalog.entities` for the tables.
     """
     urns = Urn.parse_all(dict.fromkeys(urn for urn, _ in keys))
-    found = {entity.urn: entity async for entity in read_datasets(catalog, urns, _ASPECTS)}
+    entities = {entity.urn: entity async for entity in read_datasets(catalog, urns, _ASPECTS)}
     missing = {
         (str(urn), column.path.raw if column else None)
-        for urn, entity in found.items()
+        for urn, entity in entities.items()
         if not entity.removed
-        for column in _undocumented(entity)
+        for column in _places_to_document(entity)
     }
     return [key for key in keys if key not in missing]
 
@@ -270,7 +270,7 @@ async def read_worklist(
     on the server the counts are 0.
     """
     entities = [entity async for entity in read_datasets(catalog, urns, _ASPECTS)]
-    lacking = [entity for entity in entities if any(_undocumented(entity))]
+    lacking = [entity for entity in entities if any(_places_to_document(entity))]
     use: dict[Urn, TableUse] = {}
     reach: dict[Urn, Reach] = {}
 
@@ -281,8 +281,8 @@ async def read_worklist(
             progress(len(reach), len(lacking))
 
     await gather_limited((measure(entity.urn) for entity in lacking), _AT_ONCE)
-    found = rank(lacking, use, reach, top=top, days=days)
-    return replace(found, datasets=len(entities))
+    worklist = rank(lacking, use, reach, top=top, days=days)
+    return replace(worklist, datasets=len(entities))
 
 
 async def ask_worklist(
@@ -307,9 +307,9 @@ async def ask_worklist(
 
 def _item_of(found: Undescribed) -> Item:
     source: UseSource = "none"
-    for known in get_args(UseSource):
-        if found.used_of == known:
-            source = known
+    for arg in get_args(UseSource):
+        if found.used_of == arg:
+            source = arg
     return Item(
         found.urn,
         found.table,
@@ -326,13 +326,13 @@ def _item_of(found: Undescribed) -> Item:
 
 async def _reach(catalog: "AsyncCatalog", urn: Urn) -> Reach:
     try:
-        found = await catalog.lineage(urn, "DOWNSTREAM", hops=_EVERY_HOP, limit=_MOST_REACHED)
+        lineage = await catalog.lineage(urn, "DOWNSTREAM", hops=_EVERY_HOP, limit=_MOST_REACHED)
     except REFUSALS:
         return Reach()
-    return Reach(found.total, found.truncated is not None)
+    return Reach(lineage.total, lineage.truncated is not None)
 
 
-def _undocumented(entity: Entity) -> "Iterable[Column | None]":
+def _places_to_document(entity: Entity) -> "Iterable[Column | None]":
     """Yield `None` if the dataset itself is undocumented, then its undocumented columns."""
     if not entity.description.strip():
         yield None
@@ -341,7 +341,7 @@ def _undocumented(entity: Entity) -> "Iterable[Column | None]":
 
 def _items(entity: Entity, used: TableUse, reached: Reach) -> Iterable[Item]:
     places = {column.path.raw: at for at, column in enumerate(entity.schema, start=1)}
-    for column in _undocumented(entity):
+    for column in _places_to_document(entity):
         use, source = _use_of_column(column, used) if column else _use_of_table(used)
         yield Item(
             str(entity.urn),

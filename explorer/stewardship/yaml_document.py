@@ -50,7 +50,7 @@ def load(text: str) -> Any:
         value = yaml.load(text.removeprefix("\ufeff"), Loader=_Loader)  # noqa: S506 - a safe loader
     except (yaml.YAMLError, ValueError, RecursionError, UnicodeError) as error:
         raise InvalidInput(f"it is not valid YAML: {_reason(error)}") from None
-    return _unshared(value, [_MOST_VALUES], 0)
+    return _copy_value(value, [_MOST_VALUES], 0)
 
 
 def _reason(error: Exception) -> str:
@@ -60,14 +60,14 @@ def _reason(error: Exception) -> str:
     return str(error).partition("\n")[0]
 
 
-def _unshared(value: Any, left: list[int], depth: int) -> Any:
+def _copy_value(value: Any, left: list[int], depth: int) -> Any:
     left[0] -= 1
     if left[0] < 0 or depth > 200:
         raise InvalidInput("its aliases make it too large")
     if isinstance(value, dict):
-        return {key: _unshared(one, left, depth + 1) for key, one in value.items()}
+        return {key: _copy_value(one, left, depth + 1) for key, one in value.items()}
     if isinstance(value, list):
-        return [_unshared(one, left, depth + 1) for one in value]
+        return [_copy_value(one, left, depth + 1) for one in value]
     return value
 
 
@@ -114,8 +114,8 @@ class YamlDocument:
     def __init__(self, text: str) -> None:
         self._mark = "\ufeff" if text.startswith("\ufeff") else ""
         self._text = text.removeprefix("\ufeff")
-        found = _LINE_END.search(self._text)
-        self._newline = found[0] if found else "\n"
+        match = _LINE_END.search(self._text)
+        self._newline = match[0] if match else "\n"
         self._edits: list[_Edit] = []
         self._texts: dict[tuple[int, str], str] = {}
         self._anchors: dict[str, _YamlNode] = {}
@@ -184,7 +184,7 @@ class YamlDocument:
         for step in path:
             if node is None:
                 return None
-            node = self._resolved(node)
+            node = self._resolve(node)
             if isinstance(step, int):
                 is_there = node.kind == "sequence" and step < len(node.items)
                 node = node.items[step] if is_there else None
@@ -192,7 +192,7 @@ class YamlDocument:
                 node = self._value(node, step)
         return node
 
-    def _resolved(self, node: _YamlNode) -> _YamlNode:
+    def _resolve(self, node: _YamlNode) -> _YamlNode:
         return self._anchors[node.text] if node.kind == "alias" else node
 
     @staticmethod
@@ -200,12 +200,12 @@ class YamlDocument:
         """Return the value of a key; the last one, which counts, if the key occurs twice."""
         if mapping.kind != "mapping":
             return None
-        found = [value for name, value in mapping.pairs() if name.text == key]
-        return found[-1] if found else None
+        nodes = [value for name, value in mapping.pairs() if name.text == key]
+        return nodes[-1] if nodes else None
 
     def _mapping(self, path: Path) -> _YamlNode:
         found = self.find(path)
-        node = self._resolved(found) if found is not None else None
+        node = self._resolve(found) if found is not None else None
         if node is None or node.kind != "mapping":
             raise InvalidInput(f"there is no mapping at {'.'.join(map(str, path))}")
         return node
@@ -213,14 +213,14 @@ class YamlDocument:
     def is_shared(self, path: Path) -> bool:
         """Return whether the value at a path is part of something that an alias or a merge also
         uses elsewhere."""
-        uses = self._used_anchors()
+        uses = self._anchors_in_use()
         for length in range(len(path) + 1):
             node = self.find(path[:length])
             if node is not None and (node.kind == "alias" or node.anchor in uses):
                 return True
         return False
 
-    def _used_anchors(self) -> set[str]:
+    def _anchors_in_use(self) -> set[str]:
         found: set[str] = set()
         waiting = [self._root]
         while waiting:
@@ -257,7 +257,7 @@ class YamlDocument:
         """Add a key that does not exist to the mapping at `path`."""
         mapping = self._mapping(path)
         pairs = list(mapping.pairs())
-        before = [one for name, one in pairs if name.text in after] or [one for _, one in pairs]
+        before = [node for name, node in pairs if name.text in after] or [node for _, node in pairs]
         if mapping.flow:
             entry = f"{key}: {_flow(value)}"
             if before:
@@ -378,8 +378,8 @@ class YamlDocument:
         return max(self._text.rfind("\n", 0, at), self._text.rfind("\r", 0, at)) + 1
 
     def _line_end(self, at: int) -> int:
-        found = _LINE.match(self._text, at)
-        return found.end() if found else len(self._text)
+        match = _LINE.match(self._text, at)
+        return match.end() if match else len(self._text)
 
     def _is_line_start(self, at: int) -> bool:
         return at > 0 and self._text[at - 1] in "\r\n"
@@ -475,14 +475,14 @@ def _inline(text: str, *, style: str = "", flow: bool = False) -> str:
             return text
     if style == "'" and _is_printable(text):
         return "'" + text.replace("'", "''") + "'"
-    return '"' + "".join(map(_escaped, text)) + '"'
+    return '"' + "".join(map(_escape, text)) + '"'
 
 
 def _is_printable(text: str) -> bool:
     return all(char.isprintable() or char == "\t" for char in text)
 
 
-def _escaped(char: str) -> str:
+def _escape(char: str) -> str:
     if char in _ESCAPES:
         return _ESCAPES[char]
     if char.isprintable():

@@ -327,9 +327,9 @@ class CatalogApp(App[None]):
 
     def get_driver_class(self) -> type[Driver]:
         """Return the driver that reads and writes the terminal."""
-        found = super().get_driver_class()
-        if found.__name__ != "LinuxDriver":
-            return found
+        driver_class = super().get_driver_class()
+        if driver_class.__name__ != "LinuxDriver":
+            return driver_class
         from explorer.tui.terminal import TerminalDriver
 
         return TerminalDriver
@@ -482,7 +482,7 @@ class CatalogApp(App[None]):
         """Quit from anywhere, after keeping the typed text as a draft and waiting briefly for saves
         under way."""
         if await self._finish_writing():
-            self.exit(message=self._unsaved_message())
+            self.exit(message=self._describe_losses())
 
     async def _finish_writing(self) -> bool:
         """Return whether to leave, once the typed text is kept as a draft. If the disk does not
@@ -504,7 +504,7 @@ class CatalogApp(App[None]):
             )
             return is_warned
 
-    def _unsaved_message(self) -> str | None:
+    def _describe_losses(self) -> str | None:
         """Return the message printed after the exit about texts that were not saved."""
         titles = self._editing.unsaved if self._editing is not None else []
         if not titles:
@@ -603,7 +603,7 @@ class CatalogApp(App[None]):
         self._open(event.urn)
 
     @on(SearchView.ResultOpened)
-    def _result_opened(self, event: SearchView.ResultOpened) -> None:
+    def _handle_result(self, event: SearchView.ResultOpened) -> None:
         if event.urn is not None:
             self._open(event.urn)
         # Before the next key, and when what they are for is open.
@@ -624,7 +624,7 @@ class CatalogApp(App[None]):
         for screen in self.screen_stack[1:]:
             if isinstance(screen, ChangeListener):
                 screen.apply_changes(changes)
-        if any(moves_entity(one) for events in changes.values() for one in events):
+        if any(moves_entity(event) for events in changes.values() for event in events):
             self._count_again()
 
     def _count_again(self) -> None:
@@ -939,8 +939,8 @@ class CatalogApp(App[None]):
 
     def _entity_here(self) -> "Entity | None":
         """Return the entity whose page is shown."""
-        shown = self._main_screen.query_one("#page", ContentSwitcher).current
-        return self._entity_view.entity if shown == "entity" else None
+        current = self._main_screen.query_one("#page", ContentSwitcher).current
+        return self._entity_view.entity if current == "entity" else None
 
     def _show_concept(self, name: str, term: str | None, at: "Key | None") -> None:
         with self._opening("the columns with the same name"):
@@ -950,7 +950,7 @@ class CatalogApp(App[None]):
             self.push_screen(screen, self._open_from_list)
 
     @on(BulkLabelsRequested)
-    def _change_marked(self, event: BulkLabelsRequested) -> None:
+    def _handle_bulk_labels(self, event: BulkLabelsRequested) -> None:
         """Change labels of the marked items through a changeset."""
 
         with self._opening("the dialog"):
@@ -1055,9 +1055,9 @@ class CatalogApp(App[None]):
 
     def _note_place(self) -> None:
         visited = tuple(map(str, self._history.visited))
-        here = self._history.here
+        urn = self._history.here
         self._remembered.note_place(
-            self._state_keys[0], ServerState(visited, None if here is None else str(here))
+            self._state_keys[0], ServerState(visited, None if urn is None else str(urn))
         )
 
     def _recall(self, state_keys: tuple[str, ...]) -> None:
@@ -1069,12 +1069,12 @@ class CatalogApp(App[None]):
 
     def action_open_last(self) -> None:
         """Switch to the page that was open before; again, switch back."""
-        found = self._history.last(self._open_now())
-        if found is None:
+        urn = self._history.last(self._open_now())
+        if urn is None:
             self._say("No other page was open before.")
         else:
             self._note_place()
-            self._show(found)
+            self._show(urn)
 
     def action_try_again(self) -> None:
         """Retry every request that was not answered."""
@@ -1113,16 +1113,16 @@ class CatalogApp(App[None]):
     @work(group="switch", exclusive=True, name=LEADING)
     async def _turn_to_server(self, opening: "Opening") -> None:
         with self._session.reporting("switching to another server"):
-            found = await asyncio.to_thread(opening.found)
+            settings = await asyncio.to_thread(opening.found)
             if not await self._finish_writing():
                 return
-            here = get_current_worker()
+            current_worker = get_current_worker()
             for worker in list(self.workers):
-                if worker is not here:
+                if worker is not current_worker:
                     worker.cancel()
             self._watch.stop()
-            await self._session.switch(opening.maker(), found.identity)
-            self._recall(await asyncio.to_thread(config.state_keys, found.identity))
+            await self._session.switch(opening.maker(), settings.identity)
+            self._recall(await asyncio.to_thread(config.state_keys, settings.identity))
             self._main_screen.query_one(Header).forget()
             await self._clear()
             self._start()
@@ -1204,9 +1204,9 @@ class CatalogApp(App[None]):
         # The search reports it where the server does not answer.
         with self._session.reporting("opening the catalog", lambda _: True):
             info = await (await self._session.catalog()).info()
-            found = self._main_screen.query_one(SearchView).query("#found")
-            if found and not self._main_screen.query(Welcome):
-                await found.first().mount(Welcome(sample=info.sample), before=0)
+            query = self._main_screen.query_one(SearchView).query("#found")
+            if query and not self._main_screen.query(Welcome):
+                await query.first().mount(Welcome(sample=info.sample), before=0)
 
     def action_help(self) -> None:
         """Show the keys that work here."""

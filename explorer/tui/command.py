@@ -28,9 +28,9 @@ def _print_keys(context: click.Context, _option: click.Parameter, wanted: bool) 
     if wanted:
         from explorer.tui.settings import key_lines, read_keymap, read_settings
 
-        read = read_settings()
-        keymap, problems = read_keymap(read.settings.keys, read.place)
-        _print(context, key_lines(keymap), (*read.problems, *problems))
+        settings = read_settings()
+        keymap, problems = read_keymap(settings.settings.keys, settings.place)
+        _print(context, key_lines(keymap), (*settings.problems, *problems))
 
 
 def _print_settings(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
@@ -39,9 +39,9 @@ def _print_settings(context: click.Context, _option: click.Parameter, wanted: bo
         from explorer.tui.screens.palette import config_lines
         from explorer.tui.settings import read_keymap, read_settings
 
-        read = read_settings()
-        keymap, problems = read_keymap(read.settings.keys, read.place)
-        _print(context, config_lines(read.settings, keymap), (*read.problems, *problems))
+        settings = read_settings()
+        keymap, problems = read_keymap(settings.settings.keys, settings.place)
+        _print(context, config_lines(settings.settings, keymap), (*settings.problems, *problems))
 
 
 def _print(context: click.Context, lines: Iterable[str], problems: Iterable[str]) -> None:
@@ -161,9 +161,9 @@ def main(
         first = Urn.parse(urn) if urn else None
         # Asked for before the screen is taken, where a person is to type it.
         opening = Opening(url, profile, data_dir, read_only=read_only, offline=offline)
-        named = opening.found()
-        if named.token.asks and not offline:
-            opening = replace(opening, token=Secret.of(named.token()))
+        settings = opening.found()
+        if settings.token.asks and not offline:
+            opening = replace(opening, token=Secret.of(settings.token()))
         if log is not None:
             RequestLog.check(log)
     except CatalogError as error:
@@ -185,7 +185,7 @@ def main(
         query=query,
         last=last,
         review=review,
-        server=named.identity,
+        server=settings.identity,
         remembered=TerminalState.of_user(),
         exchanges=RequestLog(log),
         look=look,

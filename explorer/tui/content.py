@@ -129,15 +129,15 @@ def line_text(text: str | None, style: str = "", missing: str = "") -> Text:
 
 def line(text: str | None, limit: int = display.LINE_LIMIT) -> str:
     """Return text of a catalog cleaned and on one line, with the width that `cell_len` counts."""
-    return _unjoined(display.line(text, limit))
+    return _split_emoji(display.line(text, limit))
 
 
 def block(text: str | None, limit: int = display.BLOCK_LIMIT) -> str:
     """Return text of a catalog cleaned, with its lines."""
-    return _unjoined(display.block(text, limit))
+    return _split_emoji(display.block(text, limit))
 
 
-def _unjoined(text: str) -> str:
+def _split_emoji(text: str) -> str:
     """Return the text with joined emoji split into their parts, and symbols in their text form.
 
     Terminals disagree on the width of joined emoji, which would shift the rest of the line. Joiners
@@ -145,10 +145,10 @@ def _unjoined(text: str) -> str:
     """
     if _PICTURE_MARK not in text and _JOINER not in text:
         return text
-    return _JOINED.sub(_parted, text.replace(_PICTURE_MARK, ""))
+    return _JOINED.sub(_split_emoji_parts, text.replace(_PICTURE_MARK, ""))
 
 
-def _parted(found: re.Match[str]) -> str:
+def _split_emoji_parts(found: re.Match[str]) -> str:
     before = found[1]
     return before if unicodedata.category(before).startswith("S") else found[0]
 
@@ -236,7 +236,9 @@ def rendered_lines(rendered: RenderableType, width: int) -> list[Text]:
     if isinstance(rendered, Text):
         return list(rendered.wrap(console, width))
     return [
-        Text.assemble(*((one.text, one.style or "") for one in segments if not one.control))
+        Text.assemble(
+            *((segment.text, segment.style or "") for segment in segments if not segment.control)
+        )
         for segments in console.render_lines(rendered, pad=False)
     ]
 

@@ -134,14 +134,14 @@ async def browse_to(url: str) -> bool:
     """
     if any(os.environ.get(name) for name in _REMOTE):
         return False
-    wanted = os.environ.get("BROWSER")
-    if sys.platform.startswith("linux") and not wanted:
+    browser = os.environ.get("BROWSER")
+    if sys.platform.startswith("linux") and not browser:
         if not any(os.environ.get(name) for name in _DISPLAYS):
             return False
-    return await _started(url)
+    return await _start(url)
 
 
-async def _started(url: str) -> bool:
+async def _start(url: str) -> bool:
     webbrowser = await asyncio.to_thread(import_module, "webbrowser")
     try:
         browser = await asyncio.to_thread(webbrowser.get)
@@ -188,15 +188,15 @@ def edit_outside(app: "App[None]", text: str) -> str:
     kept = False
     try:
         status = _run_editor(app, [*command, name])
-        written = file.read_bytes()
+        content = file.read_bytes()
         if status != 0:
-            kept = written != original
+            kept = content != original
             left = f"; what it wrote is kept in {file}" if kept else ""
             raise Misconfigured(
                 f"The editor exited with status {status}, the text is unchanged{left}."
             )
         kept = True
-        changed = written.decode()
+        changed = content.decode()
         kept = False
     except UnicodeDecodeError as error:
         raise InvalidInput(
@@ -207,15 +207,15 @@ def edit_outside(app: "App[None]", text: str) -> str:
     finally:
         if not kept:
             file.unlink(missing_ok=True)
-    return _without_added_end(text, changed)
+    return _remove_line_end(text, changed)
 
 
 def _command() -> list[str]:
-    wanted = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
+    visual = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
     try:
-        command = shlex.split(wanted)
+        command = shlex.split(visual)
     except ValueError as error:
-        raise Misconfigured(f"$EDITOR cannot be read ({error}): {wanted}") from error
+        raise Misconfigured(f"$EDITOR cannot be read ({error}): {visual}") from error
     if not command:
         raise Misconfigured("No editor is set; set $VISUAL or $EDITOR.")
     return command
@@ -242,7 +242,7 @@ def _run_editor(app: "App[None]", command: list[str]) -> int:
     return done.returncode
 
 
-def _without_added_end(before: str, after: str) -> str:
+def _remove_line_end(before: str, after: str) -> str:
     if before.endswith(("\n", "\r")):
         return after
     return after.removesuffix("\n").removesuffix("\r") if after.endswith("\n") else after
@@ -280,7 +280,7 @@ async def copy(text: str, method: ClipboardMethod, through_terminal: Callable[[s
         if one == "none":
             raise Misconfigured("copying is turned off in the settings")
         if one == "terminal":
-            if _sent_bytes(text) > MOST_SENT_BYTES:
+            if _request_length(text) > MOST_SENT_BYTES:
                 failures.append(f"the terminal takes {MOST_SENT_BYTES * 3 // 4:,} bytes at most")
                 continue
             through_terminal(text)
@@ -289,8 +289,8 @@ async def copy(text: str, method: ClipboardMethod, through_terminal: Callable[[s
             if problem:
                 failures.append(problem)
                 continue
-        return f"Copied {_shown(text)}, through {_CALLED.get(one, one)}."
-    raise InvalidInput(f"{_shown(text)} could not be copied: {'; '.join(failures)}")
+        return f"Copied {_format(text)}, through {_CALLED.get(one, one)}."
+    raise InvalidInput(f"{_format(text)} could not be copied: {'; '.join(failures)}")
 
 
 def clipboard_methods(
@@ -339,12 +339,12 @@ async def _run_clipboard(method: ClipboardMethod, text: str) -> str:
     return f"{command[0]} failed ({process.returncode})" if process.returncode else ""
 
 
-def _sent_bytes(text: str) -> int:
+def _request_length(text: str) -> int:
     """Return the length of the request to the terminal in bytes."""
     return -(-len(text.encode(errors="replace")) // 3) * 4
 
 
-def _shown(text: str) -> str:
+def _format(text: str) -> str:
     """Return a short text itself, the length of a long one."""
     if len(text) <= 200 and text.isprintable():
         return text

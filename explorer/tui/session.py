@@ -156,10 +156,10 @@ class Opening:
     def found(self) -> config.ServerSettings:
         """Return the server to open; reads the profiles. Raises what `config.server` raises, and
         `InvalidInput` for an offline copy of the local catalog."""
-        found = config.server(self.url, profile=self.profile, data_dir=self.data_dir)
+        settings = config.server(self.url, profile=self.profile, data_dir=self.data_dir)
         if self.offline:
-            found.check_offline()
-        return found
+            settings.check_offline()
+        return settings
 
     def maker(self) -> Callable[[], "AsyncCatalog"]:
         """Return a function that creates the client; it is called in a thread."""
@@ -259,8 +259,10 @@ class TerminalSession:
             return
         catalog = await self.catalog()
         with suppress(CatalogError):
-            found = await catalog.summaries(unknown)
-            self._names |= {urn: found[urn].name if urn in found else urn.name for urn in unknown}
+            entities = await catalog.summaries(unknown)
+            self._names |= {
+                urn: entities[urn].name if urn in entities else urn.name for urn in unknown
+            }
 
     async def catalog(self) -> "AsyncCatalog":
         """Return the client, created on first use, so that its import does not delay the first
@@ -402,10 +404,10 @@ class TerminalSession:
             self._stand(self._standing_heard())
         except CatalogError as error:
             self._stand(self._standing_after(error))
-            self._failed(sentence_of(error), where, again)
+            self._note_failure(sentence_of(error), where, again)
         except Exception:
-            kept = _keep_trace(doing)
-            self._failed(f"Something went wrong while {doing}; {kept}", where, again)
+            keep_trace = _keep_trace(doing)
+            self._note_failure(f"Something went wrong while {doing}; {keep_trace}", where, again)
         finally:
             del self._started_at[number]
             self._on_status()
@@ -418,7 +420,7 @@ class TerminalSession:
             return ServerStatus("kept", as_of)
         return ServerStatus("ready") if as_of is None and self._is_answered else self.standing
 
-    def _failed(
+    def _note_failure(
         self, sentence: str, where: Where | None, again: Callable[[], object] | None
     ) -> None:
         can_try_again = again is not None and not self._is_offline

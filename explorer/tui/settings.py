@@ -97,18 +97,18 @@ def read_keymap(
 
     `place` returns the file and line of an action.
     """
-    known = {action.id: action for action in ACTIONS}
+    actions = {action.id: action for action in ACTIONS}
     granted: dict[str, tuple[str, ...]] = {}
     problems = []
     for name, text in wishes.items():
-        keys = tuple(_named(key.strip()) for key in text.split(",") if key.strip())
-        problem = _unknown(name, known) or _unusable(keys, text)
+        keys = tuple(_textual_key(key.strip()) for key in text.split(",") if key.strip())
+        problem = _unknown(name, actions) or _unusable(keys, text)
         if problem:
             problems.append(f"{place(name)}: {problem}")
         else:
             granted[name] = keys
     for name in list(granted):
-        rival = _rival(known[name], granted)
+        rival = _rival(actions[name], granted)
         if rival is not None:
             key = next(key for key in granted[name] if key in _keys(rival, granted))
             problems.append(
@@ -214,7 +214,7 @@ _CHARACTERS: Final = {
 }
 
 
-def _named(key: str) -> str:
+def _textual_key(key: str) -> str:
     """Return Textual's name of a key written as `^x` or `ctrl+x`, `/` or `slash`."""
     if key.startswith("^") and len(key) == 2:
         return f"ctrl+{key[1].lower()}"
@@ -317,7 +317,7 @@ def read_settings() -> SettingsRead:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         return SettingsRead(problems=(f"{path} cannot be read: {error}; nothing in it is used",))
-    return _checked(path, text, table)
+    return _check(path, text, table)
 
 
 def list_settings(settings: Settings) -> Iterator[Setting]:
@@ -325,10 +325,10 @@ def list_settings(settings: Settings) -> Iterator[Setting]:
     for name, hint in _hints().items():
         value = getattr(settings, name)
         shown = f"{len(value)} set" if isinstance(value, dict) else _toml(value)
-        yield Setting(name, _described(hint), _allowed(hint), shown)
+        yield Setting(name, _describe(hint), _describe_values(hint), shown)
 
 
-def _checked(path: Path, text: str, table: Mapping[str, Any]) -> SettingsRead:
+def _check(path: Path, text: str, table: Mapping[str, Any]) -> SettingsRead:
     kept: dict[str, Any] = {}
     problems = []
     hints = _hints()
@@ -340,7 +340,7 @@ def _checked(path: Path, text: str, table: Mapping[str, Any]) -> SettingsRead:
         try:
             kept[key] = msgspec.convert(value, hints[key])
         except msgspec.ValidationError:
-            problems.append(f"{place}: {key} must be {_allowed(hints[key])}, not “{value}”")
+            problems.append(f"{place}: {key} must be {_describe_values(hints[key])}, not “{value}”")
     return SettingsRead(Settings(**kept), tuple(problems), text)
 
 
@@ -348,11 +348,11 @@ def _hints() -> dict[str, Any]:
     return get_type_hints(Settings, include_extras=True)
 
 
-def _described(hint: Any) -> str:
+def _describe(hint: Any) -> str:
     return str(get_args(hint)[1].description)
 
 
-def _allowed(hint: Any) -> str:
+def _describe_values(hint: Any) -> str:
     """Return the allowed values in words."""
     kind = get_args(hint)[0]
     choices = get_args(kind)
@@ -396,10 +396,10 @@ class Appearance:
         self.themes: dict[str, Theme] = {**themes(), **own}
         self._wanted, problems = "", list(found.problems)
         if wanted:
-            self._wanted = self._named(wanted) or ""
+            self._wanted = self._find_theme(wanted) or ""
             if not self._wanted:
                 problems.append(f"there is no theme “{wanted}”; there are {self._names()}")
-        self._set = self._named(found.settings.theme) or ""
+        self._set = self._find_theme(found.settings.theme) or ""
         if found.settings.theme and not self._set:
             place = found.place("theme")
             problems.append(
@@ -424,7 +424,7 @@ class Appearance:
         """Return the description of a theme."""
         return TITLES.get(name, "from the settings")
 
-    def _named(self, name: str) -> str | None:
+    def _find_theme(self, name: str) -> str | None:
         full = NICKNAMES.get(name, name)
         return full if full in self.themes else None
 

@@ -76,8 +76,8 @@ class SearchStore:
         """Save a search under its name, replacing one of that name."""
 
         def change(kept: SearchFile) -> SearchFile:
-            others = [one for one in kept.saved if one.name != search.name]
-            return SearchFile((*others, search)[-_NAMED:], kept.recent)
+            searches = [one for one in kept.saved if one.name != search.name]
+            return SearchFile((*searches, search)[-_NAMED:], kept.recent)
 
         return self._change(change)
 
@@ -85,11 +85,13 @@ class SearchStore:
         """Rename a saved search, replacing one of the new name."""
 
         def change(kept: SearchFile) -> SearchFile:
-            others = [one for one in kept.saved if one.name != new or one.name == name]
+            searches = [
+                search for search in kept.saved if search.name != new or search.name == name
+            ]
             return SearchFile(
                 tuple(
-                    msgspec.structs.replace(one, name=new) if one.name == name else one
-                    for one in others
+                    msgspec.structs.replace(search, name=new) if search.name == name else search
+                    for search in searches
                 ),
                 kept.recent,
             )
@@ -101,7 +103,7 @@ class SearchStore:
 
         def change(kept: SearchFile) -> SearchFile:
             return SearchFile(
-                tuple(one for one in kept.saved if not name or one.name != name),
+                tuple(search for search in kept.saved if not name or search.name != name),
                 tuple(one for one in kept.recent if not recent or one != recent),
             )
 
@@ -119,8 +121,8 @@ class SearchStore:
     def _change(self, change: _SearchChange) -> SearchFile:
         try:
             with changing(self.path):
-                kept = change(self.read())
-                write_private(self.path, msgspec.json.encode(kept).decode())
+                file = change(self.read())
+                write_private(self.path, msgspec.json.encode(file).decode())
         except Unusable as error:
             if self.path.exists() and isinstance(error.__cause__, msgspec.DecodeError):
                 raise
@@ -128,7 +130,7 @@ class SearchStore:
                 f"the search cannot be saved in {self.path.parent}; "
                 "choose another directory with CATALOG_STATE_DIR"
             ) from error
-        return kept
+        return file
 
 
 Setting = str | int | bool
@@ -176,14 +178,14 @@ class TerminalState:
     @property
     def theme(self) -> str | None:
         """Return the theme chosen last."""
-        found = self.setting("theme")
-        return found if isinstance(found, str) else None
+        setting = self.setting("theme")
+        return setting if isinstance(setting, str) else None
 
     @property
     def tree_width(self) -> int | None:
         """Return the width of the folders in cells."""
-        found = self.setting("tree_width")
-        return found if isinstance(found, int) and not isinstance(found, bool) else None
+        setting = self.setting("tree_width")
+        return setting if isinstance(setting, int) and not isinstance(setting, bool) else None
 
     def setting(self, name: str) -> Setting | None:
         """Return a value by its name."""
@@ -204,8 +206,8 @@ class TerminalState:
 
     def place(self, *keys: str) -> ServerState:
         """Return the history of a catalog, given by the keys that `config.state_keys` returns."""
-        kept = self._stored.servers
-        return next((kept[key] for key in keys if key in kept), ServerState())
+        servers = self._stored.servers
+        return next((servers[key] for key in keys if key in servers), ServerState())
 
     def note_place(self, key: str, place: ServerState) -> None:
         """Store the history of a catalog under a key."""
@@ -245,23 +247,23 @@ def _read(path: Path | None) -> _SavedState:
 def _put(path: Path, changes: list[_StateChange]) -> None:
     try:
         with changing(path):
-            kept = _read(path)
+            state = _read(path)
             for change in changes:
-                kept = change(kept)
-            write_private(path, msgspec.json.encode(kept).decode())
+                state = change(state)
+            write_private(path, msgspec.json.encode(state).decode())
     except Unusable:
         return
 
 
 def _with_setting(kept: _SavedState, name: str, value: Setting | None) -> _SavedState:
-    settings = {known: one for known, one in kept.settings.items() if known != name}
+    settings = {known: setting for known, setting in kept.settings.items() if known != name}
     if value is not None:
         settings[name] = value
     return _SavedState(settings, kept.servers)
 
 
 def _with_place(kept: _SavedState, server: str, place: ServerState) -> _SavedState:
-    servers = {known: one for known, one in kept.servers.items() if known != server}
+    servers = {known: state for known, state in kept.servers.items() if known != server}
     servers[server] = place
     for oldest in list(servers)[: max(len(servers) - _SERVERS_KEPT, 0)]:
         del servers[oldest]
@@ -320,10 +322,10 @@ class VisitHistory:
 
     def last(self, open_now: Urn | None) -> Urn | None:
         """Return the entity that was open last, or the one before it if that is `open_now`."""
-        found = self._last if self.here == open_now else self.here
-        if found is not None:
-            self.visit(found)
-        return found
+        urn = self._last if self.here == open_now else self.here
+        if urn is not None:
+            self.visit(urn)
+        return urn
 
     def _stand(self) -> Urn | None:
         place = self._places[self._at]

@@ -61,7 +61,7 @@ def shortened(text: str) -> str:
                 parts.append(_change(pen, wanted))
                 pen = wanted
             parts.append(shown)
-        following = _applied(wanted, styled[1])
+        following = _apply(wanted, styled[1])
         if following is None:
             # Nothing is known of a style until all of it is taken back.
             parts += (_change(pen, wanted), styled[0])
@@ -83,7 +83,7 @@ def _looks_alike(shown: str, one: _Pen | None, other: _Pen | None) -> bool:
 
 
 @lru_cache(1024)
-def _applied(pen: _Pen | None, codes_text: str) -> _Pen | None:
+def _apply(pen: _Pen | None, codes_text: str) -> _Pen | None:
     """Return the style after SGR codes; None where they are not understood."""
     codes = codes_text.split(";") if codes_text else ["0"]
     if codes[0] == "0":

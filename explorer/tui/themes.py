@@ -325,7 +325,7 @@ def own_themes(
             continue
         colours, faults = _colours(table)
         problems += (f"{place(name)}: theme {name}: {fault}" for fault in faults)
-        made[name] = _changed(base, name, colours)
+        made[name] = _adapt(base, name, colours)
     return made, tuple(problems)
 
 
@@ -348,7 +348,7 @@ def _colours(table: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
     return colours, faults
 
 
-def _changed(base: Theme, name: str, colours: Mapping[str, str]) -> Theme:
+def _adapt(base: Theme, name: str, colours: Mapping[str, str]) -> Theme:
     plain = {key: colours.get(key) or getattr(base, key) for key in _COLOURS}
     named = {_VARIABLES[key]: value for key, value in colours.items() if key in _VARIABLES}
     dark = Color.parse(plain["background"]).brightness < 0.5 if not base.ansi else base.dark

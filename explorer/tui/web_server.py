@@ -61,7 +61,7 @@ class CatalogServer(Server):
 
     async def _make_app(self) -> web.Application:
         app = await super()._make_app()
-        app.middlewares.append(self._guarded)
+        app.middlewares.append(self._guard)
         return app
 
     async def on_startup(self, app: web.Application) -> None:
@@ -78,11 +78,11 @@ class CatalogServer(Server):
         click.echo("Press Ctrl+C to stop it.")
 
     @web.middleware
-    async def _guarded(self, request: web.Request, handler: _Handler) -> web.StreamResponse:
-        given = request.query.get("key", "")
-        if request.path == "/" and self._is_key(given):
+    async def _guard(self, request: web.Request, handler: _Handler) -> web.StreamResponse:
+        key = request.query.get("key", "")
+        if request.path == "/" and self._is_key(key):
             answer = web.Response(status=303, headers={"Location": "/"})
-            answer.set_cookie(self._cookie, given, httponly=True, samesite="Lax")
+            answer.set_cookie(self._cookie, key, httponly=True, samesite="Lax")
             return answer
         if not self._is_key(request.cookies.get(self._cookie, "")):
             return web.Response(

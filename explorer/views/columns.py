@@ -401,16 +401,16 @@ def _matches(condition: _Condition, column: "Column", names: Mapping[Urn, str]) 
         case "type":
             return value in column.type.lower() or value in column.native_type.lower()
         case "tag":
-            return _any_named(column.tags, value, names)
+            return _has_name(column.tags, value, names)
         case "term":
-            return _any_named(column.terms, value, names)
+            return _has_name(column.terms, value, names)
         case "is":
             return COLUMN_STATES[value](column)
         case _:
             return value in column.path.simple.lower() or value in column.description.lower()
 
 
-def _any_named(urns: Sequence[Urn], value: str, names: Mapping[Urn, str]) -> bool:
+def _has_name(urns: Sequence[Urn], value: str, names: Mapping[Urn, str]) -> bool:
     return any(value in urn.name.lower() or value in names.get(urn, "").lower() for urn in urns)
 
 

@@ -109,7 +109,7 @@ def text_diff(
         old, new = (text.split("\n") if text else [] for text in (before, after))
         rows = list(unified_diff(old, new, n=context, lineterm=""))[2:]
     else:
-        rows = list(_unified(ValueChange((), "changed", before, after), context))
+        rows = list(_unify(ValueChange((), "changed", before, after), context))
     return tuple(_diff_lines(rows)) or (_note("Only the ends of lines differ."),)
 
 
@@ -137,7 +137,7 @@ def value_diff(
         place = " / ".join(line(Urn.label(step)) for step in change.path)
         kind: LineKind = "place" if id(change) in significant else "minor"
         lines.append(DiffLine(place, kind, CHANGE_MARKS[change.kind]))
-        lines += _diff_lines(_unified(change), max_lines)
+        lines += _diff_lines(_unify(change), max_lines)
     return tuple(lines)
 
 
@@ -197,7 +197,7 @@ def _diff_lines(rows: Sequence[str], max_lines: int = _MAX_LINES) -> Iterator[Di
         yield _note(f"… {len(rows) - max_lines:,} more lines")
 
 
-def _unified(change: ValueChange, context: int = 3) -> Sequence[str]:
+def _unify(change: ValueChange, context: int = 3) -> Sequence[str]:
     before, after = change.before, change.after
     if all(isinstance(text, str) and text.count("\n") > _MAX_COMPARED for text in (before, after)):
         removed = ValueChange(change.path, "removed", before=before).lines()
@@ -214,7 +214,7 @@ def _with_words(lines: Iterable[DiffLine]) -> Iterator[DiffLine]:
         if kind == "added":
             pairs = min(len(removed), len(run), _MAX_PAIRS)
             for at in range(pairs):
-                removed[at], run[at] = _compared(removed[at], run[at])
+                removed[at], run[at] = _pair_words(removed[at], run[at])
         yield from removed
         removed = run if kind == "removed" else []
         if kind != "removed":
@@ -222,7 +222,7 @@ def _with_words(lines: Iterable[DiffLine]) -> Iterator[DiffLine]:
     yield from removed
 
 
-def _compared(old: DiffLine, new: DiffLine) -> tuple[DiffLine, DiffLine]:
+def _pair_words(old: DiffLine, new: DiffLine) -> tuple[DiffLine, DiffLine]:
     before, after = _WORDS.findall(old.text), _WORDS.findall(new.text)
     if max(len(before), len(after)) > _MAX_WORDS:
         return old, new

@@ -346,7 +346,7 @@ def entity_parts(entity: "Entity", raw_hint: str = "") -> list[Part]:
 def detail_parts(entity: "Entity", skipped: frozenset[str] = frozenset()) -> list[Part]:
     """Return the parts below descriptions and labels: custom and structured properties, then all
     other aspects, except those in `skipped`."""
-    return [*_custom(entity), *_structured(entity), *_aspects(entity, skipped)]
+    return [*_custom(entity), *_property_parts(entity), *_aspects(entity, skipped)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -555,7 +555,7 @@ def _custom(entity: "Entity") -> Iterator[Part]:
         yield from (fact for fact in facts if fact.values)
 
 
-def _structured(entity: "Entity") -> Iterator[Part]:
+def _property_parts(entity: "Entity") -> Iterator[Part]:
     facts = []
     for one in _list(entity, "structuredProperties", "properties"):
         held = _dict(one)

@@ -203,19 +203,19 @@ def entry_diff(
     match entry.kind:
         case "column dropped" | "orphaned text":
             typed = f" {entry.before}" if entry.before else ""
-            lines.append(_changed("removed", f"{FieldPath(entry.path or '').simple}{typed}"))
+            lines.append(_change_line("removed", f"{FieldPath(entry.path or '').simple}{typed}"))
             if entry.likely is not None:
-                lines.append(_changed("added", f"{FieldPath(entry.likely).simple}"))
+                lines.append(_change_line("added", f"{FieldPath(entry.likely).simple}"))
         case "column added":
             if entry.likely is not None:
-                lines.append(_changed("removed", FieldPath(entry.likely).simple))
+                lines.append(_change_line("removed", FieldPath(entry.likely).simple))
             typed = f" {entry.after}" if entry.after else ""
-            lines.append(_changed("added", f"{FieldPath(entry.path or '').simple}{typed}"))
+            lines.append(_change_line("added", f"{FieldPath(entry.path or '').simple}{typed}"))
         case "type" | "ingested text" | "description":
             lines += text_diff(entry.before, entry.after)
         case _:
-            lines += [_changed("removed", _label(one, names)) for one in entry.removed]
-            lines += [_changed("added", _label(one, names)) for one in entry.added]
+            lines += [_change_line("removed", _label(one, names)) for one in entry.removed]
+            lines += [_change_line("added", _label(one, names)) for one in entry.added]
     if entry.edited:
         lines += [DiffLine(""), DiffLine("the text that people wrote", "place", "")]
         lines += plain_lines(entry.edited)
@@ -247,7 +247,7 @@ def _label(text: str, names: Mapping[Urn, str]) -> str:
     return line(name_of(text, names), _SHORT)
 
 
-def _changed(kind: str, text: str) -> DiffLine:
+def _change_line(kind: str, text: str) -> DiffLine:
     return DiffLine(text, "added", "+") if kind == "added" else DiffLine(text, "removed", "-")
 
 

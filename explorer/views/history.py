@@ -160,21 +160,23 @@ class AspectHistory:
 def aspects_by_time(entity: "Entity") -> list["AspectRead"]:
     """Return the aspects of an entity without its key, last written first; those of one run
     together, by name."""
-    found = {name: one for name, one in entity.aspects.items() if not name.endswith("Key")}
+    aspect_reads = {
+        name: aspect for name, aspect in entity.aspects.items() if not name.endswith("Key")
+    }
 
     def millis(one: "AspectRead") -> int:
         return one.created.time if one.created else 0
 
     run_ended: dict[str, int] = {}
-    for one in found.values():
+    for one in aspect_reads.values():
         run = run_of(one.run_id)
         run_ended[run] = max(run_ended.get(run, 0), millis(one))
 
     def order(name: str) -> tuple[int, str]:
-        run = run_of(found[name].run_id)
-        return -(run_ended[run] if run else millis(found[name])), name
+        run = run_of(aspect_reads[name].run_id)
+        return -(run_ended[run] if run else millis(aspect_reads[name])), name
 
-    return [found[name] for name in sorted(found, key=order)]
+    return [aspect_reads[name] for name in sorted(aspect_reads, key=order)]
 
 
 NotRestorable = Literal["no description", "no text", "unchanged", "no column", "column by column"]
@@ -239,17 +241,27 @@ def _column_texts(change: ValueChange) -> dict[str, tuple[str | None, str | None
         case [_, path, "description"]:
             return {path: (change.before, change.after)}
         case [_, _]:
-            before, after = _described([change.before]), _described([change.after])
+            before, after = (
+                _descriptions_by_path([change.before]),
+                _descriptions_by_path([change.after]),
+            )
         case [_]:
-            before, after = _described(change.before), _described(change.after)
+            before, after = (
+                _descriptions_by_path(change.before),
+                _descriptions_by_path(change.after),
+            )
         case _:
             return {}
     return {path: (before.get(path), after.get(path)) for path in before | after}
 
 
-def _described(columns: object) -> dict[str, str]:
+def _descriptions_by_path(columns: object) -> dict[str, str]:
     """Return the descriptions of the elements of an array of columns, by field path."""
-    listed = [one for one in columns if isinstance(one, dict)] if isinstance(columns, list) else []
+    listed = (
+        [column for column in columns if isinstance(column, dict)]
+        if isinstance(columns, list)
+        else []
+    )
     return {one["fieldPath"]: one["description"] for one in listed if one.get("description")}
 
 
@@ -284,7 +296,7 @@ def old_column_description(
 ) -> OldDescription | NotRestorable:
     """Return the description that a change gave to the column that has, or had before its type or
     case changed, the field path `path`."""
-    present = ColumnPaths.of(one.path.raw for one in entity.schema).match(path)
+    present = ColumnPaths.of(column.path.raw for column in entity.schema).match(path)
     column = None if present is None else entity.schema.column(present)
     if column is None:
         return "no column"
@@ -322,7 +334,7 @@ def history_table(
     )
     rows = [
         (
-            *_stamped(step.version.created, names),
+            *_stamp_cells(step.version.created, names),
             step.aspect,
             step.version.number,
             step.version.run_id if run_of(step.version.run_id) else None,
@@ -347,11 +359,11 @@ def events_table(title: str, events: Iterable["ChangeEvent"], names: ActorNames)
     )
     rows = [
         (
-            *(one.offset, one.at, one.actor or None, name_of(one.actor, names) or None),
-            *(str(one.urn), names.get(one.urn) or one.urn.name, one.urn.entity_type),
-            *(one.aspect, one.kind),
+            *(event.offset, event.at, event.actor or None, name_of(event.actor, names) or None),
+            *(str(event.urn), names.get(event.urn) or event.urn.name, event.urn.entity_type),
+            *(event.aspect, event.kind),
         )
-        for one in events
+        for event in events
     ]
     return Table(columns, rows, title)
 
@@ -359,7 +371,10 @@ def events_table(title: str, events: Iterable["ChangeEvent"], names: ActorNames)
 def _places(changes: Sequence[ValueChange] | None) -> Sequence[str] | None:
     if changes is None:
         return None
-    return [f"{CHANGE_MARKS[one.kind]} {one.place}" for one in significant_changes(changes)]
+    return [
+        f"{CHANGE_MARKS[significant_change.kind]} {significant_change.place}"
+        for significant_change in significant_changes(changes)
+    ]
 
 
 def blame_table(
@@ -398,14 +413,14 @@ def column_changes_table(title: str, changes: Iterable["ColumnChange"], names: A
     )
     rows = [
         (
-            one.path,
-            FieldPath(one.path).simple,
-            *_change(one, names),
-            one.version,
-            one.before,
-            one.after,
+            change.path,
+            FieldPath(change.path).simple,
+            *_change(change, names),
+            change.version,
+            change.before,
+            change.after,
         )
-        for one in changes
+        for change in changes
     ]
     return Table(columns, rows, title)
 
@@ -415,10 +430,10 @@ _CHANGE: Final = (*_STAMP_AND_RUN, TableColumn("origin"), TableColumn("run", aud
 
 def _change(change: "ColumnChange", names: ActorNames) -> Sequence[Cell]:
     run = change.run_id if run_of(change.run_id) else None
-    return (*_stamped(change.created, names), change.origin, run)
+    return (*_stamp_cells(change.created, names), change.origin, run)
 
 
-def _stamped(stamp: AuditStamp | None, names: ActorNames) -> Sequence[Cell]:
+def _stamp_cells(stamp: AuditStamp | None, names: ActorNames) -> Sequence[Cell]:
     if stamp is None:
         return (None, None, None)
     return (stamp.at if stamp.time > 0 else None, stamp.actor, actor_of(stamp, names) or None)

@@ -83,8 +83,8 @@ class SaveRecord:
 
 def save_records(entries: Sequence[JournalEntry]) -> list[SaveRecord]:
     """Return the saves in a journal, newest first."""
-    undone, known = undone_in(entries), {one.id: one for one in entries}
-    found = []
+    undone, known = undone_in(entries), {entry.id: entry for entry in entries}
+    records = []
     for save in reversed(saves_of(entries)):
         standing = standing_part(save, undone)
         depth = undo_depth(save.entries[0], known)
@@ -95,16 +95,16 @@ def save_records(entries: Sequence[JournalEntry]) -> list[SaveRecord]:
             state = "partly undone"
         elif depth:
             state = "undo" if depth % 2 else "redo"
-        found.append(SaveRecord(save, standing, state))
-    return found
+        records.append(SaveRecord(save, standing, state))
+    return records
 
 
 def journal_page(
     records: Sequence[SaveRecord], format_moment: Callable[[int], str] = moment
 ) -> Table:
     """Return a table of saves for people. `format_moment` formats a time given in milliseconds."""
-    is_approved = any(one.save.entries[0].approved_by for one in records)
-    servers = _server_names(one.save.server for one in records)
+    is_approved = any(record.save.entries[0].approved_by for record in records)
+    servers = _server_names(record.save.server for record in records)
     has_servers = len(servers) > 1
     columns = (
         TableColumn("when"),
@@ -116,14 +116,14 @@ def journal_page(
     )
     rows = [
         (
-            format_moment(millis_of(one.save.at)),
-            save_sentence(one),
-            _change_words(one),
-            one.state,
-            *((Urn.label(one.save.entries[0].approved_by),) if is_approved else ()),
-            *((servers[one.save.server],) if has_servers else ()),
+            format_moment(millis_of(record.save.at)),
+            save_sentence(record),
+            _change_words(record),
+            record.state,
+            *((Urn.label(record.save.entries[0].approved_by),) if is_approved else ()),
+            *((servers[record.save.server],) if has_servers else ()),
         )
-        for one in records
+        for record in records
     ]
     return Table(columns, rows, "Journal of edits")
 
@@ -178,7 +178,7 @@ def save_sentence(record: SaveRecord) -> str:
         place = urn.name if column is None else f"{FieldPath(column).simple} in {urn.name}"
         return f"{edits[0].what} of {place}"
     counts = Counter(edit.what for edit in edits)
-    kinds = ", ".join(_counted(what, count) for what, count in counts.items())
+    kinds = ", ".join(_count_edits(what, count) for what, count in counts.items())
     entities = record.entities
     return f"{kinds} of {entities[0].name if len(entities) == 1 else f'{len(entities):,} entities'}"
 
@@ -353,7 +353,7 @@ def _label_difference(edit: Edit) -> tuple[list[str], list[str]]:
     return list(_labels(edit.what, gone)), list(_labels(edit.what, new))
 
 
-def _counted(what: What, count: int) -> str:
+def _count_edits(what: What, count: int) -> str:
     """Return the number of edits of a kind in words."""
     if what in ("description", "name", "parent", "domain", "deprecation"):
         return counted(count, what)
@@ -376,8 +376,8 @@ def _labels(what: What, held: tuple[str, ...]) -> Iterator[str]:
 
 
 def _name(urn: str) -> str:
-    found = Urn.parse_all([urn])
-    return found[0].name if found else urn
+    urns = Urn.parse_all([urn])
+    return urns[0].name if urns else urn
 
 
 def _deprecation(held: Mapping[str, Any]) -> Iterator[str]:

@@ -254,7 +254,7 @@ def lineage_tree(
         return _edge_note(graph.edges[ends])
 
     top = _grown(root, further, entities, edge, upward=upward)
-    lines = list(_drawn(top.below, last="┌─ " if upward else "└─ "))
+    lines = list(_draw_branches(top.below, last="┌─ " if upward else "└─ "))
     return lines[::-1] if upward else lines
 
 
@@ -335,7 +335,7 @@ def _reference(
     return "↑ above" if before != upward else "↓ below"
 
 
-def _drawn(branches: Sequence[_Branch], *, last: str) -> Iterator[TreeLine]:
+def _draw_branches(branches: Sequence[_Branch], *, last: str) -> Iterator[TreeLine]:
     """Yield a line for each branch, with its children indented below it."""
     waiting = [(branch, 1, "", branch is branches[-1]) for branch in reversed(branches)]
     while waiting:
@@ -713,7 +713,7 @@ class SchemaChangesView:
             yield from ("", *markdown_table(Table(columns, rows)))
             yield from ("", "Queries are of the last 30 days.")
         for impact in self.affecting:
-            yield from _affected_markdown(impact)
+            yield from _markdown_of_affected(impact)
         harmless = [impact for impact in self.impacts if not impact.affected and not impact.problem]
         if self.affecting and harmless:
             said = ", ".join(markdown_cell(change_text(impact.change)) for impact in harmless)
@@ -723,7 +723,7 @@ class SchemaChangesView:
             yield from (f"- {markdown_cell(note)}" for note in self.notes)
 
 
-def _affected_markdown(one: ChangeImpact) -> Iterator[str]:
+def _markdown_of_affected(one: ChangeImpact) -> Iterator[str]:
     names = {key: name for view in one.impacts for key, name in view.names.items()}
     columns = [
         TableColumn(name)

@@ -160,8 +160,8 @@ def coverage_page(coverage: "Coverage") -> Table:
         )
         counts = ((part, coverage.of(part)) for part in PARTS)
         rows: list[Row] = [
-            (part, one.total, one.documented, one.percent, one.edited, one.ingested)
-            for part, one in counts
+            (part, count.total, count.documented, count.percent, count.edited, count.ingested)
+            for part, count in counts
         ]
         return Table(sums, rows, "Coverage")
     # Folders differ at their ends.
@@ -178,7 +178,9 @@ def coverage_page(coverage: "Coverage") -> Table:
     rows = []
     for group in coverage.groups:
         counts_of = (group.of(part) for part in PARTS)
-        cells = (cell for one in counts_of for cell in (one.total, one.documented, one.percent))
+        cells = (
+            cell for count in counts_of for cell in (count.total, count.documented, count.percent)
+        )
         rows.append((group_name(group, coverage.by), *cells, group.columns.undocumented))
     return Table(columns, rows, f"Coverage by {coverage.by}")
 
@@ -188,7 +190,7 @@ def coverage_table(coverage: "Coverage") -> Table:
     all."""
     names = ("key", "name", *(f"{part}_{field}" for part in PARTS for field in COUNTS))
     whole = ("", "", coverage.tables, coverage.columns)
-    groups = [(one.key, one.name, one.tables, one.columns) for one in coverage.groups]
+    groups = [(group.key, group.name, group.tables, group.columns) for group in coverage.groups]
     rows: list[Row] = [
         (key, name, *(getattr(count, field) for count in counts for field in COUNTS))
         for key, name, *counts in (groups if coverage.by else [whole])
@@ -212,7 +214,10 @@ def trend_charts(trend: "CoverageTrend", parts: "Sequence[Part]" = PARTS) -> tup
     return tuple(
         Lines(
             f"Documented {part} by {trend.by}",
-            tuple(Line(group_name(one, trend.by), _shares(trend, one.of(part))) for one in groups),
+            tuple(
+                Line(group_name(group, trend.by), _shares(trend, group.of(part)))
+                for group in groups
+            ),
             "share",
         )
         for part in parts
@@ -222,8 +227,11 @@ def trend_charts(trend: "CoverageTrend", parts: "Sequence[Part]" = PARTS) -> tup
 def _shares(trend: "CoverageTrend", counts: "Sequence[DayCount]") -> tuple[Point, ...]:
     """Return the shares, each at the start of its day; a gap if there was nothing to document."""
     return tuple(
-        (datetime.combine(day, time(), UTC), one.documented / one.total if one.total else None)
-        for day, one in zip(trend.days, counts, strict=True)
+        (
+            datetime.combine(day, time(), UTC),
+            count.documented / count.total if count.total else None,
+        )
+        for day, count in zip(trend.days, counts, strict=True)
     )
 
 
@@ -250,7 +258,9 @@ def trend_page(trend: "CoverageTrend") -> Table:
                 trend.of(part)[at - 1] for part in PARTS
             ]:
                 continue
-            cells = (cell for one in counts for cell in (one.total, one.documented, one.percent))
+            cells = (
+                cell for count in counts for cell in (count.total, count.documented, count.percent)
+            )
             rows.append((trend.days[at].isoformat(), *cells))
         return Table(columns, rows, "Coverage over time")
     columns = (
@@ -277,7 +287,7 @@ def _change_cells(counts: "Sequence[DayCount]") -> tuple[int, float | None, str 
 def trend_change(counts: "Sequence[DayCount]") -> float | None:
     """Return the change of the documented share in percentage points, since the first day with
     anything to document; `None` without two such days."""
-    shares = [one.percent for one in counts if one.percent is not None]
+    shares = [count.percent for count in counts if count.percent is not None]
     return round(shares[-1] - shares[0], 1) if len(shares) > 1 and counts[-1].total else None
 
 
@@ -287,7 +297,7 @@ def trend_table(trend: "CoverageTrend") -> Table:
     names = ("key", "name", "day")
     counts = tuple(f"{part}_{field}" for part in PARTS for field in _TREND_COUNTS)
     whole = [("", "", trend.tables, trend.columns)]
-    groups = [(one.key, one.name, one.tables, one.columns) for one in trend.groups]
+    groups = [(group.key, group.name, group.tables, group.columns) for group in trend.groups]
     rows: list[Row] = [
         (
             key,
@@ -403,11 +413,12 @@ class ConceptVariant:
 
 def concept_variants(concept: "Concept") -> tuple[ConceptVariant, ...]:
     """Return the descriptions of columns, most frequent first, then the columns without one."""
-    found = [
-        ConceptVariant(number, len(one), one.text) for number, one in enumerate(concept.variants, 1)
+    variants = [
+        ConceptVariant(number, len(variant), variant.text)
+        for number, variant in enumerate(concept.variants, 1)
     ]
     count = len(concept.undocumented)
-    return (*found, ConceptVariant(0, count, "")) if count else tuple(found)
+    return (*variants, ConceptVariant(0, count, "")) if count else tuple(variants)
 
 
 def concept_sentence(concept: "Concept") -> str:
@@ -436,7 +447,8 @@ def variants_page(concept: "Concept") -> Table:
         TableColumn("text", folds=True, style="bold"),
     )
     rows: list[Row] = [
-        (one.number or None, one.count, one.text or NO_TEXT) for one in concept_variants(concept)
+        (concept_variant.number or None, concept_variant.count, concept_variant.text or NO_TEXT)
+        for concept_variant in concept_variants(concept)
     ]
     return Table(columns, rows, f"Texts of {concept.name}")
 
@@ -457,15 +469,15 @@ def concept_page(concept: "Concept", *, texts: bool = True) -> Table:
         TableColumn("by", max_width=9, style="dim"),
         TableColumn("text", folds=True, audience="everyone" if texts else "programs"),
     )
-    tables = named_apart((one.urn, {"name": one.table}) for one in concept.columns)
+    tables = named_apart((column.urn, {"name": column.table}) for column in concept.columns)
     numbers = _variant_numbers(concept)
     rows: list[Row] = [
         (
-            numbers[one.text] or None,
-            *(tables[one.urn]["name"], one.path.simple, one.type, _author_of(one)),
-            " ".join(one.text.split()),
+            numbers[column.text] or None,
+            *(tables[column.urn]["name"], column.path.simple, column.type, _author_of(column)),
+            " ".join(column.text.split()),
         )
-        for one in concept.columns
+        for column in concept.columns
     ]
     return Table(columns, rows, f"Columns {concept.name}")
 
@@ -480,16 +492,26 @@ def concept_table(concept: "Concept") -> Table:
     numbers = _variant_numbers(concept)
     rows: list[Row] = [
         (
-            *(numbers[one.text] or None, one.urn, one.table, one.platform, one.path.raw, one.type),
-            *(one.text, one.edited, one.ingested),
+            *(
+                numbers[column.text] or None,
+                column.urn,
+                column.table,
+                column.platform,
+                column.path.raw,
+                column.type,
+            ),
+            *(column.text, column.edited, column.ingested),
         )
-        for one in concept.columns
+        for column in concept.columns
     ]
     return Table.of("concept", names, rows)
 
 
 def _variant_numbers(concept: "Concept") -> dict[str, int]:
-    return {one.text: one.number for one in concept_variants(concept)}
+    return {
+        concept_variant.text: concept_variant.number
+        for concept_variant in concept_variants(concept)
+    }
 
 
 def _author_of(column: "ConceptColumn") -> str:
@@ -505,10 +527,10 @@ def changes_table(changes: "tuple[Change, ...]") -> Table:
     names = ("place", "kind", "urn", "table", "column", "base", "theirs", "mine", "why")
     rows: list[Row] = [
         (
-            *(one.entry.place, one.kind, one.urn, one.table, one.column),
-            *(one.base, one.theirs, one.mine, one.why),
+            *(change.entry.place, change.kind, change.urn, change.table, change.column),
+            *(change.base, change.theirs, change.mine, change.why),
         )
-        for one in changes
+        for change in changes
     ]
     return Table.of("changes", names, rows)
 
@@ -532,10 +554,13 @@ def change_diff(change: "Change") -> Diff:
     """
     notes = [DiffLine(one, "note", "") for one in (change.why, hidden_sentence(change.mine)) if one]
     if change.theirs is None:
-        return (*notes, *(DiffLine(one.text, "note", "") for one in plain_lines(change.mine)))
+        return (
+            *notes,
+            *(DiffLine(plain_line.text, "note", "") for plain_line in plain_lines(change.mine)),
+        )
     if change.kind != "conflict":
         return (*notes, *text_diff(change.theirs, change.mine, context=1, exact=True))
-    theirs = _held_lines(change.theirs)
+    theirs = _value_lines(change.theirs)
     if change.base is not None:
         theirs = text_diff(change.base, change.theirs, context=1, exact=True)
     return (
@@ -558,7 +583,7 @@ def hidden_sentence(text: str) -> str:
     return f"{counted(count, 'character')} in it cannot be seen" if count else ""
 
 
-def _held_lines(text: str) -> Diff:
+def _value_lines(text: str) -> Diff:
     return tuple(plain_lines(text)) or (DiffLine("(no text any more)", "note", ""),)
 
 
@@ -647,7 +672,9 @@ def review_table(items: "Sequence[ReviewItem]") -> Table:
 def drafting_failures(failures: "Sequence[DraftingFailure]") -> Table:
     """Return a table for programs of the columns and tables for which a command had no
     suggestion."""
-    rows: list[Row] = [(one.urn, one.table, one.column, one.why) for one in failures]
+    rows: list[Row] = [
+        (failure.urn, failure.table, failure.column, failure.why) for failure in failures
+    ]
     return Table.of("failures", ("urn", "table", "column", "why"), rows)
 
 
@@ -658,9 +685,11 @@ def failure_sentences(failures: "Sequence[DraftingFailure]") -> tuple[str, ...]:
     """Return a sentence for each reason why a command had no suggestion, with the first five
     places."""
     by_reason: dict[str, list[str]] = {}
-    for one in failures:
-        column = FieldPath(one.column).simple if one.column is not None else ""
-        by_reason.setdefault(one.why, []).append(".".join(filter(None, (one.table, column))))
+    for failure in failures:
+        column = FieldPath(failure.column).simple if failure.column is not None else ""
+        by_reason.setdefault(failure.why, []).append(
+            ".".join(filter(None, (failure.table, column)))
+        )
     sentences = []
     for why, places in by_reason.items():
         more = len(places) - _FAILURES_NAMED
@@ -681,13 +710,13 @@ def propagated_page(texts: "Sequence[PropagatedText]") -> Table:
     )
     rows: list[Row] = [
         (
-            one.state,
-            one.table,
-            _simple(one.path),
-            " ".join(one.text.split()),
-            f"{one.source_table}.{_simple(one.source_path)}",
+            text.state,
+            text.table,
+            _simple(text.path),
+            " ".join(text.text.split()),
+            f"{text.source_table}.{_simple(text.source_path)}",
         )
-        for one in texts
+        for text in texts
     ]
     return Table(columns, rows, "Propagated texts")
 
@@ -695,7 +724,7 @@ def propagated_page(texts: "Sequence[PropagatedText]") -> Table:
 def propagated_with(texts: "Sequence[PropagatedText]", words: str) -> "list[PropagatedText]":
     """Return the propagated descriptions that contain all words in their state, table, column, text
     or source, ignoring case."""
-    return [one for one in texts if has_words(words, _texts(one))]
+    return [text for text in texts if has_words(words, _texts(text))]
 
 
 def _texts(one: "PropagatedText") -> Iterator[str]:
@@ -709,7 +738,7 @@ def propagated_counts(shown: "Sequence[PropagatedText]", total: int) -> str:
         return ""
     texts = counted(total, "text")
     parts = [texts if len(shown) == total else f"{len(shown):,} of {texts}"]
-    states = Counter(one.state for one in shown)
+    states = Counter(text.state for text in shown)
     parts += [f"{count:,} {state}" for state, count in sorted(states.items())]
     return " · ".join(parts)
 
@@ -747,8 +776,8 @@ def propagated_outcome(outcome: "PropagatedOutcome", done: str) -> str:
     if outcome.left:
         parts.append(f"{len(outcome.left):,} left as they are")
     if outcome.failed:
-        one, why = outcome.failed[0]
-        first = f"{one.table}.{_simple(one.path)}: {why}"
+        text, why = outcome.failed[0]
+        first = f"{text.table}.{_simple(text.path)}: {why}"
         parts.append(f"{len(outcome.failed):,} not ({first})")
     return f"{', '.join(parts)}."
 
@@ -760,7 +789,7 @@ def propagated_table(texts: "Sequence[PropagatedText]") -> Table:
         *("state", "urn", "table", "path", "text", "source_urn", "source_table", "source_path"),
         *("source_text", "found_by", "hops", "at_millis", "by"),
     )
-    rows: list[Row] = [tuple(getattr(one, name) for name in names) for one in texts]
+    rows: list[Row] = [tuple(getattr(text, name) for name in names) for text in texts]
     return Table.of("propagated texts", names, rows)
 
 
@@ -808,13 +837,18 @@ def proposals_table(
     )
     rows: list[Row] = [
         (
-            *(str(one.urn), one.urn.name, one.title, one.proposed_by or None),
-            *(Urn.label(one.proposed_by), one.at),
-            *(format_moment(millis_of(one.at)), one.edits),
-            f"{one.edits - one.counts.get('open', 0):,} of {one.edits:,}",
-            *(one.counts.get(state, 0) for state in STATES),
+            *(
+                str(changeset.urn),
+                changeset.urn.name,
+                changeset.title,
+                changeset.proposed_by or None,
+            ),
+            *(Urn.label(changeset.proposed_by), changeset.at),
+            *(format_moment(millis_of(changeset.at)), changeset.edits),
+            f"{changeset.edits - changeset.counts.get('open', 0):,} of {changeset.edits:,}",
+            *(changeset.counts.get(state, 0) for state in STATES),
         )
-        for one in queue
+        for changeset in queue
     ]
     return Table(columns, rows, "Proposals")
 
@@ -919,7 +953,7 @@ def source_sentence(source: "TextSource", edit: "StagedEdit") -> str:
 def review_diff(item: "ReviewItem") -> Diff:
     """Return a staged edit as lines: its source, the present value, and what it would write."""
     edit = item.edit
-    notes = [source_sentence(one, edit) for one in edit.sources]
+    notes = [source_sentence(source, edit) for source in edit.sources]
     if hidden := hidden_sentence(edit.text):
         notes.append(hidden)
     if item.why:
@@ -930,7 +964,7 @@ def review_diff(item: "ReviewItem") -> Diff:
     held = edit.before if item.theirs is None else item.theirs
     if item.theirs is not None:
         lines.append(DiffLine("somebody else wrote this meanwhile:", "place", ""))
-        lines += _held_lines(item.theirs)
+        lines += _value_lines(item.theirs)
         lines.append(DiffLine("with the proposed text it becomes:", "place", ""))
     elif edit.shown and not edit.before:
         lines.append(DiffLine("the description that came with the metadata:", "place", ""))
@@ -978,7 +1012,7 @@ def _label_lines(item: "ReviewItem") -> "Iterator[DiffLine]":
         case "links" if item.theirs is not None:
             there = [one for one in held.split("\n") if one]
             stays = [one for one in there if one not in (*edit.add, *edit.remove)]
-            yield from (DiffLine(_label(one, edit), "same", " ") for one in stays)
+            yield from (DiffLine(_label(stay, edit), "same", " ") for stay in stays)
             removed = [one for one in edit.remove if one in there]
         case _:
             removed = edit.remove
@@ -1011,10 +1045,10 @@ def glossary_table(changes: "Iterable[GlossaryChange]") -> Table:
     cell."""
     rows: list[Row] = [
         (
-            *(str(one.entry.urn), one.entry.name, one.what),
-            *(_glossary_lines(one.before), _glossary_lines(one.after), one.is_written),
+            *(str(change.entry.urn), change.entry.name, change.what),
+            *(_glossary_lines(change.before), _glossary_lines(change.after), change.is_written),
         )
-        for one in changes
+        for change in changes
     ]
     return Table.of("glossary", ("urn", "name", "what", "before", "after", "written"), rows)
 
@@ -1031,7 +1065,9 @@ def glossary_page(changes: "Iterable[GlossaryChange]") -> Table:
         TableColumn("before", "in the catalog", folds=True),
         TableColumn("after", "in the file", folds=True),
     )
-    rows: list[Row] = [(one.entry.name, one.what, *_glossary_words(one)) for one in changes]
+    rows: list[Row] = [
+        (change.entry.name, change.what, *_glossary_words(change)) for change in changes
+    ]
     return Table(columns, rows, "Glossary")
 
 
@@ -1061,15 +1097,15 @@ def _glossary_parent(urn: str | tuple[str, ...]) -> str:
 
 def glossary_sentences(changes: "Sequence[GlossaryChange]") -> tuple[str, ...]:
     """Return the number of changes in words, and the number of differences that are not written."""
-    counts = Counter(one.what for one in changes if one.is_written)
-    entries = len({one.entry.urn for one in changes if one.is_written})
+    counts = Counter(change.what for change in changes if change.is_written)
+    entries = len({change.entry.urn for change in changes if change.is_written})
     found = []
     if counts:
         parts = ", ".join(f"{count:,} {what}" for what, count in counts.items())
         found.append(f"{counted(entries, 'entry', 'entries')}: {parts}")
     else:
         found.append("the catalog has all of it already")
-    left = sum(1 for one in changes if not one.is_written)
+    left = sum(1 for change in changes if not change.is_written)
     if left:
         found.append(
             f"{counted(left, 'difference')} of sources, properties or "

@@ -188,15 +188,15 @@ def require_parquet() -> None:
         )
 
 
-def _encoded(text: str, encoding: str = "utf-8") -> bytes:
+def _encode(text: str, encoding: str = "utf-8") -> bytes:
     return text.encode(encoding, errors="backslashreplace")
 
 
 FILE_FORMATS: Final[Mapping[str, Callable[[Table, Iterable[Row] | None], bytes]]] = {
     # Spreadsheets recognize UTF-8 by the byte order mark.
-    ".csv": lambda table, rows: _encoded(to_csv(table, rows), "utf-8-sig"),
-    ".json": lambda table, rows: _encoded(to_json(table, rows)),
-    ".md": lambda table, rows: _encoded(to_markdown(table, rows)),
+    ".csv": lambda table, rows: _encode(to_csv(table, rows), "utf-8-sig"),
+    ".json": lambda table, rows: _encode(to_json(table, rows)),
+    ".md": lambda table, rows: _encode(to_markdown(table, rows)),
     ".parquet": to_parquet,
 }
 """The function that returns the content of a file, by file extension."""

@@ -155,14 +155,14 @@ def usage_of(series: "Timeseries") -> Usage:
     return Usage(
         "queries" if series.aspect.startswith("dataset") else "views",
         days,
-        _ranked(users),
-        _ranked(columns),
-        _ranked(Counter({query: len(dayse) for query, dayse in dayses.items()})),
+        _rank(users),
+        _rank(columns),
+        _rank(Counter({query: len(dayse) for query, dayse in dayses.items()})),
         series.limit if series.truncated else None,
     )
 
 
-def _ranked(counted: Counter[str]) -> tuple[tuple[str, int], ...]:
+def _rank(counted: Counter[str]) -> tuple[tuple[str, int], ...]:
     return tuple(sorted(counted.items(), key=lambda one: (-one[1], one[0])))
 
 
@@ -632,8 +632,8 @@ def _values(path: str, old: ColumnMeasures, new: ColumnMeasures) -> Iterator[Mov
     # A list of the most frequent values does not say which others there are, and of many values
     # some always come and go.
     if max(len(was), len(now)) <= _FEW and _is_complete(old) and _is_complete(new):
-        came_and_went += _named("came", [value for value in now if value not in was])
-        came_and_went += _named("went", [value for value in was if value not in now])
+        came_and_went += _name_users("came", [value for value in now if value not in was])
+        came_and_went += _name_users("went", [value for value in was if value not in now])
     words = "; ".join((*came_and_went, f"{written(moved, 'share')} of the rows have another value"))
     score = round(moved / _POINTS, 6)
     yield Move(path, "values", None, None, max(score, 1.0) if came_and_went else score, words)
@@ -653,7 +653,7 @@ def _is_complete(one: ColumnMeasures) -> bool:
     return count is not None and len(one.distinct_value_frequencies or ()) >= count
 
 
-def _named(how: str, values: list[str]) -> list[str]:
+def _name_users(how: str, values: list[str]) -> list[str]:
     if not values:
         return []
     more = len(values) - _MOST_NAMED

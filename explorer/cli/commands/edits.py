@@ -106,18 +106,18 @@ def new(
     with target.open() as catalog:
         edits.keep_journal(catalog)
         with _suggest_parents(catalog, _KINDS[kind], parent):
-            made = catalog.new(
+            edit = catalog.new(
                 _KINDS[kind], name, parent=parent, description=description, entity_id=entity_id
             )
     if shown_as == "json":
-        print_json(edits.as_record(made))
+        print_json(edits.as_record(edit))
         return
     note_saved(
         *(Text(f"{kind} "), line_text(name, "bold"), Text(" created")),
         undo="catalog undo removes it",
         warnings=catalog.save_warnings,
     )
-    results().print(line_text(str(made.urn)), soft_wrap=True)
+    results().print(line_text(str(edit.urn)), soft_wrap=True)
 
 
 _RENAME_EPILOG = f"""
@@ -143,7 +143,7 @@ def rename(
     from explorer.cli import edits
 
     def change(catalog: "Catalog", one: str) -> "Iterator[Edit]":
-        yield _planned(catalog, one, "name", name) if dry_run else catalog.rename(one, name)
+        yield _plan_edit(catalog, one, "name", name) if dry_run else catalog.rename(one, name)
 
     edits.change_each(target, (urn,), change, dry_run=dry_run, as_json=shown_as == "json")
 
@@ -211,7 +211,7 @@ def _move_change(parent: str | None, *, dry_run: bool) -> "Change":
                 if parent is not None and kind in PARENTS:
                     (named,) = urns_of(parent, PARENTS[kind][1])
                     above = str(options.read_existing(catalog, str(named)).urn)
-                edit = _planned(catalog, urn, "parent", above)
+                edit = _plan_edit(catalog, urn, "parent", above)
         yield edit
 
     return change
@@ -226,11 +226,11 @@ def _suggest_parents(
     from explorer.client.editable import PARENTS, urns_of
 
     above = "domain" if kind == "dataProduct" else PARENTS[kind][1] if kind in PARENTS else None
-    known = urns_of(parent, above) if parent is not None and above is not None else ()
-    return suggest_labels(catalog, tuple(map(str, known)))
+    urns = urns_of(parent, above) if parent is not None and above is not None else ()
+    return suggest_labels(catalog, tuple(map(str, urns)))
 
 
-def _planned(catalog: "Catalog", urn: str, what: str, after: str | None) -> "Edit":
+def _plan_edit(catalog: "Catalog", urn: str, what: str, after: str | None) -> "Edit":
     """Return the edit that would change the name or the parent of an entity."""
     from explorer.client.editable import edit_target
     from explorer.client.records import Edit
@@ -441,20 +441,22 @@ def domain(
     URNs from standard input, one per line. If one fails, the others are still processed.
     """
     last = words[-1]
-    named = last.startswith(_DOMAIN) or not (
+    startswith = last.startswith(_DOMAIN) or not (
         len(words) == 1 or last.startswith("urn:") or last == "-"
     )
-    urns = words[:-1] if named else words
+    urns = words[:-1] if startswith else words
     if not urns:
         raise click.UsageError(f"no URN of an entity given, only the domain “{last}”")
-    if named and out_of_all:
+    if startswith and out_of_all:
         raise click.UsageError(f"“{last}” and --none cannot be combined; give only one of them")
-    writes = named or out_of_all
+    writes = startswith or out_of_all
     options.check_forms(shown_as, dry_run=dry_run, writes=writes, propose=propose)
     from explorer.cli import edits
 
     if writes:
-        change = _domain_change(last if named else None, dry_run=dry_run or propose is not None)
+        change = _domain_change(
+            last if startswith else None, dry_run=dry_run or propose is not None
+        )
         as_json = shown_as == "json"
         edits.change_each(target, urns, change, dry_run=dry_run, as_json=as_json, propose=propose)
     else:

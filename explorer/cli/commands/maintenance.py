@@ -68,7 +68,7 @@ def export(
     from explorer.client.connection import Connection
 
     query = {"entity": entity, "platform": platform, "removed": str(removed).lower()}
-    with _opened(file) as out:
+    with _open_output(file) as out:
         connection = Connection(target.url, data_dir=target.data_dir, token=target.token)
         changes, entities = asyncio.run(
             _write(connection, query, out.write, to_stdout=file == _STDOUT)
@@ -133,7 +133,7 @@ async def _proposals(
 
 
 @contextmanager
-def _opened(name: str) -> Iterator[IO[bytes]]:
+def _open_output(name: str) -> Iterator[IO[bytes]]:
     """Open standard output for `-`, a device or a pipe as it is, else a file that is moved to its
     name when it is complete.
 
@@ -384,7 +384,7 @@ def migrate(source: str, target: str) -> None:
 
     with progress() as begin:
         tables = copy(source, target, lambda total: begin("copying", total), switch)
-    counted = ", ".join(f"{one.rows:,} {one.name}" for one in tables)
+    counted = ", ".join(f"{table.rows:,} {table.name}" for table in tables)
     note(f"everything is copied, and the same in both: {counted}")
     if has_audit_records(source):
         is_database = "://" in source
@@ -467,14 +467,14 @@ def remove(target: Target, *, yes: bool) -> None:
             click.echo("this catalog has no sample; nothing to remove", err=True)
             return
         if not yes:
-            click.echo(f"to be removed: {_counted(going)}", err=True)
+            click.echo(f"to be removed: {_describe_counts(going)}", err=True)
             if not confirm(catalog, "Remove the sample?"):
                 click.echo("nothing was removed", err=True)
                 click.get_current_context().exit(1)
-        click.echo(f"removed {_counted(catalog.roll_back(SAMPLE_RUN_ID))}")
+        click.echo(f"removed {_describe_counts(catalog.roll_back(SAMPLE_RUN_ID))}")
 
 
-def _counted(rollback: "Rollback") -> str:
+def _describe_counts(rollback: "Rollback") -> str:
     counts = f"{rollback.aspects:,} aspects, {rollback.entities:,} entities"
     if rollback.touched:
         counts += f" ({rollback.touched:,} of them edited since)"

@@ -203,7 +203,7 @@ def list_profiles(*, as_json: bool) -> None:
             "*" if name == profiles.current else "",
             name,
             one.url or one.data_dir,
-            _shown(one.source),
+            _format_setting(one.source),
             ", ".join(remarks),
         )
         table.add_row(*(line_text(cell) for cell in cells))
@@ -472,7 +472,7 @@ def _warn_of_override() -> None:
         note(f"{named} is set, and overrides the profile in use")
 
 
-def _shown(source: str) -> str:
+def _format_setting(source: str) -> str:
     from explorer.config import ENVIRONMENT
 
     if source.startswith(ENVIRONMENT):

@@ -247,7 +247,7 @@ def propose(
                 **choice.selection(catalog), most_hops=hops, progress=progress
             )
         if lineage_only:
-            edits = tuple(one for one in edits if one.sources[0].found_by == "lineage")
+            edits = tuple(edit for edit in edits if edit.sources[0].found_by == "lineage")
         if not edits:
             raise NotFound("no description found for any of these columns, upstream or by name")
         changeset = steward.stage(edits, f"Proposed texts: {choice.words()}", output)

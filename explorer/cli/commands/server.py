@@ -94,12 +94,12 @@ def _store_option(text: str) -> "Callable[[Callable[..., None]], Callable[..., N
     return env_option(
         "--store",
         metavar="postgresql://USER@HOST/DATABASE",
-        callback=_checked_store,
+        callback=_check_store,
         help=text,
     )
 
 
-def _checked_store(
+def _check_store(
     context: click.Context, parameter: click.Parameter, store: str | None
 ) -> str | None:
     """Return the address of a database; raises a usage error for anything else."""
@@ -347,10 +347,10 @@ def audit(
                 found.append(record)
     _print_audit(found[::-1], as_json=as_json)
     if not found:
-        note(line_text(_nothing_audited(directory, store, is_given=data_dir is not None)))
+        note(line_text(_describe_missing_record(directory, store, is_given=data_dir is not None)))
 
 
-def _nothing_audited(directory: Path, store: str | None, *, is_given: bool) -> str:
+def _describe_missing_record(directory: Path, store: str | None, *, is_given: bool) -> str:
     """Return that an audit log has no such record; and if it is that of the local catalog, because
     none was given, while a server is used, where the server's is."""
     from explorer import config
@@ -463,7 +463,7 @@ def _systemd_unit(context: click.Context) -> str:
             continue
         if name == "store":
             # Its address may hold a password, and everybody may read the words of a process.
-            environment.append(f"Environment={_quoted(f'CATALOG_STORE={value}')}")
+            environment.append(f"Environment={_quote_for_systemd(f'CATALOG_STORE={value}')}")
         elif isinstance(value, bool):
             words += [option.opts[0]] * value
         else:
@@ -481,14 +481,14 @@ def _systemd_unit(context: click.Context) -> str:
     if 0 < int(context.params["port"]) < _FIRST_OPEN_PORT:
         lines.append("AmbientCapabilities=CAP_NET_BIND_SERVICE")
     # Only there a dollar begins the name of a variable.
-    command = " ".join(_quoted(word).replace("$", "$$") for word in words)
+    command = " ".join(_quote_for_systemd(word).replace("$", "$$") for word in words)
     return _UNIT.format(command=command, lines="\n".join(lines))
 
 
 def _unit_rights(data_dir: Path) -> list[str]:
     """Return the lines of a unit by which the service may write its data directory."""
     if data_dir.is_relative_to(_STATE) and data_dir != _STATE:
-        directory = _quoted(str(data_dir.relative_to(_STATE)))
+        directory = _quote_for_systemd(str(data_dir.relative_to(_STATE)))
         return ["DynamicUser=yes", f"StateDirectory={directory}"]
     try:
         owner = data_dir.owner()
@@ -499,14 +499,14 @@ def _unit_rights(data_dir: Path) -> list[str]:
             "which systemd makes",
             param_hint="--data-dir",
         ) from error
-    return [f"User={owner}", f"ReadWritePaths={_quoted(str(data_dir))}"]
+    return [f"User={owner}", f"ReadWritePaths={_quote_for_systemd(str(data_dir))}"]
 
 
 def _absolute(value: object) -> str:
     return str(value.absolute() if isinstance(value, Path) else value)
 
 
-def _quoted(word: str) -> str:
+def _quote_for_systemd(word: str) -> str:
     """Return a word as systemd reads it back."""
     escaped = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
     return f'"{escaped}"' if not word or any(one in word for one in " '\"\\\t;") else escaped

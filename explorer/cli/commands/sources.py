@@ -286,7 +286,10 @@ def sources(context: click.Context, target: Target, shown_as: OutputFormat | Non
     from explorer.views.sources import sources_table
 
     with target.open() as catalog:
-        found = [(one, next(iter(read_runs(catalog, one)), None)) for one in read_sources(catalog)]
+        found = [
+            (source, next(iter(read_runs(catalog, source)), None))
+            for source in read_sources(catalog)
+        ]
     table = sources_table(found, datetime.now(UTC))
     if shown_as == "json":
         print_rows_as_json(table)
@@ -335,7 +338,11 @@ def run_sources(
         if names:
             chosen = [require_source(catalog, name) for name in names]
         else:
-            chosen = [one for one in read_sources(catalog) if one.is_own and not one.is_in_memory]
+            chosen = [
+                source
+                for source in read_sources(catalog)
+                if source.is_own and not source.is_in_memory
+            ]
         for one in chosen:
             try:
                 source = open_source(one.location, one.options)
@@ -396,7 +403,7 @@ def drift(target: Target, name: str, shown_as: OutputFormat | None, *, take: boo
         edits.refuse_read_only(target)
     with target.open() as catalog:
         runs = read_runs(catalog, require_source(catalog, name))
-        texts = find_texts(catalog, (one for run in runs for one in run.drift))
+        texts = find_texts(catalog, (entry for run in runs for entry in run.drift))
         taken = take_texts(catalog, texts) if take else []
     table = drift_table(runs)
     if shown_as == "json":
@@ -407,14 +414,14 @@ def drift(target: Target, name: str, shown_as: OutputFormat | None, *, take: boo
         print_table(table)
     else:
         note(line_text(f"the tables of {name} have not changed since it was added"))
-    for one in texts:
-        place = f"{one.urn.name}: what was written of {one.column}"
-        if one in taken:
-            note(line_text(f"{place} is taken to {one.likely}"))
-        elif one.held:
-            note(line_text(f"{place} is not taken to {one.likely}, which has a text of its own"))
+    for text in texts:
+        place = f"{text.urn.name}: what was written of {text.column}"
+        if text in taken:
+            note(line_text(f"{place} is taken to {text.likely}"))
+        elif text.held:
+            note(line_text(f"{place} is not taken to {text.likely}, which has a text of its own"))
         elif not take:
-            note(line_text(f"{place} fits {one.likely}; --take writes it there: {one.text[:60]}"))
+            note(line_text(f"{place} fits {text.likely}; --take writes it there: {text.text[:60]}"))
 
 
 @sources.command("remove")
@@ -604,8 +611,8 @@ def _print_drift(plan: "RunPlan") -> None:
     from explorer.cli.output import line_text, results
     from explorer.views.sources import drift_text
 
-    for one in plan.drift[:_MOST_SKIPPED]:
-        results().print(line_text(f"  {drift_text(one)}"), soft_wrap=True)
+    for entry in plan.drift[:_MOST_SKIPPED]:
+        results().print(line_text(f"  {drift_text(entry)}"), soft_wrap=True)
     if len(plan.drift) > _MOST_SKIPPED:
         more = len(plan.drift) - _MOST_SKIPPED
         results().print(
@@ -618,8 +625,8 @@ def _print_skipped(plan: "RunPlan") -> None:
     from explorer.cli.output import line_text, note
 
     skipped = plan.inventory.skipped
-    for one in skipped[:_MOST_SKIPPED]:
-        note(line_text(f"skipped {one.subject}: {one.reason}"))
+    for part in skipped[:_MOST_SKIPPED]:
+        note(line_text(f"skipped {part.subject}: {part.reason}"))
     if len(skipped) > _MOST_SKIPPED:
         note(f"and {len(skipped) - _MOST_SKIPPED:,} more; --json lists all")
 
@@ -649,8 +656,8 @@ def _print_outcome(outcome: "RunOutcome") -> None:
     _print_drift(plan)
     if plan.before is not None:
         _print_skipped(plan)
-    for one in outcome.refused[:_MOST_SKIPPED]:
-        note(line_text(f"refused {one.urn} {one.aspect}: {one.reason}"))
+    for change in outcome.refused[:_MOST_SKIPPED]:
+        note(line_text(f"refused {change.urn} {change.aspect}: {change.reason}"))
     if plan.before is None:
         note(
             line_text(
@@ -663,7 +670,8 @@ def _value(outcome: "RunOutcome") -> dict[str, Any]:
     from explorer.views.sources import plan_value
 
     refused = [
-        {"urn": str(one.urn), "aspect": one.aspect, "reason": one.reason} for one in outcome.refused
+        {"urn": str(change.urn), "aspect": change.aspect, "reason": change.reason}
+        for change in outcome.refused
     ]
     written = {"dry_run": False, "run_id": outcome.run_id, "written": outcome.written}
     return {**plan_value(outcome.plan), **written, "refused": refused}

@@ -323,7 +323,7 @@ def print_worklist_totals(worklist: Worklist) -> None:
 def print_feed(feed: ChangeFeed, words: str, shown_as: OutputFormat | None, *, care: bool) -> None:
     """Print the entries of a feed that contain the words, with `care` only those that need
     attention, and totals to standard error."""
-    entries = [one for one in entries_with(feed, words) if one.needs_care or not care]
+    entries = [entry for entry in entries_with(feed, words) if entry.needs_care or not care]
     match shown_as:
         case "json":
             print_json(
@@ -340,7 +340,7 @@ def print_feed(feed: ChangeFeed, words: str, shown_as: OutputFormat | None, *, c
         case "csv":
             print_csv(feed_table(feed, entries))
         case "urns":
-            print_urns(dict.fromkeys(str(one.urn) for one in entries))
+            print_urns(dict.fromkeys(str(entry.urn) for entry in entries))
         case _ if entries:
             print_table(feed_page(feed, entries))
         case _:
@@ -401,11 +401,11 @@ def print_changes(
         print_csv(_table(changeset))
         return
     console = results()
-    shown = changeset.to_apply()
-    for change in islice(shown, _MAX_SHOWN):
+    changes = changeset.to_apply()
+    for change in islice(changes, _MAX_SHOWN):
         _print_change(console, change)
-    if len(shown) > _MAX_SHOWN:
-        note(Text(f"and {len(shown) - _MAX_SHOWN:,} more; --json lists all"))
+    if len(changes) > _MAX_SHOWN:
+        note(Text(f"and {len(changes) - _MAX_SHOWN:,} more; --json lists all"))
     _print_left(console, changeset.left)
 
 
@@ -416,7 +416,7 @@ def print_outcome(outcome: FileOutcome) -> None:
         verb = change.kind if edit.changed else "already there"
         console.print(line_text(verb), Text("  "), _place(change), sep="", soft_wrap=True)
     wanted = {id(change) for change in outcome.wanted}
-    _print_left(console, [one for one in outcome.changeset.left if id(one) not in wanted])
+    _print_left(console, [change for change in outcome.changeset.left if id(change) not in wanted])
 
 
 def print_outcome_as_json(outcome: FileOutcome, more: Mapping[str, Any] | None = None) -> None:
@@ -507,7 +507,9 @@ def _place(change: Change) -> Text:
 
 
 def _table(changeset: Changeset) -> Table:
-    return views.changes_table(tuple(one for one in changeset.changes if one.kind != "unchanged"))
+    return views.changes_table(
+        tuple(change for change in changeset.changes if change.kind != "unchanged")
+    )
 
 
 def _as_json(file: str, changeset: Changeset) -> dict[str, Any]:
@@ -529,10 +531,10 @@ def require_dbt_matches(
 def print_dbt_plan(plan: "ProjectPlan", *, dry_run: bool) -> None:
     """Print the changes of the project, as diffs for a dry run, and then those that were not
     written, with the reasons."""
-    items = [one for one in dbt_views.plan_items(plan) if one.update is not None]
-    written = [one for one in items if one.is_written]
+    items = [plan_item for plan_item in dbt_views.plan_items(plan) if plan_item.update is not None]
+    written = [item for item in items if item.is_written]
     _print_plan_items(written, "dim", "and {:,} more; --json lists all", diffs=dry_run)
-    left = [one for one in items if not one.is_written]
+    left = [item for item in items if not item.is_written]
     _print_plan_items(left, "bold", "and {:,} more not written; --json lists all", diffs=True)
 
 
@@ -592,15 +594,15 @@ def print_unmatched_resources(
 
 def print_dbt_plan_as_json(plan: "ProjectPlan", project: Path, *, dry_run: bool) -> None:
     """Print the plan as one JSON object."""
-    items = [one for one in dbt_views.plan_items(plan) if one.update is not None]
+    items = [plan_item for plan_item in dbt_views.plan_items(plan) if plan_item.update is not None]
     print_json(
         {
             "project": str(project),
             "dry_run": dry_run,
             "counts": plan.counts(),
             "updates": as_objects(dbt_views.plan_table(items)),
-            "files": [{"file": one.name, "made": one.before is None} for one in plan.files],
-            **_unmatched_as_json(plan.unmatched, plan.problems),
+            "files": [{"file": file.name, "made": file.before is None} for file in plan.files],
+            **_match_failures_as_json(plan.unmatched, plan.problems),
         }
     )
 
@@ -620,12 +622,12 @@ def add_dbt_labels(catalog: "Catalog", labels: "tuple[ProjectLabel, ...]") -> Db
     other error is raised."""
     added: set[int] = set()
     failed: list[tuple[int, str]] = []
-    for at, one in enumerate(labels):
+    for at, label in enumerate(labels):
         try:
-            if one.property == "tags":
-                catalog.add_tags(one.urn, [one.label], column=one.column)
+            if label.property == "tags":
+                catalog.add_tags(label.urn, [label.label], column=label.column)
             else:
-                catalog.add_owners(one.urn, [one.label])
+                catalog.add_owners(label.urn, [label.label])
             added.add(at)
         except (Forbidden, *REFUSALS) as error:
             failed.append((at, str(error)))
@@ -635,17 +637,17 @@ def add_dbt_labels(catalog: "Catalog", labels: "tuple[ProjectLabel, ...]") -> Db
 def print_dbt_label_outcome(outcome: DbtLabelOutcome, *, dry_run: bool, as_json: bool) -> None:
     """Print each tag and owner that was added, or would be, and failures to standard error."""
     failed = dict(outcome.failed)
-    for at, one in enumerate(outcome.labels):
-        place = line_text(one.resource, "bold")
-        if one.column is not None:
-            place.append(f" · {line(FieldPath(one.column).simple)}", "bold")
+    for at, label in enumerate(outcome.labels):
+        place = line_text(label.resource, "bold")
+        if label.column is not None:
+            place.append(f" · {line(FieldPath(label.column).simple)}", "bold")
         if at in failed:
-            note(Text("not written: "), place, Text(f"  {one.property}: {line(failed[at])}"))
+            note(Text("not written: "), place, Text(f"  {label.property}: {line(failed[at])}"))
         elif not as_json and (dry_run or at in outcome.added):
-            name = line(Urn.label(one.label))
+            name = line(Urn.label(label.label))
             results().print(
                 place,
-                Text(f"  {one.property}  "),
+                Text(f"  {label.property}  "),
                 Text(f"+{name}", "green"),
                 sep="",
                 soft_wrap=True,
@@ -658,20 +660,20 @@ def dbt_rest_as_json(changes: "ProjectChanges", labels: DbtLabelOutcome) -> dict
     return {
         "labels": [
             {
-                "urn": one.urn,
-                "column": one.column,
-                "property": one.property,
-                "label": one.label,
+                "urn": label.urn,
+                "column": label.column,
+                "property": label.property,
+                "label": label.label,
                 "added": at in labels.added,
                 "error": failed.get(at),
             }
-            for at, one in enumerate(labels.labels)
+            for at, label in enumerate(labels.labels)
         ],
-        **_unmatched_as_json(changes.unmatched, changes.problems),
+        **_match_failures_as_json(changes.unmatched, changes.problems),
     }
 
 
-def _unmatched_as_json(
+def _match_failures_as_json(
     unmatched: "Sequence[Unmatched]", problems: Sequence[tuple[str, str]]
 ) -> dict[str, Any]:
     return {
@@ -709,7 +711,7 @@ def write_glossary_file(entries: "Sequence[GlossaryEntry]", file: Path | None) -
     from explorer.stewardship.glossary import write_glossary
 
     text = write_glossary(entries)
-    terms = sum(1 for one in entries if one.is_term)
+    terms = sum(1 for entry in entries if entry.is_term)
     if file is None or file == _STDIO:
         print_exactly(text)
     else:
@@ -746,8 +748,8 @@ def print_glossary_outcome(
     are those of the save."""
     if shown_as == "json":
         failed = [
-            {"urn": str(one.entry.urn), "what": one.what, "error": why}
-            for one, why in outcome.failed
+            {"urn": str(change.entry.urn), "what": change.what, "error": why}
+            for change, why in outcome.failed
         ]
         listed = as_objects(glossary_table(changes))
         print_json({"dry_run": dry_run, "changes": listed, "failed": failed})

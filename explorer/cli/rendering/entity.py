@@ -155,8 +155,8 @@ def checked(entity: Entity) -> Entity:
 
 def read_version(catalog: Catalog, urn: str, version: int) -> Entity:
     """Return a dataset with only the given version of its schema aspect. Makes one request."""
-    read = catalog.aspect(urn, _SCHEMA_ASPECT, version)
-    return checked(Entity(Urn.parse(urn), {_SCHEMA_ASPECT: read}, read.as_of))
+    aspect = catalog.aspect(urn, _SCHEMA_ASPECT, version)
+    return checked(Entity(Urn.parse(urn), {_SCHEMA_ASPECT: aspect}, aspect.as_of))
 
 
 def print_schema(
@@ -166,7 +166,7 @@ def print_schema(
 
     `names` has the names of tags and glossary terms.
     """
-    found = [column for column in entity.schema if wanted.meets(column, names)]
+    columns = [column for column in entity.schema if wanted.meets(column, names)]
     if shown_as == "json":
         print_json(
             {
@@ -174,20 +174,20 @@ def print_schema(
                 "version": version,
                 "total": len(entity.schema),
                 "documented": entity.schema.documented,
-                "columns": _columns_as_json(entity, found),
+                "columns": _columns_as_json(entity, columns),
                 "orphans": [orphan.field_path for orphan in entity.schema.orphans],
             }
         )
     elif shown_as == "csv":
-        output.print_csv(columns_table(entity, found))
-    elif found:
-        output.print_table(_table(found, names, flat=not wanted.everything))
-    _print_column_totals(entity, found, version)
+        output.print_csv(columns_table(entity, columns))
+    elif columns:
+        output.print_table(_table(columns, names, flat=not wanted.everything))
+    _print_column_totals(entity, columns, version)
 
 
 def _table(found: Sequence[Column], names: _Names, *, flat: bool) -> output.StyledTable:
-    known = ColumnKnowledge(names=names)
-    shown = [column_row(column, known, flat=flat) for column in found]
+    knowledge = ColumnKnowledge(names=names)
+    shown = [column_row(column, knowledge, flat=flat) for column in found]
     labelled = any(row.tags or row.terms for row in shown)
     rows: list[list[output.Cell]] = [
         [
@@ -199,7 +199,7 @@ def _table(found: Sequence[Column], names: _Names, *, flat: bool) -> output.Styl
                 if holds
             ),
             _labels(row),
-            _described(row, _MAX_DESCRIPTION),
+            _describe_column(row, _MAX_DESCRIPTION),
         ]
         for row in shown
     ]
@@ -220,7 +220,7 @@ def _labels(row: ColumnRow) -> Text:
     return Text(", ").join([*tags, *(line_text(name, "italic") for name in row.terms)])
 
 
-def _described(row: ColumnRow, limit: int) -> Text:
+def _describe_column(row: ColumnRow, limit: int) -> Text:
     shown = line_text(row.description, missing="no description", limit=limit)
     text = Text(f"{EDITED} ") + shown if row.is_edited else shown
     return words([text, line_text(f"({row.earlier})", "dim")], " ") if row.earlier else text
@@ -282,19 +282,19 @@ def read_steps(catalog: Catalog, urn: str, aspects: Sequence[str], count: int) -
     for name in aspects:
         if name not in entity.aspects:
             raise UnknownName("aspect of this entity", name, entity.aspects)
-    found = Steps(entity.urn)
+    steps = Steps(entity.urn)
     names = aspects or [name for name in sorted(entity.aspects) if not name.endswith("Key")]
     for name in dict.fromkeys(names):
         # One more version is needed to compute what the oldest one shown changed.
         page = catalog.versions(urn, name, count=count + 1)
         history = AspectHistory(name).with_page(page)
-        found.steps += history.steps[:count]
-        if found.total is not None:
-            found.total = None if history.total is None else found.total + history.total
-    found.steps.sort(key=lambda step: -(_millis(step.version.created) or 0))
-    del found.steps[count:]
-    found.names = read_actor_names(catalog, (step.version.created for step in found.steps))
-    return found
+        steps.steps += history.steps[:count]
+        if steps.total is not None:
+            steps.total = None if history.total is None else steps.total + history.total
+    steps.steps.sort(key=lambda step: -(_millis(step.version.created) or 0))
+    del steps.steps[count:]
+    steps.names = read_actor_names(catalog, (step.version.created for step in steps.steps))
+    return steps
 
 
 def read_column(
@@ -304,7 +304,7 @@ def read_column(
     their authors."""
     exact = column_at(read_existing(catalog, urn), path).path.raw
     changes = catalog.column_history(urn, exact)
-    return exact, changes, read_actor_names(catalog, (one.created for one in changes))
+    return exact, changes, read_actor_names(catalog, (change.created for change in changes))
 
 
 def print_steps(found: Steps, shown_as: OutputFormat | None) -> None:
@@ -399,9 +399,9 @@ def read_difference(
     catalog: Catalog, urn: str, aspect: str, older: int, newer: int
 ) -> tuple[AspectDiff, ActorNames]:
     """Return the differences between two versions, and the names of their authors."""
-    found = catalog.diff(urn, aspect, older, newer)
-    stamps = (found.older.created, found.newer.created)
-    return found, read_actor_names(catalog, stamps)
+    diff = catalog.diff(urn, aspect, older, newer)
+    stamps = (diff.older.created, diff.newer.created)
+    return diff, read_actor_names(catalog, stamps)
 
 
 def print_difference(found: AspectDiff, names: ActorNames, shown_as: OutputFormat | None) -> None:
@@ -527,7 +527,7 @@ def print_entity(entity: Entity, names: _Names, health: Health | None = None) ->
     if health is not None and not health.is_sound:
         _print_health(console, health)
     _print_heading(console, "Description")
-    stamp = _stamp(_edited_aspect(entity), names)
+    stamp = _stamp(_find_edit_aspect(entity), names)
     print_description(console, entity.ingested_description, entity.edited_description, stamp)
     if entity.schema.columns:
         _print_schema(console, entity)
@@ -566,9 +566,9 @@ def _print_facts(console: Console, parts: Iterable[Part], names: _Names) -> None
 
 
 def _values(fact: Fact, names: _Names) -> Text:
-    shown = words((_value(value, names) for value in fact.values[:_MAX_VALUES]), ", ")
+    text = words((_value(value, names) for value in fact.values[:_MAX_VALUES]), ", ")
     more = len(fact.values) - _MAX_VALUES
-    return shown + Text(f", and {more:,} more", "dim") if more > 0 else shown
+    return text + Text(f", and {more:,} more", "dim") if more > 0 else text
 
 
 def _value(value: Value, names: _Names) -> Text:
@@ -632,25 +632,25 @@ def _print_header(console: Console, entity: Entity, names: _Names) -> None:
 def _print_health(console: Console, health: Health) -> None:
     """Print the health problems, each with the URN of the entity that has it."""
     _print_heading(console, "Health", ", ".join(health.sentences()))
-    for one in problems(health):
-        since = one.day(lambda at: moment(millis_of(at)))
+    for problem in problems(health):
+        since = problem.day(lambda at: moment(millis_of(at)))
         facts = [
-            line_text(one.name),
-            *map(line_text, one.facts),
+            line_text(problem.name),
+            *map(line_text, problem.facts),
             Text(f"since {since}" if since else ""),
         ]
-        found = words([fact for fact in facts if fact.plain])
-        console.print(Text(f"{one.verdict}  ", "bold red") + found)
-        console.print(Text("  ") + line_text(str(one.urn), "dim"), soft_wrap=True)
+        text = words([fact for fact in facts if fact.plain])
+        console.print(Text(f"{problem.verdict}  ", "bold red") + text)
+        console.print(Text("  ") + line_text(str(problem.urn), "dim"), soft_wrap=True)
 
 
 def _owners(entity: Entity, names: _Names) -> Text:
-    found = []
+    texts = []
     for owner in entity.owners:
         urns = Urn.parse_all([owner.owner])
         who = _names(urns, names) if urns else line_text(owner.owner)
-        found.append(who + Text(f" ({line(ownership(owner.type))})", "dim"))
-    return words(found, ", ") if found else Text("nobody", "dim italic")
+        texts.append(who + Text(f" ({line(ownership(owner.type))})", "dim"))
+    return words(texts, ", ") if texts else Text("nobody", "dim italic")
 
 
 def _names(urns: Iterable[Urn], names: _Names) -> Text:
@@ -674,7 +674,7 @@ def _print_schema(console: Console, entity: Entity) -> None:
     table.add_column(overflow="fold", ratio=5, min_width=24)
     for column in schema:
         row = column_row(column)
-        text = _described(row, LINE_LIMIT)
+        text = _describe_column(row, LINE_LIMIT)
         if row.replaced:
             text.append("\n").append_text(line_text(f"from ingestion: {row.replaced}", "dim"))
         name = Text("  " * row.indent) + line_text(row.label)
@@ -694,7 +694,7 @@ def _print_links(console: Console, entity: Entity, names: ActorNames) -> None:
         console.print(words(parts), soft_wrap=True)
 
 
-def _edited_aspect(entity: Entity) -> AspectRead | None:
+def _find_edit_aspect(entity: Entity) -> AspectRead | None:
     kind = entity.entity_type
     return entity.aspects.get(f"editable{kind[:1].upper()}{kind[1:]}Properties")
 
@@ -774,7 +774,7 @@ def print_newest_profile(urn: str, series: Timeseries, shown_as: OutputFormat | 
         note("this dataset has no profile")
     else:
         is_older = of_columns is not None and of_columns is not point
-        when = f", last on {_measured_on(of_columns)}" if of_columns and is_older else ""
+        when = f", last on {_format_profile_time(of_columns)}" if of_columns and is_older else ""
         note(f"\n{counted(len(columns), 'column')} profiled{when}")
 
 
@@ -790,7 +790,12 @@ def print_profiles(
         _print_profiles_as_csv(("measured_at", *_TABLE_MEASURES), found)
     elif found:
         rows = [
-            (_measured_on(point), point.row_count, point.column_count, _size(point.size_in_bytes))
+            (
+                _format_profile_time(point),
+                point.row_count,
+                point.column_count,
+                _size(point.size_in_bytes),
+            )
             for point in points
         ]
         output.print_table(output.StyledTable.of(("measured", "rows", "columns", "size"), rows))
@@ -805,17 +810,17 @@ def print_column_profiles(
 
     Raises `UnknownName` if no profile has the column.
     """
-    found = []
-    known: dict[str, None] = {}
+    texts = []
+    nones: dict[str, None] = {}
     for point in series.records(TableMeasures)[::-1]:
-        known |= dict.fromkeys(point.columns)
+        nones |= dict.fromkeys(point.columns)
         exact = path if path in point.columns else _find_by_simple_path(path, point.columns)
         if exact is not None:
-            found.append((point, point.columns[exact]))
-    if known and not found:
-        raise UnknownName("column in these profiles", path, known)
+            texts.append((point, point.columns[exact]))
+    if nones and not texts:
+        raise UnknownName("column in these profiles", path, nones)
     rows = [
-        {**_profile_as_dict(point), **_column_profile_as_dict(column)} for point, column in found
+        {**_profile_as_dict(point), **_column_profile_as_dict(column)} for point, column in texts
     ]
     if shown_as == "json":
         kept = ("measured_at", "timestamp_millis", "rows", "path", *_COLUMN_MEASURES)
@@ -823,17 +828,21 @@ def print_column_profiles(
         print_json({"urn": urn, "truncated": series.truncated, "profiles": profiles})
     elif shown_as == "csv":
         _print_profiles_as_csv(("measured_at", "rows", *_COLUMN_MEASURES), rows)
-    elif found:
+    elif texts:
         shown = [
-            (_measured_on(point), point.row_count, *(row[name] for name in _TRACKED_MEASURES))
-            for (point, _), row in zip(found, rows, strict=True)
+            (
+                _format_profile_time(point),
+                point.row_count,
+                *(row[name] for name in _TRACKED_MEASURES),
+            )
+            for (point, _), row in zip(texts, rows, strict=True)
         ]
         columns = [output.TableColumn("measured"), output.TableColumn("rows")]
         columns += [output.TableColumn(name, max_width=14) for name in _TRACKED_MEASURES]
         output.print_table(output.StyledTable(columns, shown))
-        for panel in column_panels(found[0][1]):
+        for panel in column_panels(texts[0][1]):
             _print_panel(panel, _MOST_VALUES)
-    _print_profile_totals(series, len(found), period)
+    _print_profile_totals(series, len(texts), period)
 
 
 def _print_panel(panel: Panel, top: int | None = None) -> None:
@@ -870,7 +879,7 @@ def _print_profile_summary(point: TableMeasures) -> None:
     results().print(
         words(
             [
-                Text(f"measured {_measured_on(point)}"),
+                Text(f"measured {_format_profile_time(point)}"),
                 Text("" if rows is None else f"{rows:,} rows"),
                 Text("" if columns is None else f"{columns:,} columns"),
                 Text(_size(point.size_in_bytes)),
@@ -954,7 +963,7 @@ def _find_by_simple_path(path: str, fields: Mapping[str, Any]) -> str | None:
     return same[0] if len(same) == 1 else None
 
 
-def _measured_on(point: TableMeasures) -> str:
+def _format_profile_time(point: TableMeasures) -> str:
     return moment(point.timestamp_millis, utc=True).removesuffix(" UTC")
 
 

@@ -250,8 +250,8 @@ def print_proposed(changeset: "StagedChangeset", shown_as: OutputFormat | None) 
     counts = Counter(item.edit.sources[0].found_by for item in changeset.items if item.edit.sources)
     match shown_as:
         case "json":
-            shown = _as_json(changeset)
-            print_json({"file": shown["file"], "counts": counts, "edits": shown["edits"]})
+            as_json = _as_json(changeset)
+            print_json({"file": as_json["file"], "counts": counts, "edits": as_json["edits"]})
             return
         case "csv":
             print_csv(views.review_table(changeset.items))
@@ -268,8 +268,12 @@ def print_concept(concept: "Concept", shown_as: OutputFormat | None) -> None:
     match shown_as:
         case "json":
             variants = [
-                {"variant": one.number or None, "columns": one.count, "text": one.text}
-                for one in views.concept_variants(concept)
+                {
+                    "variant": concept_variant.number or None,
+                    "columns": concept_variant.count,
+                    "text": concept_variant.text,
+                }
+                for concept_variant in views.concept_variants(concept)
             ]
             print_json(
                 {
@@ -324,7 +328,7 @@ def print_propagated(texts: "Sequence[PropagatedText]", shown_as: OutputFormat |
         case _:
             if texts:
                 print_table(views.propagated_page(texts))
-            counts = Counter(one.state for one in texts)
+            counts = Counter(text.state for text in texts)
             by_state = ", ".join(f"{count:,} {state}" for state, count in counts.most_common())
             note(Text(by_state or "no propagated descriptions"))
 
@@ -341,7 +345,7 @@ def print_propagated_outcome(
     outcome: "PropagatedOutcome", action: str, shown_as: OutputFormat | None, *, dry_run: bool
 ) -> None:
     """Print the outcome of an action on propagated descriptions."""
-    failed = [one for one, _ in outcome.failed]
+    failed = [text for text, _ in outcome.failed]
     if shown_as == "json":
         listed = {"done": outcome.done, "left": outcome.left, "failed": failed}
         shown = {name: as_objects(views.propagated_table(texts)) for name, texts in listed.items()}
@@ -353,12 +357,12 @@ def print_propagated_outcome(
         print_csv(views.propagated_table(outcome.done))
     elif outcome.done:
         print_table(views.propagated_page(outcome.done))
-    for one, why in outcome.failed:
-        note(line_text(f"{one.table}.{one.path}: {why}"))
+    for text, why in outcome.failed:
+        note(line_text(f"{text.table}.{text.path}: {why}"))
     would = "would be " if dry_run else ""
     left = f", {len(outcome.left):,} left unchanged" if outcome.left else ""
     note(Text(f"{len(outcome.done):,} {would}{_DONE[action]}{left}"))
-    theirs = sum(one.state == "changed" for one in outcome.done)
+    theirs = sum(text.state == "changed" for text in outcome.done)
     if theirs and action == "take-back":
         note(Text(f"{theirs:,} of them were edited since; their text is kept"))
 
@@ -410,7 +414,7 @@ def print_proposals(queue: "Sequence[SharedChangeset]", shown_as: OutputFormat |
         case "csv":
             print_csv(table)
         case "urns":
-            print_urns(one.urn for one in queue)
+            print_urns(changeset.urn for changeset in queue)
         case _:
             if queue:
                 print_table(table)

@@ -152,7 +152,7 @@ def print_tree(branches: Sequence[FolderTree], shown_as: OutputFormat | None) ->
         return
     console = results()
     types = {branch.entity_type for branch in branches}
-    for text in _drawn(branches, "", several=len(types) > 1):
+    for text in _draw_fields(branches, "", several=len(types) > 1):
         text.no_wrap, text.overflow = True, "ellipsis"
         console.print(text)
     note(counted(sum(1 for _ in _walk(branches)), "folder"))
@@ -200,7 +200,7 @@ def _table(found: FolderOutput, summaries: Mapping[Urn, Entity]) -> output.Style
         kind = summary.kind if summary else entity
         name = summary.name if summary else named.name
         rows.append(
-            [found.path, str(named.urn), entity, name, kind, None, _shortened_description(summary)]
+            [found.path, str(named.urn), entity, name, kind, None, _shorten_description(summary)]
         )
     columns = (
         output.TableColumn("path", audience="programs"),
@@ -216,7 +216,7 @@ def _table(found: FolderOutput, summaries: Mapping[Urn, Entity]) -> output.Style
     return output.StyledTable(columns, rows)
 
 
-def _shortened_description(summary: Entity | None) -> str:
+def _shorten_description(summary: Entity | None) -> str:
     if summary is None:
         return ""
     first = next(iter(summary.description.strip().splitlines()), "")
@@ -272,7 +272,7 @@ def _walk(branches: Sequence[FolderTree]) -> Iterator[FolderTree]:
         yield from _walk(branch.below)
 
 
-def _drawn(branches: Sequence[FolderTree], before: str, *, several: bool) -> Iterator[Text]:
+def _draw_fields(branches: Sequence[FolderTree], before: str, *, several: bool) -> Iterator[Text]:
     for at, branch in enumerate(branches):
         last = at == len(branches) - 1
         top = branch.depth == 1
@@ -280,7 +280,7 @@ def _drawn(branches: Sequence[FolderTree], before: str, *, several: bool) -> Ite
         count = f"  {branch.count:,}" + (f" · {branch.entity_type}" if several and top else "")
         yield Text(lead, "dim") + line_text(f"{branch.name}/", "bold") + Text(count, "dim")
         deeper = "" if top else before + ("    " if last else "│   ")
-        yield from _drawn(branch.below, deeper, several=several)
+        yield from _draw_fields(branch.below, deeper, several=several)
 
 
 def _print_folder_totals(found: FolderOutput, *, only_entities: bool) -> None:

@@ -343,7 +343,7 @@ class ExplorerRequests:
             if question.firm:
                 continue
             question.drop()
-        self._waiting[kind] = deque(one for one in waiting if not one.dropped)
+        self._waiting[kind] = deque(question for question in waiting if not question.dropped)
 
     def _run(self, kind: Kind) -> None:
         while True:
@@ -373,7 +373,10 @@ class ExplorerRequests:
 
     def _say(self) -> None:
         self._show(
-            "busy", ", ".join(dict.fromkeys(one.status for one in self._now.values() if one.status))
+            "busy",
+            ", ".join(
+                dict.fromkeys(question.status for question in self._now.values() if question.status)
+            ),
         )
 
 
@@ -489,10 +492,10 @@ class EditorWidget(Widget):
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         """Return the widget, with text and HTML for front ends without a kernel."""
-        made = super()._repr_mimebundle_(**kwargs)
-        if made is None:
+        repr_mimebundle = super()._repr_mimebundle_(**kwargs)
+        if repr_mimebundle is None:
             return None
-        data, metadata = made
+        data, metadata = repr_mimebundle
         html = view.draw_html(self.parts(_AGAIN))
         return {**data, "text/plain": repr(self), "text/html": html}, metadata
 

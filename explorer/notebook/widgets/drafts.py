@@ -134,7 +134,7 @@ class DraftList:
         )
 
     def _row(self, stored: StoredDraft) -> dict[str, Any]:
-        name, column = (line(one, _SHORT) for one in place_words(stored))
+        name, column = (line(place_word, _SHORT) for place_word in place_words(stored))
         return {
             "id": stored.file.name,
             "urn": stored.draft.urn,

@@ -80,16 +80,16 @@ class WidgetDraft:
     @property
     def paged(self) -> str:
         """Return the text for a page, which has only one kind of line ending."""
-        return _paged(self.text)
+        return _page_text(self.text)
 
     def typed(self, text: str) -> "WidgetDraft":
         """Return the draft with the page's text; line endings of the stored text are kept."""
         if text == self.paged:
             return self
-        found = self.original_text
-        if text == _paged(found):
-            return replace(self, text=found)
-        if "\r\n" in found and "\n" not in found.replace("\r\n", ""):
+        original_text = self.original_text
+        if text == _page_text(original_text):
+            return replace(self, text=original_text)
+        if "\r\n" in original_text and "\n" not in original_text.replace("\r\n", ""):
             text = text.replace("\n", "\r\n")
         return replace(self, text=text)
 
@@ -155,7 +155,7 @@ def hindrance(urn: Urn, *, read_only: bool) -> str:
     return ""
 
 
-def _paged(text: str) -> str:
+def _page_text(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -163,9 +163,9 @@ def _difference(before: str, after: str) -> list[str]:
     """Return the difference line by line, in the form of `difference_lines`."""
     if before != after and block(before) == block(after):
         return ["@only line endings or invisible characters differ"]
-    found = text_diff(block(before), block(after))
-    more = len(found) - _SHOWN_LINES
-    shown = difference_lines(found[:_SHOWN_LINES])
+    lines = text_diff(block(before), block(after))
+    more = len(lines) - _SHOWN_LINES
+    shown = difference_lines(lines[:_SHOWN_LINES])
     return [*shown, f"@… {more:,} more lines"] if more > 0 else shown
 
 
@@ -215,7 +215,7 @@ class DraftEditor:
         """Return the path of an entity's column for each draft, None for the entity's own
         description."""
         # One that is open here was either changed or is no draft.
-        held = [place for place, one in self.drafts.items() if one.changed]
+        held = [place for place, draft in self.drafts.items() if draft.changed]
         return [path for of, path in (*held, *self._found) if of == urn]
 
     def type(self, typed: Mapping[str, Any]) -> None:

@@ -106,7 +106,7 @@ def head_of(entity: "EntityPage", why_not: str) -> PageState:
     return {
         "urn": str(entity.urn),
         "name": line(entity.name, _SHORT),
-        "facts": [line(one, 80) for one in facts if one],
+        "facts": [line(fact, 80) for fact in facts if fact],
         "states": [*states, *kept],
         "tabs": list(tabs_of(entity)),
         "why_not": why_not,
@@ -163,22 +163,25 @@ def overview(entity: "EntityPage") -> PageState:
 def columns(entity: "EntityPage", detail: Mapping[str, Any]) -> PageState:
     """Return the columns that pass the filter of the page, at most as many as it asks for."""
     text = str(detail.get("text") or "")
-    wanted = parse_column_filter(text)
+    column_filter = parse_column_filter(text)
     asked = detail.get("most")
     most = asked if isinstance(asked, int) else COLUMNS_AT_ONCE
     schema = entity.schema
-    found = [one for one in schema.columns if wanted.passes(one, entity.names)]
-    known = ColumnKnowledge(names=entity.names)
-    of = f"{len(found):,} of " if wanted else ""
-    documented = sum(one.documented for one in found)
-    said = wanted.trouble or f"{of}{len(schema):,} columns, {documented:,} documented"
+    found = [column for column in schema.columns if column_filter.passes(column, entity.names)]
+    knowledge = ColumnKnowledge(names=entity.names)
+    of = f"{len(found):,} of " if column_filter else ""
+    documented = sum(column.documented for column in found)
+    trouble = column_filter.trouble or f"{of}{len(schema):,} columns, {documented:,} documented"
     orphans = [
         Say(f"edited, but no longer in the schema: {orphan.field_path}")
         for orphan in schema.orphans
     ]
     return {
-        "said": said if schema.columns else "no columns",
-        "columns": [_column(column_row(one, known, flat=bool(wanted))) for one in found[:most]],
+        "said": trouble if schema.columns else "no columns",
+        "columns": [
+            _column(column_row(column, knowledge, flat=bool(column_filter)))
+            for column in found[:most]
+        ],
         "more": max(len(found) - most, 0),
         "most": most,
         "text": text,
@@ -252,10 +255,10 @@ def _sides(
 
 
 def _neighbour(graph: "nx.DiGraph", urn: str, hop: int) -> PageState:
-    said = graph.nodes[urn]
-    kind = singular(str(said.get("type") or ""))
-    after = " · ".join(filter(None, (kind, str(said.get("platform") or ""), f"{abs(hop)} away")))
-    name = str(said.get("name") or urn)
+    node = graph.nodes[urn]
+    kind = singular(str(node.get("type") or ""))
+    after = " · ".join(filter(None, (kind, str(node.get("platform") or ""), f"{abs(hop)} away")))
+    name = str(node.get("name") or urn)
     return {"urn": urn, "text": line(name, 120), "after": line(after, 120)}
 
 
@@ -310,7 +313,7 @@ class ExplorerSession:
         self.urn = ""
         self.entity: EntityPage | None = None
         self.tab: Tab = "overview"
-        self.writing = Writing(catalog, self.asking, show, self._written)
+        self.writing = Writing(catalog, self.asking, show, self._note_write)
         self.drafts = DraftList(self.writing, show, self._drafts_read, self.go_on)
         self.writing.put_away = self.drafts.read
         self._marked: frozenset[str] = frozenset()
@@ -348,7 +351,7 @@ class ExplorerSession:
             "search",
             "searching …",
             lambda catalog: read_answer(catalog, search),
-            self._found,
+            self._take_answer,
             failed=failed,
         )
         if offering:
@@ -373,7 +376,7 @@ class ExplorerSession:
                 self.ticked.pop(urn, None)
             self._show("find", self._search_state())
 
-    def _found(self, answer: SearchAnswer) -> None:
+    def _take_answer(self, answer: SearchAnswer) -> None:
         self.answer, self._unanswered = answer, False
         self._show("find", self._search_state())
         if self._treeless:
@@ -564,7 +567,7 @@ class ExplorerSession:
             said,
             lambda catalog: read_tab(catalog, replace(entity, catalog=catalog), tab, detail),
             self._show_tab,
-            failed=lambda error: self._tab_failed(tab, error),
+            failed=lambda error: self._show_tab_error(tab, error),
         )
 
     def _show_tab(self, told: dict[str, Any]) -> None:
@@ -603,7 +606,7 @@ class ExplorerSession:
             drawing.close()
             self._show("drawing", {})
 
-    def _tab_failed(self, tab: "Tab", error: Exception) -> bool:
+    def _show_tab_error(self, tab: "Tab", error: Exception) -> bool:
         said = {"is": "say", "text": f"the {tab} could not be read: {line(str(error), 300)}"}
         self._show("tab", {"tab": tab, "urn": self.urn, "parts": [{**said, "tone": "loud"}]})
         return isinstance(error, CatalogError)
@@ -636,14 +639,14 @@ class ExplorerSession:
             self._show("find", self._search_state())
             self._show_tree()
 
-    def _written(self, *, saved: bool) -> None:
+    def _note_write(self, *, saved: bool) -> None:
         """Update the page after a draft was saved, closed or discarded, with what others wrote if
         that is known to differ."""
         with self.lock:
             if self.entity is None:
                 return
-            held = self.writing.drafts.values()
-            if saved or any(one.theirs and one.urn == self.urn for one in held):
+            drafts = self.writing.drafts.values()
+            if saved or any(draft.theirs and draft.urn == self.urn for draft in drafts):
                 self._read_entity(self.entity.urn)
             else:
                 self._show("entity", self._head())
@@ -743,9 +746,9 @@ class Explorer(EditorWidget):
         if not ticked and answer is not None:
             return frames.search_frame(answer.page, answer.page.summaries, answer.page.measures)
         hits = tuple(hit for hit, _ in ticked)
-        known = {hit.urn: entity for hit, entity in ticked if entity is not None}
+        entities = {hit.urn: entity for hit, entity in ticked if entity is not None}
         measures = self._session.measures
-        return frames.search_frame(SearchPage(words, 0, len(hits), hits), known, measures)
+        return frames.search_frame(SearchPage(words, 0, len(hits), hits), entities, measures)
 
     def search(self, text: str = "", *, filter: str = "") -> None:
         """Run another search, and show it in the inputs of the page."""
@@ -894,7 +897,7 @@ def explore(
     """
     cell = running_cell()
     before = _by_cell.get(cell) if cell else None
-    made = Explorer(catalog, text, filter=filter, urn=urn, instead_of=before)
+    explorer = Explorer(catalog, text, filter=filter, urn=urn, instead_of=before)
     if cell:
-        _by_cell[cell] = made
-    return made
+        _by_cell[cell] = explorer
+    return explorer

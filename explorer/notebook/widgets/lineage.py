@@ -48,7 +48,7 @@ def as_html(graph: "nx.DiGraph", said: str) -> str:
     svg = to_svg(graph, most_nodes=_MOST_PICTURED)
     encoded = base64.b64encode(svg.encode()).decode()
     name = label(root, graph.nodes[root], _NAME)
-    alternative = escape(f"Lineage of {name}: {', '.join(_listed(graph))}")
+    alternative = escape(f"Lineage of {name}: {', '.join(_list_nodes(graph))}")
     return (
         f'<div class="{AS_WRITTEN}" style="color:inherit;background:transparent">'
         f'<div style="opacity:.75">{escape(said)}</div>'
@@ -78,7 +78,7 @@ def _row(entity: LineageEntity) -> str:
     return "  ".join(word for word in words if word)
 
 
-def _listed(graph: "nx.DiGraph") -> Iterator[str]:
+def _list_nodes(graph: "nx.DiGraph") -> Iterator[str]:
     """Return a short text alternative; the tree has all of it."""
     hops = [far for _, far in graph.nodes.data("hops") if far]
     yield f"{sum(far < 0 for far in hops):,} upstream"
@@ -135,7 +135,7 @@ class LineageWidget(Widget):
         self._listeners: list[Callable[[str], None]] = []
         self._work = LineageRequests(catalog, self._show_busy, self._show_problem)
         self.on_msg(self._handle_message)
-        self.observe(self._on_selected, "selected")
+        self.observe(self._follow_selection, "selected")
         told = {} if graph is None else graph.graph
         if graph is not None and told.get("root") == root and told.get("hops", 0) >= hops:
             scene.know([node for node, text in graph.nodes.data("description") if text is not None])
@@ -163,10 +163,10 @@ class LineageWidget(Widget):
     def unfold(self, urn: str | Urn, side: "Flow") -> None:
         """Draw the neighbours of an entity on one side, after reading them if needed."""
         node = str(urn)
-        known = self._scene.has_neighbours(node, side)
+        has_neighbours = self._scene.has_neighbours(node, side)
 
         async def read(catalog: "AsyncCatalog") -> "nx.DiGraph | None":
-            if known:
+            if has_neighbours:
                 return None
             return await read_lineage(catalog, node, side, hops=1, limit=_MOST_READ)
 
@@ -179,7 +179,7 @@ class LineageWidget(Widget):
                 self.problem = full
             self._complete()
 
-        said = "" if known else f"reading the neighbours of {self._scene.name(node)} …"
+        said = "" if has_neighbours else f"reading the neighbours of {self._scene.name(node)} …"
         self._work.ask(said, read, then)
 
     def fold(self, urn: str | Urn, side: "Flow") -> None:
@@ -255,10 +255,10 @@ class LineageWidget(Widget):
         """Return the widget, with a picture and a tree for front ends without a kernel."""
         # A notebook saves the present state. A slow lineage is shown later all the same.
         self._drawn.wait(_FIRST_SECONDS)
-        made = super()._repr_mimebundle_(**kwargs)
-        if made is None:
+        repr_mimebundle = super()._repr_mimebundle_(**kwargs)
+        if repr_mimebundle is None:
             return None
-        data, metadata = made
+        data, metadata = repr_mimebundle
         drawing = self._scene.drawing
         more = {"text/plain": repr(self)}
         if drawing is not None:
@@ -300,7 +300,7 @@ class LineageWidget(Widget):
             case {"kind": "graphml"}:
                 self._work.guarded(self._send_graphml)
 
-    def _on_selected(self, change: Any) -> None:
+    def _follow_selection(self, change: Any) -> None:
         """Notify listeners of the selected entity, and count its neighbours."""
         urn = change["new"]
         if not urn:

@@ -159,12 +159,14 @@ def folded(graph: "nx.DiGraph", drawn: Collection[str], node: str, side: Flow) -
     inside = set(drawn) - {node}
     beside: Flow = "DOWNSTREAM" if side == "UPSTREAM" else "UPSTREAM"
     root = graph.graph["root"]
-    away = _joined(graph, inside, near(graph, node, side))
+    away = _connected_nodes(graph, inside, near(graph, node, side))
     ends = (root,) if node != root else near(graph, node, beside)
-    return away - _joined(graph, inside, ends)
+    return away - _connected_nodes(graph, inside, ends)
 
 
-def _joined(graph: "nx.DiGraph", inside: Collection[str], starts: Iterable[str]) -> set[str]:
+def _connected_nodes(
+    graph: "nx.DiGraph", inside: Collection[str], starts: Iterable[str]
+) -> set[str]:
     """Return the nodes of `inside` that are connected to one of the starts, in any direction."""
     joined = graph.subgraph(inside).to_undirected(as_view=True)
     found: set[str] = set()
@@ -243,8 +245,8 @@ class ColumnChoices:
 async def read_names(catalog: "AsyncCatalog", urn: str) -> ColumnChoices:
     """The columns of a dataset in the order of its schema. One request."""
     target = Urn.parse(urn)
-    read = (await catalog.entities([target], ("schemaMetadata",))).get(target)
-    columns = read.schema.columns if read is not None else ()
+    entity = (await catalog.entities([target], ("schemaMetadata",))).get(target)
+    columns = entity.schema.columns if entity is not None else ()
     return ColumnChoices(urn, tuple(dict.fromkeys(column.path.simple for column in columns)))
 
 
@@ -280,8 +282,8 @@ async def read_between(
         for up, down in whole.edges
         if {whole.nodes[end].get("dataset", end) for end in (up, down)} <= ends
     ]
-    found: nx.DiGraph = whole.edge_subgraph(kept).copy()
-    return found
+    edge_subgraph: nx.DiGraph = whole.edge_subgraph(kept).copy()
+    return edge_subgraph
 
 
 _ROOM = Spacing(layer=64, node=18, edge=10)
@@ -361,8 +363,8 @@ def draw(held: KnownLineage, shown: ShownLineage, previous: Layout[str] | None) 
         "nodes": boxes,
         "edges": lines,
         "links": _links(shown.columns, graph, layout, ports),
-        "types": _counted(inside, 0, shown.without, "type"),
-        "platforms": _counted(inside, 1, shown.without, "platform"),
+        "types": _count(inside, 0, shown.without, "type"),
+        "platforms": _count(inside, 1, shown.without, "platform"),
     }
     return DrawnGraph(graph, layout, told)
 
@@ -372,7 +374,7 @@ def _passes(attributes: Mapping[str, Any], without: Collection[tuple[str, str]])
     return ("type", kind) not in without and ("platform", platform) not in without
 
 
-def _counted(
+def _count(
     graph: "nx.DiGraph", which: int, without: Collection[tuple[str, str]], name: str
 ) -> list[dict[str, Any]]:
     counts: dict[str, int] = {}
@@ -421,7 +423,7 @@ def _box(
     name = whole if len(whole) <= _NAME else "…" + whole[1 - _NAME :]
     columns = ports.get(node, ())
     far = attributes.get("hops")
-    drawn = shown.nodes
+    nodes = shown.nodes
     told: dict[str, Any] = {
         "id": node,
         "name": name,
@@ -446,8 +448,8 @@ def _box(
         # Folding leads away from the root.
         away = far is None or (far <= 0 if side == "UPSTREAM" else far >= 0)
         told[short] = {
-            "hidden": hidden(held.graph, drawn, node, side),
-            "open": away and any(one in drawn for one in near(held.graph, node, side)),
+            "hidden": hidden(held.graph, nodes, node, side),
+            "open": away and any(one in nodes for one in near(held.graph, node, side)),
             "known": held.has_neighbours(node, side),
         }
     more = [f"{told[side]['hidden']:,} more {side}stream" for side in ("up", "down")]
@@ -629,7 +631,7 @@ class LineageWidgetState:
         """Hide the nodes that depend on an entity on one side, and return them."""
         with self._lock:
             gone = folded(self._lineage.graph, self._nodes, node, side)
-            self._nodes = {one: None for one in self._nodes if one not in gone}
+            self._nodes = {node: None for node in self._nodes if node not in gone}
             return gone
 
     def widen(self) -> None:
@@ -684,10 +686,10 @@ class LineageWidgetState:
         """Lay out the view; return a sentence on it, and the state for the page."""
         with self._lock:
             self._hold(self._lineage.root)
-        shown = ShownLineage(self._nodes, self._without, self._columns)
+        lineage = ShownLineage(self._nodes, self._without, self._columns)
         before = self._drawing
         # Only the drawing thread changes the graph, so it is read here without the lock.
-        drawing = draw(self._lineage, shown, before.layout if before else None)
+        drawing = draw(self._lineage, lineage, before.layout if before else None)
         with self._lock:
             self._drawing = drawing
             held = len(self._lineage.graph)

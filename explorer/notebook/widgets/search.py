@@ -270,7 +270,7 @@ class SearchAnswer:
         return " · ".join(parts)
 
     def _label(self, name: str, value: str) -> str:
-        return _shown_label(facet_value_label(name, value, self.names))
+        return _display_label(facet_value_label(name, value, self.names))
 
 
 def _hit(row: ResultRow, words: str, *, ticked: bool) -> dict[str, Any]:
@@ -282,7 +282,7 @@ def _hit(row: ResultRow, words: str, *, ticked: bool) -> dict[str, Any]:
         "platform": line(row.platform, 60),
         "about": marked_line(row.first_line, 2 * _SHORT),
         "mark": EDITED if row.is_edited else "",
-        "measures": _measured(row.measures),
+        "measures": _describe_measures(row.measures),
         "state": " · ".join(row.states),
         "why": match
         and {
@@ -294,26 +294,26 @@ def _hit(row: ResultRow, words: str, *, ticked: bool) -> dict[str, Any]:
 
 
 def _facet(group: FacetGroup) -> dict[str, Any]:
-    shown = [row for at, row in enumerate(group.rows) if at < _MOST_VALUES or row.is_chosen]
+    rows = [row for at, row in enumerate(group.rows) if at < _MOST_VALUES or row.is_chosen]
     return {
         "field": group.field,
         "label": line(group.label, 60),
-        "more": len(group.rows) - len(shown),
+        "more": len(group.rows) - len(rows),
         "size": group.size,
         "values": [
             {
                 "value": row.value,
-                "label": _shown_label(row.label),
+                "label": _display_label(row.label),
                 "count": row.count,
                 "on": row.is_chosen,
                 "adds": row.adds,
             }
-            for row in shown
+            for row in rows
         ],
     }
 
 
-def _shown_label(label: str) -> str:
+def _display_label(label: str) -> str:
     return line(label, 80) or "none"
 
 
@@ -342,8 +342,8 @@ def read_answer(catalog: "NotebookCatalog", search: Search) -> SearchAnswer:
         )
     }
     counted = (*page.facets, *adding.values())
-    named = catalog.summaries(facet_urns(counted, _MOST_VALUES))
-    names = {str(urn): entity.name for urn, entity in named.items()}
+    entities = catalog.summaries(facet_urns(counted, _MOST_VALUES))
+    names = {str(urn): entity.name for urn, entity in entities.items()}
     is_endless = page.total > PAGING_LIMIT and catalog.abilities().deep_pages
     return SearchAnswer(search, page, names, adding, None if is_endless else PAGING_LIMIT)
 
@@ -358,16 +358,16 @@ def offers_of(suggestions: Iterable[Suggestion]) -> list[dict[str, Any]]:
     """Return completions as the page draws them."""
     return [
         {
-            "text": line(one.text, _SHORT),
-            "urn": str(one.urn) if one.urn else "",
-            "kind": singular(one.entity_type),
-            "platform": line(one.platform, 60),
+            "text": line(suggestion.text, _SHORT),
+            "urn": str(suggestion.urn) if suggestion.urn else "",
+            "kind": singular(suggestion.entity_type),
+            "platform": line(suggestion.platform, 60),
         }
-        for one in suggestions
+        for suggestion in suggestions
     ]
 
 
-def _measured(known: "Measures | None") -> str:
+def _describe_measures(known: "Measures | None") -> str:
     """Return rows, use and last change in a few words; empty where none is known."""
     if known is None:
         return ""

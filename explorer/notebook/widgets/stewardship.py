@@ -352,7 +352,7 @@ class ReviewDrafts(DraftEditor):
         """Open the editor for the text of an edit."""
         edit = item.edit
         column = views.edit_column(edit) if edit.column is not None else ""
-        sources = " · ".join(views.source_sentence(one, edit) for one in edit.sources)
+        sources = " · ".join(views.source_sentence(source, edit) for source in edit.sources)
         fresh = WidgetDraft(
             *(edit.urn, edit.column, edit.name, "", edit.text, edit.text),
             column=column,
@@ -473,12 +473,12 @@ class ReviewSession:
 
     def items(self) -> "list[ReviewItem]":
         """Return the edits that are listed."""
-        return [one for one in self.changeset.items if self.only in ("", one.state)]
+        return [item for item in self.changeset.items if self.only in ("", item.state)]
 
     def item(self, number: int | None = None) -> "ReviewItem | None":
         """Return the edit with a number, or the one shown."""
         wanted = self.number if number is None else number
-        return next((one for one in self.changeset.items if one.number == wanted), None)
+        return next((item for item in self.changeset.items if item.number == wanted), None)
 
     def draw(self) -> None:
         """Show everything."""
@@ -497,7 +497,7 @@ class ReviewSession:
     def move(self, by: int) -> None:
         """Show the edit some places down or up the list."""
         with self.lock:
-            numbers = [one.number for one in self.items()]
+            numbers = [item.number for item in self.items()]
             if numbers:
                 at = numbers.index(self.number) + by if self.number in numbers else 0
                 self.look_at(numbers[min(max(at, 0), len(numbers) - 1)])
@@ -506,7 +506,7 @@ class ReviewSession:
         """List only the edits of a state, or all."""
         with self.lock:
             self.only = only
-            listed = [one.number for one in self.items()]
+            listed = [item.number for item in self.items()]
             if self.number not in listed and listed:
                 self.look_at(listed[0])
             else:
@@ -535,7 +535,7 @@ class ReviewSession:
 
     def decide_text(self, draft: WidgetDraft, state: Decision) -> None:
         """Record a decision on an edit with its typed text."""
-        places = {(one.edit.urn, one.edit.column): one for one in self.changeset.items}
+        places = {(item.edit.urn, item.edit.column): item for item in self.changeset.items}
         item = places.get((draft.urn, draft.path))
         if item is not None and self._to_decide(item.number) is not None:
             self._note(item, state, draft)
@@ -595,7 +595,7 @@ class ReviewSession:
             self.draw()
             return False
 
-        self.asking.ask("save", "", write, self._applied, failed=failed, in_turn=True)
+        self.asking.ask("save", "", write, self._show_outcome, failed=failed, in_turn=True)
 
     def import_here(self) -> None:
         """Make a changeset of this catalog with the edits of one of another, and review that."""
@@ -697,7 +697,7 @@ class ReviewSession:
 
         self.asking.ask("draft", "", note, finish, in_turn=True)
 
-    def _applied(self, outcome: "StagedOutcome") -> None:
+    def _show_outcome(self, outcome: "StagedOutcome") -> None:
         self._progress = {}
         failed = self.changeset.of("failed")
         if failed:
@@ -729,17 +729,17 @@ class ReviewSession:
 
     def _go_to(self, number: int) -> None:
         items = self.changeset.items
-        known = any(one.number == number for one in items)
+        known = any(item.number == number for item in items)
         self.number = number if known else items[0].number if items else 0
 
     def _page_state(self) -> dict[str, Any]:
         changeset = self.changeset
         counts = changeset.counts()
         listed = self.items()
-        at = next((at for at, one in enumerate(listed) if one.number == self.number), 0)
+        at = next((at for at, item in enumerate(listed) if item.number == self.number), 0)
         start = at - at % _ROWS
-        shown = listed[start : start + _ROWS]
-        table = views.review_page(shown)
+        items = listed[start : start + _ROWS]
+        table = views.review_page(items)
         states = [[state, count] for state, count in counts.items()]
         return {
             "title": line(changeset.title, _CELL),
@@ -765,7 +765,7 @@ class ReviewSession:
                     "draft": self.drafts.has_draft(item),
                     "cells": [line(str(cell or ""), _CELL) for cell in row],
                 }
-                for item, row in zip(shown, table.rows, strict=True)
+                for item, row in zip(items, table.rows, strict=True)
             ],
         }
 
@@ -857,7 +857,7 @@ class ReviewWidget(EditorWidget):
         with self._session.lock:
             table = views.review_table(self._session.changeset.items)
         rows = [tuple(None if cell is None else str(cell) for cell in row) for row in table.rows]
-        return tabulated(rows, dict.fromkeys((one.name for one in table.columns), "string"))
+        return tabulated(rows, dict.fromkeys((column.name for column in table.columns), "string"))
 
     def read_again(self) -> None:
         """Show what was decided elsewhere: in the next cell, in the terminal, by a colleague."""
@@ -928,7 +928,7 @@ def review(catalog: "NotebookCatalog", changeset: "StagedChangeset") -> ReviewWi
     review of that cell is closed, and its typed texts are taken over."""
     cell = running_cell()
     before = _reviews_by_cell.get(cell) if cell else None
-    made = ReviewWidget(catalog, changeset, instead_of=before)
+    widget = ReviewWidget(catalog, changeset, instead_of=before)
     if cell:
-        _reviews_by_cell[cell] = made
-    return made
+        _reviews_by_cell[cell] = widget
+    return widget

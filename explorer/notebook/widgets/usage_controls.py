@@ -101,9 +101,9 @@ class UsageControls(SavedWithHtml, ipywidgets.VBox):  # type: ignore[misc]
         ).start()
 
     def _read_range(self, number: int, days: int | None) -> None:
-        found, status = None, ""
+        chart, status = None, ""
         try:
-            found = self._entity.usage(days)
+            chart = self._entity.usage(days)
         except CatalogError as error:
             status = line(str(error), _LONGEST_SENTENCE)
         # The outermost edge: no other code would show an unexpected exception.
@@ -113,7 +113,7 @@ class UsageControls(SavedWithHtml, ipywidgets.VBox):  # type: ignore[misc]
         with self._lock:
             # Of several ranges chosen in a row the last one counts.
             if number == self._requested:
-                self._usage = found or self._usage
+                self._usage = chart or self._usage
                 self._draw()
                 self._status.value = status
                 self._answered = number
@@ -133,8 +133,12 @@ class UsageControls(SavedWithHtml, ipywidgets.VBox):  # type: ignore[misc]
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         """Return the controls and the chart, and the chart alone for front ends without a
         kernel."""
-        made = super()._repr_mimebundle_(**kwargs)
-        return {**made, "text/plain": repr(self), "text/html": self._shown()._repr_html_()}
+        repr_mimebundle = super()._repr_mimebundle_(**kwargs)
+        return {
+            **repr_mimebundle,
+            "text/plain": repr(self),
+            "text/html": self._shown()._repr_html_(),
+        }
 
     def _display_(self) -> "go.Figure":
         # Asked by marimo.

@@ -213,7 +213,7 @@ class Measure:
     def _field(self, field: FieldNode, *, describing: bool) -> Cost:
         name = field.name.value
         inner = self._selection(field.selection_set, describing=describing or name in _DESCRIBING)
-        length = _SCHEMA_LENGTHS.get(name) if describing else _requested_length(field)
+        length = _SCHEMA_LENGTHS.get(name) if describing else _list_length(field)
         if length is None or not inner.fields + len(inner.lists):
             return Cost(inner.fields + 1, inner.depth + 1, inner.lists, inner.selected + 1)
         return Cost(1, inner.depth + 1, ((length, inner),), inner.selected + 1)
@@ -228,7 +228,7 @@ class Measure:
         return self._known.get(name, Cost())
 
 
-def _requested_length(field: FieldNode) -> _Length | None:
+def _list_length(field: FieldNode) -> _Length | None:
     """Return the length of the list that a field's arguments request, None if they request none."""
     for argument in field.arguments or ():
         name, value = argument.name.value, argument.value
@@ -342,7 +342,7 @@ class ParsedDocument:
     def check_size(self) -> None:
         """Raise `Rejected` if the document is too deep or too large with any variables."""
         if len(self.parsed.definitions) > _MAX_DEFINITIONS:
-            raise _refused(
+            raise _refusal(
                 f"the document has {len(self.parsed.definitions)} operations and fragments, at "
                 f"most {_MAX_DEFINITIONS} are read; send it in several"
             )
@@ -352,7 +352,7 @@ class ParsedDocument:
             if cost.selected > MAX_FIELDS:
                 raise Rejected((_too("large", MAX_FIELDS),), "ValidationError")
         if self._repeats() > _MAX_REPEATS:
-            raise _refused("the query selects the same fields too many times; select each once")
+            raise _refusal("the query selects the same fields too many times; select each once")
 
     def check_one_edit(self) -> None:
         """Raise `Rejected` unless the document is one mutation with a single field."""
@@ -371,7 +371,7 @@ class ParsedDocument:
         """Raise `Rejected` if the answer may have too many fields."""
         cost = self.cost(variables)
         if cost > MAX_COST:
-            raise _refused(
+            raise _refusal(
                 f"the query asks for up to {cost:,} fields, at most {MAX_COST:,} are given at "
                 "once; ask for fewer fields or smaller pages"
             )
@@ -397,7 +397,7 @@ class DocumentCache:
         is invalid or is too large.
         """
         if len(text) > _MAX_CHARACTERS:
-            raise _refused(
+            raise _refusal(
                 f"the document has {len(text):,} characters, at most {_MAX_CHARACTERS:,} are "
                 "read; send long texts as variables"
             )
@@ -419,7 +419,7 @@ class DocumentCache:
         return document
 
 
-def _refused(message: str) -> Rejected:
+def _refusal(message: str) -> Rejected:
     return Rejected((GraphQLError(message),), "ValidationError")
 
 
@@ -737,7 +737,7 @@ class Executor:
                 # The whole request fails instead of giving a partial answer: the caller retries.
                 raise error.original_error
         if result.errors:
-            answer["errors"] = [_failed(error) for error in result.errors]
+            answer["errors"] = [_failure(error) for error in result.errors]
         _conclude(session.changes, answer)
         return answer | {"extensions": {}}
 
@@ -759,7 +759,7 @@ def _conclude(changes: list[NotedChange], answer: dict[str, Any]) -> None:
             change.urns.append(made)
 
 
-def _failed(error: GraphQLError) -> dict[str, Any]:
+def _failure(error: GraphQLError) -> dict[str, Any]:
     cause = error.original_error
     if cause is None or isinstance(cause, GraphQLError):
         return _shape(error, 400, "BAD_REQUEST", "ValidationError")

@@ -256,7 +256,7 @@ def add_owners(tx: EditTransaction, given: Given) -> None:
         present = [_owner_key(one) for one in stored]
         return [*stored, *(owner for owner in owners if _owner_key(owner) not in present)]
 
-    for urn in _stored_resources(tx, given):
+    for urn in _find_resources(tx, given):
         tx.change_list(urn, _OWNERSHIP, change)
 
 
@@ -274,7 +274,7 @@ def remove_owners(tx: EditTransaction, given: Given) -> None:
             if one.get("owner") not in gone or (kind is not None and ownership_type(one) != kind)
         ]
 
-    for urn in _stored_resources(tx, given):
+    for urn in _find_resources(tx, given):
         tx.change_list(urn, _OWNERSHIP, change)
 
 
@@ -309,7 +309,7 @@ def _owner_key(owner: Given) -> tuple[str, str]:
     return owner.get("owner", ""), ownership_type(owner)
 
 
-def _stored_resources(tx: EditTransaction, given: Given) -> list[Urn]:
+def _find_resources(tx: EditTransaction, given: Given) -> list[Urn]:
     return [tx.stored_entity(resource["resourceUrn"]) for resource in _resources(given)]
 
 
@@ -328,7 +328,7 @@ def batch_set_domain(tx: EditTransaction, given: Given) -> None:
     """Set the domain of entities, or remove them from theirs if the input names none."""
     domain_urn = given.get("domainUrn")
     domain = tx.stored_reference(domain_urn, "domain", "domain") if domain_urn else None
-    for urn in _stored_resources(tx, given):
+    for urn in _find_resources(tx, given):
         _put(tx, urn, domain)
 
 
@@ -481,11 +481,11 @@ def update_description(tx: EditTransaction, given: Given) -> None:
         tx.change_column(urn, path, lambda info: {**info, "description": text})
         return
     aspect, field = DESCRIBED[urn.entity_type]
-    begun: Given = {} if tx.read(urn, aspect) else _required_fields(urn)
+    begun: Given = {} if tx.read(urn, aspect) else _description_requirements(urn)
     tx.write(urn, aspect, {**begun, field: text})
 
 
-def _required_fields(urn: Urn) -> dict[str, str]:
+def _description_requirements(urn: Urn) -> dict[str, str]:
     """Return the required fields of the aspect that holds an entity's description."""
     match urn.entity_type:
         case "tag" | "domain":
@@ -836,10 +836,10 @@ def guard(schema: GraphQLSchema) -> None:
     mutations = schema.mutation_type
     for name, field in mutations.fields.items() if mutations is not None else ():
         if field.resolve is not None:
-            field.resolve = _guarded(name, ROLES[name], field.resolve)
+            field.resolve = _guard(name, ROLES[name], field.resolve)
 
 
-def _guarded(name: str, role: Role, resolve: Callable[..., Any]) -> Callable[..., Any]:
+def _guard(name: str, role: Role, resolve: Callable[..., Any]) -> Callable[..., Any]:
     async def guarded(root: Any, info: Info, **given: Any) -> Any:
         noted = NotedChange(f"mutation {name}", urns_in(given), place=info.path.key)
         info.context.changes.append(noted)

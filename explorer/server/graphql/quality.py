@@ -48,7 +48,7 @@ _PAGE = 20
 _MOST_RELATED = 1_000
 
 
-async def _related(
+async def _find_related_nodes(
     node: Node, info: Info, relationship: str, *, with_removed: bool = False
 ) -> list[Node]:
     """Return the entities that point at an entity with a relationship, each once; soft-deleted ones
@@ -69,7 +69,7 @@ async def _related(
 async def _assertions(node: Node, info: Info, **given: Any) -> Value:
     start, count = page_bounds(given, _PAGE)
     with_removed = given.get("includeSoftDeleted") is True
-    nodes = await _related(node, info, "Asserts", with_removed=with_removed)
+    nodes = await _find_related_nodes(node, info, "Asserts", with_removed=with_removed)
     urns = [str(node.urn) for node in nodes]
     page = urns[start : start + count]
     return {"start": start, "count": len(page), "total": len(urns), "urns": page}
@@ -79,7 +79,7 @@ async def _run_events(node: Node, info: Info, **given: Any) -> Value:
     status, limit = given.get("status"), given.get("limit")
     events = [
         event
-        for event in await _filtered_points(node, info, _RUNS, {**given, "limit": None})
+        for event in await _filter_points(node, info, _RUNS, {**given, "limit": None})
         if status is None or event.get("status") == status
     ]
     results = Counter((event.get("result") or {}).get("type") for event in events)
@@ -94,7 +94,9 @@ async def _run_events(node: Node, info: Info, **given: Any) -> Value:
 
 async def _health(node: Node, info: Info) -> list[Value]:
     incidents = [
-        node for node in await _related(node, info, "IncidentOn") if _state(node) == "ACTIVE"
+        node
+        for node in await _find_related_nodes(node, info, "IncidentOn")
+        if _state(node) == "ACTIVE"
     ]
     health: list[Value] = [{"type": "INCIDENTS", "status": "PASS"}]
     if incidents:
@@ -108,7 +110,7 @@ async def _health(node: Node, info: Info) -> list[Value]:
             }
         ]
     failing, have_run = [], 0
-    assertions = await _related(node, info, "Asserts")
+    assertions = await _find_related_nodes(node, info, "Asserts")
     for assertion in assertions:
         for event in await _points(assertion, info, _RUNS, limit=1):
             have_run += 1
@@ -130,13 +132,13 @@ async def _incidents(node: Node, info: Info, **given: Any) -> Value:
     assigned = set(given.get("assigneeUrns") or ())
     nodes = [
         node
-        for node in await _related(node, info, "IncidentOn")
+        for node in await _find_related_nodes(node, info, "IncidentOn")
         if given.get("state") in (None, _state(node))
         and given.get("stage") in (None, _status(node).get("stage"))
         and given.get("priority") in (None, _priority_of(node))
         and (not assigned or assigned & set(_assigned(node)))
     ]
-    nodes.sort(key=_created_millis, reverse=True)
+    nodes.sort(key=_creation_millis, reverse=True)
     page = [str(node.urn) for node in nodes[start : start + count]]
     return {"start": start, "count": len(page), "total": len(nodes), "urns": page}
 
@@ -159,7 +161,7 @@ def _state(node: Node) -> str:
     return state
 
 
-def _created_millis(node: Node) -> int:
+def _creation_millis(node: Node) -> int:
     time = (_incident(node).get("created") or {}).get("time")
     return time if isinstance(time, int) else 0
 
@@ -187,7 +189,7 @@ def _about(node: Node, info: Info) -> Any:
     return next((found for urn in urns if (found := named({"urn": urn}, info)) is not None), None)
 
 
-def _asserted(node: Node, _info: Info) -> Value | None:
+def _assertion_entity(node: Node, _info: Info) -> Value | None:
     aspect = node.aspect("assertionInfo")
     if aspect is None:
         return None
@@ -195,7 +197,7 @@ def _asserted(node: Node, _info: Info) -> Value | None:
     return {**aspect, "entityUrn": asserted_entity(aspect), "note": note.get("content")}
 
 
-def _asserted_fields(value: Value, _info: Info) -> list[Value]:
+def _assertion_fields(value: Value, _info: Info) -> list[Value]:
     return _columns(value.get("fields") or ())
 
 
@@ -251,11 +253,11 @@ RESOLVERS: Resolvers = {
     "Dataset": {**_HEALTHY, "assertions": _assertions},
     "EntityAssertionsResult": {"assertions": entities("urns", "assertion")},
     "EntityIncidentsResult": {"incidents": entities("urns", "incident")},
-    "Assertion": {"info": _asserted, "runEvents": _run_events},
+    "Assertion": {"info": _assertion_entity, "runEvents": _run_events},
     "AssertionInfo": {"customProperties": entries("customProperties")},
     "DatasetAssertionInfo": {
         "datasetUrn": renamed("dataset"),
-        "fields": _asserted_fields,
+        "fields": _assertion_fields,
         "nativeParameters": _entries("nativeParameters"),
     },
     "FreshnessAssertionInfo": _TARGETED,
@@ -317,7 +319,7 @@ def raise_incident(tx: EditTransaction, given: Given) -> str:
         "description": given.get("description"),
         "entities": _entities(tx, [text for text in named if text is not None]),
         "priority": _priority(given),
-        "assignees": _assignees_named(tx, given.get("assigneeUrns") or ()) or None,
+        "assignees": _resolve_assignees(tx, given.get("assigneeUrns") or ()) or None,
         "status": _new_status(tx, given.get("status") or {"state": "ACTIVE"}),
         "source": {"type": (given.get("source") or {"type": "MANUAL"})["type"]},
         "startedAt": given.get("startedAt"),
@@ -330,13 +332,13 @@ def raise_incident(tx: EditTransaction, given: Given) -> str:
 
 def update_incident_status(tx: EditTransaction, urn: Urn, given: Given) -> None:
     """Set the status of an incident. Parts that the input leaves out are removed."""
-    stored = _stored(tx, urn)
+    stored = _store(tx, urn)
     _put_status(tx, urn, stored, given)
 
 
 def update_incident(tx: EditTransaction, urn: Urn, given: Given) -> None:
     """Update an incident. Parts that the input leaves out are not changed."""
-    stored = _stored(tx, urn)
+    stored = _store(tx, urn)
     values: dict[str, Any] = {
         name: given[name]
         for name in ("title", "description", "startedAt")
@@ -347,7 +349,7 @@ def update_incident(tx: EditTransaction, urn: Urn, given: Given) -> None:
     if given.get("resourceUrns") is not None:
         values["entities"] = _entities(tx, given["resourceUrns"])
     if given.get("assigneeUrns") is not None:
-        values["assignees"] = _assignees_named(tx, given["assigneeUrns"])
+        values["assignees"] = _resolve_assignees(tx, given["assigneeUrns"])
     if values:
         tx.write(urn, _INFO, values)
     if given.get("status") is not None:
@@ -472,7 +474,7 @@ def _platform(given: Given) -> str:
     return str(Urn.of("dataPlatform", given["name"]))
 
 
-def _stored(tx: EditTransaction, urn: Urn) -> Given:
+def _store(tx: EditTransaction, urn: Urn) -> Given:
     if urn.entity_type != "incident":
         raise InvalidInput(f"{urn} is not an incident")
     stored = tx.read(urn, _INFO)
@@ -507,7 +509,7 @@ def _entities(tx: EditTransaction, named: Iterable[str]) -> list[str]:
     return urns
 
 
-def _assignees_named(tx: EditTransaction, named: Iterable[str]) -> list[dict[str, Any]]:
+def _resolve_assignees(tx: EditTransaction, named: Iterable[str]) -> list[dict[str, Any]]:
     # As in DataHub, they need not be stored: pipelines assign people who have never signed in.
     urns = [Urn.parse(text) for text in dict.fromkeys(named)]
     for urn in urns:
@@ -539,7 +541,7 @@ async def _usage(node: Node, info: Info, **given: Any) -> Value:
         start = _now_millis() - days * _DAY_MILLIS if days else None
     points = await _points(node, info, _USAGE, start)
     buckets = [_bucket(node, point) for point in reversed(points)]
-    return {"buckets": buckets, "aggregations": _aggregated(points)}
+    return {"buckets": buckets, "aggregations": _aggregate(points)}
 
 
 def _bucket(node: Node, point: Value) -> Value:
@@ -563,7 +565,7 @@ def _bucket(node: Node, point: Value) -> Value:
     }
 
 
-def _aggregated(points: Iterable[Value]) -> Value:
+def _aggregate(points: Iterable[Value]) -> Value:
     users: Counter[str] = Counter()
     emails: dict[str, Any] = {}
     fields: Counter[str] = Counter()
@@ -609,7 +611,7 @@ async def _summary(node: Node, info: Info) -> Value | None:
         **{name: features.get(name) for name in _PERCENTILES},
     }
     if points:
-        used = _aggregated(points)
+        used = _aggregate(points)
         found["queryCountLast30Days"] = used["totalSqlQueries"]
         found["uniqueUserCountLast30Days"] = used["uniqueUserCount"]
         found["topUsersLast30Days"] = [user["user"] for user in used["users"][:_TOP_USERS]]
@@ -629,18 +631,18 @@ def _top_users(summary: Value, info: Info) -> list[Any]:
 
 
 async def _profiles(node: Node, info: Info, **given: Any) -> list[Value]:
-    return await _filtered_points(node, info, "datasetProfile", given)
+    return await _filter_points(node, info, "datasetProfile", given)
 
 
 async def _states(node: Node, info: Info, **given: Any) -> list[Value]:
-    return await _filtered_points(node, info, "dataProcessInstanceRunEvent", given)
+    return await _filter_points(node, info, "dataProcessInstanceRunEvent", given)
 
 
 async def _operations(node: Node, info: Info, **given: Any) -> list[Value]:
-    return await _filtered_points(node, info, "operation", given)
+    return await _filter_points(node, info, "operation", given)
 
 
-async def _filtered_points(
+async def _filter_points(
     node: Node, info: Info, aspect: str, given: Mapping[str, Any]
 ) -> list[Value]:
     """Return the documents of a timeseries aspect that match the arguments `filter`,

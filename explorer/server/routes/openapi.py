@@ -220,18 +220,18 @@ class OpenApiRoutes(Routes):
         with_system = _is_true(request, "systemMetadata")
         wanted = {}
         for name, items in groups.items():
-            requested = _requested(items, _entity_name(self._catalog.registry, name))
+            requested = _parse_request(items, _entity_name(self._catalog.registry, name))
             for urn in requested:
                 self._catalog.intake.check_urn(Urn.parse(urn))
-            wanted[name] = (requested, _requested_versions(items))
+            wanted[name] = (requested, _parse_versions(items))
 
         def read() -> bytes:
-            found = {name: self._found(*one, with_system) for name, one in wanted.items()}
+            found = {name: self._find_entities(*one, with_system) for name, one in wanted.items()}
             return orjson.dumps(found if entity == _GENERIC else found[entity])
 
         return JsonResponse(await self._catalog.read(read))
 
-    def _found(
+    def _find_entities(
         self,
         requested: Mapping[str, frozenset[str]],
         versions: Mapping[tuple[str, str], int],
@@ -249,8 +249,8 @@ class OpenApiRoutes(Routes):
             if urn in stored
         }
         for (urn, name), version in versions.items():
-            if found.get(urn, {}).pop(name, None) and (one := store.aspect(urn, name, version)):
-                found[urn][name] = _enveloped(one.value, one.system, with_system)
+            if found.get(urn, {}).pop(name, None) and (aspect := store.aspect(urn, name, version)):
+                found[urn][name] = _envelop(aspect.value, aspect.system, with_system)
         return list(found.values())
 
     async def _groups(
@@ -262,7 +262,7 @@ class OpenApiRoutes(Routes):
             return {entity: await _items(request, form)}
         groups = await request.json()
         if not isinstance(groups, dict) or not all(
-            isinstance(one, list) for one in groups.values()
+            isinstance(group, list) for group in groups.values()
         ):
             raise InvalidInput(f'the body must be {{"<entity>": {form}}}')
         return groups
@@ -271,7 +271,7 @@ class OpenApiRoutes(Routes):
         registry = self._catalog.registry
         groups = await self._groups(request, entity, _WRITE_FORM)
         given = [
-            (_entity_name(registry, name), one) for name, items in groups.items() for one in items
+            (_entity_name(registry, name), item) for name, items in groups.items() for item in items
         ]
         for noted in request.context.changes:
             noted.urns = urns_in([one for _, one in given])
@@ -352,21 +352,21 @@ class OpenApiRoutes(Routes):
         ),
     )
     async def _trace(self, request: RestliRequest) -> Response:
-        given = await request.json()
-        if not isinstance(given, dict) or not all(isinstance(one, list) for one in given.values()):
+        json = await request.json()
+        if not isinstance(json, dict) or not all(isinstance(one, list) for one in json.values()):
             raise InvalidInput("the body must be an object with a list of aspect names by URN")
-        named = sum(max(1, len(one)) for one in given.values())
+        named = sum(max(1, len(one)) for one in json.values())
         if named > MAX_PAGE:
             raise InvalidInput(f"the body names {named} aspects; name at most {MAX_PAGE}")
-        stored = await self._catalog.read(self._catalog.store.aspects, list(given))
+        stored = await self._catalog.read(self._catalog.store.aspects, list(json))
         registry = self._catalog.registry
         return JsonResponse(
             {
                 urn: {
-                    str(name): _traced(_is_there(registry, stored.get(urn, ()), name))
+                    str(name): _with_trace(_is_there(registry, stored.get(urn, ()), name))
                     for name in names
                 }
-                for urn, names in given.items()
+                for urn, names in json.items()
             }
         )
 
@@ -417,7 +417,7 @@ def _split_aspect(rest: str, registry: Registry, entity: str) -> tuple[str, str 
     registry spells it; `None` if there is none."""
     head, _, last = rest.rpartition("/")
     last = decode(last)
-    found = (one for one in registry.aspects_of(entity) if one.lower() == last.lower())
+    found = (aspect for aspect in registry.aspects_of(entity) if aspect.lower() == last.lower())
     aspect = next(found, None) if head else None
     return decode(rest if aspect is None else head), aspect
 
@@ -456,8 +456,8 @@ async def _items(request: RestliRequest, form: str) -> list[Any]:
 
     Raises `InvalidInput` if it is neither.
     """
-    given = await request.json()
-    items = [given] if isinstance(given, dict) else given
+    json = await request.json()
+    items = [json] if isinstance(json, dict) else json
     if not isinstance(items, list):
         raise InvalidInput(f"the body must be {form}")
     return items
@@ -485,7 +485,7 @@ def _proposals(registry: Registry, one: Any, entity: str, change: ChangeType) ->
     urn = Urn.parse(text)
     if urn.entity_type != entity:
         raise InvalidInput(f"{urn} is not {with_article(entity)}")
-    found = []
+    proposals = []
     for name, given in one.items():
         if name == "urn" or given is None:
             continue
@@ -496,7 +496,7 @@ def _proposals(registry: Registry, one: Any, entity: str, change: ChangeType) ->
         headers = given.get("headers")
         if headers is not None and not isinstance(headers, dict):
             raise InvalidInput("'headers' must be an object of texts")
-        found.append(
+        proposals.append(
             Proposal(
                 urn,
                 name,
@@ -507,11 +507,11 @@ def _proposals(registry: Registry, one: Any, entity: str, change: ChangeType) ->
                 headers or None,
             )
         )
-    if not found and change == "PATCH":
+    if not proposals and change == "PATCH":
         raise InvalidInput(f"element {urn} of the body names no aspect to change")
     # An entity without aspects is created by writing its key aspect.
     key = registry.entity(entity).key
-    return found or [Proposal(urn, key, key_value(urn, registry.key_fields(entity)), change)]
+    return proposals or [Proposal(urn, key, key_value(urn, registry.key_fields(entity)), change)]
 
 
 def _trace_parent() -> str:
@@ -520,12 +520,12 @@ def _trace_parent() -> str:
     return f"00-{micros:016x}{secrets.token_hex(8)}-{secrets.token_hex(8)}-01"
 
 
-def _traced(written: bool) -> dict[str, Any]:
+def _with_trace(written: bool) -> dict[str, Any]:
     status = {"writeStatus": "ACTIVE_STATE" if written else "ERROR"}
     return {"success": written, "primaryStorage": status, "searchStorage": status}
 
 
-def _requested(given: Sequence[Any], entity: str) -> dict[str, frozenset[str]]:
+def _parse_request(given: Sequence[Any], entity: str) -> dict[str, frozenset[str]]:
     """Return the names of the aspects to read for each URN; an empty set stands for all.
 
     The aspects of an entity that is listed twice are merged. Raises `InvalidInput` if there are too
@@ -548,7 +548,7 @@ def _requested(given: Sequence[Any], entity: str) -> dict[str, frozenset[str]]:
     return found
 
 
-def _requested_versions(given: Sequence[Any]) -> dict[tuple[str, str], int]:
+def _parse_versions(given: Sequence[Any]) -> dict[tuple[str, str], int]:
     """Return the versions to read, by URN and aspect, of the aspects for which a header names one
     that is not the latest."""
     found: dict[tuple[str, str], int] = {}
@@ -575,14 +575,14 @@ def _newest_documents(
     """Return the newest document of each timeseries aspect of an entity, as `_aspects_by_name` its
     other aspects. Takes a query of about 20 µs for each of them."""
     return {
-        name: _enveloped(document.value, document.system, with_system)
+        name: _envelop(document.value, document.system, with_system)
         for name in registry.aspects_of(Urn.parse(urn).entity_type)
         if (not names or name in names) and registry.aspects[name].timeseries
         for document in store.documents(urn, name, limit=1)
     }
 
 
-def _enveloped(value: bytes, system: bytes, with_system: bool) -> dict[str, Any]:
+def _envelop(value: bytes, system: bytes, with_system: bool) -> dict[str, Any]:
     found: dict[str, Any] = {"value": orjson.Fragment(value)}
     return found | ({"systemMetadata": orjson.Fragment(system)} if with_system else {})
 
@@ -592,7 +592,7 @@ def _aspects_by_name(
 ) -> dict[str, Any]:
     """Return aspects as an entity of this API has them; all of them if `names` is empty."""
     return {
-        aspect.name: _enveloped(aspect.value, aspect.system, with_system)
+        aspect.name: _envelop(aspect.value, aspect.system, with_system)
         for aspect in stored
         if not names or aspect.name in names
     }
@@ -724,7 +724,7 @@ class EntityScrollRoutes(Routes):
         aspects = parameters.texts("aspects")
         query = SearchQuery(
             text=request.query.one("query") or "*",
-            entity_types=tuple(_entity_name(registry, one) for one in types) or None,
+            entity_types=tuple(_entity_name(registry, type_) for type_ in types) or None,
             filter=_read_v3_filter(parameters.given.get("filter")),
             start=0,
             count=_count(request),
@@ -796,17 +796,17 @@ class EntityScrollRoutes(Routes):
         entity = _entity_name(self._catalog.registry, request.key)
         parameters = await request.parameters()
         parameters.items("urns")
-        given = parameters.texts("urns") or []
-        if len(given) > MAX_PAGE:
-            raise InvalidInput(f"'urns' names {len(given)} entities; name at most {MAX_PAGE}")
-        urns = [self._urn(one, entity) for one in dict.fromkeys(given)]
+        texts = parameters.texts("urns") or []
+        if len(texts) > MAX_PAGE:
+            raise InvalidInput(f"'urns' names {len(texts)} entities; name at most {MAX_PAGE}")
+        urns = [self._urn(text, entity) for text in dict.fromkeys(texts)]
         wanted = frozenset(parameters.texts("aspectNames") or ())
         with_system = parameters.flag("withSystemMetadata", default=False)
 
         def read() -> bytes:
             store, registry = self._catalog.store, self._catalog.registry
-            found = _entities(store, registry, urns, wanted, with_system, _V2)
-            return orjson.dumps({"entities": found})
+            entities = _entities(store, registry, urns, wanted, with_system, _V2)
+            return orjson.dumps({"entities": entities})
 
         return JsonResponse(await self._catalog.read(read))
 
@@ -833,9 +833,9 @@ class EntityScrollRoutes(Routes):
     async def _read(self, request: RestliRequest, form: _Form) -> Response:
         registry = self._catalog.registry
         entity, rest = _split_path(request, registry)
-        wanted = frozenset(_names(request, "aspects", "aspectNames"))
+        names = frozenset(_names(request, "aspects", "aspectNames"))
         if rest:
-            return await self._one(request, entity, rest, wanted, form)
+            return await self._one(request, entity, rest, names, form)
         query = SearchQuery(
             text=request.query.one("query") or "*",
             entity_types=(entity,),
@@ -846,7 +846,7 @@ class EntityScrollRoutes(Routes):
             sort=_read_sort(request),
             include_removed=_is_true(request, "includeSoftDelete"),
         )
-        return await self._page(request, query, wanted, form)
+        return await self._page(request, query, names, form)
 
     async def _page(
         self,
@@ -908,16 +908,18 @@ class EntityScrollRoutes(Routes):
         else:
             stored = (await self._catalog.read(store.aspects, [urn])).get(urn, [])
         names = frozenset({aspect}) if aspect else wanted
-        found = _aspects_by_name(stored, names, with_system)
+        aspects_by_name = _aspects_by_name(stored, names, with_system)
         if form is _V3 and not version:
-            found |= await self._catalog.read(
+            aspects_by_name |= await self._catalog.read(
                 _newest_documents, store, registry, urn, names, with_system
             )
-        if not stored or (aspect and not found):
+        if not stored or (aspect and not aspects_by_name):
             raise NotFound(f"{urn} has no {aspect}" if aspect and stored else f"no entity {urn}")
         if request.method == "HEAD":
             return Response(status_code=204)
-        return JsonResponse(found[aspect] if aspect else form.entity(urn, found))
+        return JsonResponse(
+            aspects_by_name[aspect] if aspect else form.entity(urn, aspects_by_name)
+        )
 
     def _urn(self, text: str, entity: str) -> str:
         """Return a URN. Raises `InvalidInput` if it is invalid or not of the entity type."""
@@ -941,7 +943,7 @@ def _entities(
     stored = store.aspects(urns, wanted or None)
     there = store.existing(urns) if wanted else stored
     found: list[dict[str, Any]] = []
-    for urn in (one for one in urns if one in there):
+    for urn in (urn for urn in urns if urn in there):
         aspects = _aspects_by_name(stored.get(urn, ()), wanted, with_system)
         if form is _V3:
             aspects |= _newest_documents(store, registry, urn, wanted, with_system)
@@ -1041,10 +1043,10 @@ class EdgeScrollRoutes(Routes):
     )
     async def _scroll(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
-        query = self._selected(request, parameters.given, lineage=False)
+        query = self._select(request, parameters.given, lineage=False)
         return await self._page(request, query, _edge_to_wire)
 
-    def _selected(
+    def _select(
         self, request: RestliRequest, given: Mapping[str, Any], *, lineage: bool
     ) -> _EdgeQuery:
         """Return the scroll through the edges that the filters in a body and the parameters of the
@@ -1052,10 +1054,10 @@ class EdgeScrollRoutes(Routes):
         direction = _one_of(_DIRECTIONS, request.query.one("direction") or "OUTGOING")
         near = _EdgeFilter.read(given, "sourceFilter", _END_FIELDS)
         far = _EdgeFilter.read(given, "destinationFilter", _END_FIELDS)
-        whole = _EdgeFilter.read(given, "edgeFilter", _EDGE_FIELDS)
+        edge_filter = _EdgeFilter.read(given, "edgeFilter", _EDGE_FIELDS)
         registry = self._catalog.registry
         near_types, far_types = (
-            sorted({_entity_name(registry, one) for one in _names(request, name)})
+            sorted({_entity_name(registry, name) for name in _names(request, name)})
             for name in ("sourceTypes", "destinationTypes")
         )
         if direction == "INCOMING":
@@ -1066,17 +1068,17 @@ class EdgeScrollRoutes(Routes):
             return (
                 near.matches(fields, "source.")
                 and far.matches(fields, "destination.")
-                and whole.matches(fields)
+                and edge_filter.matches(fields)
                 and (not near_types or fields["source.entityType"] in near_types)
                 and (not far_types or fields["destination.entityType"] in far_types)
             )
 
-        sources = near.values("urn") or whole.values("source.urn")
-        targets = far.values("urn") or whole.values("destination.urn")
+        sources = near.values("urn") or edge_filter.values("source.urn")
+        targets = far.values("urn") or edge_filter.values("destination.urn")
         by_target = bool(targets) and (not sources or len(targets) < len(sources))
         types = tuple(_names(request, "relationshipTypes"))
         return _EdgeQuery(
-            (types, near.given, far.given, whole.given, near_types, far_types),
+            (types, near.given, far.given, edge_filter.given, near_types, far_types),
             types,
             ("INCOMING",) if by_target else ("OUTGOING",),
             (targets if by_target else sources) or None,
@@ -1126,8 +1128,8 @@ class EdgeScrollRoutes(Routes):
                 raise InvalidInput(f"{urn} is not {with_article(entity)}")
             sides = (_one_of(_DIRECTIONS, request.query.one("direction") or "OUTGOING"),)
             urns = (str(urn),)
-            named = _names(request, "relationshipType[]", "relationshipTypes")
-            types = tuple(one for one in named if one != "*")
+            names = _names(request, "relationshipType[]", "relationshipTypes")
+            types = tuple(name for name in names if name != "*")
         return await self._page(
             request,
             _EdgeQuery(
@@ -1176,14 +1178,14 @@ class EdgeScrollRoutes(Routes):
     async def _lineage(self, request: RestliRequest) -> Response:
         parameters = await request.parameters()
         direction = (request.query.one("direction") or "").upper()
-        given = parameters.texts("urns") or []
-        if not given and direction not in _FLOWS:
-            query = self._selected(request, parameters.given, lineage=True)
+        texts = parameters.texts("urns") or []
+        if not texts and direction not in _FLOWS:
+            query = self._select(request, parameters.given, lineage=True)
             return await self._page(request, query, _lineage_to_wire)
         flow = _one_of(_FLOWS, direction) if direction else None
-        if len(given) > MAX_PAGE:
-            raise InvalidInput(f"'urns' names {len(given)} entities; name at most {MAX_PAGE}")
-        urns = frozenset(str(self._catalog.intake.read_urn(one)) for one in given)
+        if len(texts) > MAX_PAGE:
+            raise InvalidInput(f"'urns' names {len(texts)} entities; name at most {MAX_PAGE}")
+        urns = frozenset(str(self._catalog.intake.read_urn(text)) for text in texts)
 
         def matches(edge: EntityEdge) -> bool:
             if not urns or flow is None:
@@ -1254,7 +1256,7 @@ def _scrolled(
         if not query.with_removed:
             ends = {urn for edge in matching for urn in (edge.source, edge.target)}
             removed = find_removed(store, list(ends))
-            matching = [one for one in matching if removed.isdisjoint((one.source, one.target))]
+            matching = [edge for edge in matching if removed.isdisjoint((edge.source, edge.target))]
         room = count - len(found)
         if len(matching) > room:
             found += matching[:room]
@@ -1321,24 +1323,24 @@ class _EdgeFilter:
     def read(cls, body: Mapping[str, Any], name: str, fields: Sequence[str]) -> "_EdgeFilter":
         """Parse a filter of a body. Raises `InvalidInput` for anything but equalities of these
         fields."""
-        given = _read_v3_filter(body.get(name))
+        v3_filter = _read_v3_filter(body.get(name))
         alternatives = []
-        for group in given.any_of:
+        for group in v3_filter.any_of:
             allowed: dict[str, frozenset[str]] = {}
-            for one in group:
-                if one.field not in fields:
+            for criterion in group:
+                if criterion.field not in fields:
                     raise InvalidInput(
-                        f"{name!r} has the fields {', '.join(fields)}, not {one.field!r:.60}"
+                        f"{name!r} has the fields {', '.join(fields)}, not {criterion.field!r:.60}"
                     )
-                if one.condition not in ("EQUAL", "IN") or one.negated:
+                if criterion.condition not in ("EQUAL", "IN") or criterion.negated:
                     raise InvalidInput(
                         f"a criterion of {name!r} must have the condition EQUAL or IN and must not "
                         "be negated"
                     )
-                values = frozenset(one.values)
-                allowed[one.field] = allowed.get(one.field, values) & values
+                values = frozenset(criterion.values)
+                allowed[criterion.field] = allowed.get(criterion.field, values) & values
             alternatives.append(allowed)
-        return cls(given, tuple(alternatives))
+        return cls(v3_filter, tuple(alternatives))
 
     def matches(self, fields: Mapping[str, str], prefix: str = "") -> bool:
         """Return whether an edge with these fields matches; `prefix` is put before the names."""
@@ -1379,18 +1381,18 @@ def _read_v3_group(group: Any) -> dict[str, Any]:
         raise InvalidInput(
             'a filter is {"and": [{"criteria": [{"field", "values", "condition"}]}]}'
         )
-    return {"and": [_renamed(one) for one in group["criteria"]]}
+    return {"and": [_rename(one) for one in group["criteria"]]}
 
 
 # Conditions that this API spells in its own way.
 _CONDITIONS = {"STARTS_WITH": "START_WITH", "ENDS_WITH": "END_WITH"}
 
 
-def _renamed(criterion: Any) -> Any:
+def _rename(criterion: Any) -> Any:
     if not isinstance(criterion, dict) or not isinstance(criterion.get("condition"), str):
         return criterion
-    named = criterion["condition"]
-    return criterion | {"condition": _CONDITIONS.get(named, named)}
+    condition = criterion["condition"]
+    return criterion | {"condition": _CONDITIONS.get(condition, condition)}
 
 
 def _require_values(criterion: Any) -> None:
@@ -1449,7 +1451,7 @@ def _one_of(allowed: Sequence[_T], given: str) -> _T:
 
 def _names(request: RestliRequest, *parameters: str) -> list[str]:
     """Return the names in query parameters, which may be repeated, and separated by commas."""
-    given = [value for one in parameters for value in request.query.many(one) or ()]
+    given = [value for parameter in parameters for value in request.query.many(parameter) or ()]
     names = (name.strip() for value in given for name in value.split(","))
     return list(dict.fromkeys(name for name in names if name))
 
@@ -1463,7 +1465,7 @@ def _read_sort(request: RestliRequest) -> tuple[SortBy, ...]:
     if order not in ("ASCENDING", "DESCENDING"):
         raise InvalidInput(f"'sortOrder' must be ASCENDING or DESCENDING, not {order!r:.60}")
     fields = _names(request, "sortCriteria") or _names(request, "sort") or ["urn"]
-    return tuple(SortBy(one.removesuffix(".keyword"), order == "DESCENDING") for one in fields)
+    return tuple(SortBy(field.removesuffix(".keyword"), order == "DESCENDING") for field in fields)
 
 
 def _slice(request: RestliRequest) -> Callable[[str], bool]:
@@ -1472,7 +1474,7 @@ def _slice(request: RestliRequest) -> Callable[[str], bool]:
     if query.one("sliceId") is None and query.one("sliceMax") is None:
         return lambda _text: True
     most = query.number("sliceMax", 0)
-    wanted = query.number("sliceId", most)
-    if wanted >= most:
+    number = query.number("sliceId", most)
+    if number >= most:
         raise InvalidInput("'sliceId' must be a number from 0 up, below 'sliceMax'")
-    return lambda text: zlib.crc32(text.encode()) % most == wanted
+    return lambda text: zlib.crc32(text.encode()) % most == number

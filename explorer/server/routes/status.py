@@ -236,7 +236,7 @@ class StatusRoutes(Routes):
         "number of entities, size on disk, memory",
         notes=("If tokens are in use, it needs one, as a bearer token.",),
     )
-    async def _measured(self, _request: RestliRequest) -> Response:
+    async def _measure(self, _request: RestliRequest) -> Response:
         return Response(await self._metrics.text(), media_type=_MEDIA_TYPE)
 
 
@@ -254,7 +254,9 @@ class _Registry(CollectorRegistry):
 
     def collect(self) -> Iterable[Metric]:
         for metric in super().collect():
-            metric.samples = [one for one in metric.samples if not one.name.endswith("_created")]
+            metric.samples = [
+                sample for sample in metric.samples if not sample.name.endswith("_created")
+            ]
             yield metric
 
 
@@ -333,13 +335,19 @@ class Metrics:
             (
                 "catalog_services",
                 "Services on the same database that reported within the last minute.",
-                lambda: sum(one.silent_seconds < _MINUTE for one in store.log_readers()),
+                lambda: sum(
+                    log_reader.silent_seconds < _MINUTE for log_reader in store.log_readers()
+                ),
             ),
             (
                 "catalog_log_needed_rows",
                 ("Rows of the change log that a service on the same database has not read yet."),
                 lambda: max(
-                    (store.log_bounds().head - one.after for one in store.log_readers()), default=0
+                    (
+                        store.log_bounds().head - log_reader.after
+                        for log_reader in store.log_readers()
+                    ),
+                    default=0,
                 ),
             ),
             ("catalog_entities", "Entities stored.", store.count),
@@ -364,7 +372,7 @@ class Metrics:
                 )
             )
         for name, text, measure in measures:
-            Gauge(name, text, registry=registry).set_function(partial(_measured, measure))
+            Gauge(name, text, registry=registry).set_function(partial(_measure, measure))
 
     def count(self, context: RequestContext) -> None:
         """Count an answered request. The duration of a stream is not recorded, since its reader
@@ -387,7 +395,7 @@ class Metrics:
         return await self._catalog.read(generate_latest, self._registry)
 
 
-def _measured(measure: Callable[[], float]) -> float:
+def _measure(measure: Callable[[], float]) -> float:
     """Return the measured value; NaN while the catalog cannot give it."""
     try:
         return measure()

@@ -92,9 +92,9 @@ class Branch:
 
     def entry_at(self, index: int) -> FolderEntry | None:
         """Return an entry; None where its page was not read and it was never opened."""
-        held = self.below.get(index)
-        if held is not None:
-            return held.entry
+        branch = self.below.get(index)
+        if branch is not None:
+            return branch.entry
         if index < len(self.head):
             return self.head[index]
         number, at = divmod(index - len(self.head), PAGE)
@@ -130,7 +130,7 @@ class Branch:
         self.failed.pop(number, None)
         self.note = f"{portion.note}, f searches all" if portion.note else ""
         self.total = len(self.head) + portion.total
-        for gone in [one for one in self.pages if one > self.page_of(self.total - 1)]:
+        for gone in [page for page in self.pages if page > self.page_of(self.total - 1)]:
             del self.pages[gone]
         if number == 0:
             self._reattach(0, self.head)
@@ -175,11 +175,11 @@ class Branch:
             return
         if self._unfiltered is None:
             self._unfiltered = _UnfilteredFolder.of(self)
-        whole = self._unfiltered
+        folder = self._unfiltered
         self.text = text
-        self.source = whole.narrowed(text) if text else whole.source
-        self.below, self.waiting = {}, {} if text else whole.unfolded
-        self._unfiltered = whole if text else None
+        self.source = folder.narrowed(text) if text else folder.source
+        self.below, self.waiting = {}, {} if text else folder.unfolded
+        self._unfiltered = folder if text else None
         self.turn += 1
         self.total, self.note, self.head = None, "", ()
         for held in (self.pages, self.stale, self.requested, self.failed):
@@ -190,7 +190,7 @@ class Branch:
         """Recount its rows and those of all folders above it."""
         branch: Branch | None = self
         while branch is not None:
-            branch.opened = sorted(at for at, one in branch.below.items() if one.unfolded)
+            branch.opened = sorted(at for at, branch in branch.below.items() if branch.unfolded)
             own = max(1, branch.total or 0) + bool(branch.note)
             branch.height = own + sum(branch.below[at].height for at in branch.opened)
             branch = branch.above
@@ -224,14 +224,16 @@ class _UnfilteredFolder:
 
     @classmethod
     def of(cls, branch: Branch) -> "_UnfilteredFolder":
-        below = {one.entry.key: one for one in branch.below.values()}
+        below = {branch.entry.key: branch for branch in branch.below.values()}
         entries = tuple(entry for _, entry in branch.loaded())
         return cls(branch.source, branch.waiting | below, entries, branch.complete)
 
     def narrowed(self, text: str) -> EntrySource:
         """Return where filtered entries come from: the entries read, if they are complete and none
         is a folder, else the server."""
-        folders = any(one.urn is None and one.below and not one.heading for one in self.entries)
+        folders = any(
+            entry.urn is None and entry.below and not entry.heading for entry in self.entries
+        )
         if self.complete and not folders:
             return FixedSource(self.entries).narrowed(text, ())
         return self.source.narrowed(text, self.entries)
@@ -257,8 +259,8 @@ class OutlineRow:
     @property
     def unfolded(self) -> Branch | None:
         """Return the open folder below it, None for none."""
-        held = self.branch.below.get(self.index)
-        return held if held is not None and held.unfolded else None
+        branch = self.branch.below.get(self.index)
+        return branch if branch is not None and branch.unfolded else None
 
     @property
     def why(self) -> str | None:
@@ -310,15 +312,15 @@ class Outline:
     def pages(self, first: int, last: int) -> Iterator[tuple[Branch, int]]:
         """Yield the pages that hold the rows, each once, from the top; rows past the end hold
         none."""
-        found: dict[tuple[Branch, int], None] = {}
+        nones: dict[tuple[Branch, int], None] = {}
         for row in range(max(0, first), min(last, self.height - 1) + 1):
             spot = self.locate(row)
-            found[spot.branch, spot.branch.page_of(spot.index)] = None
-        yield from found
+            nones[spot.branch, spot.branch.page_of(spot.index)] = None
+        yield from nones
 
     def narrowed(self) -> Iterator[Branch]:
         """Yield the folders with a filter."""
-        yield from _narrowed(self.root)
+        yield from _filter_branches(self.root)
 
     def forget(self, looked_at: list[tuple[Branch, int]]) -> None:
         """Drop the pages beyond a limit that were visible longest ago."""
@@ -332,11 +334,11 @@ class Outline:
             branch.stale.discard(number)
 
 
-def _narrowed(branch: Branch) -> Iterator[Branch]:
+def _filter_branches(branch: Branch) -> Iterator[Branch]:
     if branch.text:
         yield branch
     for at in branch.opened:
-        yield from _narrowed(branch.below[at])
+        yield from _filter_branches(branch.below[at])
 
 
 _DIM = "dim"
@@ -415,9 +417,9 @@ def row_description(spot: OutlineRow, width: int, room: int) -> Text:
     while above.above is not None:
         names.append(above.entry.name)
         above = above.above
-    way = line_text(" / ".join(reversed(names)), _DIM)
+    text = line_text(" / ".join(reversed(names)), _DIM)
     cut = entry is not None and len(entry.name) + _indent(spot, room) + 3 > room
-    first = line_text(entry.name) if entry is not None and cut else _ending(way, width)
+    first = line_text(entry.name) if entry is not None and cut else _ending(text, width)
     if entry is not None and cut and entry.aside:
         first.append_text(line_text(f" {entry.aside}", _DIM))
     one, several = ("type", "types") if branch.above is None else ("entry", "entries")
@@ -512,7 +514,9 @@ class Folders(Vertical):
         """Return whether all visible rows were read, or failed to be read."""
         first, height = self._rows.scroll_offset.y, self._rows.size.height
         pages = self._outline.pages(first, first + height - 1)
-        return not self._reads_running and not any(one.needs_page(number) for one, number in pages)
+        return not self._reads_running and not any(
+            branch.needs_page(number) for branch, number in pages
+        )
 
     def fill(self) -> None:
         """Start reading visible rows, beginning with the entity types."""
@@ -537,7 +541,7 @@ class Folders(Vertical):
     # Reading.
 
     @on(FolderRows.RowsChanged)
-    def _rows_changed(self, event: FolderRows.RowsChanged) -> None:
+    def _handle_rows_change(self, event: FolderRows.RowsChanged) -> None:
         event.stop()
         self._request_pages()
         self._show_place()
@@ -619,7 +623,7 @@ class Folders(Vertical):
             branch, index, key = branch.above, branch.index, None
         now = branch.entry_at(index) if index >= 0 else None
         if key is not None and now is not None and now.key != key:
-            index = next((at for at, one in branch.loaded() if one.key == key), index)
+            index = next((at for at, entry in branch.loaded() if entry.key == key), index)
         last = max(0, (branch.total or 1) - 1 + bool(branch.note))
         place = self._outline.row_of(branch, max(0, min(index, last)))
         rows.refit(self._outline.height, place, line)
@@ -642,7 +646,7 @@ class Folders(Vertical):
     # Moving.
 
     @on(Rows.Moved)
-    def _moved(self, event: Rows.Moved) -> None:
+    def _handle_move(self, event: Rows.Moved) -> None:
         event.stop()
         self._show_place()
 
@@ -756,7 +760,7 @@ async def unfold_to(
 ) -> FolderLocation:
     """Expand the folders above an entity, and return its row."""
     branch = outline.root
-    held: list[Branch] = []
+    branches: list[Branch] = []
     for step in path.steps:
         branch.narrow("")
         at = await _find(catalog, branch, step, str(step), fetch)
@@ -764,13 +768,13 @@ async def unfold_to(
         below = branch.unfold(at, entry) if at is not None and entry is not None else None
         if below is None:
             break
-        held.append(branch)
+        branches.append(branch)
         branch = below
     branch.narrow("")
     at = await _find(catalog, branch, path.urn, path.name, fetch)
-    if at is None and path.own and held and len(held) == len(path.steps):
+    if at is None and path.own and branches and len(branches) == len(path.steps):
         # A folder that is called as the entity is: it may stand beside it.
-        above = held[-1]
+        above = branches[-1]
         beside = await _find(catalog, above, path.urn, path.name, fetch)
         if beside is not None:
             return FolderLocation(above, beside)
@@ -811,9 +815,11 @@ async def _find(
 def _at_hand(branch: Branch, wanted: str | Urn) -> int | None:
     if isinstance(wanted, str):
         text = wanted.casefold()
-        named = (at for at, one in branch.loaded() if not one.urn and one.name.casefold() == text)
+        named = (
+            at for at, entry in branch.loaded() if not entry.urn and entry.name.casefold() == text
+        )
         return next(named, None)
-    return next((at for at, one in branch.loaded() if one.urn == wanted), None)
+    return next((at for at, entry in branch.loaded() if entry.urn == wanted), None)
 
 
 async def _page_with(
@@ -923,7 +929,7 @@ class BrowseTree(Folders):
     def action_filter(self) -> None:
         """Filter the folder under the cursor by a text in names."""
         spot, rows = self._row_at_cursor, self._rows
-        left = _CursorPosition(spot.branch, spot.index, rows.cursor - rows.scroll_offset.y)
+        position = _CursorPosition(spot.branch, spot.index, rows.cursor - rows.scroll_offset.y)
         with self._keeping_cursor():
             if spot.entry is not None and spot.entry.urn is None:
                 self._filtered = spot.branch.unfold(spot.index, spot.entry)
@@ -932,14 +938,14 @@ class BrowseTree(Folders):
         if self._filtered is None:
             return
         if not self._filtered.text:
-            self._left[self._filtered] = left
+            self._left[self._filtered] = position
         line = self.query_one(FilterLine)
         with line.prevent(Input.Changed):
             line.value = self._filtered.text
         line.ask()
 
     @on(Input.Changed)
-    def _typed(self, event: Input.Changed) -> None:
+    def _handle_input(self, event: Input.Changed) -> None:
         event.stop()
         if self._filtered is not None:
             self._narrow(self._filtered, event.value.strip())
@@ -968,10 +974,10 @@ class BrowseTree(Folders):
         """Move the cursor back to where it was before the filter, once all rows are shown again."""
         if number or branch.text or branch not in self._left:
             return
-        left = self._left.pop(branch)
-        if left.branch.attached and self._row_at_cursor.branch is branch:
-            row = self._outline.row_of(left.branch, left.index)
-            self._rows.refit(self._outline.height, row, left.line)
+        position = self._left.pop(branch)
+        if position.branch.attached and self._row_at_cursor.branch is branch:
+            row = self._outline.row_of(position.branch, position.index)
+            self._rows.refit(self._outline.height, row, position.line)
             self._show_place()
 
     def action_unfilter(self) -> None:
@@ -1009,7 +1015,7 @@ class BrowseTree(Folders):
                     found.branch.narrow(location.name)
                 await fetch(found.branch, 0)
                 known = found.branch.loaded()
-                place = next((at for at, one in known if one.urn == urn), None)
+                place = next((at for at, entry in known if entry.urn == urn), None)
             if not self._rows.size.height:
                 # Folders that were hidden have no height, and so no line to show it on, before
                 # the next layout.

@@ -162,7 +162,7 @@ class BulkDeprecationScreen(DeprecationScreen):
 
     def __init__(self, session: TerminalSession, staging: BulkStaging) -> None:
         places = staging.places.places if staging.places is not None else ()
-        held = [one.deprecation for one in places]
+        held = [place.deprecation for place in places]
         is_same = bool(held) and all(one == held[0] for one in held)
         now = DeprecationFields.of_stored(held[0] if is_same else None)
         place = LabelTarget(Urn.parse(staging.keys[0][0]), staging.subject)

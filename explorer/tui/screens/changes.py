@@ -224,8 +224,8 @@ class FeedScreen(FilteredListScreen[FeedPlace]):
         feed, entry = self._feed, self._entry or self._at
         if feed is None:
             return
-        found = await asyncio.to_thread(entries_with, feed, self.words)
-        self._shown = [one for one in found if one.needs_care or not self._is_care]
+        entries = await asyncio.to_thread(entries_with, feed, self.words)
+        self._shown = [entry for entry in entries if entry.needs_care or not self._is_care]
         draw = partial(feed_page, feed, self._shown, self._session.times.format)
         page = await asyncio.to_thread(partial(draw, brief=self._is_brief))
         cursor = next((at for at, one in enumerate(self._shown) if one == entry), 0)
@@ -307,8 +307,8 @@ class JournalScreen(FilteredListScreen[Urn]):
         """Return the edits of the saves that are listed, the newest first, for a file."""
         if not self._shown:
             return None
-        shown = {one.save.id for one in self._shown}
-        entries = [one for one in reversed(self._entries) if (one.save or one.id) in shown]
+        shown = {record.save.id for record in self._shown}
+        entries = [entry for entry in reversed(self._entries) if (entry.save or entry.id) in shown]
         return journal_table(entries, journal.undone_in(self._entries))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -360,10 +360,10 @@ class JournalScreen(FilteredListScreen[Urn]):
         """List the saves that match the words, with the cursor on the same one if it is listed."""
         record, words = self._record, self.words
         find = partial(journal.entries_with, self._entries, words)
-        found = {one.save or one.id for one in await asyncio.to_thread(find)}
-        self._shown = [one for one in self._records if one.save.id in found]
+        found = {entry.save or entry.id for entry in await asyncio.to_thread(find)}
+        self._shown = [record for record in self._records if record.save.id in found]
         page = await asyncio.to_thread(journal_page, self._shown, self._session.times.format)
-        ids = [one.save.id for one in self._shown]
+        ids = [record.save.id for record in self._shown]
         cursor = ids.index(record.save.id) if record is not None and record.save.id in ids else 0
         empty = _NO_SAVES if not self._records else "No save matches; esc shows all."
         self.query_one(TableRows).show(page, cursor=cursor, empty=empty)
@@ -474,7 +474,7 @@ class UndoActions:
         with self._session.reporting(doing, tell):
             catalog = await self._session.catalog()
             try:
-                made = await catalog.undo_save(save, force=force)
+                edits = await catalog.undo_save(save, force=force)
             except TextConflict as conflict:
                 text = Text.assemble(
                     ("Somebody else changed it since; nothing was written.\n", "bold"),
@@ -491,17 +491,19 @@ class UndoActions:
                 key = "^y" if again else "U"
                 self._session.say(f"Past undoing: {error}. {key} goes on.", error=True)
                 return
-            told = _outcome(made, again=again)
+            outcome = _outcome(edits, again=again)
             try:
                 reopened = 0 if again else await reopen_changeset_of(catalog, save)
             except StorageFault as error:
-                told += f" Its changeset cannot note it: {error}."
+                outcome += f" Its changeset cannot note it: {error}."
             else:
                 if reopened:
-                    told += f" {counted(reopened, 'change')} of the changeset can be decided again."
-            await self._refresh(frozenset(edit.urn for edit in made))
+                    outcome += (
+                        f" {counted(reopened, 'change')} of the changeset can be decided again."
+                    )
+            await self._refresh(frozenset(edit.urn for edit in edits))
             done()
-            self._session.say_saved(told, undo=UNDO if again else "^y redoes it.")
+            self._session.say_saved(outcome, undo=UNDO if again else "^y redoes it.")
 
     def _question(self, save: "JournalSave", *, again: bool, is_last: bool) -> Text:
         times = self._session.times
@@ -529,6 +531,6 @@ def _outcome(made: "Iterable[Edit]", *, again: bool) -> str:
     what = f"{line(edit_title(first))}{more}"
     if again:
         return f"Redone: {what}."
-    kept = [edit for edit in done if edit.what == "entity" and edit.after is not None]
-    stays = f" {line(kept[0].urn.name)} stays, because others use it." if kept else ""
+    edits = [edit for edit in done if edit.what == "entity" and edit.after is not None]
+    stays = f" {line(edits[0].urn.name)} stays, because others use it." if edits else ""
     return f"Undone: {what}.{stays}"

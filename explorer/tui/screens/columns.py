@@ -82,9 +82,9 @@ async def read_measurements(
         _column_profiles(catalog, entity.urn),
         return_exceptions=True,
     )
-    usage, profile = (None if isinstance(one, BaseException) else one for one in answers)
+    usage, profile = (None if isinstance(answer, BaseException) else answer for answer in answers)
     measured = await asyncio.to_thread(column_measurements, usage, profile, schema)
-    return measured, [one for one in answers if isinstance(one, BaseException)]
+    return measured, [answer for answer in answers if isinstance(answer, BaseException)]
 
 
 async def _column_profiles(catalog: "AsyncCatalog", urn: Urn) -> "Timeseries":
@@ -130,10 +130,10 @@ class ColumnDrawing:
     def of(cls, schema: "Schema", foreign: Collection[str], most: int) -> Self:
         """Return the widths of the longest of a schema's columns; `foreign` are the raw paths of
         foreign keys."""
-        keys = {len(_key(one.is_key, one.path.raw in foreign)) for one in schema}
+        keys = {len(_key(column.is_key, column.path.raw in foreign)) for column in schema}
         return cls(
-            max((len(one.name) + one.depth * _INDENT + 4 for one in schema), default=0),
-            max((len(_kind(one)) for one in schema), default=0),
+            max((len(column.name) + column.depth * _INDENT + 4 for column in schema), default=0),
+            max((len(_kind(column)) for column in schema), default=0),
             # As wide as the word over it.
             max(len("key"), *keys) if any(keys) else 0,
             most,
@@ -173,7 +173,7 @@ class ColumnDrawing:
             share = (row.uses or 0) / self.most if self.most else 0
             text.append(bar_text(share, room.use), "dim").append(" ")
         text.append("↷ " if row.earlier else "✎ " if row.is_edited else "  ", "bold")
-        return _described(text, row, room.text)
+        return _append_description(text, row, room.text)
 
     def _room(self, width: int) -> _Room:
         name = max(_NAME_AT_LEAST, min(self.name, width * 2 // 5))
@@ -194,7 +194,7 @@ def _kind(column: "Column") -> str:
     return f"{column.type or column.native_type}{marks}"
 
 
-def _described(text: Text, row: ColumnRow, room: int) -> Text:
+def _append_description(text: Text, row: ColumnRow, room: int) -> Text:
     """Append the description and the labels of a column to its line."""
     marks = [*(f"{TAG}{name}" for name in row.tags), *(f"{TERM}{name}" for name in row.terms)]
     about = preview(row.description, "" if row.wanted else "dim", missing="—")
@@ -215,7 +215,7 @@ _SAMPLE_WIDTH = 24
 def column_lines(row: ColumnRow, times: Times, lines: int, width: int) -> Text:
     """Return the facts, the measurements and both descriptions; in a single line only facts and
     measurements."""
-    facts, measured = _facts(row), _measured(row, times)
+    facts, measured = _facts(row), _describe_measures(row, times)
     if lines <= 1:
         return _cut(join([facts, measured]), width)
     parts = [_cut(facts, width)]
@@ -234,7 +234,7 @@ def column_lines(row: ColumnRow, times: Times, lines: int, width: int) -> Text:
 
 def column_fact_line(row: ColumnRow, times: Times) -> Text:
     """Return type and key, use, and sample values of a column in one line."""
-    return join([*map(line_text, (*row.facts, row.earlier)), _measured(row, times)])
+    return join([*map(line_text, (*row.facts, row.earlier)), _describe_measures(row, times)])
 
 
 def _cut(text: Text, width: int) -> Text:
@@ -261,12 +261,12 @@ def _facts(row: ColumnRow) -> Text:
     )
 
 
-def _measured(row: ColumnRow, times: Times) -> Text:
+def _describe_measures(row: ColumnRow, times: Times) -> Text:
     used = ""
     if row.uses is not None:
         used = f"used {counted(row.uses, 'time')}" if row.uses else "not used"
         used = f"{used} in {DAYS} days"
-    samples = [_cut(line_text(one), _SAMPLE_WIDTH) for one in row.samples]
+    samples = [_cut(line_text(sample), _SAMPLE_WIDTH) for sample in row.samples]
     profiled = f"profiled {times.day_of(row.profiled_at)}" if row.profiled_at else ""
     return join(
         [
@@ -313,7 +313,7 @@ class ColumnDetail(SizeAware):
     def show_text(self, text: Text) -> None:
         """Show a text."""
         self._text = text
-        before, self._lines = self._lines, self._wrapped()
+        before, self._lines = self._lines, self._wrap()
         for y in range(max(len(before), len(self._lines))):
             old = before[y] if y < len(before) else Text()
             new = self._lines[y] if y < len(self._lines) else Text()
@@ -323,7 +323,7 @@ class ColumnDetail(SizeAware):
 
     def on_resize(self) -> None:
         """Draw the text for the new width."""
-        self._lines = self._wrapped()
+        self._lines = self._wrap()
         self.refresh()
 
     def render(self) -> RenderResult:
@@ -342,7 +342,7 @@ class ColumnDetail(SizeAware):
         line = self._lines[y] if y < len(self._lines) else Text()
         return strip_of(line, self.size.width, self._ground).apply_offsets(0, y)
 
-    def _wrapped(self) -> list[Text]:
+    def _wrap(self) -> list[Text]:
         width, height = self.size
         return list(self._text.wrap(_CONSOLE, width))[:height] if width else []
 
@@ -459,8 +459,8 @@ class ColumnsView(Vertical, Tab):
         and filter stay."""
         self._entity = entity
         self._schema = schema_of(entity)
-        known = self._known if keep else ColumnKnowledge()
-        self._known = replace(known, foreign=foreign_keys(entity), changes={})
+        knowledge = self._known if keep else ColumnKnowledge()
+        self._known = replace(knowledge, foreign=foreign_keys(entity), changes={})
         self._authors_read = False
         if not keep:
             self._folded.clear()
@@ -485,7 +485,7 @@ class ColumnsView(Vertical, Tab):
             return
         self._known = replace(self._known, measured=measured)
         if isinstance(named, dict):
-            names = {urn: one.name for urn, one in named.items()}
+            names = {urn: entity.name for urn, entity in named.items()}
             self._known = replace(self._known, names=names)
         else:
             failed = [named, *failed]
@@ -538,16 +538,16 @@ class ColumnsView(Vertical, Tab):
     def undocumented_after(self, path: str | None) -> str | None:
         """Return the next column without a description after `path`, in the order shown and among
         those that match the filter; wraps around at the end."""
-        columns = [shown.column for shown in self._arranged(()) if shown.wanted]
-        at = next((n for n, one in enumerate(columns) if one.path.raw == path), -1)
+        columns = [shown.column for shown in self._arrange(()) if shown.wanted]
+        at = next((n for n, column in enumerate(columns) if column.path.raw == path), -1)
         ahead = [*columns[at + 1 :], *columns[: max(at, 0)]]
-        return next((one.path.raw for one in ahead if not one.documented), None)
+        return next((column.path.raw for column in ahead if not column.documented), None)
 
     @property
     def current(self) -> "Column | None":
         """Return the column under the cursor."""
-        shown = self.query_one(ColumnRows).under_cursor(self._shown)
-        return shown.column if shown is not None else None
+        column = self.query_one(ColumnRows).under_cursor(self._shown)
+        return column.column if column is not None else None
 
     def on_resize(self) -> None:
         """Fit the details into the room that the table leaves."""
@@ -575,7 +575,7 @@ class ColumnsView(Vertical, Tab):
                 if self.current is not None:
                     self.post_message(self.Edited(self.current.path.raw))
             case "next_undocumented":
-                self._to_undocumented()
+                self._go_to_next_gap()
             case "fold":
                 self._fold()
             case "fold_all":
@@ -596,12 +596,12 @@ class ColumnsView(Vertical, Tab):
                 self._narrow("")
 
     @on(Input.Changed)
-    def _typed(self, event: Input.Changed) -> None:
+    def _handle_input(self, event: Input.Changed) -> None:
         event.stop()
         self._narrow(event.value)
 
     @on(FilterLine.FilterClosed)
-    def _typed_all(self, event: FilterLine.FilterClosed) -> None:
+    def _handle_filter_end(self, event: FilterLine.FilterClosed) -> None:
         event.stop()
         if not event.keep:
             self._narrow("")
@@ -614,7 +614,7 @@ class ColumnsView(Vertical, Tab):
         self._filter = parse_column_filter(text)
         self._lay_out_at(current)
 
-    def _to_undocumented(self) -> None:
+    def _go_to_next_gap(self) -> None:
         current = self.current
         path = self.undocumented_after(current.path.raw if current else None)
         if path is not None:
@@ -634,7 +634,11 @@ class ColumnsView(Vertical, Tab):
         schema, current = self._schema, self.current
         paths = self.marked or ((current.path.raw,) if current else ())
         columns = [schema.column(path) for path in paths] if schema else []
-        return [one.path.raw for one in columns if one is not None and one.earlier is not None]
+        return [
+            column.path.raw
+            for column in columns
+            if column is not None and column.earlier is not None
+        ]
 
     @work(group="carry-over", description="moving what was written")
     async def _carry_over(self, urn: Urn, paths: Sequence[str]) -> None:
@@ -700,8 +704,8 @@ class ColumnsView(Vertical, Tab):
 
     def _measure_rows(self) -> None:
         if self._schema is not None:
-            known = self._known = replace(self._known, drafts=self._drafts())
-            drawing = ColumnDrawing.of(self._schema, known.foreign, known.measured.most)
+            knowledge = self._known = replace(self._known, drafts=self._drafts())
+            drawing = ColumnDrawing.of(self._schema, knowledge.foreign, knowledge.measured.most)
             self._drawing = replace(drawing, marked=frozenset(self._marked))
 
     def _drafts(self) -> frozenset[str]:
@@ -716,7 +720,7 @@ class ColumnsView(Vertical, Tab):
             self._known = replace(self._known, drafts=drafts)
             self.query_one(ColumnRows).refresh()
 
-    def _arranged(self, folded: "set[str] | tuple[()]") -> list[ShownColumn]:
+    def _arrange(self, folded: "set[str] | tuple[()]") -> list[ShownColumn]:
         columns = self._schema.columns if self._schema else ()
         chosen = self._filter.chosen(columns, self._known.names) if self._filter else None
         if self._by_use:
@@ -732,7 +736,7 @@ class ColumnsView(Vertical, Tab):
 
     def _lay_out(self, cursor: int) -> None:
         schema = self._schema
-        self._shown = self._arranged(self._folded)
+        self._shown = self._arrange(self._folded)
         empty = "No columns are known for this entity." if schema is not None else _UNREADABLE
         if self._filter:
             empty = "No column matches the filter; esc clears it."
@@ -749,7 +753,7 @@ class ColumnsView(Vertical, Tab):
             return ""
         marked = f"{len(self._marked):,} marked · " if self._marked else ""
         if self._filter:
-            wanted = sum(shown.wanted for shown in self._shown)
+            wanted = sum(column.wanted for column in self._shown)
             return f"{marked}{wanted:,} of {len(schema):,} columns"
         return f"{marked}{schema.documented:,} of {len(schema):,} documented"
 
@@ -757,18 +761,18 @@ class ColumnsView(Vertical, Tab):
         """Return the columns shown, including those in collapsed records, for a file."""
         if self._entity is None:
             return None
-        return columns_table(self._entity, [one.column for one in self._arranged(())])
+        return columns_table(self._entity, [one.column for one in self._arrange(())])
 
     def _place(self, path: str) -> int | None:
-        places = (at for at, one in enumerate(self._shown) if one.column.path.raw == path)
+        places = (at for at, column in enumerate(self._shown) if column.column.path.raw == path)
         return next(places, None)
 
     def _draw_column(self, index: int, width: int) -> tuple[Text]:
-        shown = self._shown[index]
+        column = self._shown[index]
         fold = " "
-        if shown.column.children and not shown.flat:
-            fold = "▸" if shown.column.path.raw in self._folded and not self._filter else "▾"
-        return (self._drawing.draw(column_row(shown, self._known), fold, width),)
+        if column.column.children and not column.flat:
+            fold = "▸" if column.column.path.raw in self._folded and not self._filter else "▾"
+        return (self._drawing.draw(column_row(column, self._known), fold, width),)
 
     def _tell(self) -> None:
         column, entity = self.current, self._entity
@@ -787,22 +791,22 @@ class ColumnsView(Vertical, Tab):
         with self._session.reporting(f"reading who described {entity.urn.name}"):
             catalog = await self._session.catalog()
             try:
-                written = await catalog.blame(entity.urn)
+                changes = await catalog.blame(entity.urn)
             except CatalogError:
                 # Shown beside other things, and not asked for by the reader: History asks.
                 return
-            await self._session.read_names(actors_of(one.created for one in written.values()))
+            await self._session.read_names(actors_of(change.created for change in changes.values()))
             if entity is self._entity:
                 names = {**self._known.names, **self._session.names}
-                self._known = replace(self._known, changes=written, names=names)
+                self._known = replace(self._known, changes=changes, names=names)
                 self._tell()
 
 
 def _labels(schema: "Schema", foreign: Mapping[str, ForeignKey]) -> list[Urn]:
     """Return the tags, terms and datasets that columns mention, at most as many as one request
     reads."""
-    found: dict[Urn, None] = {}
+    nones: dict[Urn, None] = {}
     for column in schema:
-        found |= dict.fromkeys((*column.tags, *column.terms))
-    found |= dict.fromkeys(key.dataset for key in foreign.values())
-    return list(found)[:_NAMED_AT_MOST]
+        nones |= dict.fromkeys((*column.tags, *column.terms))
+    nones |= dict.fromkeys(key.dataset for key in foreign.values())
+    return list(nones)[:_NAMED_AT_MOST]

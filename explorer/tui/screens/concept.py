@@ -136,7 +136,7 @@ class ConceptScreen(TableScreen[Urn]):
 
     def apply_changes(self, changes: Changes) -> None:
         """Show what was written meanwhile."""
-        if {str(urn) for urn in changes} & {one.urn for one in self._concept.columns}:
+        if {str(urn) for urn in changes} & {column.urn for column in self._concept.columns}:
             self._read()
 
     def table(self) -> Table | None:
@@ -147,7 +147,7 @@ class ConceptScreen(TableScreen[Urn]):
         """Offer what there is something for."""
         match action:
             case "variant":
-                return any(one.number == parameters[0] for one in self._variants)
+                return any(variant.number == parameters[0] for variant in self._variants)
             case "open" | "mark_all" | "mark_undocumented" | "turn" | "label":
                 return bool(self._concept.columns)
         return True
@@ -244,7 +244,9 @@ class ConceptScreen(TableScreen[Urn]):
 
     def _variant_text(self) -> str:
         """Return the chosen text; empty if there is none."""
-        return next((one.text for one in self._variants if one.number == self._variant), "")
+        return next(
+            (variant.text for variant in self._variants if variant.number == self._variant), ""
+        )
 
     def _take(self, number: int) -> None:
         self._variant = number
@@ -331,8 +333,8 @@ class ConceptScreen(TableScreen[Urn]):
 
     async def _read_draft(self) -> str:
         drafts = await self._drafts()
-        kept = await asyncio.to_thread(drafts.read, _DRAFT, self._draft_name)
-        return kept.text if kept is not None else ""
+        draft = await asyncio.to_thread(drafts.read, _DRAFT, self._draft_name)
+        return draft.text if draft is not None else ""
 
     @work(group="keep")
     async def _keep(self, text: str) -> None:
@@ -359,16 +361,18 @@ class ConceptScreen(TableScreen[Urn]):
     def _show_texts(self) -> None:
         if self.is_closed:
             return
-        found = concept_variants(self._concept)
-        written = next((one.number for one in found if one.text == self._own.strip()), 0)
-        if self._own and written:
+        variants = concept_variants(self._concept)
+        number = next(
+            (variant.number for variant in variants if variant.text == self._own.strip()), 0
+        )
+        if self._own and number:
             # The text is in the catalog now.
-            self._own, self._variant = "", written if self._variant == _OWN else self._variant
+            self._own, self._variant = "", number if self._variant == _OWN else self._variant
         own = (ConceptVariant(_OWN, 0, self._own),) if self._own else ()
-        self._variants = (*own, *found)
-        numbers = [one.number for one in self._variants]
+        self._variants = (*own, *variants)
+        numbers = [variant.number for variant in self._variants]
         if self._variant not in numbers or not self._variant_text():
-            self._variant = next((one.number for one in self._variants if one.text), 1)
+            self._variant = next((variant.number for variant in self._variants if variant.text), 1)
         at = numbers.index(self._variant) if self._variant in numbers else 0
         self._texts.show(len(self._variants), self._draw_variant, cursor=at)
         self._fit_texts()
@@ -405,12 +409,12 @@ class ConceptScreen(TableScreen[Urn]):
 
     def _draw_variant(self, index: int, width: int) -> tuple[Text]:
         del width
-        one = self._variants[index]
-        sign = "●" if one.number == self._variant and one.text else " "
-        number = "new" if one.number == _OWN else str(one.number or "")
-        count = "" if one.number == _OWN else f"{one.count:,}"
+        variant = self._variants[index]
+        sign = "●" if variant.number == self._variant and variant.text else " "
+        number = "new" if variant.number == _OWN else str(variant.number or "")
+        count = "" if variant.number == _OWN else f"{variant.count:,}"
         row = Text.assemble((f" {sign} ", "bold"), f"{number:>3} ", (f"{count:>6}  ", "dim"))
-        words = " ".join(one.text.split())
+        words = " ".join(variant.text.split())
         style = "bold" if sign.strip() else ""
         return (row.append_text(line_text(words, style, missing=NO_TEXT)),)
 

@@ -48,7 +48,7 @@ def list_servers() -> list[KnownServer]:
     """Return the profiles by name, the local catalog, and servers of the environment or of
     DataHub's settings. Reads small files; raises `Unusable` for a damaged one."""
     profiles = config.read_profiles()
-    found = [
+    servers = [
         _describe_server(
             Opening(profile=name),
             f"a profile{', current' if name == profiles.current else ''}",
@@ -57,9 +57,9 @@ def list_servers() -> list[KnownServer]:
     ]
     own = _describe_server(Opening(profile=config.EMBEDDED), "always available")
     meant = _describe_server(Opening(), "from the environment, or DataHub's settings")
-    if meant.identity not in [one.identity for one in (*found, own)]:
-        found.insert(0, meant)
-    return [*found, own]
+    if meant.identity not in [server.identity for server in (*servers, own)]:
+        servers.insert(0, meant)
+    return [*servers, own]
 
 
 def _describe_server(opening: Opening, known_from: str) -> KnownServer:
@@ -123,17 +123,19 @@ class ServersScreen(FramedScreen[Opening | Literal["sources"] | None]):
             rows.styles.height = 6
             rows.show(0, self._draw, empty=sentence_of(error))
             return
-        at = [one.identity for one in self._servers]
+        at = [server.identity for server in self._servers]
         here = at.index(self._session.server) if self._session.server in at else 0
         rows.styles.height = 2 * len(self._servers)
         rows.show(len(self._servers), self._draw, cursor=here)
 
     def _draw(self, index: int, width: int) -> tuple[Text, Text]:
-        one = self._servers[index]
-        here = one.identity == self._session.server
-        first = Text.assemble(" ● " if here else "   ", padded(line_text(one.name, "bold"), _NAME))
-        first.append(" ").append_text(padded(line_text(one.place), width - _NAME - 4))
-        return first, Text("   ").append_text(join(list(self._marks(one, here=here))))
+        server = self._servers[index]
+        here = server.identity == self._session.server
+        first = Text.assemble(
+            " ● " if here else "   ", padded(line_text(server.name, "bold"), _NAME)
+        )
+        first.append(" ").append_text(padded(line_text(server.place), width - _NAME - 4))
+        return first, Text("   ").append_text(join(list(self._marks(server, here=here))))
 
     @staticmethod
     def _marks(one: KnownServer, *, here: bool) -> Iterator[Text]:
@@ -150,11 +152,11 @@ class ServersScreen(FramedScreen[Opening | Literal["sources"] | None]):
     @on(Rows.Chosen)
     def _chosen(self, event: Rows.Chosen) -> None:
         event.stop()
-        one = self._servers[event.index]
-        if one.asks:
-            self._ask_token(one.opening)
+        server = self._servers[event.index]
+        if server.asks:
+            self._ask_token(server.opening)
         else:
-            self.dismiss(one.opening)
+            self.dismiss(server.opening)
 
     def action_token(self) -> None:
         """Focus the input for a token for the server under the cursor."""
@@ -163,11 +165,11 @@ class ServersScreen(FramedScreen[Opening | Literal["sources"] | None]):
 
     def action_offline(self) -> None:
         """Open the offline copy of the server under the cursor."""
-        one = self._current
-        if one is not None and one.embedded:
+        server = self._current
+        if server is not None and server.embedded:
             self.say("The local catalog is always available: it has no offline copy.", error=True)
-        elif one is not None:
-            self.dismiss(replace(one.opening, offline=True))
+        elif server is not None:
+            self.dismiss(replace(server.opening, offline=True))
 
     def action_read_only(self) -> None:
         """Open the server under the cursor read-only."""
@@ -193,7 +195,7 @@ class ServersScreen(FramedScreen[Opening | Literal["sources"] | None]):
             self.set_focus(rows)
 
     @on(Input.Submitted, "#address")
-    def _address_submitted(self, event: Input.Submitted) -> None:
+    def _handle_address(self, event: Input.Submitted) -> None:
         event.stop()
         url = event.value.strip()
         if not url:
@@ -208,7 +210,7 @@ class ServersScreen(FramedScreen[Opening | Literal["sources"] | None]):
         self.dismiss(Opening(url=url))
 
     @on(Input.Submitted, "#token")
-    def _token_submitted(self, event: Input.Submitted) -> None:
+    def _handle_token(self, event: Input.Submitted) -> None:
         event.stop()
         token = Secret.of(event.value)
         event.input.value = ""
@@ -271,7 +273,7 @@ class LogScreen(OverlayScreen[None]):
         self._show_details()
 
     @on(Rows.Moved)
-    def _moved(self, event: Rows.Moved) -> None:
+    def _handle_move(self, event: Rows.Moved) -> None:
         event.stop()
         self._show_details()
 
@@ -285,29 +287,31 @@ class LogScreen(OverlayScreen[None]):
             self.app.copy_to_clipboard(request_line(self._shown[self.query_one(Rows).cursor]))
 
     def _draw(self, index: int, width: int) -> tuple[Text]:
-        one = self._shown[index]
-        failed = one.status is None or one.status >= 300
-        status = str(one.status) if one.status else "none"
+        exchange = self._shown[index]
+        failed = exchange.status is None or exchange.status >= 300
+        status = str(exchange.status) if exchange.status else "none"
         text = Text.assemble(
-            f" {self._times.clock(one.began)} ",
+            f" {self._times.clock(exchange.began)} ",
             (f"{'✗' if failed else ' '} {status:<5}", "bold" if failed else ""),
-            f"{one.seconds * 1000:>7,.0f} ms ",
+            f"{exchange.seconds * 1000:>7,.0f} ms ",
         )
         if width >= _WIDE:
-            text.append(f"{one.sized_bytes:>11,} B ", "dim")
-        text.append(f" {one.method:<5}", "bold" if one.writes else "")
-        return (text.append_text(padded(line_text(one.path), width - text.cell_len)),)
+            text.append(f"{exchange.sized_bytes:>11,} B ", "dim")
+        text.append(f" {exchange.method:<5}", "bold" if exchange.writes else "")
+        return (text.append_text(padded(line_text(exchange.path), width - text.cell_len)),)
 
     def _show_details(self) -> None:
         if not self._shown:
             return
-        one = self._shown[self.query_one(Rows).cursor]
-        text = Text.assemble((f"{one.method} ", "bold"), line_text(one.path))
-        answer = f"status {one.status}" if one.status else "no answer"
-        text.append(f"\n{answer} after {one.seconds:.3f} s, {one.sized_bytes:,} bytes", "dim")
-        if one.writes:
+        exchange = self._shown[self.query_one(Rows).cursor]
+        text = Text.assemble((f"{exchange.method} ", "bold"), line_text(exchange.path))
+        answer = f"status {exchange.status}" if exchange.status else "no answer"
+        text.append(
+            f"\n{answer} after {exchange.seconds:.3f} s, {exchange.sized_bytes:,} bytes", "dim"
+        )
+        if exchange.writes:
             text.append(" · writes", "dim")
-        if one.failure:
-            text.append(f"\n{block(one.failure, _MOST_SHOWN)}")
+        if exchange.failure:
+            text.append(f"\n{block(exchange.failure, _MOST_SHOWN)}")
         self.query_one(Static).update(text)
         self.query_one(VerticalScroll).scroll_home(animate=False)

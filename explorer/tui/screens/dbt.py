@@ -221,16 +221,16 @@ class DbtProjectScreen(FilteredListScreen[Urn]):
                     progress=partial(self._show_progress, "compared"),
                 )
                 forced = options.conflicts
-                found = await steward.dbt_edits(changes, force_conflicts=forced)
-                remark = import_remark(changes, found.unknown, force_conflicts=forced)
+                edits = await steward.dbt_edits(changes, force_conflicts=forced)
+                remark = import_remark(changes, edits.unknown, force_conflicts=forced)
                 if not forced and changes.changeset.of("conflict"):
                     remark += " Press c first to import conflicts too."
-                if not found.edits:
+                if not edits.edits:
                     nothing = "The project has nothing that the catalog lacks."
                     self._session.say(f"{nothing} {remark}".strip())
                     return
                 title = f"dbt project {line(project.name, 80)}"
-                changeset = await steward.stage(found.edits, title)
+                changeset = await steward.stage(edits.edits, title)
             finally:
                 self._show_status("")
             if self.is_current:
@@ -331,14 +331,14 @@ class DbtProjectScreen(FilteredListScreen[Urn]):
             await self._make_plan()
 
     async def _make_plan(self) -> None:
-        found, options = self._found, self._options
-        if found is None:
+        comparison, options = self._found, self._options
+        if comparison is None:
             return
-        plan = await asyncio.to_thread(found.plan, options)
+        plan = await asyncio.to_thread(comparison.plan, options)
         items = await asyncio.to_thread(plan_items, plan)
         summary = await asyncio.to_thread(plan_summary, plan)
         # What was read or chosen meanwhile makes another.
-        if found is self._found and options == self._options:
+        if comparison is self._found and options == self._options:
             self._plan, self._items, self._summary = plan, items, summary
             await self.list_again()
 
@@ -350,7 +350,7 @@ class DbtProjectScreen(FilteredListScreen[Urn]):
             return
         self._shown = await asyncio.to_thread(items_with, self._items, self.words)
         page = await asyncio.to_thread(plan_page, self._shown)
-        keys = [one.key for one in self._shown]
+        keys = [item.key for item in self._shown]
         cursor = keys.index(item.key) if item is not None and item.key in keys else 0
         nothing = nothing_sentence(plan)
         empty = _NOT_LISTED if self._items else f"{nothing[:1].upper()}{nothing[1:]}."
@@ -361,12 +361,12 @@ class DbtProjectScreen(FilteredListScreen[Urn]):
     def _show_heading(self) -> None:
         if self.is_closed:
             return
-        plan, found = self._plan, self._found
-        if plan is None or found is None:
+        plan, comparison = self._plan, self._found
+        if plan is None or comparison is None:
             title = Text(self.TITLE_TEXT, "bold")
             self.query_one("#heading", Static).update(join([title, Text(self._progress)]))
             return
-        project = found.project
+        project = comparison.project
         count, total = len(self._shown), len(self._items)
         first = [
             line_text(f"{self.TITLE_TEXT} {project.name}", "bold"),
@@ -384,7 +384,7 @@ class DbtProjectScreen(FilteredListScreen[Urn]):
             len(project.resources), plan.unmatched, has_manifest=project.has_manifest
         )
         lines = [join(first), join(second), Text(matches)]
-        heading = Text("\n").join(one for one in lines if one.plain)
+        heading = Text("\n").join(text for text in lines if text.plain)
         self.query_one("#heading", Static).update(heading)
 
     @work(exclusive=True, group="difference")

@@ -149,12 +149,12 @@ class Descriptions:
         after the last."""
         at = self._order.index(path) + 1 if path in self._order else 0
         ahead = [*self._order[at:], *self._order[: max(at - 1, 0)]]
-        return next((one for one in ahead if one not in but and not self._documented(one)), None)
+        return next((one for one in ahead if one not in but and not self._has_text(one)), None)
 
     @property
     def undocumented(self) -> list[str]:
         """Return the columns without a description, in schema order."""
-        return [one for one in self._order if not self._documented(one)]
+        return [one for one in self._order if not self._has_text(one)]
 
     def place(self, path: str | None) -> str:
         """Return the position of a column, and how many columns lack a description, in words."""
@@ -164,7 +164,7 @@ class Descriptions:
         wanting = f"{missing} undocumented" if missing else "all documented"
         return f"column {self._order.index(path) + 1} of {len(self._order)}, {wanting}"
 
-    def _documented(self, path: str) -> bool:
+    def _has_text(self, path: str) -> bool:
         column = self.entity.schema.column(path)
         ingested = column.ingested if column else None
         edited = self._written.get(path, (column.edited or "") if column else "")
@@ -202,13 +202,13 @@ class DraftsScreen(ListScreen[StoredDraft]):
 
     def action_open(self) -> None:
         """Continue the draft under the cursor."""
-        stored = self._closed_draft()
+        stored = self._draft_to_take()
         if stored is not None:
             self.dismiss(stored)
 
     def action_remove(self) -> None:
         """Discard the draft under the cursor."""
-        stored = self._closed_draft()
+        stored = self._draft_to_take()
         if stored is not None:
             self._removed.append(stored.draft)
             self._discard(stored)
@@ -225,14 +225,14 @@ class DraftsScreen(ListScreen[StoredDraft]):
             return bool(self._stored)
         return action != "restore" or bool(self._removed)
 
-    def _closed_draft(self) -> StoredDraft | None:
+    def _draft_to_take(self) -> StoredDraft | None:
         """Return the draft under the cursor. If another program has it open, say so and return
         None."""
-        one = self.query_one(Rows).under_cursor(self._stored)
-        if one is not None and one.open:
+        draft = self.query_one(Rows).under_cursor(self._stored)
+        if draft is not None and draft.open:
             self.say(OPEN_ELSEWHERE, error=True)
             return None
-        return one
+        return draft
 
     @work(exclusive=True, group="drafts")
     async def _read(self) -> None:
@@ -420,9 +420,9 @@ class Saves:
     def put(self, save: Save) -> "asyncio.Future[Failure | None]":
         """Queue a save; the future returns its failure, or None."""
         done: asyncio.Future[Failure | None] = asyncio.get_running_loop().create_future()
-        held = self._server_texts.setdefault(save.key, _ServerText(save.target.edited, save.base))
-        if self.pending(save.key) is None and save.base not in held.sent:
-            held.base = save.base
+        text = self._server_texts.setdefault(save.key, _ServerText(save.target.edited, save.base))
+        if self.pending(save.key) is None and save.base not in text.sent:
+            text.base = save.base
         self.failed.pop(save.key, None)
         # At once, so that a later draft of the same text is written after this one.
         self._waiting.append(_PendingSave(save, asyncio.create_task(self._keep(save)), done))
@@ -433,22 +433,22 @@ class Saves:
 
     def pending(self, key: Key) -> "asyncio.Future[Failure | None] | None":
         """Return the future of the last pending save of a text; None if there is none."""
-        found = [one.done for one in self._waiting if one.save.key == key]
-        return found[-1] if found else None
+        futures = [save.done for save in self._waiting if save.save.key == key]
+        return futures[-1] if futures else None
 
     def base(self, key: Key) -> str | None:
         """Return the edited text from which the pending saves of a text started; None if the server
         has acknowledged all of them."""
-        of_key = [one for one in self._waiting if one.save.key == key]
+        of_key = [save for save in self._waiting if save.save.key == key]
         return self._server_texts[key].base if of_key and not of_key[-1].is_acknowledged else None
 
     def pending_of(self, urn: Urn) -> list[Save]:
         """Return the pending saves of an entity, in order."""
-        return [one.save for one in self._waiting if one.save.target.urn == urn]
+        return [save.save for save in self._waiting if save.save.target.urn == urn]
 
     def titles_on(self, urn: Urn | None) -> list[str]:
         """Return the names of the pending saves, each once; see `Save.title_on`."""
-        return list(dict.fromkeys(one.save.title_on(urn) for one in self._waiting))
+        return list(dict.fromkeys(save.save.title_on(urn) for save in self._waiting))
 
     def forget(self, key: Key) -> None:
         """Forget a failed save, because its writer chose another text."""
@@ -459,8 +459,8 @@ class Saves:
         """Wait until everything is saved, at most `seconds` once the drafts are written; return the
         number of pending saves."""
         if self._waiting:
-            await asyncio.wait([one.draft_written for one in self._waiting])
-            await asyncio.wait([one.done for one in self._waiting], timeout=seconds)
+            await asyncio.wait([save.draft_written for save in self._waiting])
+            await asyncio.wait([save.done for save in self._waiting], timeout=seconds)
         return len(self._waiting)
 
     async def _keep(self, save: Save) -> None:
@@ -475,22 +475,22 @@ class Saves:
     async def _work(self) -> None:
         try:
             while self._waiting:
-                one = self._waiting[0]
+                save = self._waiting[0]
                 # A save does not depend on its draft: where none can be written, that was told.
-                await asyncio.wait([one.draft_written])
-                failure = await self._write(one.save)
-                self._note(one.save, failure)
+                await asyncio.wait([save.draft_written])
+                failure = await self._write(save.save)
+                self._note(save.save, failure)
                 if failure is None:
                     # Before the draft goes: whoever keeps a text meanwhile is to know that the
                     # server has it, and not to write its draft again behind the removal.
-                    one.is_acknowledged = True
+                    save.is_acknowledged = True
                     with self._session.reporting("removing the draft"):
-                        await self._keeper.drop(one.save.target, one.save.text)
+                        await self._keeper.drop(save.save.target, save.save.text)
                 self._waiting.popleft()
-                if failure is not None and self.pending(one.save.key) is None:
-                    self.failed[one.save.key] = failure
-                one.done.set_result(failure)
-                self._on_done(one.save, failure)
+                if failure is not None and self.pending(save.save.key) is None:
+                    self.failed[save.save.key] = failure
+                save.done.set_result(failure)
+                self._on_done(save.save, failure)
         finally:
             self._is_running = False
 
@@ -507,7 +507,7 @@ class Saves:
     async def _write(self, save: Save) -> Failure | None:
         from explorer.client import TextConflict
 
-        held = self._server_texts[save.key]
+        text = self._server_texts[save.key]
         told: list[str] = []
         conflict: TextConflict | None = None
 
@@ -518,15 +518,15 @@ class Saves:
 
         with self._session.reporting(f"saving {save.title}", tell):
             try:
-                await self._describe(await self._session.catalog(), save, held)
+                await self._describe(await self._session.catalog(), save, text)
             except TextConflict as found:
                 conflict = found
         if conflict is not None:
             theirs, reason = conflict.theirs, "Somebody else changed it meanwhile."
             author, at = conflict.author, conflict.at
-            return Failure(save, reason, theirs, held.base, theirs, author, at)
+            return Failure(save, reason, theirs, text.base, theirs, author, at)
         if told:
-            return Failure(save, told[0], held.read, held.base)
+            return Failure(save, told[0], text.read, text.base)
         return None
 
     async def _describe(self, catalog: "AsyncCatalog", save: Save, held: _ServerText) -> None:

@@ -76,18 +76,18 @@ def editor_heading(
     of the draft. Where it is too long, the name of the entity is cut first, then that of the
     column, each to no less than `_NAME_CELLS`; then the end of the place, and of the line."""
     names = [line_text(target.name), line_text(target.column, "bold")]
-    told = [Text(place, "dim"), Text(draft, "italic dim")]
+    texts = [Text(place, "dim"), Text(draft, "italic dim")]
     if read_only:
-        told.append(Text("read-only: nothing can be saved", "bold reverse"))
+        texts.append(Text("read-only: nothing can be saved", "bold reverse"))
     for name in names:
-        excess = join([*names, *told]).cell_len - width
+        excess = join([*names, *texts]).cell_len - width
         if excess > 0:
-            left = max(name.cell_len - excess, _NAME_CELLS)
-            name.truncate(left, overflow="ellipsis")
-    excess = join([*names, *told]).cell_len - width
+            cell_len = max(name.cell_len - excess, _NAME_CELLS)
+            name.truncate(cell_len, overflow="ellipsis")
+    excess = join([*names, *texts]).cell_len - width
     if excess > 0:
-        told[0].truncate(max(told[0].cell_len - excess, 1), overflow="ellipsis")
-    line = join([*names, *told])
+        texts[0].truncate(max(texts[0].cell_len - excess, 1), overflow="ellipsis")
+    line = join([*names, *texts])
     line.truncate(max(width, 1), overflow="ellipsis")
     return line
 
@@ -227,10 +227,10 @@ async def suggestions(
     sources = dict(_sources(entity, path))
     called_so = Filter(((Criterion("fieldPaths", (name,), "CONTAIN"),),))
     page = await catalog.search("*", entity="dataset", filter=called_so, count=_LOOKED_AT)
-    others = [hit.urn for hit in page.hits if hit.urn != entity.urn]
-    read = await catalog.entities([*sources, *others], _ASPECTS)
+    urns = [hit.urn for hit in page.hits if hit.urn != entity.urn]
+    entities = await catalog.entities([*sources, *urns], _ASPECTS)
     found: dict[tuple[Origin, str], list[str]] = {}
-    for urn, other in read.items():
+    for urn, other in entities.items():
         origin: Origin = "upstream" if urn in sources else "same name"
         wanted = sources.get(urn) or frozenset()
         for column in other.schema:
@@ -251,7 +251,7 @@ def _sources(entity: "Entity", path: str) -> Iterator[tuple[Urn, frozenset[str]]
     lineage = entity.raw("upstreamLineage") or {}
     columns: dict[Urn, set[str]] = {}
     for edge in _objects(lineage.get("fineGrainedLineages")):
-        if any(one == (entity.urn, path) for one in _fields(edge.get("downstreams"))):
+        if any(field == (entity.urn, path) for field in _fields(edge.get("downstreams"))):
             for dataset, column in _fields(edge.get("upstreams")):
                 columns.setdefault(dataset, set()).add(column)
     if columns:
@@ -277,7 +277,7 @@ def _fields(listed: object) -> Iterator[tuple[Urn, str]]:
     for urn in Urn.parse_all(text for text in texts if isinstance(text, str)):
         if urn.entity_type == "schemaField":
             dataset, column = urn.parts
-            yield from ((one, column) for one in Urn.parse_all([dataset]))
+            yield from ((urn, column) for urn in Urn.parse_all([dataset]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,23 +318,27 @@ class SuggestionsPane(Widget):
 
     def add(self, found: Sequence[DescriptionSuggestion]) -> None:
         """Add the texts of other columns."""
-        for one in found:
-            if all(offer is None or one.text != offer.text for offer in self._offers):
-                more = f" and {len(one.places) - 1} more" if len(one.places) > 1 else ""
-                self._offers.append(_Offer(one.text, f"{one.origin}, {one.places[0]}{more}"))
+        for suggestion in found:
+            if all(offer is None or suggestion.text != offer.text for offer in self._offers):
+                more = (
+                    f" and {len(suggestion.places) - 1} more" if len(suggestion.places) > 1 else ""
+                )
+                self._offers.append(
+                    _Offer(suggestion.text, f"{suggestion.origin}, {suggestion.places[0]}{more}")
+                )
         self.refresh(layout=True)
 
     def add_theirs(self, text: str, by: str) -> None:
         """Add the text that somebody else saved; `by` says who and when, if known."""
-        self._offers = [one for one in self._offers if one is None or not one.is_theirs]
+        self._offers = [offer for offer in self._offers if offer is None or not offer.is_theirs]
         self._offers.append(_Offer(text, f"saved by {by or 'somebody else'}", is_theirs=True))
         self.refresh(layout=True)
 
     def add_drafted(self, text: str) -> str:
         """Add the text of the drafting command, or replace its last one; return the key that uses
         it. A text that is listed already is not added again."""
-        texts = [one.text if one is not None else None for one in self._offers]
-        drafted = self._drafted_at
+        texts = [offer.text if offer is not None else None for offer in self._offers]
+        drafted = self._index_of_draft
         if text in texts:
             at = texts.index(text)
         elif drafted is not None:
@@ -350,18 +354,18 @@ class SuggestionsPane(Widget):
     def drafted_without_key(self) -> str | None:
         """Return the drafted text if no numbered key is left for it: then the key that drafts uses
         it."""
-        at = self._drafted_at
+        at = self._index_of_draft
         return None if at is None or f"take({at + 1})" in self._keys else self.offer(at + 1)
 
     @property
-    def _drafted_at(self) -> int | None:
-        places = (at for at, one in enumerate(self._offers) if one and one.origin == _DRAFTED)
+    def _index_of_draft(self) -> int | None:
+        places = (at for at, offer in enumerate(self._offers) if offer and offer.origin == _DRAFTED)
         return next(places, None)
 
     def _key_of(self, number: int) -> str:
         """Return the key that uses the text of a number; two spaces if there is none."""
         numbered = self._keys.get(f"take({number})")
-        if numbered is None and number - 1 == self._drafted_at:
+        if numbered is None and number - 1 == self._index_of_draft:
             return self._keys["draft"]
         return numbered or "  "
 
@@ -382,13 +386,13 @@ class SuggestionsPane(Widget):
         """Render the lines that fit."""
         width = self.size.width
         lines = [Text(line, "italic") for line in self._note_lines(width)]
-        for number, one in enumerate(self._offers, 1):
-            if one is None:
+        for number, offer in enumerate(self._offers, 1):
+            if offer is None:
                 lines.append(Text("no ingested description", "italic"))
                 continue
             key = self._key_of(number)
-            origin = padded(line_text(one.origin), min(max(width // 3, 12), 36))
-            text = preview(one.text, missing="no description")
+            origin = padded(line_text(offer.origin), min(max(width // 3, 12), 36))
+            text = preview(offer.text, missing="no description")
             lines.append(padded(Text.assemble((f"{key} ", "bold"), origin, " ", text), width))
         return Text("\n").join(lines)
 
@@ -702,7 +706,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
                 is_one_of_many = path is not None or self._queue is not None
                 return is_one_of_many and not self._session.read_only
             case "to_failed", _:
-                return bool(self._failed_paths)
+                return bool(self._paths_of_failures)
             case "draft", _:
                 return self.urn.entity_type == "dataset"
             case "move", (int(step),):
@@ -807,7 +811,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
 
     def action_to_failed(self) -> None:
         """To the next text that could not be saved."""
-        paths = self._failed_paths
+        paths = self._paths_of_failures
         if paths:
             self._area.hold()
             self._move(paths[0])
@@ -894,11 +898,11 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
             self._leave()
 
     @on(DescriptionArea.Typed)
-    def _typed(self) -> None:
+    def _handle_input(self) -> None:
         self.query_one(KeyLine).hush()
 
     @on(TextArea.Changed)
-    def _changed(self) -> None:
+    def _handle_change(self) -> None:
         now = time.monotonic()
         if not self._burst_seconds:
             self._burst_seconds = now
@@ -1216,13 +1220,13 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
 
     @work(exclusive=True, group="next")
     async def _look_for_next(self, urn: Urn) -> None:
-        found = None
+        descriptions = None
         with self._session.reporting("looking for the next table"):
-            found = await self._find_next(urn)
+            descriptions = await self._find_next(urn)
         self._is_looking = False
         if not self._is_done or self._is_closed:
             return
-        self._next = found
+        self._next = descriptions
         if self._wants_next:
             self._go_to_next()
         else:
@@ -1261,11 +1265,11 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
     @property
     def _left_out(self) -> list[str]:
         """The columns of this table without a description, but for those that were not saved."""
-        failed = self._failed_paths
+        failed = self._paths_of_failures
         return [path for path in self._subject.undocumented if path not in failed]
 
     @property
-    def _failed_paths(self) -> list[str]:
+    def _paths_of_failures(self) -> list[str]:
         """The columns of this table that were not saved, but for the one that is written."""
         here = None if self._is_done else self._target.path
         urn = str(self.urn)
@@ -1330,8 +1334,8 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         """Update the title, the facts and the failed saves above the text."""
         place = self._subject.place(self._target.path)
         if self._queue is not None:
-            left = self._queue.progress
-            place = " · ".join(filter(None, (left, place.partition(",")[0])))
+            progress = self._queue.progress
+            place = " · ".join(filter(None, (progress, place.partition(",")[0])))
         read_only, width = self._session.read_only, self.size.width - 2
         titles = self._saves.titles_on(self.urn)
         saving = f"saving {', '.join(titles)} …" if titles else ""
@@ -1345,9 +1349,9 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
 
     def _put(self, selector: str, text: Text) -> None:
         """Show a text above the edited one, without a new layout if it is shown already."""
-        shown = self.query_one(selector, Static)
-        if shown.content != text:
-            shown.update(text)
+        static = self.query_one(selector, Static)
+        if static.content != text:
+            static.update(text)
 
     def _facts(self) -> list[Text]:
         """A line on the column: its type, its use, sample values; none where there is little
@@ -1356,13 +1360,13 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         column = schema.column(path) if schema is not None and path is not None else None
         if column is None or self._is_done or self.size.height < _LOW:
             return []
-        known = ColumnKnowledge(self._measured or ColumnMeasurements())
-        return [column_fact_line(column_row(column, known), self._session.times)]
+        knowledge = ColumnKnowledge(self._measured or ColumnMeasurements())
+        return [column_fact_line(column_row(column, knowledge), self._session.times)]
 
     def _failures_text(self) -> Text:
         failures = self._saves.failed.values()
-        parts = [f"{one.save.title} ({_reason(one)})" for one in failures]
-        where = "^g goes there" if self._failed_paths else "F4 lists them after you leave"
+        parts = [f"{failure.save.title} ({_reason(failure)})" for failure in failures]
+        where = "^g goes there" if self._paths_of_failures else "F4 lists them after you leave"
         return line_text(f"Not saved, kept as drafts; {where}: {'; '.join(parts)}" if parts else "")
 
     def _show_done(self) -> None:
@@ -1371,7 +1375,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
             return
         missing = self._left_out
         name = line_text(self._subject.entity.name, "bold")
-        if self._failed_paths:
+        if self._paths_of_failures:
             text = Text.assemble("Not every description of ", name, " was saved; ")
             text.append("^g", "bold").append(" goes to the first that was not.")
         elif missing:
@@ -1561,12 +1565,12 @@ class EditorLauncher:
     @property
     def unsaved(self) -> list[str]:
         """Return the names of the saves that failed or got no response, and are drafts."""
-        failed = [one.save.title_on(None) for one in self._saves.failed.values()]
+        failed = [failure.save.title_on(None) for failure in self._saves.failed.values()]
         return list(dict.fromkeys([*failed, *self._saves.titles_on(None)]))
 
     @property
     def _editors(self) -> list[EditorScreen]:
-        return [one for one in self._app.screen_stack if isinstance(one, EditorScreen)]
+        return [screen for screen in self._app.screen_stack if isinstance(screen, EditorScreen)]
 
     def _show_save_result(self, save: Save, failure: Failure | None) -> None:
         """Report the end of a save on the current screen."""
@@ -1593,10 +1597,10 @@ class EditorLauncher:
 
     async def _refresh(self, urn: Urn, *, is_newer: bool = False) -> None:
         """Refresh an entity after a save, if it is open."""
-        read = [save for save in self._saved if save.target.urn == urn]
-        if (read or is_newer) and self._view().urn == urn:
+        saves = [save for save in self._saved if save.target.urn == urn]
+        if (saves or is_newer) and self._view().urn == urn:
             await self._view().refresh_entity()
-        self._saved = [save for save in self._saved if save not in read]
+        self._saved = [save for save in self._saved if save not in saves]
 
     async def _after(self, left: EditorOutcome) -> None:
         self._drafts_changed()
@@ -1613,19 +1617,19 @@ class EditorLauncher:
     async def _next_table(self, after: Urn) -> Descriptions | None:
         """Return the next result with an undocumented column, from the top again after the last;
         one request per twenty results, and one for the entity."""
-        found = [urn for urn in self._results() if urn.entity_type == "dataset"]
-        at = found.index(after) + 1 if after in found else 0
-        ahead = [urn for urn in (*found[at:], *found[:at]) if urn != after][:_RESULTS_LOOKED_AT]
+        urns = [urn for urn in self._results() if urn.entity_type == "dataset"]
+        at = urns.index(after) + 1 if after in urns else 0
+        ahead = [urn for urn in (*urns[at:], *urns[:at]) if urn != after][:_RESULTS_LOOKED_AT]
         catalog = await self._session.catalog()
         for start in range(0, len(ahead), _RESULTS_AT_ONCE):
-            read = await catalog.entities(
+            entities = await catalog.entities(
                 ahead[start : start + _RESULTS_AT_ONCE], _DOCUMENTED_ASPECTS
             )
             for urn in ahead[start : start + _RESULTS_AT_ONCE]:
-                one = read.get(urn)
-                if one is None or one.removed or schema_of(one) is None:
+                entity = entities.get(urn)
+                if entity is None or entity.removed or schema_of(entity) is None:
                     continue
-                if self._subject_of(one).undocumented:
+                if self._subject_of(entity).undocumented:
                     return self._subject_of(await catalog.entity(urn))
         return None
 

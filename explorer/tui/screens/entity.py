@@ -89,7 +89,7 @@ def head_text(
     """
     if lines <= 1:
         return _one_line(entity, width, health)
-    told = [_first(entity, width)]
+    texts = [_first(entity, width)]
     state = _state(entity, names, times, named=named)
     if health is not None and not health.is_sound:
         state = join([state, _wrong(health, times)], " ")
@@ -97,13 +97,13 @@ def head_text(
         where = f" not saved; F4 lists {'it' if drafts == 1 else 'them'}  "
         state = Text.assemble((f" {counted(drafts, 'draft')} ", "reverse"), where, state)
     if state.plain:
-        told.append(_cut(state, width))
+        texts.append(_cut(state, width))
     labels = _labels(entity, names)
-    if len(labels) > 1 and lines - len(told) > 1 and _format_all_labels(labels).cell_len > width:
-        told += [_fitted(labels[:1], width), _fitted(labels[1:], width)]
+    if len(labels) > 1 and lines - len(texts) > 1 and _format_all_labels(labels).cell_len > width:
+        texts += [_fit_labels(labels[:1], width), _fit_labels(labels[1:], width)]
     elif labels:
-        told.append(_fitted(labels, width))
-    return Text("\n", no_wrap=True).join(told[:lines])
+        texts.append(_fit_labels(labels, width))
+    return Text("\n", no_wrap=True).join(texts[:lines])
 
 
 def head_mentions(entity: "Entity") -> list[Urn]:
@@ -124,24 +124,24 @@ def _first(entity: "Entity", width: int) -> Text:
     facts = [line_text(_kind(entity)), platform, line_text(entity.urn.origin or "")]
     room = width - name.cell_len - len(_GAP)
     full = line_text(_full_name(entity), "dim")
-    shown = join([*facts, full])
-    if not full.plain or shown.cell_len > room:
-        shown = join(facts)
-    path = _path(entity, room - shown.cell_len - 3)
-    return _cut(name.append(_GAP).append_text(join([shown, path])), width)
+    text = join([*facts, full])
+    if not full.plain or text.cell_len > room:
+        text = join(facts)
+    path = _path(entity, room - text.cell_len - 3)
+    return _cut(name.append(_GAP).append_text(join([text, path])), width)
 
 
 def _wrong(health: "Health", times: Times) -> Text:
     """Return the problems: counts, the tab that lists them, and the first failed assertion and
     incident."""
     parts = [Text(f" {sentence} ", "bold reverse") for sentence in health.sentences()]
-    told = Text(" ").join(parts).append(" 1 lists them:", "dim")
-    longest = [(one.rule, one.since) for one in health.failing[:1]]
-    longest += [(one.title, one.since) for one in health.incidents[:1]]
+    text = Text(" ").join(parts).append(" 1 lists them:", "dim")
+    longest = [(assertion.rule, assertion.since) for assertion in health.failing[:1]]
+    longest += [(incident.title, incident.since) for incident in health.incidents[:1]]
     for what, at in longest:
         since = f" since {times.day_of(at)}" if at else ""
-        told.append(" ").append_text(line_text(what)).append(since, "dim")
-    return told
+        text.append(" ").append_text(line_text(what)).append(since, "dim")
+    return text
 
 
 def _one_line(entity: "Entity", width: int, health: "Health | None") -> Text:
@@ -179,7 +179,7 @@ def _state(entity: "Entity", names: _Names, times: Times, *, named: bool) -> Tex
         day = _day(entity, times)
         text = Text(" DEPRECATED ", "bold reverse").append(f" {day}" if day else "", "not reverse")
         replacement = _replacement(entity)
-        instead = _named(replacement, names) if replacement is not None else Text()
+        instead = _name_text(replacement, names) if replacement is not None else Text()
         if instead.plain:
             # First, for a long note is cut.
             text.append(" use ", "not reverse").append_text(instead).append(
@@ -191,17 +191,17 @@ def _state(entity: "Entity", names: _Names, times: Times, *, named: bool) -> Tex
 
 
 def _day(entity: "Entity", times: Times) -> str:
-    held = entity.raw("deprecation") or {}
-    millis = held.get("decommissionTime")
+    raw = entity.raw("deprecation") or {}
+    millis = raw.get("decommissionTime")
     if isinstance(millis, int) and millis > 0:
         return f"gone on {times.day(millis)} ·"
     stamp = entity.aspects["deprecation"].created
     return f"since {times.day(stamp.time)} ·" if stamp is not None and stamp.time > 0 else ""
 
 
-def _named(urn: Urn, names: _Names) -> Text:
-    known = names.get(urn)
-    return line_text(known.name if known else urn.name, "bold", missing=str(urn))
+def _name_text(urn: Urn, names: _Names) -> Text:
+    entity = names.get(urn)
+    return line_text(entity.name if entity else urn.name, "bold", missing=str(urn))
 
 
 def _replacement(entity: "Entity") -> Urn | None:
@@ -215,8 +215,8 @@ def _labels(entity: "Entity", names: _Names) -> list[_Label]:
     """Return owners with their roles, and the labels, as words with the names after them."""
 
     def name(urn: Urn, kind: str = "") -> _Name:
-        told = _named(urn, names)
-        return told, Text.assemble(
+        name_text = _name_text(urn, names)
+        return name_text, Text.assemble(
             " " if kind else "", line_text(f"({kind})" if kind else "", "dim")
         )
 
@@ -231,7 +231,7 @@ def _format_all_labels(labels: Sequence[_Label]) -> Text:
     return _format_labels(labels, [len(names) for _, names in labels])
 
 
-def _fitted(labels: Sequence[_Label], width: int) -> Text:
+def _fit_labels(labels: Sequence[_Label], width: int) -> Text:
     """Return the labels in one line: long lists end with the number left out, and roles are dropped
     before names."""
     shown = [len(names) for _, names in labels]
@@ -256,8 +256,8 @@ def _fitted(labels: Sequence[_Label], width: int) -> Text:
 def _format_labels(labels: Sequence[_Label], shown: Sequence[int]) -> Text:
     parts = []
     for (word, names), count in zip(labels, shown, strict=True):
-        told = [Text.assemble(name, kind) for name, kind in names[:count]]
-        text = Text.assemble((f"{word} ", "dim"), join(told, ", "))
+        texts = [Text.assemble(name, kind) for name, kind in names[:count]]
+        text = Text.assemble((f"{word} ", "dim"), join(texts, ", "))
         left = len(names) - count
         if left:
             text.append(f" +{left:,}" if count else f"+{left:,}", "bold")
@@ -266,30 +266,37 @@ def _format_labels(labels: Sequence[_Label], shown: Sequence[int]) -> Text:
 
 
 def _standing(entity: "Entity") -> list[tuple[str, list[Urn]]]:
-    held = entity.raw("container") or {}
+    raw = entity.raw("container") or {}
     products = entity.raw("dataProducts") or {}
     listed = products.get("dataProducts")
     found = [
         ("tags", list(_all(lambda: entity.tags))),
         ("terms", list(_all(lambda: entity.terms))),
         ("domain", list(_all(lambda: entity.domains))),
-        ("product", _urns(_pointed(one) for one in (listed if isinstance(listed, list) else ()))),
-        ("in", _urns([held.get("container")])),
+        (
+            "product",
+            _urns(_link_target(one) for one in (listed if isinstance(listed, list) else ())),
+        ),
+        ("in", _urns([raw.get("container")])),
     ]
     return [(word, urns) for word, urns in found if urns]
 
 
-def _pointed(value: object) -> object:
+def _link_target(value: object) -> object:
     return value.get("destinationUrn") if isinstance(value, dict) else value
 
 
 def _urns(values: Iterable[object]) -> list[Urn]:
-    return [urn for one in values if (urn := urn_of(one)) is not None]
+    return [urn for value in values if (urn := urn_of(value)) is not None]
 
 
 def _owners(entity: "Entity") -> list[tuple[Urn, str]]:
-    held = _all(lambda: entity.owners)
-    return [(urn, ownership_name(one.type)) for one in held for urn in Urn.parse_all([one.owner])]
+    owners = _all(lambda: entity.owners)
+    return [
+        (urn, ownership_name(owner.type))
+        for owner in owners
+        for urn in Urn.parse_all([owner.owner])
+    ]
 
 
 def _kind(entity: "Entity") -> str:
@@ -488,7 +495,7 @@ class EntityView(Vertical, SizeAware):
         event.stop()
         entity, path, paths = self._entity, self.column_path(), self.columns.marked
         if entity is not None and paths:
-            keys = tuple((str(entity.urn), one) for one in paths)
+            keys = tuple((str(entity.urn), path) for path in paths)
             words = counted(len(paths), "marked column")
             self.post_message(BulkLabelsRequested(event.kind, keys, f"{words} of {entity.name}"))
             return
@@ -496,9 +503,9 @@ class EntityView(Vertical, SizeAware):
 
     def action_concept(self) -> None:
         """Show all columns with the name under the cursor, or with this glossary term."""
-        asked = self._concept()
-        if asked is not None:
-            self.post_message(asked)
+        concept = self._concept()
+        if concept is not None:
+            self.post_message(concept)
 
     def _concept(self) -> "ConceptRequested | None":
         entity = self._entity
@@ -828,8 +835,8 @@ class EntityView(Vertical, SizeAware):
     def _look(self, entity: "Entity") -> None:
         """Have the visible and the eager tabs read their content."""
         for tab in self._tabs:
-            wanted = tab.eager or tab is self._current
-            if wanted and tab.offers(entity) and tab.NAME not in self._read_tabs:
+            eager = tab.eager or tab is self._current
+            if eager and tab.offers(entity) and tab.NAME not in self._read_tabs:
                 self._read_tabs.add(tab.NAME)
                 self._read_tab(tab, entity)
 
@@ -879,8 +886,8 @@ class EntityView(Vertical, SizeAware):
         if entity is None:
             return
         offered = [tab for tab in self._tabs if tab.offers(entity)]
-        shown = titles(offered, self._current, self.size.width - 2)
-        self.query_one("#tabs", Static).update(shown)
+        text = titles(offered, self._current, self.size.width - 2)
+        self.query_one("#tabs", Static).update(text)
 
     def on_resize(self) -> None:
         """Fit head and titles into the size; in a small terminal each is one line."""

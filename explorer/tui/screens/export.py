@@ -100,11 +100,11 @@ def results_table(
                 start=start,
                 count=_PAGE,
             )
-            found = list(page)
-            summed = await _summed_up(catalog, found)
-            yield [_of_hit(hit, summed.get(hit.urn)) for hit in found]
-            start += len(found)
-            if not found or start >= page.total:
+            hits = list(page)
+            summed = await _fetch_summaries(catalog, hits)
+            yield [_of_hit(hit, summed.get(hit.urn)) for hit in hits]
+            start += len(hits)
+            if not hits or start >= page.total:
                 return
 
     rows = [_of_hit(hit, known.get(hit.urn)) for hit in hits]
@@ -114,12 +114,14 @@ def results_table(
     )
 
 
-async def _summed_up(catalog: "AsyncCatalog", hits: Sequence["Hit"]) -> Mapping[Urn, "Entity"]:
+async def _fetch_summaries(
+    catalog: "AsyncCatalog", hits: Sequence["Hit"]
+) -> Mapping[Urn, "Entity"]:
     return await catalog.summaries(hit.urn for hit in hits)
 
 
 def _of_hit(hit: "Hit", entity: "Entity | None") -> Row:
-    matched = tuple(dict.fromkeys(one.field for one in hit.matched))
+    matched = tuple(dict.fromkeys(match.field for match in hit.matched))
     urn = hit.urn
     if entity is None:
         return (str(urn), urn.name, urn.entity_type, urn.platform, urn.origin, *[None] * 5, matched)
@@ -254,21 +256,21 @@ def table_here(screen: Screen[object]) -> Table | None:
     """Return the table of the focused widget, else of the open page."""
     nodes = [] if screen.focused is None else screen.focused.ancestors_with_self
     for node in nodes:
-        found = node.table() if isinstance(node, Tabular) else None
-        if found is not None:
-            return found
+        table = node.table() if isinstance(node, Tabular) else None
+        if table is not None:
+            return table
     if isinstance(screen.focused, Rows):
         return rows_table(screen.focused)
     for pages in screen.query("#page").results(ContentSwitcher):
         name = pages.current
         if name is None:
             return None
-        shown = pages.get_child_by_id(name)
-        found = shown.table() if isinstance(shown, Tabular) else None
-        if found is None:
-            lists = [one for one in shown.query(Rows) if one.is_on_screen and one.count]
-            found = rows_table(lists[0]) if lists else None
-        return found
+        widget = pages.get_child_by_id(name)
+        table = widget.table() if isinstance(widget, Tabular) else None
+        if table is None:
+            lists = [rows for rows in widget.query(Rows) if rows.is_on_screen and rows.count]
+            table = rows_table(lists[0]) if lists else None
+        return table
     return None
 
 
@@ -327,12 +329,12 @@ class FileScreen(FramedScreen[None]):
         self.dismiss()
 
     @on(Input.Changed)
-    def _typed(self, event: Input.Changed) -> None:
+    def _handle_input(self, event: Input.Changed) -> None:
         event.stop()
         self._replacing = None
 
     @on(Input.Submitted)
-    def _submitted(self, event: Input.Submitted) -> None:
+    def _handle_submit(self, event: Input.Submitted) -> None:
         event.stop()
         try:
             path = path_of(event.value, self.FORMS)
@@ -346,14 +348,14 @@ class FileScreen(FramedScreen[None]):
     @work(exclusive=True, name=LEADING)
     async def _write(self, path: Path, *, replace: bool) -> None:
         try:
-            told = await self.write_to(path, replace=replace)
+            write_to = await self.write_to(path, replace=replace)
         except CatalogError as error:
             self.show_message(sentence_of(error), error=True)
             return
         with self._session.reporting("writing a file"):
             self.dismiss()
             # The line of keys that is left tells it.
-            self._session.say(told)
+            self._session.say(write_to)
 
     def _hint(self) -> str:
         return f"⏎ writes · the ending of the name chooses the format: {' '.join(self.FORMS)}"
@@ -376,10 +378,10 @@ class ExportScreen(FileScreen):
         if table.read_all is not None and table.total is not None and not table.rows:
             return Text.assemble(line_text(table.title, "bold"), f": {table.total:,} lines")
         if table.read_all is not None and table.total is not None:
-            wanted = min(table.total, MOST_ROWS)
+            total = min(table.total, MOST_ROWS)
             cut = f", the first {MOST_ROWS:,}" if table.total > MOST_ROWS else ""
             text = Text.assemble(line_text(table.title, "bold"), f": {table.total:,} in all{cut}")
-            chosen = f"all {wanted:,}" if self._wants_all else f"the {len(table.rows):,} shown"
+            chosen = f"all {total:,}" if self._wants_all else f"the {len(table.rows):,} shown"
             text.append(f"\nWrites {chosen}; ^t switches.")
         return text
 

@@ -103,8 +103,8 @@ class ParentScreen(ChooserScreen):
             catalog = await self._session.catalog()
             page = await catalog.search("*", entity=self._entity_type, count=_AT_ONCE)
             urns = [hit.urn for hit in page]
-            found = entity_entries(urns, await catalog.summaries(urns), self._do, "")
-            self.add_entries(sorted(found, key=lambda one: one.text.casefold()))
+            entries = entity_entries(urns, await catalog.summaries(urns), self._do, "")
+            self.add_entries(sorted(entries, key=lambda one: one.text.casefold()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,13 +190,13 @@ class GovernanceLauncher:
     ) -> None:
         with self.session.reporting(f"creating the {singular(kind)}"):
             catalog = await self.session.catalog()
-            other = None if is_confirmed else await entity_named(catalog, kind, name)
-            if other is not None:
-                self._ask_for_second(kind, name, parent, other)
+            urn = None if is_confirmed else await entity_named(catalog, kind, name)
+            if urn is not None:
+                self._ask_for_second(kind, name, parent, urn)
                 return
             entity_id = new_id(kind, name, parent)
-            made = await catalog.new(kind, name, parent=parent, entity_id=entity_id)
-            self.open_page(made.urn)
+            new = await catalog.new(kind, name, parent=parent, entity_id=entity_id)
+            self.open_page(new.urn)
             self.session.say_saved(f"{line(name)} is created. E describes it.")
 
     def _ask_for_second(self, kind: Governed, name: str, parent: Urn | None, other: Urn) -> None:

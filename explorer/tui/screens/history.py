@@ -183,8 +183,8 @@ class VersionsList:
         place = self.places[index]
         if place.more:
             history = place.track.history
-            left = (history.total or 0) - len(history.steps)
-            older = f"{left:,} older" if left > 0 else "older ones"
+            total = (history.total or 0) - len(history.steps)
+            older = f"{total:,} older" if total > 0 else "older ones"
             return (Text().append(f"     … {older}; ⏎ reads more", "dim italic"),)
         if place.step is None:
             return (self._draw_aspect(place.track, width),)
@@ -207,7 +207,7 @@ class VersionsList:
             Text(self._stamps.when(created)),
             line_text(self._stamps.who(created)),
         ]
-        return row.append_text(join([Text(one.plain, "dim") for one in facts]))
+        return row.append_text(join([Text(fact.plain, "dim") for fact in facts]))
 
     def head(self, index: int) -> Text:
         """Return which version a row is: its aspect, number, time, author and run."""
@@ -239,8 +239,8 @@ class VersionsList:
         """Return where a row is now, 0 where it is no longer."""
         found = (
             at
-            for at, one in enumerate(self.places)
-            if one.track is place.track and one.step is place.step and one.more == place.more
+            for at, row in enumerate(self.places)
+            if row.track is place.track and row.step is place.step and row.more == place.more
         )
         return next(found, 0)
 
@@ -635,7 +635,7 @@ class HistoryTab(Vertical, View):
             self._look_at(text=True)
 
     @on(Rows.Moved, "HistoryRows")
-    def _moved(self, event: Rows.Moved) -> None:
+    def _handle_move(self, event: Rows.Moved) -> None:
         event.stop()
         self._show_change()
 
@@ -709,14 +709,14 @@ class HistoryTab(Vertical, View):
         catalog = await self._session.catalog()
         if self._column is None:
             blamed = await catalog.blame(entity.urn)
-            await self._session.read_names(actors_of(one.created for one in blamed.values()))
+            await self._session.read_names(actors_of(change.created for change in blamed.values()))
             if entity is self._entity and self._blame is not None and self._column is None:
                 self._blame = BlameList(entity, blamed, self._stamps)
                 self._lay_out(self._rows.cursor)
             return
         column = self._column
         changes = await catalog.column_history(entity.urn, column.path)
-        await self._session.read_names(actors_of(one.created for one in changes))
+        await self._session.read_names(actors_of(change.created for change in changes))
         if entity is self._entity and self._column is column:
             self._column = ColumnList(column.path, changes, self._stamps)
             self._lay_out(self._rows.cursor)
@@ -814,9 +814,9 @@ class HistoryTab(Vertical, View):
         elif old is None:
             self._session.say("Nothing is selected that can be restored.")
         else:
-            self.app.push_screen(RestoreScreen(self._session, old), self._restored)
+            self.app.push_screen(RestoreScreen(self._session, old), self._note_restore)
 
-    def _restored(self, outcome: RestoreOutcome | None) -> None:
+    def _note_restore(self, outcome: RestoreOutcome | None) -> None:
         if outcome is None:
             return
         if outcome.restored:

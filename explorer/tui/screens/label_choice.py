@@ -192,10 +192,10 @@ def labels_of(entity: "Entity", kind: LabelKind, path: str | None) -> LabelChoic
         return LabelChoice(tuple(map(str, entity.domains)), single=True)
     stored = LABEL_KINDS[kind]
     value = entity.raw(stored.aspect) if path is None else entity.column_edits
-    there = stored.labels(value or {}, path)
+    labels = stored.labels(value or {}, path)
     column = entity.schema.column(path) if path is not None else None
-    both = (column.tags if kind == "tags" else column.terms) if column else ()
-    return LabelChoice(there, tuple(str(one) for one in both if str(one) not in there))
+    urns = (column.tags if kind == "tags" else column.terms) if column else ()
+    return LabelChoice(labels, tuple(str(urn) for urn in urns if str(urn) not in labels))
 
 
 async def read_labels(catalog: "AsyncCatalog", place: LabelTarget, kind: LabelKind) -> LabelChoice:

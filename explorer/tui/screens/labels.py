@@ -162,7 +162,7 @@ class LabelSource:
         if not typed:
             return await self._everything(catalog)
         names, page, _ = await asyncio.gather(
-            self._completed(catalog, typed),
+            self._complete(catalog, typed),
             catalog.search(typed, entity=TYPES[self.kind], count=_SHOWN),
             self._read_uses(catalog),
         )
@@ -187,12 +187,14 @@ class LabelSource:
         offers = tuple(self.offer_of(urn) for urn in urns)
         return LabelOffers("", offers, max(page.total, len(urns)))
 
-    async def _completed(self, catalog: "AsyncCatalog", text: str) -> tuple[str, ...]:
+    async def _complete(self, catalog: "AsyncCatalog", text: str) -> tuple[str, ...]:
         try:
-            found = await catalog.suggest(text, entities=TYPES[self.kind], limit=_COMPLETED)
+            suggestions = await catalog.suggest(text, entities=TYPES[self.kind], limit=_COMPLETED)
         except _REFUSALS:
             return ()
-        return tuple(str(one.urn) for one in found if one.urn is not None)
+        return tuple(
+            str(suggestion.urn) for suggestion in suggestions if suggestion.urn is not None
+        )
 
     async def _read_uses(self, catalog: "AsyncCatalog") -> dict[str, int]:
         if self._uses is None:
@@ -371,31 +373,31 @@ async def _write(
             if added:
                 add = catalog.add_tags if tags else catalog.add_terms
                 edit = await add(urn, added, column=column, instead_of=choice.current)
-                yield _noted(choice, edit, added)
+                yield _take_warning(choice, edit, added)
             if removed:
                 remove = catalog.remove_tags if tags else catalog.remove_terms
                 edit = await remove(urn, removed, column=column, instead_of=choice.current)
-                yield _noted(choice, edit, (), removed)
+                yield _take_warning(choice, edit, (), removed)
         case "owners":
             for ownership, labels in _by_ownership(added).items():
                 owners = [owner_and_type(label)[0] for label in labels]
                 edit = await catalog.add_owners(
                     urn, owners, ownership=ownership, instead_of=choice.current
                 )
-                yield _noted(choice, edit, labels)
+                yield _take_warning(choice, edit, labels)
             for ownership, labels in _by_ownership(removed).items():
                 owners = [owner_and_type(label)[0] for label in labels]
                 edit = await catalog.remove_owners(
                     urn, owners, ownership=ownership, instead_of=choice.current
                 )
-                yield _noted(choice, edit, (), labels)
+                yield _take_warning(choice, edit, (), labels)
         case "domain":
             domain = added[0] if added else None
             edit = await catalog.set_domain(urn, domain, instead_of=choice.current)
-            yield _noted(choice, edit, added, removed)
+            yield _take_warning(choice, edit, added, removed)
 
 
-def _noted(
+def _take_warning(
     choice: LabelChoice, edit: "Edit", added: Iterable[str] = (), removed: Iterable[str] = ()
 ) -> "Edit":
     choice.written(added=added, removed=removed)
@@ -529,12 +531,12 @@ class PickerScreen(FramedScreen["tuple[Edit, ...]"]):
         self._lay_out(keep=True)
 
     @on(Input.Changed)
-    def _typed(self, event: Input.Changed) -> None:
+    def _handle_input(self, event: Input.Changed) -> None:
         event.stop()
         self._find(event.value)
 
     @on(LabelLine.Turned)
-    def _turned(self, event: LabelLine.Turned) -> None:
+    def _handle_turn(self, event: LabelLine.Turned) -> None:
         event.stop()
         line = self.query_one(LabelLine)
         if line.value.strip() != self._offered.text:
@@ -765,13 +767,13 @@ class PickerScreen(FramedScreen["tuple[Edit, ...]"]):
             title.append(" · new owners become ").append_text(word)
         width = self.query_one("#what").size.width or 76
         self.query_one("#what", Static).update(padded(title, width))
-        self.query_one("#found", Static).update(self._found_words())
+        self.query_one("#found", Static).update(self._count_words())
         change = describe_change(self._choice, self.name_of)
         if not change.plain:
             change = Text("No changes yet.", "dim italic")
         self.query_one("#preview", Static).update(change)
 
-    def _found_words(self) -> str:
+    def _count_words(self) -> str:
         if self._reading:
             return self._reading
         offered = self._offered

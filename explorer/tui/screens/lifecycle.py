@@ -159,7 +159,7 @@ def _describe_impact(impact: "Impact") -> Text:
         return Text("nothing known")
     text = Text(f"{len(impact):,}", "bold").append(" downstream, the most used: ")
     for at, one in enumerate(impact.affected[:_NAMED]):
-        text.append(", " if at else "").append_text(_describe_affected(one))
+        text.append(", " if at else "").append_text(_describe_dependents(one))
     left = len(impact) - _NAMED
     if left > 0:
         text.append(f" and {left:,} more")
@@ -168,7 +168,7 @@ def _describe_impact(impact: "Impact") -> Text:
     return text
 
 
-def _describe_affected(one: "Affected") -> Text:
+def _describe_dependents(one: "Affected") -> Text:
     text = line_text(one.name, "bold")
     if one.queries:
         text.append(f" ({counted(one.queries, 'query', 'queries')} in 30 days)", "dim")
@@ -314,7 +314,7 @@ class DeprecationScreen(FramedScreen[DeprecationOutcome]):
 
     def action_write(self) -> None:
         """Save the fields."""
-        if self._base.is_so and not self._changed:
+        if self._base.is_so and not self._change:
             self.say("No changes yet; esc closes.")
         elif not self._is_writing:
             self._write()
@@ -336,7 +336,7 @@ class DeprecationScreen(FramedScreen[DeprecationOutcome]):
 
     def action_leave(self) -> None:
         """Close; ask first if something was typed."""
-        if not self._changed:
+        if not self._change:
             self.dismiss("nothing")
             return
         question = Text("Close without saving the deprecation? The text you typed is lost.", "bold")
@@ -344,7 +344,7 @@ class DeprecationScreen(FramedScreen[DeprecationOutcome]):
 
     @on(TextArea.Changed)
     @on(Input.Changed)
-    def _typed(self) -> None:
+    def _handle_input(self) -> None:
         self.query_one(KeyLine).hush()
         self._show_text()
 
@@ -355,9 +355,9 @@ class DeprecationScreen(FramedScreen[DeprecationOutcome]):
         return note, day, self.query_one("#replacement", Input).value.strip()
 
     @property
-    def _changed(self) -> bool:
-        shown = self._shown
-        return self._fields != (shown.note, shown.day, shown.replacement)
+    def _change(self) -> bool:
+        fields = self._shown
+        return self._fields != (fields.note, fields.day, fields.replacement)
 
     def typed(self) -> tuple[str, datetime | None, Urn | None]:
         """Return the typed note, time of removal and replacement. Raises `InvalidInput` for an
@@ -431,8 +431,12 @@ class DeprecationScreen(FramedScreen[DeprecationOutcome]):
         with self._session.reporting("looking for the replacement"):
             catalog = await self._session.catalog()
             own_type = self._place.urn.entity_type
-            found = await catalog.suggest(text, entities=(own_type,), limit=5)
-            urns = [one.urn for one in found if one.urn not in (None, self._place.urn)]
+            suggestions = await catalog.suggest(text, entities=(own_type,), limit=5)
+            urns = [
+                suggestion.urn
+                for suggestion in suggestions
+                if suggestion.urn not in (None, self._place.urn)
+            ]
             if not urns:
                 self.say(f"No {own_type} has a name that begins with this.", error=True)
                 return
@@ -452,7 +456,7 @@ class DeprecationScreen(FramedScreen[DeprecationOutcome]):
         except InvalidInput:
             removal = line_text(f"{in_quotes(day)} is not a date (YYYY-MM-DD)", "italic")
         text = Text("will show  ", "dim")
-        if base.is_so and not self._changed and base == self._shown:
+        if base.is_so and not self._change and base == self._shown:
             text = Text("says  ", "dim")
         text.append_text(
             join(

@@ -132,11 +132,11 @@ async def _read_columns(
         graph = lower = await graphs.columns(urn, column, question.extent, hops=hops)
     roots = tuple(lower.graph["roots"])
     holders = {attributes.get("dataset", node): None for node, attributes in graph.nodes(data=True)}
-    known = await catalog.summaries(Urn.parse_all(holders))
+    entities = await catalog.summaries(Urn.parse_all(holders))
     for node, attributes in graph.nodes(data=True):
-        held = known.get(Urn.parse(attributes.get("dataset", node)))
-        if held is not None:
-            attributes["name"] = held.name
+        entity = entities.get(Urn.parse(attributes.get("dataset", node)))
+        if entity is not None:
+            attributes["name"] = entity.name
     return LineageAnswer(graph, roots, set(graph))
 
 
@@ -172,7 +172,11 @@ async def read_paths(
 
 def path_edges(paths: "Paths") -> frozenset[Edge]:
     """Return the edges of paths in the direction of the data flow."""
-    steps = ((way[at], way[at + 1]) for way in paths.node_paths for at in range(len(way) - 1))
+    steps = (
+        (node_path[at], node_path[at + 1])
+        for node_path in paths.node_paths
+        for at in range(len(node_path) - 1)
+    )
     turned = paths.direction == "upstream"
     return frozenset((down, up) if turned else (up, down) for up, down in steps)
 
@@ -259,7 +263,7 @@ _DRAWN_AT_MOST: Final = 2_000
 """Laying out so many takes a second."""
 
 
-def _written(graph: "nx.DiGraph", form: str) -> bytes:
+def _render_graph(graph: "nx.DiGraph", form: str) -> bytes:
     from explorer.graph import export
 
     forms: Mapping[str, Callable[[nx.DiGraph], str]] = {
@@ -294,7 +298,7 @@ class GraphScreen(FileScreen):
         """Write the file in a thread."""
         await asyncio.to_thread(partial(check, path, replace=replace))
         self.show_message("writing …")
-        data = await asyncio.to_thread(_written, self._graph, path.suffix.lower())
+        data = await asyncio.to_thread(_render_graph, self._graph, path.suffix.lower())
         where = await asyncio.to_thread(partial(write_atomically, path, data, replace=replace))
         return f"Wrote {len(self._graph):,} of the lineage of {self._entity_name} to {where}"
 
@@ -317,7 +321,7 @@ def describe_extent(
     hops = hop_count(question.hops)
     column = f".{question.column}" if question.column else ""
     parts = [
-        line_text(_shortened(name + column), "bold"),
+        line_text(_shorten(name + column), "bold"),
         Text(f"upstream {hops}" if question.extent != "DOWNSTREAM" else ""),
         Text(f"downstream {hops}" if question.extent != "UPSTREAM" else ""),
     ]
@@ -327,7 +331,7 @@ def describe_extent(
     if further:
         parts.append(Text.assemble(("+", "bold"), f" for {further:,}"))
     if filter:
-        parts.append(Text.assemble("only ", line_text(_shortened(filter), "bold")))
+        parts.append(Text.assemble("only ", line_text(_shorten(filter), "bold")))
     if cut:
         parts.append(line_text(f"cut: {cut}", "italic"))
     return join(parts)
@@ -364,7 +368,7 @@ def describe_node(
         Text("deprecated" if held.get("deprecated") else "", "italic"),
         Text("◆ marked" if is_mark else "", "bold"),
     ]
-    owners = [label_name(one, names) for one in held.get("owners", ())]
+    owners = [label_name(owner, names) for owner in held.get("owners", ())]
     if owners:
         rest = f" +{len(owners) - _OWNERS_SHOWN}" if len(owners) > _OWNERS_SHOWN else ""
         facts.append(line_text(f"owner {', '.join(owners[:_OWNERS_SHOWN])}{rest}", "dim"))
@@ -378,7 +382,7 @@ def describe_node(
 def describe_impact(view: "ImpactView") -> Text:
     """Return the heading of an impact list, with the reason if it is incomplete."""
     impact = view.impact
-    text = Text.assemble(line_text(f"what depends on {_shortened(view.name)}", "bold"))
+    text = Text.assemble(line_text(f"what depends on {_shorten(view.name)}", "bold"))
     text.append(f" · {len(impact):,} · most used first, queries of 30 days", "dim")
     if impact.truncated:
         text.append_text(line_text(f" · cut: {impact.truncated}", "italic"))
@@ -412,7 +416,7 @@ def describe_affected(one: "Affected | None", view: "ImpactView | None") -> Text
     return join(facts).append("\n").append_text(line_text(one.urn, "dim"))
 
 
-def _shortened(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= _FILTER else f"{text[: _FILTER - 1]}…"
 
 
@@ -555,9 +559,9 @@ class LineageTab(Vertical, View):
         of the cursor."""
         yield Static("", id="extent", markup=False)
         with ContentSwitcher(initial="drawn"):
-            drawn = LineageMap(self._show_details)
-            drawn.id = "drawn"
-            yield drawn
+            lineage_map = LineageMap(self._show_details)
+            lineage_map.id = "drawn"
+            yield lineage_map
             impact = ImpactRows()
             impact.id = "impact"
             yield impact
@@ -649,16 +653,18 @@ class LineageTab(Vertical, View):
             self._map.hold(self._path_edges)
         self._show_extent()
         if picture.drawing.hood.nodes:
-            owners = (self._held(node).get("owners", ()) for node in picture.drawing.hood.nodes)
+            owners = (
+                self._attributes_of(node).get("owners", ()) for node in picture.drawing.hood.nodes
+            )
             await self._read_label_names(catalog, chain.from_iterable(owners))
             self._show_details()
 
     async def _read_label_names(self, catalog: "AsyncCatalog", urns: Iterable[str]) -> None:
         """Read the names of owners and domains; one request per hundred not known yet."""
-        unknown = dict.fromkeys(one for one in urns if one not in self._label_names)
+        unknown = dict.fromkeys(urn for urn in urns if urn not in self._label_names)
         if unknown:
-            known = await catalog.summaries(Urn.parse_all(unknown))
-            self._label_names |= {str(urn): entity.name for urn, entity in known.items()}
+            entities = await catalog.summaries(Urn.parse_all(unknown))
+            self._label_names |= {str(urn): entity.name for urn, entity in entities.items()}
 
     def on_resize(self, event: events.Resize) -> None:
         """Give the drawing all lines of a low terminal."""
@@ -707,7 +713,7 @@ class LineageTab(Vertical, View):
             self._show_extent()
             self._look_again()
 
-    def _held(self, node: str) -> "Mapping[str, Any]":
+    def _attributes_of(self, node: str) -> "Mapping[str, Any]":
         return self._shown.nodes[node] if self._shown is not None and node in self._shown else {}
 
     def _open(self) -> None:
@@ -715,7 +721,7 @@ class LineageTab(Vertical, View):
         if node is None or node.state == "more":
             self._expand()
             return
-        urn = Urn.parse(self._held(node.id).get("dataset", node.id))
+        urn = Urn.parse(self._attributes_of(node.id).get("dataset", node.id))
         if self._question is None or urn != self._question.urn:
             self.post_message(self.BoxOpened(urn))
 
@@ -815,9 +821,9 @@ class LineageTab(Vertical, View):
                 self._session.say(describe_paths(paths, between, node.name))
                 return
             self._path_edges = path_edges(paths)
-            met = Urn.parse_all({one for way in paths.node_paths for one in way})
-            known = {} if columns else await catalog.summaries(met)
-            self._names = {str(urn): entity.name for urn, entity in known.items()}
+            met = Urn.parse_all({one for node_path in paths.node_paths for one in node_path})
+            entities = {} if columns else await catalog.summaries(met)
+            self._names = {str(urn): entity.name for urn, entity in entities.items()}
             await self._look(cursor=node.id)
             self._session.say(describe_paths(paths, between, self._names.get(node.id, node.name)))
 
@@ -831,8 +837,8 @@ class LineageTab(Vertical, View):
         if node is not None:
             urn, column, name = Urn.parse(node.id), None, node.name
         if urn.entity_type == "schemaField":
-            held = self._held(str(urn))
-            urn, column = Urn.parse(held["dataset"]), held["column"]
+            attributes = self._attributes_of(str(urn))
+            urn, column = Urn.parse(attributes["dataset"]), attributes["column"]
         self.query_one(ContentSwitcher).current = "impact"
         rows.say(f"reading what depends on {name} …")
         self.screen.set_focus(rows)
@@ -881,7 +887,7 @@ class LineageTab(Vertical, View):
         self.screen.set_focus(self._map)
 
     @on(Input.Submitted)
-    def _typed(self, event: Input.Submitted) -> None:
+    def _handle_input(self, event: Input.Submitted) -> None:
         event.stop()
         try:
             self._narrow(event.value.strip())
@@ -916,14 +922,14 @@ class LineageTab(Vertical, View):
     def _show_details(self) -> None:
         """Update the details of the node under the cursor."""
         node = self._map.node
-        told = Text()
+        text = Text()
         if self.query_one(ContentSwitcher).current == "impact":
             rows = self.query_one(ImpactRows)
-            told = describe_affected(rows.affected, rows.view)
+            text = describe_affected(rows.affected, rows.view)
         elif node is not None:
             owner = self._map.drawing.hood.nodes.get(node.owner) if self._map.drawing else None
             is_mark = node.id == self._map.mark
-            told = describe_node(
-                node, self._held(node.id), owner, self._label_names, is_mark=is_mark
+            text = describe_node(
+                node, self._attributes_of(node.id), owner, self._label_names, is_mark=is_mark
             )
-        self.query_one("#under", Static).update(told, layout=False)
+        self.query_one("#under", Static).update(text, layout=False)

@@ -230,7 +230,7 @@ def _shape(mask: int) -> str:
     return _LIGHT[way]
 
 
-def _mixed() -> Iterator[tuple[tuple[int, int], str]]:
+def _mix() -> Iterator[tuple[tuple[int, int], str]]:
     """Return the box-drawing characters with heavy and light arms, by all their directions and the
     heavy ones, from their Unicode names."""
     ways = {"RIGHT": _EAST, "DOWN": _SOUTH, "LEFT": _WEST, "UP": _NORTH}
@@ -250,7 +250,7 @@ def _mixed() -> Iterator[tuple[tuple[int, int], str]]:
             yield (light | heavy, heavy), chr(code)
 
 
-_MIXED = dict(_mixed())
+_MIXED = dict(_mix())
 _SHAPES = [_shape(mask) for mask in range(64)]
 _ADDED = [bytes(mask | bits for mask in range(256)) for bits in range(64)]
 
@@ -338,12 +338,12 @@ class LineageDrawing:
         for at, row in enumerate(masks):
             for piece in self._along.get(top + at, ()):
                 _put_along(row, piece.low - left, piece.high - left, _FIRM if piece.firm else 0)
-        seen: set[_Segment] = set()
+        segments: set[_Segment] = set()
         for band in range(top // _BAND_ROWS, (top + height) // _BAND_ROWS + 1):
             for piece in self._across.get(band, ()):
                 x = piece.at - left
-                if 0 <= x < width and piece not in seen:
-                    seen.add(piece)
+                if 0 <= x < width and piece not in segments:
+                    segments.add(piece)
                     firm = _FIRM if piece.firm else 0
                     _put_across(masks, x, piece.low - top, piece.high - top, firm)
         for at, row in enumerate(masks):
@@ -397,11 +397,13 @@ class LineageDrawing:
             shown, tinted = text, colours
             if node in (cursor, mark):
                 first = y == int(self.boxes[node].y)
-                shown = _bracketed(text, is_cursor=node == cursor, is_mark=node == mark and first)
+                shown = _put_in_brackets(
+                    text, is_cursor=node == cursor, is_mark=node == mark and first
+                )
             if node == cursor:
                 tinted = [ink | CURSOR for ink in colours]
             if x < left or x + len(text) > left + width:
-                shown = _marked_cut(shown, left - x, left + width - x)
+                shown = _mark_cut(shown, left - x, left + width - x)
             _overlay(cells, shown, x - left)
             _overlay(inks, tinted, x - left)
         yield from _spans(cells, inks)
@@ -492,7 +494,7 @@ def _cells(text: str) -> list[str]:
     return cells
 
 
-def _bracketed(cells: list[str], *, is_cursor: bool, is_mark: bool) -> list[str]:
+def _put_in_brackets(cells: list[str], *, is_cursor: bool, is_mark: bool) -> list[str]:
     first, last = cells[0], cells[-1]
     if is_cursor and first == " ":
         first, last = "[", "]"
@@ -501,7 +503,7 @@ def _bracketed(cells: list[str], *, is_cursor: bool, is_mark: bool) -> list[str]
     return [first, *cells[1:-1], last]
 
 
-def _marked_cut(cells: list[str], first: int, end: int) -> list[str]:
+def _mark_cut(cells: list[str], first: int, end: int) -> list[str]:
     """Return a box that the window cuts, with a mark at the cut."""
     shown = list(cells)
     if first > 0:
@@ -803,8 +805,8 @@ class LineageMap(ScrollView, SizeAware, can_focus=True):
         """Set the scrollable size to that of the drawing, with a free cell around it, so that
         brackets and arrows never touch the edge."""
         if self.drawing is not None:
-            whole = Size(self.drawing.width + 2, self.drawing.height)
-            self.virtual_size = Size(0, 0) if self._fitted else whole
+            size = Size(self.drawing.width + 2, self.drawing.height)
+            self.virtual_size = Size(0, 0) if self._fitted else size
 
     def hold(self, edges: frozenset[Edge]) -> None:
         """Highlight these edges wherever the cursor moves; without any, the path to the cursor."""
@@ -938,8 +940,8 @@ class LineageMap(ScrollView, SizeAware, can_focus=True):
         left, top = self._offset()
         x, y = event.x + left, event.y + top
         if self._fitted:
-            seen = self.scrollable_content_region
-            small = self._overview(self.drawing, seen.width, seen.height)
+            region = self.scrollable_content_region
+            small = self._overview(self.drawing, region.width, region.height)
             x, y = round(event.x * small.across), round(event.y * small.down)
         node = box_at(self.drawing.boxes, x, y)
         if node is not None and node == self.cursor:
@@ -957,10 +959,10 @@ class LineageMap(ScrollView, SizeAware, can_focus=True):
 
     def action_pan(self, rows: int, columns: int) -> None:
         """Move the window by half its size; the cursor stays."""
-        seen = self.scrollable_content_region
+        region = self.scrollable_content_region
         self.scroll_relative(
-            columns * max(seen.width // 2, 1),
-            rows * max(seen.height // 2, 1),
+            columns * max(region.width // 2, 1),
+            rows * max(region.height // 2, 1),
             animate=False,
             immediate=True,
         )
@@ -968,10 +970,10 @@ class LineageMap(ScrollView, SizeAware, can_focus=True):
     def action_fit(self) -> None:
         """Fit the whole drawing into the window, each box as a sign; or restore the size at the
         cursor."""
-        drawing, seen = self.drawing, self.scrollable_content_region
+        drawing, region = self.drawing, self.scrollable_content_region
         if drawing is None:
             return
-        if not self._fitted and drawing.width <= seen.width and drawing.height <= seen.height:
+        if not self._fitted and drawing.width <= region.width and drawing.height <= region.height:
             self.centre()
             return
         self._fitted = not self._fitted

@@ -245,17 +245,19 @@ class LinksScreen(ListScreen[bool]):
         self._show()
 
     @property
-    def _seen(self) -> tuple[str, ...]:
+    def _links_on_screen(self) -> tuple[str, ...]:
         """Return the links on the screen in the form of an edit."""
         return tuple(f"{link.url} {link.description}" for link in self._links)
 
     async def _add(self, new: LinkInput) -> "Edit":
         catalog = await self._session.catalog()
-        return await catalog.add_link(self._urn, new.url, new.label, instead_of=self._seen)
+        return await catalog.add_link(
+            self._urn, new.url, new.label, instead_of=self._links_on_screen
+        )
 
     async def _remove(self, old: LinkInput) -> None:
         catalog = await self._session.catalog()
-        await catalog.remove_link(self._urn, old.url, old.label, instead_of=self._seen)
+        await catalog.remove_link(self._urn, old.url, old.label, instead_of=self._links_on_screen)
         self._removed.append(old)
 
     async def _replace(self, old: LinkInput, new: LinkInput) -> None:

@@ -95,7 +95,7 @@ def lay_out(parts: Sequence[Part], layout: PageLayout) -> list[PageLine]:
                 end = at
                 while end < len(parts) and isinstance(parts[end], Fact):
                     end += 1
-                facts = [one for one in parts[at:end] if isinstance(one, Fact)]
+                facts = [part for part in parts[at:end] if isinstance(part, Fact)]
                 lines += _facts(facts, layout)
                 at = end
     for line in lines:
@@ -135,11 +135,11 @@ def _label(label: str, most: int) -> Text:
 def _value(value: Value, layout: PageLayout, room: int) -> Iterator[PageLine]:
     match value:
         case Plain(text, style):
-            yield from _wrapped(line_text(text).plain, style, room)
+            yield from _wrap(line_text(text).plain, style, room)
         case Moment(millis):
             yield PageLine(Text(layout.times.format(millis)))
         case Stamped(millis, actor, remark):
-            yield PageLine(_stamped(value, layout), actor)
+            yield PageLine(_stamp_text(value, layout), actor)
         case Mention(urn, remark):
             parts = [
                 _name(urn, layout),
@@ -156,11 +156,11 @@ def _value(value: Value, layout: PageLayout, room: int) -> Iterator[PageLine]:
                 yield PageLine(Text(f"{mark}{one}", "dim" if label else ""), url)
                 mark = " " * len(mark)
             if added is not None:
-                stamp = Text.assemble(("added ", "dim"), _stamped(added, layout))
+                stamp = Text.assemble(("added ", "dim"), _stamp_text(added, layout))
                 yield PageLine(_short(stamp, room), added.actor)
 
 
-def _stamped(stamp: Stamped, layout: PageLayout) -> Text:
+def _stamp_text(stamp: Stamped, layout: PageLayout) -> Text:
     text = Text(layout.times.format(stamp.millis))
     if stamp.actor is not None:
         text.append(" by ", "dim").append_text(_name(stamp.actor, layout))
@@ -182,7 +182,7 @@ def _short(text: Text, room: int) -> Text:
     return text
 
 
-def _wrapped(text: str, style: str, room: int) -> Iterator[PageLine]:
+def _wrap(text: str, style: str, room: int) -> Iterator[PageLine]:
     for line in wrapped_parts(text, room):
         yield PageLine(Text(line.rstrip(), style))
 
@@ -191,9 +191,9 @@ def _prose(part: Prose, layout: PageLayout) -> Iterator[PageLine]:
     width = max(layout.width - _LEFT - 1, 8)
     if layout.in_full and len(part.text) > RENDERED:
         for line in block(part.text, _WHOLE).splitlines():
-            yield from _indented(_wrapped(line, "", width))
+            yield from _indent(_wrap(line, "", width))
         return
-    for text in _rendered_prose(_beginning(part.text, layout.limit), part.missing, width):
+    for text in _render_prose(_beginning(part.text, layout.limit), part.missing, width):
         yield PageLine(Text(" " * _LEFT).append_text(text))
     if len(part.text) > RENDERED:
         yield PageLine(Text(f"{' ' * _LEFT}w shows all of it, as Markdown source", "bold"))
@@ -208,7 +208,7 @@ def _beginning(text: str, limit: int) -> str:
 
 
 @lru_cache(8)
-def _rendered_prose(text: str, missing: str, width: int) -> Sequence[Text]:
+def _render_prose(text: str, missing: str, width: int) -> Sequence[Text]:
     """Return the lines of a rendered text; cached, because a page is laid out again when the names
     on it are known."""
     return tuple(rendered_lines(markdown(text, missing), width))
@@ -237,7 +237,7 @@ def _code(part: Code, layout: PageLayout) -> Iterator[PageLine]:
         yield PageLine(Text(f"{' ' * _LEFT}w shows all of it", "bold"))
 
 
-def _indented(lines: Iterator[PageLine]) -> Iterator[PageLine]:
+def _indent(lines: Iterator[PageLine]) -> Iterator[PageLine]:
     for line in lines:
         yield PageLine(Text(" " * _LEFT).append_text(line.text), line.target)
 
@@ -310,9 +310,9 @@ class OverviewTab(Rows, Tab):
         if not urns:
             return
         catalog = await self._session.catalog()
-        known = await catalog.summaries(urns)
+        entities = await catalog.summaries(urns)
         if entity is self._entity:
-            self._names = {urn: one.name for urn, one in known.items()}
+            self._names = {urn: entity.name for urn, entity in entities.items()}
             self._lay_out()
 
     def on_resize(self) -> None:
@@ -417,7 +417,7 @@ def _lay_out_entity(
     parts = [*(health_parts(health) if health else ()), *entity_parts(entity, _RAW_HINT)]
     if health:
         # Assertions have an id that nobody says; what they assert is.
-        called = {one.urn: one.name for one in problems(health)}
+        called = {problem.urn: problem.name for problem in problems(health)}
         layout = replace(layout, names={**layout.names, **called})
     return parts, lay_out(parts, layout)
 

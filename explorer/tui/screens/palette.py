@@ -102,17 +102,19 @@ class PaletteScreen(ChooserScreen):
         places = self._places
         with places.session.reporting("reading recent pages and searches"):
             catalog = await places.session.catalog()
-            kept, known = await asyncio.gather(places.searches(), catalog.summaries(places.recent))
-            recent = entity_entries(places.recent, known, places.open, _RECENT)
+            file, entities = await asyncio.gather(
+                places.searches(), catalog.summaries(places.recent)
+            )
+            recent = entity_entries(places.recent, entities, places.open, _RECENT)
             saved = [
                 ChooserEntry(
-                    line(one.name),
+                    line(search.name),
                     "",
                     _SAVED,
-                    line(f"{_SAVED} · {one.text}", _ASIDE),
-                    do=partial(places.search, one.text, one.sort),
+                    line(f"{_SAVED} · {search.text}", _ASIDE),
+                    do=partial(places.search, search.text, search.sort),
                 )
-                for one in kept.saved
+                for search in file.saved
             ]
             self.add_entries((*recent, *saved))
 
@@ -138,10 +140,10 @@ def scopes_here(screen: Screen[object]) -> tuple[Scope, ...]:
     """Return the scopes of the focused widget and its ancestors, the nearest first."""
     scopes = {action.id: action.scope for action in ACTIONS}
     found: dict[Scope, DOMNode] = {}
-    for one in screen.active_bindings.values():
-        scope = scopes.get(one.binding.id or "")
+    for active_binding in screen.active_bindings.values():
+        scope = scopes.get(active_binding.binding.id or "")
         if scope is not None:
-            found.setdefault(scope, one.node)
+            found.setdefault(scope, active_binding.node)
     nodes = screen.focused.ancestors_with_self if screen.focused else [screen]
     depth = {node: at for at, node in enumerate(nodes)}
 
@@ -155,30 +157,34 @@ def scopes_here(screen: Screen[object]) -> tuple[Scope, ...]:
 def available_actions(screen: Screen[object]) -> dict[str, AvailableAction]:
     """Return the available actions of a screen by ID: those of the focus first, then of other
     visible widgets, then those of the application."""
-    here: dict[str, AvailableAction] = {}
-    active = {one.binding.id: one for one in screen.active_bindings.values() if one.enabled}
+    actions: dict[str, AvailableAction] = {}
+    active = {
+        active_binding.binding.id: active_binding
+        for active_binding in screen.active_bindings.values()
+        if active_binding.enabled
+    }
     for scope in scopes_here(screen):
         for action in ACTIONS:
-            known = active.get(action.id) if action.scope == scope else None
-            if known is not None:
-                here[action.id] = AvailableAction(
-                    action, _doing(known.node, action.name), near=True
+            binding = active.get(action.id) if action.scope == scope else None
+            if binding is not None:
+                actions[action.id] = AvailableAction(
+                    action, _doing(binding.node, action.name), near=True
                 )
     around = {
         action.id: AvailableAction(action, _doing(widget, action.name), near=False)
-        for widget in _seen(screen)
+        for widget in _visible_widgets(screen)
         for action in _actions_of(widget)
-        if action.id not in here
+        if action.id not in actions
     }
-    everywhere = {name: one for name, one in here.items() if one.action.scope == "app"}
-    near = {name: one for name, one in here.items() if name not in everywhere}
+    everywhere = {name: action for name, action in actions.items() if action.action.scope == "app"}
+    near = {name: action for name, action in actions.items() if name not in everywhere}
     return {**near, **around, **everywhere}
 
 
-def _seen(screen: Screen[object]) -> Iterator[Widget]:
+def _visible_widgets(screen: Screen[object]) -> Iterator[Widget]:
     """Return the visible widgets that can have the focus, or contain one that can."""
     for widget in screen.walk_children(Widget):
-        if widget.is_on_screen and all(one.display for one in widget.ancestors_with_self):
+        if widget.is_on_screen and all(node.display for node in widget.ancestors_with_self):
             yield widget
 
 
@@ -186,10 +192,10 @@ def _actions_of(widget: Widget) -> Iterator[Action]:
     """Return the actions of a widget that are available now."""
     # What a widget was declared with, and what it is made of was declared with.
     ids = {
-        one.id
+        binding.id
         for kind in type(widget).__mro__
-        for one in vars(kind).get("BINDINGS", ())
-        if isinstance(one, Binding)
+        for binding in vars(kind).get("BINDINGS", ())
+        if isinstance(binding, Binding)
     }
     for action in ACTIONS:
         if action.id in ids and action.scope != "list" and _is_offered(widget, action):
@@ -272,9 +278,9 @@ class SettingsScreen(ChooserScreen):
     def entries(self) -> Iterable[ChooserEntry]:
         """Return the settings, then the keys by scope."""
         where = f"Settings, in {settings_file()}"
-        for one in list_settings(self._settings):
-            words = f"{one.help} Allowed: {one.allowed}."
-            yield ChooserEntry(words, f"{one.name} = {one.value}", where, do=_nothing)
+        for setting in list_settings(self._settings):
+            words = f"{setting.help} Allowed: {setting.allowed}."
+            yield ChooserEntry(words, f"{setting.name} = {setting.value}", where, do=_nothing)
         for scope, title in SCOPES.items():
             for action in actions_of(scope):
                 if action.help:
@@ -287,11 +293,11 @@ class SettingsScreen(ChooserScreen):
 def config_lines(settings: Settings, keymap: Keymap) -> Iterator[str]:
     """Return the current settings as a commented settings file."""
     yield f"# {settings_file()}"
-    for one in list_settings(settings):
+    for setting in list_settings(settings):
         yield ""
-        yield f"# {one.help} Allowed: {one.allowed}."
-        table = one.name in ("keys", "themes")
-        yield f"# {one.value}" if table else f"{one.name} = {one.value}"
+        yield f"# {setting.help} Allowed: {setting.allowed}."
+        table = setting.name in ("keys", "themes")
+        yield f"# {setting.value}" if table else f"{setting.name} = {setting.value}"
     yield ""
     yield "[keys]"
     for scope, title in SCOPES.items():
@@ -404,23 +410,23 @@ class JumpScreen(OverlayScreen[None]):
 
 def targets_in(screen: Screen[object]) -> list[JumpTarget]:
     """Return the jump targets from the top left to the bottom right."""
-    found = [
+    targets = [
         target
         for widget in screen.walk_children(Widget)
         if widget.is_on_screen and widget.region.area
         for target in _targets(screen, widget)
     ]
-    return sorted(found, key=lambda target: (target.at.y, target.at.x))
+    return sorted(targets, key=lambda target: (target.at.y, target.at.x))
 
 
 def _targets(screen: Screen[object], widget: Widget) -> Iterator[JumpTarget]:
     if widget.focusable:
         yield JumpTarget(widget.region.offset, _focusing(screen, widget))
     elif not widget.children and widget.region.height <= _LINES_SEARCHED:
-        yield from _pressed(screen, widget)
+        yield from _targets_in_text(screen, widget)
 
 
-def _pressed(screen: Screen[object], widget: Widget) -> Iterator[JumpTarget]:
+def _targets_in_text(screen: Screen[object], widget: Widget) -> Iterator[JumpTarget]:
     """Return the places in a text with an action, each action once."""
     known: set[str] = set()
     for y in range(widget.region.y, widget.region.bottom):

@@ -264,7 +264,7 @@ class RawTab(Vertical, View):
 
     def show_entity(self, entity: "Entity", *, keep: bool) -> None:
         """Show the aspects, collapsed or as they were expanded before."""
-        opened = self._tree.opened() if keep and not self._filtered else frozenset()
+        opened = self._tree.opened() if keep and not self._has_filter else frozenset()
         cursor = self._rows.cursor if keep else 0
         self._entity = entity
         self._points = {}
@@ -304,14 +304,16 @@ class RawTab(Vertical, View):
         """Read who wrote the aspects, and which timeseries aspects the entity type has; their
         points are read on request."""
         catalog = await self._session.catalog()
-        await self._session.read_names(actors_of(one.created for one in entity.aspects.values()))
+        await self._session.read_names(
+            actors_of(aspect.created for aspect in entity.aspects.values())
+        )
         registry = catalog.registry
         declared = registry.entities.get(entity.entity_type)
         names = declared.aspects if declared and entity.exists else ()
         series = tuple(
             name for name in names if name in registry.aspects and registry.aspects[name].timeseries
         )
-        if entity is self._entity and not self._filtered:
+        if entity is self._entity and not self._has_filter:
             self._series = series
             self._plant(self._tree.opened(), self._rows.cursor)
 
@@ -320,7 +322,7 @@ class RawTab(Vertical, View):
         return self.query_one(RawRows)
 
     @property
-    def _filtered(self) -> bool:
+    def _has_filter(self) -> bool:
         return self.query_one(FilterLine).display
 
     @property
@@ -356,7 +358,7 @@ class RawTab(Vertical, View):
     def _lay_out(self, cursor: int) -> None:
         empty = (
             "No key contains that text."
-            if self._filtered
+            if self._has_filter
             else "No aspects are stored for this entity."
         )
         self._rows.show(len(self._tree), self._draw_row, cursor=cursor, empty=empty)
@@ -368,7 +370,7 @@ class RawTab(Vertical, View):
         match event.action:
             case "filter":
                 self.query_one(FilterLine).ask()
-            case "unfilter" if self._filtered:
+            case "unfilter" if self._has_filter:
                 self.query_one(FilterLine).put_away()
                 self._plant(frozenset(), 0)
             case "turn" if node is not None:
@@ -437,9 +439,9 @@ class RawTab(Vertical, View):
             self.app.copy_to_clipboard(text)
 
     @on(Input.Changed)
-    def _typed(self, event: Input.Changed) -> None:
+    def _handle_input(self, event: Input.Changed) -> None:
         event.stop()
-        if self._filtered:
+        if self._has_filter:
             self._filter(event.value.strip())
 
     @on(FilterLine.FilterClosed)
@@ -460,7 +462,7 @@ class RawTab(Vertical, View):
         values = {name: aspect.value for name, aspect in entity.aspects.items()}
         with self._session.reporting("searching the keys"):
             nodes = await asyncio.to_thread(find_keys, values | self._points, text)
-            if entity is self._entity and self._filtered:
+            if entity is self._entity and self._has_filter:
                 self._tree = JsonTree(nodes)
                 self._lay_out(0)
                 count = len(nodes)
@@ -480,9 +482,9 @@ class RawTab(Vertical, View):
             return (Text().append(f" {indent}│ ", "dim").append(block(node.value)),)
         fold = ("▾" if node.is_open else "▸") if node.folds else " "
         row = Text().append(f" {indent}{fold} ", "dim")
-        if node.depth == 0 and not self._filtered:
+        if node.depth == 0 and not self._has_filter:
             return (row.append_text(self._draw_aspect(node)),)
-        label = node.path if self._filtered and node.depth == 0 else (self._label(node),)
+        label = node.path if self._has_filter and node.depth == 0 else (self._label(node),)
         row.append_text(join([line_text(one[:_LABEL_LIMIT]) for one in label], " / "))
         row.stylize("dim" if node.of_list else "bold", len(indent) + 3)
         return (row.append("  ").append_text(_shown(node)),)
@@ -504,7 +506,7 @@ class RawTab(Vertical, View):
             newest = f"the newest {count:,} points" if count else "no points"
             return text.append(f"timeseries · {newest}", "dim")
         read = self._entity.aspects[node.aspect] if self._entity else None
-        facts = [Text(_sized(node.value))]
+        facts = [Text(_describe_size(node.value))]
         if read is not None:
             facts.append(Text(self._session.times.when(read.created)))
             facts += [
@@ -523,12 +525,12 @@ def _shown(node: JsonNode) -> Text:
         case str():
             return line_text(f'"{value[:_VALUE_LIMIT]}{"…" if len(value) > _VALUE_LIMIT else ""}"')
         case dict() | list():
-            return Text(_sized(value), "dim").append_text(_preview(value))
+            return Text(_describe_size(value), "dim").append_text(_preview(value))
         case _:
             return line_text(str(value)[:_VALUE_LIMIT])
 
 
-def _sized(value: Any) -> str:
+def _describe_size(value: Any) -> str:
     if isinstance(value, dict):
         return f"{{{counted(len(value), 'key')}}}"
     return f"[{len(value):,}]" if isinstance(value, list) else ""

@@ -158,8 +158,8 @@ def relationships_table(
         for start in range(0, len(found), _AT_ONCE):
             some = found[start : start + _AT_ONCE]
             urns = [urn for _, urn in some if urn.entity_type != COLUMN]
-            known = await catalog.summaries(urns) if urns else {}
-            yield [_row(kind, urn, known) for kind, urn in some]
+            entities = await catalog.summaries(urns) if urns else {}
+            yield [_row(kind, urn, entities) for kind, urn in some]
 
     return Table.of(f"{name} relationships", _COLUMNS, (), total=len(found), read_all=read_all_rows)
 
@@ -252,8 +252,8 @@ class RelationsView(Vertical, Tab):
 
         if self._of is None:
             return None
-        shown = relationship_rows(self._kinds, (), self._passes if self._words else None)
-        found = [(one.kind, one.urn) for one in shown if one.kind and one.urn]
+        rows = relationship_rows(self._kinds, (), self._passes if self._words else None)
+        found = [(row.kind, row.urn) for row in rows if row.kind and row.urn]
         return relationships_table(self._session, self._entity_name, found) if found else None
 
     def focus_content(self) -> None:
@@ -281,8 +281,8 @@ class RelationsView(Vertical, Tab):
     async def _page(
         self, catalog: "AsyncCatalog", urn: Urn, direction: "Direction", start: int
     ) -> "tuple[list[Edge], int, int]":
-        found = await catalog.relationships(urn, direction, start=start, count=_PAGE)
-        return list(found.edges), found.end, found.total
+        edges = await catalog.relationships(urn, direction, start=start, count=_PAGE)
+        return list(edges.edges), edges.end, edges.total
 
     def _group(self) -> None:
         if self._of is not None:
@@ -308,10 +308,10 @@ class RelationsView(Vertical, Tab):
         related.show(len(rows), self._draw_row, cursor=cursor, empty=empty)
 
     def _passes(self, kind: RelationshipKind, urn: Urn) -> bool:
-        known = self._entities.get(urn)
+        entity = self._entities.get(urn)
         types = (urn.entity_type, singular(urn.entity_type), plural(urn.entity_type))
-        said_kind = (known.kind if known else "").lower()
-        name = known.name.lower() if known else ""
+        said_kind = (entity.kind if entity else "").lower()
+        name = entity.name.lower() if entity else ""
         text = f"{name} {urn} {kind.name} {kind.words}".lower()
         for word in self._words:
             field, _, value = word.partition(":")
@@ -336,12 +336,12 @@ class RelationsView(Vertical, Tab):
                 self._narrow("")
 
     @on(Input.Changed)
-    def _typed(self, event: Input.Changed) -> None:
+    def _handle_input(self, event: Input.Changed) -> None:
         event.stop()
         self._narrow(event.value)
 
     @on(FilterLine.FilterClosed)
-    def _typed_all(self, event: FilterLine.FilterClosed) -> None:
+    def _handle_filter_end(self, event: FilterLine.FilterClosed) -> None:
         event.stop()
         if not event.keep:
             self._narrow("")
@@ -459,17 +459,17 @@ class RelationsView(Vertical, Tab):
 
     @work(group="names")
     async def _name_wanted(self) -> None:
-        of, wanted, self._wanted = self._of, self._wanted, []
-        if of is None or not wanted:
+        of, urns, self._wanted = self._of, self._wanted, []
+        if of is None or not urns:
             return
         with self._session.reporting("reading the relationships"):
             catalog = await self._session.catalog()
-            for first in range(0, len(wanted), _NAMED_AT_ONCE):
-                some = wanted[first : first + _NAMED_AT_ONCE]
-                known = await catalog.summaries(some)
+            for first in range(0, len(urns), _NAMED_AT_ONCE):
+                some = urns[first : first + _NAMED_AT_ONCE]
+                entities = await catalog.summaries(some)
                 if of != self._of:
                     return
-                self._entities |= known
+                self._entities |= entities
                 self._answered.update(some)
             if self._words:
                 self._lay_out(self.query_one(_Related).cursor)

@@ -224,7 +224,7 @@ class ReviewScreen(TableScreen[Urn]):
             return draft.text if draft is not None else None
 
         title = f"{edit.name} · {edit_column(edit)}"
-        sources = [source_sentence(one, edit) for one in edit.sources]
+        sources = [source_sentence(source, edit) for source in edit.sources]
         keep = partial(self._keep_draft, edit)
         screen = ReviewTextScreen(title, sources, edit.text, typed=keep, drafted=drafted)
         self.app.push_screen(screen, left)
@@ -681,48 +681,48 @@ class ChangesetsScreen(ListScreen[StagedChangeset | Path]):
 
     def action_open(self) -> None:
         """Review the changeset under the cursor."""
-        one = self._current
-        if one is not None and one.shared is not None:
-            self._fetch(one.shared)
-        elif one is not None:
-            self.dismiss(one.working_copy)
+        current = self._current
+        if current is not None and current.shared is not None:
+            self._fetch(current.shared)
+        elif current is not None:
+            self.dismiss(current.working_copy)
 
     def action_share(self) -> None:
         """Share the changeset under the cursor on the server, for everyone to review."""
-        one = self._current
+        current = self._current
         if (
-            one is not None
-            and one.working_copy is not None
+            current is not None
+            and current.working_copy is not None
             and not self._session.refuses_to_write()
         ):
-            self._share(one.working_copy)
+            self._share(current.working_copy)
 
     def action_withdraw(self) -> None:
         """Withdraw the changeset under the cursor from the server, after confirmation."""
-        one = self._current
-        if one is None or one.shared is None or self._session.refuses_to_write():
+        current = self._current
+        if current is None or current.shared is None or self._session.refuses_to_write():
             return
         question = Text.assemble(
             "Withdraw ",
-            line_text(one.title, "bold"),
+            line_text(current.title, "bold"),
             " from the server?\n\n"
             "Others can no longer review it. Sharing its file again restores it.",
         )
-        self.confirm(question, partial(self._withdraw, one.shared))
+        self.confirm(question, partial(self._withdraw, current.shared))
 
     def action_discard(self) -> None:
         """Delete the file of the changeset under the cursor, after confirmation."""
-        one = self._current
-        if one is None or one.working_copy is None or one.shared is not None:
+        current = self._current
+        if current is None or current.working_copy is None or current.shared is not None:
             return
-        unwritten = len(one.working_copy.of("open", "accepted"))
+        unwritten = len(current.working_copy.of("open", "accepted"))
         lost = f"Not written: {counted(unwritten, 'change')}.\n" if unwritten else ""
         question = Text.assemble(
             "Discard ",
-            line_text(one.title, "bold"),
+            line_text(current.title, "bold"),
             f"?\n\n{lost}What was written stays in the catalog.",
         )
-        self.confirm(question, partial(self._discard, one.working_copy))
+        self.confirm(question, partial(self._discard, current.working_copy))
 
     def action_reload(self) -> None:
         """Read the changesets again."""
@@ -749,16 +749,23 @@ class ChangesetsScreen(ListScreen[StagedChangeset | Path]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer only what can be done with the changeset under the cursor."""
         del parameters
-        one = self._current
+        current = self._current
         match action:
             case "share":
                 return (
-                    self._can_share and one is not None and one.shared is None and not one.foreign
+                    self._can_share
+                    and current is not None
+                    and current.shared is None
+                    and not current.foreign
                 )
             case "withdraw":
-                return self._can_share and one is not None and one.shared is not None
+                return self._can_share and current is not None and current.shared is not None
             case "discard":
-                return one is not None and one.working_copy is not None and one.shared is None
+                return (
+                    current is not None
+                    and current.working_copy is not None
+                    and current.shared is None
+                )
             case "open":
                 return bool(self._listed)
         return True
@@ -828,33 +835,41 @@ class ChangesetsScreen(ListScreen[StagedChangeset | Path]):
         if not self._listed:
             self.query_one(Rows).show(0, self._draw, empty="looking for changesets …")
         with self._session.reporting("looking for changesets"):
-            kept = await asyncio.to_thread(_read_changesets, changeset_files)
+            changesets = await asyncio.to_thread(_read_changesets, changeset_files)
             if await asyncio.to_thread(Path("dbt_project.yml").is_file):
                 # The one that is being worked in.
                 self._project = "."
-            if kept:
-                self._show_listed([_listed_file(one) for one in kept])
+            if changesets:
+                self._show_listed([_file_entry(changeset) for changeset in changesets])
             catalog = await self._session.catalog()
             key = server_key(catalog)
             # Shared changesets are recognised by their files, even if the server does not answer.
             copies = await asyncio.to_thread(_read_changesets, partial(shared_copies, key))
-            known = [one for one in (*copies, *kept) if one.is_shared_with(key)]
-            found = {one.id: _shared_copy(one, key) for one in reversed(known)}
-            files = [_listed_file(one) for one in kept if one.id not in found]
+            known = [
+                changeset for changeset in (*copies, *changesets) if changeset.is_shared_with(key)
+            ]
+            found = {one.id: _copy_entry(one, key) for one in reversed(known)}
+            files = [
+                _file_entry(changeset) for changeset in changesets if changeset.id not in found
+            ]
             if found or files:
                 self._show_listed([*found.values(), *files])
             here = await catalog.known_as()
             foreign = {
-                one.id: foreign_words(one) for one in (*known, *kept) if why_foreign(one, here, key)
+                one.id: foreign_words(one)
+                for one in (*known, *changesets)
+                if why_foreign(one, here, key)
             }
             shown = [one for name, one in found.items() if name not in foreign]
             self._can_share = (await catalog.abilities()).proposals
             if self._can_share:
                 queue = await shared_changesets(catalog)
-                shown = [_shared(one, found.get(one.urn.name)) for one in queue]
+                shown = [_server_entry(one, found.get(one.urn.name)) for one in queue]
             listed = {one.shared.name for one in shown if one.shared is not None}
             files = [
-                _listed_file(one, foreign.get(one.id, "")) for one in kept if one.id not in listed
+                _file_entry(changeset, foreign.get(changeset.id, ""))
+                for changeset in changesets
+                if changeset.id not in listed
             ]
             self._show_listed([*shown, *files])
         if not self._listed:
@@ -906,17 +921,17 @@ async def changeset_of(catalog: "AsyncCatalog", path: Path) -> StagedChangeset:
     return await steward.stage(edits, path.name)
 
 
-def _listed_file(changeset: StagedChangeset, foreign: str = "") -> _Listed:
+def _file_entry(changeset: StagedChangeset, foreign: str = "") -> _Listed:
     counts = " · ".join(review_counts(changeset))
     return _Listed(changeset.title, changeset.at, counts, changeset, foreign=foreign)
 
 
-def _shared_copy(changeset: StagedChangeset, key: str) -> _Listed:
+def _copy_entry(changeset: StagedChangeset, key: str) -> _Listed:
     unsent = len(changeset.unsent(key))
-    return replace(_listed_file(changeset), shared=changeset_urn(changeset.id), unsent=unsent)
+    return replace(_file_entry(changeset), shared=changeset_urn(changeset.id), unsent=unsent)
 
 
-def _shared(shared: SharedChangeset, copy: _Listed | None) -> _Listed:
+def _server_entry(shared: SharedChangeset, copy: _Listed | None) -> _Listed:
     unsent = copy.unsent if copy is not None else 0
     counts = copy.counts if copy is not None and unsent else proposal_counts(shared)
     return _Listed(shared.title, shared.at, counts, None, shared.urn, unsent)
@@ -924,11 +939,11 @@ def _shared(shared: SharedChangeset, copy: _Listed | None) -> _Listed:
 
 def _read_changesets(list_paths: Callable[[], Iterable[Path]]) -> list[StagedChangeset]:
     """Return the changesets of files that can be read, in the order of the files. Blocks."""
-    found = []
+    changesets = []
     for path in list_paths():
         try:
-            found.append(StagedChangeset.open(path))
+            changesets.append(StagedChangeset.open(path))
         except CatalogError:
             # Files that are not changesets are skipped.
             continue
-    return found
+    return changesets

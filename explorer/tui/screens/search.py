@@ -169,8 +169,8 @@ async def completions_for(
     start = question.run_at(cursor)
     if start is None:
         return []
-    found = await catalog.complete_filter(text[start:], cursor - start)
-    return [_completed(one, text, start) for one in found[:_MOST_COMPLETIONS]]
+    completions = await catalog.complete_filter(text[start:], cursor - start)
+    return [_complete(completion, text, start) for completion in completions[:_MOST_COMPLETIONS]]
 
 
 async def _for_words(
@@ -183,20 +183,20 @@ async def _for_words(
     if len(typed.strip()) < _SHORTEST:
         return []
     names = [
-        _named(one, text, start, end)
-        for one in await catalog.suggest(typed, limit=_MOST_COMPLETIONS)
-        if one.text.casefold() != typed.casefold() or one.urn is not None
+        _complete_names(suggestion, text, start, end)
+        for suggestion in await catalog.suggest(typed, limit=_MOST_COMPLETIONS)
+        if suggestion.text.casefold() != typed.casefold() or suggestion.urn is not None
     ]
     at = cursor - len(last)
     fields = [
-        _completed(one, text, at)
-        for one in await catalog.complete_filter(last, len(last))
-        if one.kind == "field" and one.label.casefold().startswith(last.casefold())
+        _complete(completion, text, at)
+        for completion in await catalog.complete_filter(last, len(last))
+        if completion.kind == "field" and completion.label.casefold().startswith(last.casefold())
     ][:_FIELDS_BESIDE_NAMES]
     return [*names[: _MOST_COMPLETIONS - len(fields)], *fields]
 
 
-def _named(one: "Suggestion", text: str, start: int, end: int) -> SearchCompletion:
+def _complete_names(one: "Suggestion", text: str, start: int, end: int) -> SearchCompletion:
     kind = join(
         [
             line_text(singular(one.entity_type)),
@@ -219,7 +219,7 @@ def _place(urn: Urn | None) -> str:
     return urn.parts[1].rpartition(".")[0] if urn and len(urn.parts) == 3 else ""
 
 
-def _completed(one: "Completion", text: str, start: int) -> SearchCompletion:
+def _complete(one: "Completion", text: str, start: int) -> SearchCompletion:
     begin, end = start + one.start, start + one.end
     count = "" if one.count is None else f"{one.count:,}"
     detail = " · ".join(part for part in (one.hint, count) if part)
@@ -400,11 +400,11 @@ class SearchMemory:
         from explorer.tui.screens.search_dialogs import SearchesScreen
 
         with self._session.reporting("reading the searches"):
-            kept = await self.read()
-            if not (kept.saved or kept.recent):
+            file = await self.read()
+            if not (file.saved or file.recent):
                 self._session.say("No saved searches yet; s in the results saves one.")
                 return
-            self._view.app.push_screen(SearchesScreen(kept, self._run, self._rename, self._forget))
+            self._view.app.push_screen(SearchesScreen(file, self._run, self._rename, self._forget))
 
     def _rename(self, name: str) -> None:
         from explorer.tui.widgets.dialogs import PromptScreen
@@ -429,10 +429,10 @@ class SearchMemory:
         message: str = "",
         then: Callable[[], None] | None = None,
     ) -> None:
-        do = partial(self._changed, doing, change, message, then)
+        do = partial(self._note_change, doing, change, message, then)
         start_worker(self._view, do, group="keeping")
 
-    async def _changed(
+    async def _note_change(
         self,
         doing: str,
         change: Callable[[SearchStore], SearchFile],
@@ -495,8 +495,8 @@ async def _adding(
         beyond = search.question.beyond(field, registry)
         return await catalog.facets(search.words, filter=beyond, names=(field,))
 
-    found = await asyncio.gather(*(counted(field) for field in fields))
-    return {facet.name: facet for facets in found for facet in facets}
+    facetses = await asyncio.gather(*(counted(field) for field in fields))
+    return {facet.name: facet for facets in facetses for facet in facets}
 
 
 class SearchView(Vertical, SizeAware):
@@ -683,14 +683,14 @@ class SearchView(Vertical, SizeAware):
                 )
                 adding = await _adding(catalog, search, registry)
                 counted = (*page.facets, *adding.values())
-                known = await self._entities(page, facet_urns(counted, SHORT))
+                entities = await self._entities(page, facet_urns(counted, SHORT))
                 # Only where it matters is the server asked what it can do.
                 is_long = page.total > PAGING_LIMIT
                 is_endless = is_long and (await catalog.abilities()).deep_pages
             finally:
                 waiting.cancel()
             self._answer = _Answer(
-                search, page, known, adding, None if is_endless else PAGING_LIMIT
+                search, page, entities, adding, None if is_endless else PAGING_LIMIT
             )
             if page.total or not self._is_typing_condition(question):
                 self._show(self._answer)
@@ -775,10 +775,10 @@ class SearchView(Vertical, SizeAware):
                 start=start,
                 count=PAGE,
             )
-            known = await self._entities(page)
+            entities = await self._entities(page)
             if search is not self._shown:
                 return
-            self.results.add_page(page, known)
+            self.results.add_page(page, entities)
             self._reading = None
             self._show_count()
             further = self.results.missing()
@@ -820,8 +820,8 @@ class SearchView(Vertical, SizeAware):
             order=sort_label(self._shown.sort, has_words=has_words),
             width=max(self.size.width - 4, 20),
         )
-        for one in lines:
-            one.truncate(max(self.size.width - 2, 20), overflow="ellipsis")
+        for line in lines:
+            line.truncate(max(self.size.width - 2, 20), overflow="ellipsis")
         panel.update(Text("\n", no_wrap=True).join(lines[: _WHY_LINES + 1]))
 
     def on_resize(self, event: events.Resize) -> None:
@@ -852,9 +852,9 @@ class SearchView(Vertical, SizeAware):
             self._show_line(Text("✗ The search failed", "bold"))
             self.results.show(0, lambda _, __: (), empty=sentence)
         else:
-            told = Text.assemble(("✗ ", "bold"), sentence)
-            fits = told.cell_len <= self.size.width - 2
-            self._show_line(told)
+            text = Text.assemble(("✗ ", "bold"), sentence)
+            fits = text.cell_len <= self.size.width - 2
+            self._show_line(text)
             return self.display and fits
         return self.display
 
@@ -876,8 +876,8 @@ class SearchView(Vertical, SizeAware):
             return
         if self._shown is None or self._is_pending:
             return
-        is_shown = all(one.display for one in (self.results, self.query_one("#found")))
-        found = ResultCount(
+        is_shown = all(widget.display for widget in (self.results, self.query_one("#found")))
+        count = ResultCount(
             self.results.total,
             self.results.in_view if is_shown else None,
             self._shown.sort,
@@ -887,7 +887,7 @@ class SearchView(Vertical, SizeAware):
             self._corrected,
             len(self.results.marked),
         )
-        self._show_line(count_line(found, width))
+        self._show_line(count_line(count, width))
 
     @property
     def found(self) -> list[Urn]:
@@ -937,7 +937,7 @@ class SearchView(Vertical, SizeAware):
     # The box.
 
     @on(Input.Changed)
-    def _typed(self, event: Input.Changed) -> None:
+    def _handle_input(self, event: Input.Changed) -> None:
         event.stop()
         if event.value.strip() != self._searched_text:
             self._ask()
@@ -1090,7 +1090,7 @@ class SearchView(Vertical, SizeAware):
                 self.query_one(Facets).toggle_numbered(int(number))
 
     @on(Facets.Toggled)
-    def _toggled(self, event: Facets.Toggled) -> None:
+    def _handle_toggle(self, event: Facets.Toggled) -> None:
         event.stop()
         if self._registry is None:
             return
@@ -1101,7 +1101,7 @@ class SearchView(Vertical, SizeAware):
             self._refuse(fault)
 
     @on(Facets.Asked)
-    def _asked_at_facets(self, event: Facets.Asked) -> None:
+    def _handle_facet_question(self, event: Facets.Asked) -> None:
         event.stop()
         self.results_key(event.what)
 
@@ -1111,7 +1111,7 @@ class SearchView(Vertical, SizeAware):
         self.focus_results()
 
     @on(DropDown.Clicked)
-    def _clicked(self, event: DropDown.Clicked) -> None:
+    def _handle_click(self, event: DropDown.Clicked) -> None:
         event.stop()
         self._take(event.offer)
 
@@ -1173,9 +1173,9 @@ class SearchView(Vertical, SizeAware):
             catalog = await self._session.catalog()
             question = SearchText.split(text, guide_to(catalog.registry))
             offers = [
-                one
-                for one in await completions_for(question, cursor, catalog)
-                if one.urn or one.text != text
+                completion
+                for completion in await completions_for(question, cursor, catalog)
+                if completion.urn or completion.text != text
             ]
             if self.screen.focused is self.box and self.box.value == text:
                 self.query_one(DropDown).offer(offers)
@@ -1183,10 +1183,10 @@ class SearchView(Vertical, SizeAware):
     @work(exclusive=True, group="offers")
     async def _suggest_recent(self) -> None:
         with self._session.reporting("reading the recent searches"):
-            kept = await self._keeper.read()
+            file = await self._keeper.read()
             offers = [
                 SearchCompletion(text, "recent search", text, len(text), asks=True)
-                for text in kept.recent[:_MOST_COMPLETIONS]
+                for text in file.recent[:_MOST_COMPLETIONS]
             ]
             if not offers:
                 self._session.say("No recent searches.")

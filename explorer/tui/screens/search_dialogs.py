@@ -112,17 +112,17 @@ class SearchesScreen(ChooserScreen):
 
     def entries(self) -> Iterable[ChooserEntry]:
         """Return every search, the saved ones first."""
-        for one in self._searches.saved:
-            name = line(one.name, _LABEL)
-            by = f"  by {line(one.sort, 60)}" if one.sort else ""
-            text = "" if one.text == one.name else line(one.text, _LABEL)
+        for search in self._searches.saved:
+            name = line(search.name, _LABEL)
+            by = f"  by {line(search.sort, 60)}" if search.sort else ""
+            text = "" if search.text == search.name else line(search.text, _LABEL)
             choice = ChooserEntry(
                 f"{name}   {text}{by}".rstrip(),
                 "★",
                 "Saved  (F2 rename, F8 remove)",
-                do=partial(self._run, one.text, one.sort),
+                do=partial(self._run, search.text, search.sort),
             )
-            self._saved[id(choice)] = one.name
+            self._saved[id(choice)] = search.name
             yield choice
         for text in self._searches.recent:
             choice = ChooserEntry(
@@ -241,28 +241,30 @@ class ConditionDialogs:
         counted = [self._guide.exactly(name) or FilterField(name) for name in self._facets]
         counted_names = {field.name for field in counted}
         rest = sorted(
-            (one for one in self._guide.fields.values() if one.name not in counted_names),
+            (field for field in self._guide.fields.values() if field.name not in counted_names),
             key=lambda one: (not one.is_facet, self._shortest_name(one).casefold()),
         )
-        choices = [self._field_choice(one) for one in (*counted, *rest)]
+        choices = [self._field_choice(field) for field in (*counted, *rest)]
         self._ask("Condition: choose a field", choices)
 
     def _field_choice(self, field: FilterField) -> ChooserEntry:
         facet = self._facets.get(field.name)
         said = [line(facet.label if facet else field.label, 80)]
-        shown = self._shortest_name(field)
+        shortest_name = self._shortest_name(field)
         names = dict.fromkeys((field.name, *self._guide.also(field.name)))
-        said.extend(line(name, 120) for name in names if name != shown)
+        said.extend(line(name, 120) for name in names if name != shortest_name)
         keys = f"{facet.size} value{'s' if facet.size != '1' else ''}" if facet else ""
         aside = " · ".join(part for part in said if part)
-        return ChooserEntry(line(shown, 120), keys, aside=aside, do=lambda: self._ask_how(field))
+        return ChooserEntry(
+            line(shortest_name, 120), keys, aside=aside, do=lambda: self._ask_how(field)
+        )
 
     def _shortest_name(self, field: FilterField) -> str:
         """Return the name of a field to show: the shortest of its names."""
         names = (field.name, *self._guide.also(field.name))
         return _TYPED.get(field.name) or min(names, key=len)
 
-    def _spelled(self, field: FilterField) -> str:
+    def _spell(self, field: FilterField) -> str:
         """Return a name of a field that works in every condition, even if its shown name means
         another field there."""
         also = self._guide.also(field.name)
@@ -285,19 +287,19 @@ class ConditionDialogs:
 
     def _ask_value(self, field: FilterField, how: How) -> None:
         """Step 3: ask for the value, one of the listed ones or another."""
-        name = self._spelled(field)
+        name = self._spell(field)
         if how in _VALUELESS:
             self._join(condition_of(name, how, ""))
             return
         choices = []
         facet = self._facets.get(field.name)
         if facet is not None and how in ("is", "is not"):
-            for one in facet.values:
-                criterion = Criterion(field.name, (one.value,), negated=how == "is not")
+            for value in facet.values:
+                criterion = Criterion(field.name, (value.value,), negated=how == "is not")
                 choices.append(
                     ChooserEntry(
-                        line(one.label or one.value, 200),
-                        f"{one.count:,}",
+                        line(value.label or value.value, 200),
+                        f"{value.count:,}",
                         do=partial(self._join, condition_text(criterion, self._registry)),
                     )
                 )

@@ -203,8 +203,8 @@ class ResultRows(Rows):
         urns = self.marked or ((at,) if at is not None else ())
         if not urns:
             return
-        known = self.entities.get(urns[0])
-        name = known.name if known is not None else urns[0].name
+        entity = self.entities.get(urns[0])
+        name = entity.name if entity is not None else urns[0].name
         subject = name if len(urns) == 1 else f"{len(urns):,} marked entities"
         self.post_message(
             BulkLabelsRequested(what, tuple((str(urn), None) for urn in urns), subject)
@@ -491,7 +491,7 @@ class Welcome(Widget):
 
     def render(self) -> RenderResult:
         """Render the introduction."""
-        steps = _packed(self.content_size.width)
+        steps = _pack(self.content_size.width)
         if self.screen.size.height < _SMALL:
             return steps
         wide = self.size.width > max(map(len, _INTRODUCTION[0].splitlines()))
@@ -501,7 +501,7 @@ class Welcome(Widget):
         return Text("\n").join(lines)
 
 
-def _packed(width: int) -> Text:
+def _pack(width: int) -> Text:
     """Return the steps, as many on a line as fit; none is wrapped."""
     packed, room = Text(), width
     for key, what in _STEPS:

@@ -149,7 +149,7 @@ class SourcesScreen(FramedScreen[SourceChoice | None]):
         return first, Text("   ").append_text(padded(line_text(place, "dim"), width - 4))
 
     @on(Rows.Moved)
-    def _moved(self) -> None:
+    def _handle_move(self) -> None:
         self.refresh_bindings()
 
     @on(Rows.Chosen)
@@ -166,7 +166,7 @@ class SourcesScreen(FramedScreen[SourceChoice | None]):
             self.say("DataHub's own ingestion runs this source.", error=True)
 
     @on(Input.Submitted)
-    def _address_submitted(self, event: Input.Submitted) -> None:
+    def _handle_address(self, event: Input.Submitted) -> None:
         event.stop()
         if event.value.strip():
             self.dismiss(SourceChoice(event.value.strip()))
@@ -214,9 +214,15 @@ class SourcesScreen(FramedScreen[SourceChoice | None]):
 def _read_all(
     catalog: CatalogOnLoop,
 ) -> tuple[list[tuple[ConfiguredSource, SourceRun | None]], list[LocalSource]]:
-    added = [(one, next(iter(read_runs(catalog, one)), None)) for one in read_sources(catalog)]
-    there = {one.location for one, _ in added}
-    return added, [one for one in find_local_sources(Path.cwd()) if one.location not in there]
+    added = [
+        (source, next(iter(read_runs(catalog, source)), None)) for source in read_sources(catalog)
+    ]
+    there = {source.location for source, _ in added}
+    return added, [
+        local_source
+        for local_source in find_local_sources(Path.cwd())
+        if local_source.location not in there
+    ]
 
 
 def _short_name(location: str) -> str:
@@ -319,7 +325,7 @@ class AddSourceScreen(FramedScreen[str | None]):
         return True
 
     @on(Input.Changed)
-    def _changed(self) -> None:
+    def _handle_change(self) -> None:
         """Discard the plan, because the form has changed."""
         if self._plan is not None and not self._is_busy:
             self._plan = None
@@ -327,7 +333,7 @@ class AddSourceScreen(FramedScreen[str | None]):
             self.refresh_bindings()
 
     @on(Input.Submitted)
-    def _submitted(self, event: Input.Submitted) -> None:
+    def _handle_submit(self, event: Input.Submitted) -> None:
         event.stop()
         if self._plan is not None and not self._is_busy:
             self.action_add()
@@ -372,7 +378,7 @@ class AddSourceScreen(FramedScreen[str | None]):
             schemas=tuple(self._value("schemas").replace(",", " ").split()),
         )
 
-    def _given(self) -> tuple[str, ...]:
+    def _explicit_options(self) -> tuple[str, ...]:
         """Return the options of the form that are meant as they stand there: all where the form
         began with those of the source, else those that are filled in."""
         fields = ("env", "instance", "schemas")
@@ -385,7 +391,7 @@ class AddSourceScreen(FramedScreen[str | None]):
             self._show_problem("Enter an address: a file, a folder, or a database URL.")
             return
         options, name = self._options(), self._value("name")
-        given = self._given()
+        explicit_options = self._explicit_options()
         # One that was found with an address is for that address.
         found = self._choice.password if location == self._choice.location else None
         password = self.query_one("#password", Input).value or found
@@ -394,7 +400,7 @@ class AddSourceScreen(FramedScreen[str | None]):
             source = open_source(location, options, password)
             named = name or name_from(source.default_name)
             check_name(named)
-            kept = kept_options(catalog, named, source, options, given)
+            kept = kept_options(catalog, named, source, options, explicit_options)
             if kept != options:
                 source = open_source(location, kept, password)
             plan = plan_run(catalog, named, source, kept, self._note, dry_run=True)
@@ -404,20 +410,22 @@ class AddSourceScreen(FramedScreen[str | None]):
         if done is None:
             return
         source, self._plan, kept = done
-        told = Table.grid(padding=(0, 1))
-        told.add_column(width=_LABEL)
+        table = Table.grid(padding=(0, 1))
+        table.add_column(width=_LABEL)
         skipped = self._plan.inventory.skipped
-        reasons = [("skipped", f"{one.subject}: {one.reason}") for one in skipped[:_MOST_SKIPPED]]
+        reasons = [
+            ("skipped", f"{part.subject}: {part.reason}") for part in skipped[:_MOST_SKIPPED]
+        ]
         for label, words in (*plan_lines(self._plan), *reasons):
-            told.add_row(Text(label, "dim"), line_text(words))
+            table.add_row(Text(label, "dim"), line_text(words))
         if len(skipped) > _MOST_SKIPPED:
-            told.add_row("", Text(f"and {len(skipped) - _MOST_SKIPPED:,} more", "dim"))
+            table.add_row("", Text(f"and {len(skipped) - _MOST_SKIPPED:,} more", "dim"))
         ends = [Text("⏎ adds it to the catalog; nothing is written yet.", "bold")]
         if kept != options:
             ends.insert(0, Text(kept_text(kept_names(kept, options))))
         if getattr(source, "contains_secret", False) or password:
             ends.insert(0, Text("The password is not saved: the next run asks for it again."))
-        self._show_status(Group(told, *ends))
+        self._show_status(Group(table, *ends))
         self.refresh_bindings()
 
     @work(exclusive=True, group="source", name=LEADING)
@@ -433,7 +441,9 @@ class AddSourceScreen(FramedScreen[str | None]):
             return
         self._session.say(f"{plan.source.name}: {outcome_text(outcome)}.")
         platforms = {urn.platform for urn in plan.effects if urn.entity_type == "dataset"}
-        self.dismiss(" OR ".join(f"platform:{one}" for one in sorted(filter(None, platforms))))
+        self.dismiss(
+            " OR ".join(f"platform:{platform}" for platform in sorted(filter(None, platforms)))
+        )
 
     async def _do(self, what: str, work: Callable[[CatalogOnLoop], _T]) -> _T | None:
         """Run work on the source in a thread and return its result; None if it was stopped, or
@@ -473,12 +483,12 @@ class AddSourceScreen(FramedScreen[str | None]):
         if self._doing is None:
             return
         what, done, total = self._doing
-        told = Text(f"{what} …" if not done else f"{what}  {done:,}")
+        text = Text(f"{what} …" if not done else f"{what}  {done:,}")
         if total:
             filled = round(_BAR * min(done / total, 1))
-            told.append(f" of {total:,}  ")
-            told.append("━" * filled, "bold").append("━" * (_BAR - filled), "dim")
-        self._show_status(told)
+            text.append(f" of {total:,}  ")
+            text.append("━" * filled, "bold").append("━" * (_BAR - filled), "dim")
+        self._show_status(text)
 
     def _show_problem(self, sentence: str) -> None:
         self._show_status(line_text(sentence, "bold"))

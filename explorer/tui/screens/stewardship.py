@@ -504,7 +504,7 @@ class CoverageScreen(DatasetScreen):
             chart.show(None, lambda _: Text(), sentence)
             return True
         name = group_name(group, self._by)
-        known = next((one for one in trend.groups if one.key == group.key), None)
+        known = next((trend for trend in trend.groups if trend.key == group.key), None)
         if known is None:
             chart.show(None, lambda _: Text(), f"The trend of {name} is not shown.")
             return True
@@ -513,7 +513,7 @@ class CoverageScreen(DatasetScreen):
             for day, count in zip(trend.days, known.of(part), strict=True)
             if count.total
         ]
-        points = tuple(Point(day, one.documented / one.total) for day, one in days)
+        points = tuple(Point(day, count.documented / count.total) for day, count in days)
         plot = None
         if points:
             first, last = points[0].at, points[-1].at
@@ -651,7 +651,7 @@ class PropagatedScreen(FilteredListScreen[Urn]):
             case "pin" | "remove":
                 return self._writing(self._text is not None)
             case "refresh":
-                return self._writing(bool(self._outdated))
+                return self._writing(bool(self._texts_to_refresh))
             case "remove_all":
                 return self._writing(bool(self._shown))
             case "filter":
@@ -680,7 +680,7 @@ class PropagatedScreen(FilteredListScreen[Urn]):
 
     def action_refresh(self) -> None:
         """Update all listed outdated texts from their sources."""
-        texts = self._outdated
+        texts = self._texts_to_refresh
         if not texts:
             return
 
@@ -705,7 +705,7 @@ class PropagatedScreen(FilteredListScreen[Urn]):
             return await steward.take_back_propagated(texts)
 
         question = f"Take back the propagated text of {counted(len(texts), 'column')}?"
-        if any(one.state == "changed" for one in texts):
+        if any(text.state == "changed" for text in texts):
             question += " Texts that people wrote since are kept."
         self._ask(question, "taking back the texts", "taken back", write)
 
@@ -744,8 +744,8 @@ class PropagatedScreen(FilteredListScreen[Urn]):
         return self._rows.under_cursor(self._shown)
 
     @property
-    def _outdated(self) -> "list[PropagatedText]":
-        return [one for one in self._shown if one.state == "outdated"]
+    def _texts_to_refresh(self) -> "list[PropagatedText]":
+        return [text for text in self._shown if text.state == "outdated"]
 
     @work(exclusive=True, group="list")
     async def read(self) -> None:
@@ -760,7 +760,7 @@ class PropagatedScreen(FilteredListScreen[Urn]):
         text = self._text
         self._shown = await asyncio.to_thread(propagated_with, self._texts, self.words)
         page = await asyncio.to_thread(propagated_page, self._shown)
-        keys = [one.key for one in self._shown]
+        keys = [text.key for text in self._shown]
         cursor = keys.index(text.key) if text is not None and text.key in keys else 0
         empty = _NOT_LISTED if self._texts else _NOTHING_PROPAGATED
         self.query_one(TableRows).show(page, cursor=cursor, empty=empty)

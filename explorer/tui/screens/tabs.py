@@ -221,9 +221,11 @@ class LazyRawTab(LazyTab):
 def _has_lineage(entity_type: str) -> bool:
     registry = load_registry()
     known = registry.entities.get(entity_type)
-    told = {
+    relationshipses = {
         name: [edge for edge in aspect.relationships if edge.lineage]
         for name, aspect in registry.aspects.items()
     }
-    declares = known is not None and any(told.get(name) for name in known.aspects)
-    return declares or any(entity_type in edge.to for edges in told.values() for edge in edges)
+    declares = known is not None and any(relationshipses.get(name) for name in known.aspects)
+    return declares or any(
+        entity_type in edge.to for edges in relationshipses.values() for edge in edges
+    )

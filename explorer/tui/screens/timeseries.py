@@ -493,7 +493,7 @@ class ColumnTable:
     """Draws the columns of a profile: name, numbers, and the nulls over time."""
 
     def __init__(self, columns: Sequence[ColumnHistory]) -> None:
-        self._longest = max((len(FieldPath(one.path).simple) for one in columns), default=0)
+        self._longest = max((len(FieldPath(column.path).simple) for column in columns), default=0)
         newest = [field for column in columns for _, field in column.points[-1:]]
         # What no column has takes no room.
         self._shown_names = [
@@ -536,9 +536,9 @@ class ColumnTable:
         """Return the widths of names and sparklines, and the numbers that fit."""
         drawn = _SPARK if width >= 70 else _SPARK_NARROW
         name = max(_NAME_AT_LEAST, min(self._longest, _NAME_AT_MOST, width // 3))
-        shown = self._fitting(width - name - drawn - 6)
-        left = width - name - drawn - 6 - sum(_WIDTHS[one] + 1 for one in shown)
-        return min(name + max(left, 0), max(self._longest, _NAME_AT_LEAST)), drawn, shown
+        fitting = self._fitting(width - name - drawn - 6)
+        left = width - name - drawn - 6 - sum(_WIDTHS[one] + 1 for one in fitting)
+        return min(name + max(left, 0), max(self._longest, _NAME_AT_LEAST)), drawn, fitting
 
     def _fitting(self, room: int) -> list[str]:
         shown = []
@@ -594,10 +594,10 @@ _READ: dict[Measure, str] = {**_WORDS, "nulls": "nulls"}
 
 def _read(series: "Timeseries") -> Profiles:
     """Return the profiles of a series; what takes long is computed here, for a thread."""
-    found = read_profiles(series)
-    for column in found.columns:
+    profiles = read_profiles(series)
+    for column in profiles.columns:
         _ = column.drift
-    return found
+    return profiles
 
 
 class ProfileTab(SeriesTab[Profiles]):
@@ -661,28 +661,28 @@ class ProfileTab(SeriesTab[Profiles]):
 
     def table(self) -> "Table | None":
         """Return what is shown, for a file."""
-        held, column = self._cached.get(self._days), self._column
-        if self._entity is None or held is None:
+        profiles, column = self._cached.get(self._days), self._column
+        if self._entity is None or profiles is None:
             return None
         name = self._entity.name
         if column is not None:
             of_one = column_profile_table if self._as_table else column_values_table
             return of_one(name, column)
         of_all = row_counts_table if self._as_table else profile_table
-        return of_all(name, held)
+        return of_all(name, profiles)
 
     @property
     def _column(self) -> ColumnHistory | None:
         held = self._cached.get(self._days)
         columns = held.columns if held else ()
-        return next((one for one in columns if one.path == self._open), None)
+        return next((column for column in columns if column.path == self._open), None)
 
     def _draw_all(self, data: Profiles, chart: ChartWidget) -> None:
         at, newest = data.measurements[-1]
         size, columns = newest.size_in_bytes, newest.column_count
         facts = [
             Text(f"{format_count(newest.row_count)} rows", "bold"),
-            self._moved(data.drift),
+            self._describe_drift(data.drift),
             *_cautions(data, newest),
             Text(f"measured {self.format_moment(at)}"),
             Text("" if columns is None else counted(columns, "column"), "dim"),
@@ -699,8 +699,8 @@ class ProfileTab(SeriesTab[Profiles]):
         else:
             table = ColumnTable(data.columns)
             lines = [
-                MeasurementRow(partial(table.draw, one), partial(self._open_column, one.path))
-                for one in data.columns
+                MeasurementRow(partial(table.draw, column), partial(self._open_column, column.path))
+                for column in data.columns
             ]
             width = self.query_one(Rows).size.width - 1
             self.show_lines(
@@ -711,7 +711,7 @@ class ProfileTab(SeriesTab[Profiles]):
     def _draw_one(self, column: ColumnHistory, chart: ChartWidget) -> None:
         measure = self._measure_of(column)
         name = line_text(FieldPath(column.path).simple, "bold")
-        drift = self._moved(column.drift)
+        drift = self._describe_drift(column.drift)
         others = [one for one in column.measures if one != measure]
         remark = f"m: {', '.join(others)}" if others else ""
         self.show_totals(join([name, Text(_WORDS[measure], "bold"), drift, Text(remark, "dim")]))
@@ -778,10 +778,10 @@ class ProfileTab(SeriesTab[Profiles]):
 
     def _show_rows_table(self, data: Profiles) -> None:
         lines = []
-        for at, one in reversed(data.measurements):
-            size = "—" if one.size_in_bytes is None else size_text(one.size_in_bytes)
-            text = f"  {self.format_moment(at):<20}  {format_count(one.row_count):>16}"
-            text += f"  {format_count(one.column_count):>7}  {size:>9}"
+        for at, measures in reversed(data.measurements):
+            size = "—" if measures.size_in_bytes is None else size_text(measures.size_in_bytes)
+            text = f"  {self.format_moment(at):<20}  {format_count(measures.row_count):>16}"
+            text += f"  {format_count(measures.column_count):>7}  {size:>9}"
             lines.append(text_row(text))
         heading = Text(f"  {'measured':<20}  {'rows':>16}  {'columns':>7}  {'size':>9}")
         self.show_lines(lines, heading=heading)
@@ -805,12 +805,12 @@ class ProfileTab(SeriesTab[Profiles]):
             cursor = self.query_one(Rows).cursor
             column = held.columns[min(cursor, len(held.columns) - 1)]
         detail = self.query_one(".detail", Static)
-        told = self._describe_column(column) if column else []
-        told.append(Text(_DRIFT_RULE, "dim"))
-        for text in told:
+        texts = self._describe_column(column) if column else []
+        texts.append(Text(_DRIFT_RULE, "dim"))
+        for text in texts:
             width = detail.content_size.width or self.room.width - 2
             text.truncate(width, overflow="ellipsis")
-        detail.update(Text("\n").join(told), layout=False)
+        detail.update(Text("\n").join(texts), layout=False)
 
     def _describe_column(self, column: ColumnHistory) -> list[Text]:
         """Return two lines with a column's numbers in the newest profile, and its drift."""
@@ -828,11 +828,11 @@ class ProfileTab(SeriesTab[Profiles]):
         ]
         text = join([line_text(FieldPath(column.path).simple, "bold"), *facts])
         if column.drift:
-            return [text, self._moved(column.drift)]
+            return [text, self._describe_drift(column.drift)]
         samples = ", ".join(newest.sample_values or ())
         return [text, line_text(f"e.g. {samples}" if samples else "", "dim")]
 
-    def _moved(self, drift: Drift | None) -> Text:
+    def _describe_drift(self, drift: Drift | None) -> Text:
         if drift is None:
             return Text()
         return Text(f"! {drift.words} since {self.format_moment(drift.since)}", "bold")

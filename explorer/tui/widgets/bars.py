@@ -211,7 +211,7 @@ class KeyLine(Widget):
         """Render the message, or the keys that fit."""
         width = self.size.width
         if self._message:
-            return self._wrapped_message(max(width, 1))
+            return self._wrap_message(max(width, 1))
         if not self._waiting:
             return self._render_keys(width)
         keys = self._render_keys(width - self._waiting.cell_len - len(_GAP))
@@ -230,8 +230,8 @@ class KeyLine(Widget):
         # The way to everything else stays, whatever has to go.
         last = parts[-1:] if len(parts) > 1 else []
         room = width - sum(part.cell_len + len(_GAP) for part in last)
-        told = _format_refused(refused, active, width // 2)
-        room -= told.cell_len
+        text = _format_refused(refused, active, width // 2)
+        room -= text.cell_len
         self._shown = []
         line = Text(no_wrap=True)
         for action, part in zip(actions, parts, strict=True):
@@ -241,13 +241,13 @@ class KeyLine(Widget):
                 line.append_text(part)
                 self._shown.append((at, at + part.cell_len, action))
                 room -= 0 if part in last else part.cell_len + len(_GAP)
-        return line.append_text(told)
+        return line.append_text(text)
 
     def _is_refused(self, action: Action, bound: list[ActiveBinding]) -> bool:
         """Return whether an action is disabled because the server is open read-only."""
         return not bound[0].enabled or (action.writes and self.app.has_class(READ_ONLY))
 
-    def _wrapped_message(self, width: int) -> Text:
+    def _wrap_message(self, width: int) -> Text:
         """Return the message, ending with a mark if it is cut."""
         lines = 2 if self.screen.size.height < _SMALL else _MESSAGE_LINES
         wrapped = textwrap.wrap(self._message, width, max_lines=lines, placeholder=" …")
@@ -275,9 +275,9 @@ class KeyLine(Widget):
     def _active(self) -> dict[str, list[ActiveBinding]]:
         """Return the available actions at the focus, each with its keys."""
         active: dict[str, list[ActiveBinding]] = {}
-        for one in self.screen.active_bindings.values():
-            if one.binding.id and not self._is_typed(one):
-                active.setdefault(one.binding.id, []).append(one)
+        for active_binding in self.screen.active_bindings.values():
+            if active_binding.binding.id and not self._is_typed(active_binding):
+                active.setdefault(active_binding.binding.id, []).append(active_binding)
         return active
 
     def _is_typed(self, one: ActiveBinding) -> bool:
@@ -292,7 +292,7 @@ class KeyLine(Widget):
 def _key(action: Action, bound: list[ActiveBinding]) -> str:
     """Return the key of an action to show: the declared one or the one of the settings, or another
     of its keys if the first is a letter and letters are typed here."""
-    keys = {one.binding.key: one for one in bound}
+    keys = {binding.binding.key: binding for binding in bound}
     is_letter = len(readable(action.keys[0])) == 1 and readable(action.keys[0]).isascii()
     does = action.keys[0] in keys if is_letter else keys.keys() & set(action.keys)
     return action.key if does else readable(next(iter(keys)))
@@ -302,11 +302,11 @@ def _format_refused(
     refused: list[Action], active: dict[str, list[ActiveBinding]], room: int
 ) -> Text:
     """Return the actions that are disabled by read-only, as many as fit, with the reason."""
-    told = Text("", "dim")
+    text = Text("", "dim")
     for action in refused:
-        before = ", " if told.plain else f"{_GAP}read-only: "
+        before = ", " if text.plain else f"{_GAP}read-only: "
         part = f"{before}{_key(action, active[action.id])} {action.label}"
-        if told.cell_len + cell_len(part) > room:
+        if text.cell_len + cell_len(part) > room:
             break
-        told.append(part)
-    return told
+        text.append(part)
+    return text

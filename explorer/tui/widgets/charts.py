@@ -155,7 +155,7 @@ class Plot:
     @property
     def span(self) -> tuple[float, float]:
         """Return the values at the bottom and the top of the axis, which always differ."""
-        line = Line("", tuple((one.at, one.value) for one in self.points))
+        line = Line("", tuple((point.at, point.value) for point in self.points))
         from_nothing = self.form == "bars" or self.from_nothing
         return Lines("", (line,), from_nothing=from_nothing).span or (0.0, 1.0)
 
@@ -260,19 +260,19 @@ class ChartWidget(Widget):
         plot = self._plot
         if plot is None or not plot.points:
             return Text(self._empty, "dim italic")
-        said = self._read_out(self.cursor)
-        said.truncate(self.size.width, overflow="ellipsis")
+        text = self._read_out(self.cursor)
+        text.truncate(self.size.width, overflow="ellipsis")
         height = self.size.height - _AROUND
         margin = _margin(plot)
         width = self.size.width - margin
         if height < 1 or width < _LABEL_ROOM:
-            return said
+            return text
         shape = self._shape(plot, margin, width, height)
         return Text("\n", no_wrap=True).join(
-            [said, *shape, *self._axis(plot, margin, width, height)]
+            [text, *shape, *self._axis(plot, margin, width, height)]
         )
 
-    def _cached_plot(
+    def _plot_for(
         self, plot: Plot, width: int, height: int
     ) -> tuple[list[str], list[tuple[int, str]]]:
         """Return the plot and the dates, cached for a size, so that moving the cursor draws neither
@@ -280,7 +280,7 @@ class ChartWidget(Widget):
         if (width, height) not in self._drawn:
             self._drawn.clear()
             ticks = list(plot.ticks(width))
-            self._drawn[width, height] = _drawn(plot, width, height), ticks
+            self._drawn[width, height] = _draw(plot, width, height), ticks
         return self._drawn[width, height]
 
     def _shape(self, plot: Plot, margin: int, width: int, height: int) -> Iterator[Text]:
@@ -288,7 +288,7 @@ class ChartWidget(Widget):
         at = plot.cell(plot.points[self.cursor].at, width)
         wide = _bar_width(plot, width)
         labels = _labels(plot, height)
-        for row, drawn in enumerate(self._cached_plot(plot, width, height)[0]):
+        for row, drawn in enumerate(self._plot_for(plot, width, height)[0]):
             text = Text(f"{labels.get(row, ''):>{margin - 2}} ┤"[:margin], axis)
             text.append(drawn[:at], shape)
             under = drawn[at : at + wide]
@@ -302,7 +302,7 @@ class ChartWidget(Widget):
         # No axis beyond the range, which was not read.
         wide = max(1, width // plot.days) * plot.days if plot.form == "bars" else width
         rule, names = ["─"] * min(wide, width), [" "] * width
-        for cell, name in self._cached_plot(plot, width, height)[1]:
+        for cell, name in self._plot_for(plot, width, height)[1]:
             rule[cell : cell + 1] = "┬"
             names[cell : cell + len(name)] = name
         at = plot.cell(plot.points[self.cursor].at, width)
@@ -321,7 +321,7 @@ class ChartWidget(Widget):
         )
 
 
-def _drawn(plot: Plot, width: int, height: int) -> list[str]:
+def _draw(plot: Plot, width: int, height: int) -> list[str]:
     low, high = plot.span
     if plot.form == "bars":
         # A bar for each day, or where there are more days than cells the greatest day of a cell.
@@ -333,10 +333,10 @@ def _drawn(plot: Plot, width: int, height: int) -> list[str]:
     begin = plot.first.timestamp()
     long = plot.last.timestamp() - begin
     places = [
-        ((one.at.timestamp() - begin) / long if long else 0.5, (one.value - low) / (high - low))
-        for one in plot.points
+        ((point.at.timestamp() - begin) / long if long else 0.5, (point.value - low) / (high - low))
+        for point in plot.points
     ]
-    return braille_lines(places, gaps_in([one.at for one in plot.points]), width, height)
+    return braille_lines(places, gaps_in([point.at for point in plot.points]), width, height)
 
 
 def _margin(plot: Plot) -> int:

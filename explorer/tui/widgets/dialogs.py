@@ -56,7 +56,9 @@ _Value = TypeVar("_Value")
 
 def _app_bindings(*ids: str) -> list[BindingType]:
     """Return those bindings of the application that have one of these IDs."""
-    return [one for one in bindings("app") if isinstance(one, Binding) and one.id in ids]
+    return [
+        binding for binding in bindings("app") if isinstance(binding, Binding) and binding.id in ids
+    ]
 
 
 _HELP: Final[list[BindingType]] = _app_bindings("app.help")
@@ -360,7 +362,7 @@ class ChooserScreen(OverlayScreen[None]):
         return 0
 
     @on(Input.Changed)
-    def _typed(self, event: Input.Changed) -> None:
+    def _handle_input(self, event: Input.Changed) -> None:
         event.stop()
         self._further = ()
         self._lay_out()
@@ -373,11 +375,11 @@ class ChooserScreen(OverlayScreen[None]):
             return
         self._is_looking = True
         await asyncio.sleep(_PAUSE_SECONDS)
-        found = await self.further(typed)
+        entries = await self.further(typed)
         self._is_looking = False
         if self.query_one(_FilterInput).value.strip() == typed:
             known = {entry.also for entry in self._entries if entry.also}
-            self._further = [one for one in found if one.also not in known]
+            self._further = [entry for entry in entries if entry.also not in known]
             self._lay_out()
 
     def add_entries(self, entries: Sequence[ChooserEntry]) -> None:
@@ -386,7 +388,7 @@ class ChooserScreen(OverlayScreen[None]):
         self._lay_out()
 
     @on(Input.Submitted)
-    def _submitted(self, event: Input.Submitted) -> None:
+    def _handle_submit(self, event: Input.Submitted) -> None:
         event.stop()
         self.action_choose()
 
@@ -396,7 +398,7 @@ class ChooserScreen(OverlayScreen[None]):
         self.action_choose()
 
     @on(Rows.Moved)
-    def _moved(self, event: Rows.Moved) -> None:
+    def _handle_move(self, event: Rows.Moved) -> None:
         event.stop()
         self._show_number()
 
@@ -443,11 +445,11 @@ class ChooserScreen(OverlayScreen[None]):
         rows = self.query_one(Rows)
         typed = self.query_one(_FilterInput).value
         # Laid out anew for another width, the cursor stays where it is.
-        wanted = self.current if typed == self._narrowed_to else None
+        entry = self.current if typed == self._narrowed_to else None
         if start and self._entries:
-            wanted = self._entries[self.start_at()]
+            entry = self._entries[self.start_at()]
         self._narrowed_to = typed
-        found = self._found(typed)
+        found = self._find(typed)
         width = min(self.size.width, _WIDEST) - 4
         self._rows = list(self._lines(found, width, headings=self.HEADINGS and not typed.strip()))
         total = len(self._entries) + len(self._further)
@@ -455,8 +457,8 @@ class ChooserScreen(OverlayScreen[None]):
         frame = self.query_one(Vertical)
         frame.border_subtitle = tally if self.size.width >= _ROOMY else ""
         cursor = self._first_entry()
-        if wanted is not None:
-            cursor = next((at for at, row in enumerate(self._rows) if row.entry is wanted), cursor)
+        if entry is not None:
+            cursor = next((at for at, row in enumerate(self._rows) if row.entry is entry), cursor)
         is_looking = self._is_looking and bool(typed.strip())
         empty = "searching …" if is_looking else self.nothing_found(typed.strip())
         rows.show(len(self._rows), self._draw_row, cursor=cursor, empty=empty)
@@ -469,16 +471,16 @@ class ChooserScreen(OverlayScreen[None]):
     @property
     def _keys_width(self) -> int:
         """Return the width of the keys, 1 if no entry has any."""
-        longest = max((len(one.keys) for one in self._entries), default=0)
+        longest = max((len(entry.keys) for entry in self._entries), default=0)
         return min(max(longest, _KEYS_WIDTH), _KEYS_MOST) if longest else 1
 
-    def _found(self, typed: str) -> list[ChooserEntry]:
+    def _find(self, typed: str) -> list[ChooserEntry]:
         if not typed.strip():
             return list(self._entries)
-        ranked = [(match_score(typed, one), one) for one in self._entries]
+        ranked = [(match_score(typed, entry), entry) for entry in self._entries]
         good = sorted((pair for pair in ranked if pair[0]), key=lambda pair: -pair[0])
-        close = [one for rank, one in good if rank >= _CLOSE]
-        return [*close, *self._further, *(one for rank, one in good if rank < _CLOSE)]
+        close = [entry for rank, entry in good if rank >= _CLOSE]
+        return [*close, *self._further, *(entry for rank, entry in good if rank < _CLOSE)]
 
     def _lines(
         self, found: Iterable[ChooserEntry], width: int, *, headings: bool
@@ -528,7 +530,7 @@ def match_score(typed: str, entry: ChooserEntry) -> int:
     beginnings = {*text.split(), *_PIECES.findall(text)}
     if typed.strip() in entry.keys.split():
         return 500
-    if all(any(one.startswith(word) for one in beginnings) for word in words):
+    if all(any(beginning.startswith(word) for beginning in beginnings) for word in words):
         own = entry.text.lower()
         return 400 if all(word in own for word in words) else 300
     if all(word in text for word in words):

@@ -145,9 +145,9 @@ class HintedLine(Input):
         whole, room = self.placeholder, self.scrollable_content_region.width
         if y or self.value or cell_len(whole) <= room:
             return super().render_line(y)
-        shown = Text(whole)
-        shown.truncate(max(room, 1), overflow="ellipsis")
-        self.set_reactive(HintedLine.placeholder, shown.plain)
+        text = Text(whole)
+        text.truncate(max(room, 1), overflow="ellipsis")
+        self.set_reactive(HintedLine.placeholder, text.plain)
         try:
             return super().render_line(y)
         finally:
@@ -163,16 +163,16 @@ class TypedLine(HintedLine):
 
     @property
     def _value(self) -> Text:
-        shown = Text(_shown(self.value), no_wrap=True, overflow="ignore", end="")
+        shown = Text(_format(self.value), no_wrap=True, overflow="ignore", end="")
         if self.highlighter is not None:
             shown = self.highlighter(shown)
         return shown.append("…") if len(self.value) > _SHOWN_AT_MOST else shown
 
     def _position_to_cell(self, position: int) -> int:
-        return cell_len(_shown(self.value[: min(position, _SHOWN_AT_MOST)]))
+        return cell_len(_format(self.value[: min(position, _SHOWN_AT_MOST)]))
 
 
-def _shown(value: str) -> str:
+def _format(value: str) -> str:
     return visible(value[:_SHOWN_AT_MOST]).translate(_BREAKING)
 
 

@@ -53,7 +53,7 @@ def strip_of(line: Text, width: int, style: Style) -> Strip:
     text.truncate(max(width, 1), overflow="ellipsis", pad=True)
     text.end = ""
     segments = text.render(_CONSOLE) if text.spans else [Segment(text.plain, _style_of(text))]
-    strip = Strip(_joined(segments), width)
+    strip = Strip(_join_segments(segments), width)
     return strip.apply_style(style).adjust_cell_length(width, style)
 
 
@@ -62,7 +62,7 @@ def _style_of(text: Text) -> Style:
     return _CONSOLE.get_style(text.style, default=Style.null())
 
 
-def _joined(segments: Iterable[Segment]) -> list[Segment]:
+def _join_segments(segments: Iterable[Segment]) -> list[Segment]:
     """Merge segments that look alike: each segment costs about forty bytes of output, and blanks
     look the same in most styles."""
     joined: list[Segment] = []
@@ -290,21 +290,21 @@ class Rows(ScrollView, SizeAware, can_focus=True):
             told = list(wrapped_parts(self.empty, width - 4)) if self.count == 0 else []
             said = told[y - 1] if 0 < y <= len(told) else ""
             if not said:
-                return self._widened(Strip.blank(width, self._base))
-            return self._widened(strip_of(Text(f"  {said}", "dim italic"), width, self._base))
+                return self._widen(Strip.blank(width, self._base))
+            return self._widen(strip_of(Text(f"  {said}", "dim italic"), width, self._base))
         style = self._base
         if row == self.cursor and self.has_cursor:
             style += self.get_component_rich_style("rows--cursor", partial=True)
         key = row, width, style
-        drawn = self._drawn.get(key)
-        if drawn is None:
+        strips = self._drawn.get(key)
+        if strips is None:
             if len(self._drawn) >= _KEPT_ROWS:
                 self._drawn.clear()
             lines = self._draw(row, width)
-            drawn = self._drawn[key] = [self._widened(strip_of(one, width, style)) for one in lines]
-        return drawn[part] if part < len(drawn) else self._widened(Strip.blank(width, style))
+            strips = self._drawn[key] = [self._widen(strip_of(one, width, style)) for one in lines]
+        return strips[part] if part < len(strips) else self._widen(Strip.blank(width, style))
 
-    def _widened(self, line: Strip) -> Strip:
+    def _widen(self, line: Strip) -> Strip:
         """Return a line extended to the width of the list, with its last cell under the scroll
         bar."""
         return line.adjust_cell_length(max(self.size.width, line.cell_length), self._base)
@@ -481,17 +481,19 @@ class TableRows(Vertical):
         if width:
             columns = self._table.columns
             cells = [Text(column.title) for column in columns]
-            self.query_one(Static).update(self._joined(cells, width) if self._table.rows else "")
+            self.query_one(Static).update(
+                self._join_cells(cells, width) if self._table.rows else ""
+            )
 
     def _draw_row(self, index: int, width: int) -> tuple[Text]:
         row = self._table.rows[index]
         cells = [
-            Text(_shown(cell, column), column.style)
+            Text(_format_cell(cell, column), column.style)
             for cell, column in zip(row, self._table.columns, strict=True)
         ]
-        return (self._joined(cells, width),)
+        return (self._join_cells(cells, width),)
 
-    def _joined(self, cells: Sequence[Text], width: int) -> Text:
+    def _join_cells(self, cells: Sequence[Text], width: int) -> Text:
         """Return the cells of the columns that there is room for, on one line."""
         if width != self._measured_width:
             self._measured_width = width
@@ -509,7 +511,7 @@ class TableRows(Vertical):
         return text
 
 
-def _shown(cell: Cell, column: TableColumn) -> str:
+def _format_cell(cell: Cell, column: TableColumn) -> str:
     match cell:
         case None:
             return ""
@@ -536,7 +538,7 @@ def _column_widths(table: Table, width: int) -> dict[int, int]:
     for at, column in enumerate(table.columns):
         if column.audience == "programs":
             continue
-        cells = (cell_len(_shown(row[at], column)) for row in table.rows[:_MEASURED_ROWS])
+        cells = (cell_len(_format_cell(row[at], column)) for row in table.rows[:_MEASURED_ROWS])
         natural = max(cell_len(column.title), max(cells, default=0))
         wanted[at] = min(natural, column.max_width or natural)
     while True:
@@ -546,11 +548,11 @@ def _column_widths(table: Table, width: int) -> dict[int, int]:
         least = sum(min(wanted[at], _NARROWEST) for at in texts)
         lesser = [at for at in wanted if table.columns[at].style == "dim"]
         if fixed + least <= room or not lesser:
-            return wanted | _shared_room({at: wanted[at] for at in texts}, max(room - fixed, 0))
+            return wanted | _share_room({at: wanted[at] for at in texts}, max(room - fixed, 0))
         del wanted[lesser[-1]]
 
 
-def _shared_room(wanted: dict[int, int], room: int) -> dict[int, int]:
+def _share_room(wanted: dict[int, int], room: int) -> dict[int, int]:
     """Return the widths of columns in `room` cells: narrow ones get their full width, the others
     equal shares."""
     given: dict[int, int] = {}

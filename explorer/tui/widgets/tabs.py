@@ -28,8 +28,8 @@ class View(SizeAware):
     def room(self) -> Size:
         """Return the size that the page has for its tabs, known before the first layout of this
         one."""
-        pages = (one for one in self.ancestors if isinstance(one, ContentSwitcher))
-        return next((one.size for one in pages), self.app.size)
+        pages = (ancestor for ancestor in self.ancestors if isinstance(ancestor, ContentSwitcher))
+        return next((page.size for page in pages), self.app.size)
 
     def tally(self) -> str:
         """Return the count shown after the title; empty if there is none."""

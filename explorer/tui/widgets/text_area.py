@@ -70,7 +70,7 @@ class ExactDocument(DocumentBase):
         self.revision = 0
         """How often the text was changed."""
         self._raw, self._ends = _split(fold_long_lines(text))
-        self._lines = [_shown(one) for one in self._raw]
+        self._lines = [_format_key(one) for one in self._raw]
         self._newline = _usual(self._ends)
         self._text: tuple[int, str] | None = None
 
@@ -122,7 +122,7 @@ class ExactDocument(DocumentBase):
 
     def get_size(self, indent_width: int) -> Size:
         """The cells of the longest line, and the number of lines."""
-        widths = (cell_len(one.expandtabs(indent_width)) for one in self._lines)
+        widths = (cell_len(line.expandtabs(indent_width)) for line in self._lines)
         return Size(max(widths), len(self._lines))
 
     def get_text_range(self, start: Location, end: Location) -> str:
@@ -156,7 +156,7 @@ class ExactDocument(DocumentBase):
         ends[-1] = last
         rows = slice(top[0], bottom[0] + 1)
         self._raw[rows], self._ends[rows] = raw, ends
-        self._lines[rows] = [_shown(one) for one in raw]
+        self._lines[rows] = [_format_key(one) for one in raw]
         return EditResult(stop, replaced)
 
     def _exact(self, top: Location, bottom: Location) -> str:
@@ -191,10 +191,10 @@ def _split(text: str) -> tuple[list[str], list[str]]:
     lines = []
     ends: list[str] = []
     at = 0
-    for found in _ENDS.finditer(text):
-        lines.append(text[at : found.start()])
-        ends.append(found[0].rstrip(_ALONE))
-        at = found.end()
+    for match in _ENDS.finditer(text):
+        lines.append(text[at : match.start()])
+        ends.append(match[0].rstrip(_ALONE))
+        at = match.end()
     return [*lines, text[at:]], [*ends, ""]
 
 
@@ -205,7 +205,7 @@ def _fold(found: re.Match[str]) -> str:
     return _FOLD.join(line[at : at + _FOLD_AT] for at in range(0, len(line), _FOLD_AT))
 
 
-def _shown(line: str) -> str:
+def _format_key(line: str) -> str:
     return line if line.isprintable() else visible(line)
 
 
@@ -269,10 +269,10 @@ def spans(line: str) -> Iterator[tuple[int, int, SpanKind]]:
         yield quote.start(), quote.end(), "mark"
     elif start := _START.match(line):
         yield start.start(), start.end(), "mark"
-    codes = [found.span() for found in _CODE.finditer(line)] if "`" in line else []
+    codes = [match.span() for match in _CODE.finditer(line)] if "`" in line else []
     for kind, pattern in _INLINE.items():
-        for found in pattern.finditer(line):
-            at, end = found.span()
+        for match in pattern.finditer(line):
+            at, end = match.span()
             if not any(first <= at < last for first, last in codes):
                 yield at, end, kind
     for first, last in codes:
@@ -426,9 +426,11 @@ class FastWrappedDocument(WrappedDocument):
 _LINE_ENDS = re.compile(r"\r\n|\r|\n")
 
 
-def _inherited() -> list[BindingType]:
+def _inherit_bindings() -> list[BindingType]:
     """The keys of any text area, but for those that mean something else in the editor."""
-    taken = {key for scope in ("text", "editor") for one in actions_of(scope) for key in one.keys}
+    taken = {
+        key for scope in ("text", "editor") for action in actions_of(scope) for key in action.keys
+    }
     kept: list[BindingType] = []
     for one in TextArea.BINDINGS:
         if isinstance(one, Binding):
@@ -441,7 +443,7 @@ def _inherited() -> list[BindingType]:
 class DescriptionArea(TextArea, inherit_bindings=False):
     """A text with its own line ends, in which what would drive the terminal is shown as a mark."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [*_inherited(), *bindings("text")]
+    BINDINGS: ClassVar[list[BindingType]] = [*_inherit_bindings(), *bindings("text")]
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "area--heading",
         "area--strong",

@@ -595,7 +595,7 @@ class PostgresStore(SqlReads):
         if self._follower.is_refused:
             raise as_fault(psycopg.OperationalError(), _UNREAD)
         try:
-            with self._connected() as raw:
+            with self._connect() as raw:
                 self._failure = None
                 yield PostgresConnection(raw)
         except PoolTimeout as error:
@@ -609,7 +609,7 @@ class PostgresStore(SqlReads):
                 self._pool.close(_MOMENT_SECONDS)
             raise as_fault(error, _UNREAD, reading=True) from error
 
-    def _connected(self) -> AbstractContextManager[Raw]:
+    def _connect(self) -> AbstractContextManager[Raw]:
         if self._is_closed:
             return connect(self._address, self._patience)
         return self._pool.connection()
@@ -656,22 +656,22 @@ class PostgresAccess:
         self._raw, _ = open_database(address, self._patience)
 
     def tokens(self) -> tuple[Token, ...]:
-        with self._connected("the access tokens cannot be read") as raw:
+        with self._connect("the access tokens cannot be read") as raw:
             return tuple(Token(*row) for row in raw.execute(_TOKENS))
 
     def uses(self) -> dict[str, int]:
-        with self._connected("the times at which tokens were last used cannot be read") as raw:
+        with self._connect("the times at which tokens were last used cannot be read") as raw:
             rows = raw.execute("SELECT id, used_millis FROM tokens WHERE used_millis IS NOT NULL")
             return dict(rows.fetchall())
 
     def version(self) -> int:
-        with self._connected("the access tokens cannot be read") as raw:
+        with self._connect("the access tokens cannot be read") as raw:
             (found,) = raw.execute("SELECT max(change) FROM tokens").fetchone() or (None,)
             return found or 0
 
     def change(self, change: Callable[[tuple[Token, ...]], tuple[Token, ...]]) -> None:
         with (
-            self._connected("the access tokens cannot be changed") as raw,
+            self._connect("the access tokens cannot be changed") as raw,
             raw.transaction(),
             raw.cursor() as cursor,
         ):
@@ -689,14 +689,14 @@ class PostgresAccess:
                     cursor.execute(_KEEP_TOKEN, (*named, *fields, token.role))
 
     def note_uses(self, uses: Mapping[str, int]) -> None:
-        with self._connected("the times at which tokens were last used cannot be saved") as raw:
+        with self._connect("the times at which tokens were last used cannot be saved") as raw:
             raw.cursor().executemany(
                 "UPDATE tokens SET used_millis = greatest(used_millis, %s) WHERE id = %s",
                 [(millis, token) for token, millis in uses.items()],
             )
 
     def append_audit(self, batch: str, lines: Sequence[tuple[int, bytes]]) -> None:
-        with self._connected("the audit log cannot be written") as raw:
+        with self._connect("the audit log cannot be written") as raw:
             raw.cursor().executemany(
                 "INSERT INTO audit (batch, place, at_millis, record) VALUES (%s, %s, %s, %s) "
                 "ON CONFLICT DO NOTHING",
@@ -708,7 +708,7 @@ class PostgresAccess:
 
     def newest_audit(self) -> Iterator[bytes]:
         with (
-            self._connected("the audit log cannot be read") as raw,
+            self._connect("the audit log cannot be read") as raw,
             raw.transaction(),
             raw.cursor("audit") as cursor,
         ):
@@ -717,7 +717,7 @@ class PostgresAccess:
                 yield record.encode()
 
     def trim_audit(self, before_millis: int) -> None:
-        with self._connected("old records of the audit log cannot be removed") as raw:
+        with self._connect("old records of the audit log cannot be removed") as raw:
             raw.execute("DELETE FROM audit WHERE at_millis < %s", (before_millis,))
 
     def hurry(self) -> None:
@@ -727,7 +727,7 @@ class PostgresAccess:
         self._raw.close()
 
     @contextmanager
-    def _connected(self, what: str) -> Iterator[Raw]:
+    def _connect(self, what: str) -> Iterator[Raw]:
         with self._lock:
             try:
                 if is_lost(self._raw):

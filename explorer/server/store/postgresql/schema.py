@@ -280,7 +280,7 @@ _NAMED = re.compile(r"(?<!:):([a-z_]+[0-9]*)")
 
 
 @lru_cache(1024)
-def _translated(statement: str, *, named: bool) -> bytes:
+def _translate(statement: str, *, named: bool) -> bytes:
     """Return a statement with psycopg's placeholders and PostgreSQL's types.
 
     Calls of `expand` are removed: PostgreSQL compresses long values itself.
@@ -328,7 +328,7 @@ class PostgresConnection:
         """Run one statement."""
         if statement.lstrip()[:6] in ("INSERT", "UPDATE", "DELETE"):
             self.has_written = True
-        query = _translated(statement, named=isinstance(given, Mapping))
+        query = _translate(statement, named=isinstance(given, Mapping))
         return self.raw.execute(query, given, binary=True)
 
     def executemany(self, statement: str, rows: Iterable[Sequence[Any]], /) -> None:
@@ -344,7 +344,7 @@ class PostgresConnection:
             self._copy(table, columns, conflict, given)
             return
         with self.raw.cursor() as cursor:
-            cursor.executemany(_translated(statement, named=False), given)
+            cursor.executemany(_translate(statement, named=False), given)
 
     def _copy(
         self, table: str, columns: str, conflict: str | None, rows: Sequence[Sequence[Any]]

@@ -259,7 +259,7 @@ class Writer:
         future.set_running_or_notify_cancel()
         with self._gate:
             if self.has_died:
-                raise _died()
+                raise _writer_error()
             if self._closing:
                 raise StoreUnavailable(
                     "the catalog is shutting down; try again in a moment",
@@ -288,7 +288,7 @@ class Writer:
         with self._gate:
             self.has_died = self._closing = True
         for queued in (*self._group, *self._take_waiting()):
-            queued.error = _died()
+            queued.error = _writer_error()
             queued.settle()
 
     def _take_waiting(self) -> list[_Queued]:
@@ -388,5 +388,5 @@ class Writer:
         return True
 
 
-def _died() -> ServerFault:
+def _writer_error() -> ServerFault:
     return ServerFault("the catalog's writer failed; restart the service")

@@ -182,7 +182,7 @@ def _size_bytes(aspect: StoredAspect | None) -> int:
     return 100 if aspect is None else 400 + len(aspect.value) + len(aspect.system)
 
 
-def _written(write: Write, system: bytes) -> StoredAspect:
+def _as_stored(write: Write, system: bytes) -> StoredAspect:
     """Return an aspect as it is read after a write, with this system metadata."""
     return StoredAspect(write.aspect, 0, write.value, write.time_millis, write.actor, system)
 
@@ -415,7 +415,7 @@ class SqlTransaction(SqlSnapshot):
             ),
         )
         self._set_edges(entity, write.aspect, write.edges)
-        self._cache.aspects.put(write.urn, write.aspect, _written(write, system))
+        self._cache.aspects.put(write.urn, write.aspect, _as_stored(write, system))
         self.changes.touched.add(write.urn)
         return True
 
@@ -438,7 +438,7 @@ class SqlTransaction(SqlSnapshot):
             row = (entity, edge.relationship, edge.target, write.aspect, edge.flow)
             self._edge_rows.append(row)
             self.changes.rewired = self.changes.rewired or edge.flow != 0
-        aspect = _written(write, system)
+        aspect = _as_stored(write, system)
         self._cache.aspects.put(write.urn, write.aspect, aspect)
         if new is not None:
             new.aspects[write.aspect] = aspect
