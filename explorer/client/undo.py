@@ -201,9 +201,8 @@ class UndoMethods(GovernanceMethods, LinkMethods, TextSourceMethods, HealthMetho
             if errors and not made:
                 raise errors[0]
             if errors:
-                self._warn_of_save(
-                    f"{len(errors):,} of {len(edits):,} edits of the save are past undoing: {errors[0]}"
-                )
+                count = f"{len(errors):,} of {len(edits):,} edits"
+                self._warn_of_save(f"{count} of the save are past undoing: {errors[0]}")
         return tuple(made)
 
     async def _note_undone(self, edit: Edit, ids: Iterable[str]) -> None:
