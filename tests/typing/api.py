@@ -38,6 +38,7 @@ from explorer.client import (
     Journal,
     JournalEntry,
     JournalSave,
+    KnownCatalog,
     Lineage,
     LineageEdge,
     LoadReport,
@@ -224,6 +225,7 @@ async def read(catalog: AsyncCatalog) -> None:
     """Entities, aspects, their versions and points."""
     assert_type(await catalog.info(), ServerInfo)
     assert_type(await catalog.abilities(), Abilities)
+    assert_type(await catalog.known_as(), KnownCatalog)
     assert_type(catalog.registry, Registry)
     assert_type((catalog.address, catalog.embedded), tuple[str, bool])
     assert_type((catalog.read_only, catalog.is_offline), tuple[bool, bool])
@@ -439,6 +441,7 @@ def read_waiting(catalog: Catalog) -> None:
     """The same without `await`."""
     assert_type(catalog.info(), ServerInfo)
     assert_type(catalog.abilities(), Abilities)
+    assert_type(catalog.known_as(), KnownCatalog)
     assert_type(catalog.registry, Registry)
     assert_type((catalog.address, catalog.embedded), tuple[str, bool])
     assert_type((catalog.read_only, catalog.is_offline), tuple[bool, bool])
