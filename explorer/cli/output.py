@@ -130,8 +130,12 @@ def confirm(catalog: "Catalog", question: str, *, default: bool = False) -> bool
     """Ask a question about a catalog, which it names, and return whether it is confirmed."""
     import click
 
+    from explorer.views.journal import catalog_place
+
     return click.confirm(
-        f"In the catalog at {line(catalog.address)}: {question}", default=default, err=True
+        f"In the catalog {line(catalog_place(catalog.address))}: {question}",
+        default=default,
+        err=True,
     )
 
 

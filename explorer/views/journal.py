@@ -33,6 +33,7 @@ from explorer.views.table import Cell, Row, Table, TableColumn
 __all__ = [
     "SaveRecord",
     "UndoPreview",
+    "catalog_place",
     "edit_place",
     "edit_title",
     "held_words",
@@ -137,6 +138,14 @@ def _server_names(addresses: Iterable[str]) -> dict[str, str]:
     if len(local) == 1:
         names[local[0]] = "this machine"
     return {address: names.get(address, address) for address in found}
+
+
+def catalog_place(address: str) -> str:
+    """Return where a catalog is, for a question that names it: `on this machine`, or `at` with its
+    address; empty if that is not known yet."""
+    if address.startswith(UNIX):
+        return "on this machine"
+    return f"at {address}" if address else ""
 
 
 def journal_table(entries: Sequence[JournalEntry], undone: Mapping[str, tuple[str, ...]]) -> Table:

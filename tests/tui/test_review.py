@@ -120,7 +120,7 @@ async def test_a_changeset_of_another_catalog_is_marked_and_written_once_it_is_i
             await reader.press("ctrl+s")
             await reader.sees("Imported: 2 changes; 1 cannot be written", "1 open", "1 failed")
             await reader.press("a", "ctrl+s")
-            await reader.sees("Write 1 change to the catalog at", catalog.address[:40])
+            await reader.sees("Write 1 change to the catalog on this machine?")
             await reader.press("ctrl+s")
             await reader.sees("Written: 1 change.")
             assert texts_of(catalog, urn) == {"a": "Text a.", "b": "Theirs."}

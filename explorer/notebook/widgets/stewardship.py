@@ -42,7 +42,7 @@ from explorer.stewardship.proposals import (
 from explorer.stewardship.staging import STATES
 from explorer.stewardship.worklist import WorkQueue, documented_meanwhile
 from explorer.views import stewardship as views
-from explorer.views.journal import saved_sentence
+from explorer.views.journal import catalog_place, saved_sentence
 from explorer.views.parts import Difference, Fold, Part, Title
 
 if TYPE_CHECKING:
@@ -746,7 +746,7 @@ class ReviewSession:
             "shared": self._describe_sync(),
             "foreign": line(self.foreign, _CELL),
             "imports": views.IMPORTS,
-            "address": line(self.catalog.address, _CELL),
+            "place": line(catalog_place(self.catalog.address), _CELL),
             "columns": [column.title for column in table.columns],
             "counts": states,
             "total": len(changeset.items),

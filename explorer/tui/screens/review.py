@@ -49,6 +49,7 @@ from explorer.tui.widgets.bars import KeyLine
 from explorer.tui.widgets.dialogs import ListScreen, OverlayScreen, PromptScreen, TableScreen
 from explorer.tui.widgets.rows import DifferenceRows, Rows, TableRows
 from explorer.tui.widgets.text_area import DescriptionArea
+from explorer.views.journal import catalog_place
 from explorer.views.stewardship import (
     IMPORTS,
     edit_column,
@@ -239,8 +240,8 @@ class ReviewScreen(TableScreen[Urn]):
         count = len(self._changeset.of("accepted"))
         question = Text.assemble(
             f"Write {counted(count, 'change')} to the catalog",
-            " at " if self._address else "",
-            line_text(self._address, "bold"),
+            " " if self._address else "",
+            line_text(catalog_place(self._address), "bold"),
             "?\n\nA single undo takes all of them back.",
         )
 

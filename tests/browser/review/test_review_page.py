@@ -191,7 +191,7 @@ def test_accepting_all_and_writing_name_how_many(show: Any) -> None:
 
 
 def test_the_question_names_the_catalog_that_is_written_to(show: Any) -> None:
-    widget = show(review=told(address="http://catalog.example:8080"))
+    widget = show(review=told(place="at http://catalog.example:8080"))
     widget.page.get_by_role("button", name="Write 1 accepted …").click()
     question = widget.page.get_by_role("alert").inner_text()
     assert "Write 1 change to the catalog at http://catalog.example:8080?" in question

@@ -106,7 +106,7 @@ function render({ model, el }) {
       const count = (asks === "apply" ? review.accepted : review.open) || 0, many = count === 1 ? "1 change" : `${count.toLocaleString("en")} changes`;
       const typed = review.typed ? ` Typed, undecided texts (${review.typed}) are not included.` : "";
       const question = {
-        apply: `Write ${many} to the catalog${review.address ? ` at ${review.address}` : ""}? A single undo takes all of them back.`,
+        apply: `Write ${many} to the catalog${review.place ? ` ${review.place}` : ""}? A single undo takes all of them back.`,
         all: `Accept all ${count.toLocaleString("en")} undecided changes? Nothing is written yet.${typed}`,
         import: review.imports,
       }[asks];
