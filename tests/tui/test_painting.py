@@ -7,7 +7,6 @@ import pytest
 from textual._compositor import CompositorUpdate
 
 from explorer.metadata import Urn
-from explorer.tui.terminal import shortened
 from tests.tui.conftest import Cells, OpenTerminal, ShownCells
 
 pytestmark = [pytest.mark.anyio, pytest.mark.paints]
@@ -40,7 +39,7 @@ async def test_a_walk_with_keys_leaves_nothing_on_the_screen_that_a_repaint_woul
         def display(screen: Any, update: Any) -> None:
             if isinstance(update, CompositorUpdate) and screen is app.screen:
                 told = "\x1b[0m" + update.render_segments(app.console)
-                _, left = cells(shortened(told), seen)
+                _, left = cells(told, seen)
                 assert left == cells("")[1]
 
         monkeypatch.setattr(app, "_display", display)
