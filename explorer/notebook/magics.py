@@ -134,9 +134,9 @@ class ProfilesTable(ShownTable):
     @classmethod
     def read(cls) -> "ProfilesTable":
         """Return the configured profiles. Reads a file, sends no request."""
-        kept = config.read_profiles()
-        profiles = {config.EMBEDDED: kept.named(config.EMBEDDED), **kept.by_name}
-        current = kept.current or config.EMBEDDED
+        profiles_file = config.read_profiles()
+        profiles = {config.EMBEDDED: profiles_file.named(config.EMBEDDED), **profiles_file.by_name}
+        current = profiles_file.current or config.EMBEDDED
         return cls(
             tuple(
                 (name, profile.url or profile.data_dir or "", profile.read_only, name == current)
@@ -219,7 +219,7 @@ class CatalogMagics:
         if not text.strip() and not options.clear:
             raise InvalidInput("the cell is empty; --clear removes the description")
         urn = self._urn(options.what)
-        found = describe(
+        outcome = describe(
             self._get_catalog(),
             urn,
             options.column,
@@ -227,10 +227,10 @@ class CatalogMagics:
             dry_run=options.dry_run,
             force=options.force,
         )
-        if found.state == "conflict":
-            _show(found)
+        if outcome.state == "conflict":
+            _show(outcome)
             raise Conflict("not saved: somebody else changed it meanwhile; --force saves yours")
-        return found
+        return outcome
 
     def connect(self, options: argparse.Namespace) -> NotebookCatalog:
         """Use another catalog from now on."""
@@ -249,7 +249,7 @@ class CatalogMagics:
 
     def search(self, options: argparse.Namespace) -> Any:
         """Return a page of results."""
-        terms = [f"platform:{shlex.quote(one)}" for one in options.platform]
+        terms = [f"platform:{shlex.quote(platform)}" for platform in options.platform]
         if len(terms) > 1:
             terms = [f"({' OR '.join(terms)})"]
         if options.filter:
@@ -282,9 +282,9 @@ class CatalogMagics:
     def _get_catalog(self) -> NotebookCatalog:
         if self._catalog is not None:
             return self._catalog
-        held = self._shell.user_ns.get(_VARIABLE)
-        if isinstance(held, NotebookCatalog):
-            return held
+        variable = self._shell.user_ns.get(_VARIABLE)
+        if isinstance(variable, NotebookCatalog):
+            return variable
         self._catalog = NotebookCatalog()
         return self._catalog
 
@@ -297,8 +297,8 @@ class _LineParser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise the error."""
-        said = message.removeprefix("argument command: ")
-        raise InvalidInput(f"{said}; {self.prog}? shows the commands")
+        problem = message.removeprefix("argument command: ")
+        raise InvalidInput(f"{problem}; {self.prog}? shows the commands")
 
 
 def _commands() -> _LineParser:
@@ -338,9 +338,9 @@ def _describing() -> _LineParser:
     return parser
 
 
-def _show(found: Described) -> None:
+def _show(description: Described) -> None:
     show: Callable[[object], object] = display.display
-    show(found)
+    show(description)
 
 
 def _words(typed: str) -> list[str]:

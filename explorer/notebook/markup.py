@@ -100,10 +100,10 @@ def safe_markdown(text: str | None) -> str:
     Control and bidirectional characters are taken out first, and a text longer than 20,000
     characters is cut and says so. Headings begin at the fourth level, below those of the page.
     """
-    shown = block(text, _LONGEST)
-    if not shown.strip():
+    cleaned = block(text, _LONGEST)
+    if not cleaned.strip():
         return ""
-    return _clean(_reader().render(shown)).replace("<pre><code>", _PRE)
+    return _clean(_reader().render(cleaned)).replace("<pre><code>", _PRE)
 
 
 def safe_markdown_line(text: str | None) -> str:
@@ -174,8 +174,8 @@ def _style(token: Token) -> None:
     style = _STYLES.get(token.type)
     if style:
         # The alignment of a table's column comes last, and so takes effect.
-        held = token.attrGet("style")
-        token.attrSet("style", f"{style}{held}" if held else style)
+        alignment = token.attrGet("style")
+        token.attrSet("style", f"{style}{alignment}" if alignment else style)
     if token.type == "link_open":
         token.attrSet("target", "_blank")
 
@@ -269,9 +269,11 @@ def difference_lines(diff: Diff) -> list[str]:
     is in both, or @ for anything else."""
     signs: dict[LineKind, str] = {"added": "+", "removed": "-", "same": " "}
     lines = []
-    for one in diff:
-        place = f"{one.mark} " if one.kind in ("place", "minor") and one.mark else ""
-        lines.append(signs.get(one.kind, "@") + place + one.on_one_line().text)
+    for diff_line in diff:
+        place = (
+            f"{diff_line.mark} " if diff_line.kind in ("place", "minor") and diff_line.mark else ""
+        )
+        lines.append(signs.get(diff_line.kind, "@") + place + diff_line.on_one_line().text)
     return lines
 
 
@@ -323,25 +325,25 @@ def _rows_as_data(rows: Sequence[Sequence[Cell]]) -> list[list[dict[str, Any]]]:
 
 
 def _cell_as_data(cell: Cell) -> dict[str, Any]:
-    said: dict[str, Any] = {"text": line(cell.text)}
+    fields: dict[str, Any] = {"text": line(cell.text)}
     if cell.markdown:
-        said["tree"] = marked_line(cell.text, _LONGEST_CELL)
+        fields["tree"] = marked_line(cell.text, _LONGEST_CELL)
     if cell.mark:
-        said["mark"] = line(cell.mark)
+        fields["mark"] = line(cell.mark)
     if cell.below:
-        said["below"] = [line(one) for one in cell.below]
+        fields["below"] = [line(below) for below in cell.below]
     if cell.detail:
-        said["detail"] = line(cell.detail)
+        fields["detail"] = line(cell.detail)
         if cell.detail.startswith("urn:li:"):
             # Named as it is: it is sent back, not only shown.
-            said["urn"] = cell.detail
+            fields["urn"] = cell.detail
     address = line(cell.link)
     if address and is_safe_link(address):
-        said["link"] = address
+        fields["link"] = address
     elif address:
-        said["detail"] = address
+        fields["detail"] = address
     if cell.indent:
-        said["indent"] = cell.indent
+        fields["indent"] = cell.indent
     if cell.tone != "plain":
-        said["tone"] = cell.tone
-    return said
+        fields["tone"] = cell.tone
+    return fields

@@ -66,16 +66,16 @@ def each(
 def steps() -> "Iterator[Callable[[str, int, int | None], None]]":
     """Yield a function that takes the name of a step, its progress and its total; it shows a
     progress bar after a second."""
-    begun, bar, shown = time.monotonic(), None, ""
+    begun, bar, step = time.monotonic(), None, ""
 
     def tell(what: str, done: int, total: int | None) -> None:
-        nonlocal bar, shown
+        nonlocal bar, step
         if time.monotonic() - begun < _QUIET_SECONDS:
             return
-        if bar is None or what != shown:
+        if bar is None or what != step:
             if bar is not None:
                 bar.close()
-            bar, shown = _bar(what), what
+            bar, step = _bar(what), what
         bar.total = total
         bar.update(done - bar.n)
 
@@ -232,7 +232,7 @@ class _Displayed:
     def _mime_bundle(self) -> dict[str, str]:
         seconds = f"{time.monotonic() - self._begun + _QUIET_SECONDS:.0f} s"
         counted = f"{self.n:,.0f} of {self.total:,.0f}" if self.total else f"{self.n:,.0f}"
-        text = " · ".join(one for one in (self._what, counted if self.n else "", seconds) if one)
+        text = " · ".join(part for part in (self._what, counted if self.n else "", seconds) if part)
         # A number that is not known yet makes the bar run to and fro.
         share = f' value="{self.n:.0f}" max="{self.total:.0f}"' if self.total else ""
         html = f'<progress{share} style="vertical-align:middle"></progress> {escape(text)}'

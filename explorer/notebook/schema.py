@@ -61,9 +61,9 @@ class ColumnPage(Shown, read.Column):
     names: Mapping[Urn, str] = field(default_factory=dict, compare=False)
 
     def parts(self) -> Iterator[Part]:
-        types = dict.fromkeys(one for one in (self.type, self.native_type) if one)
-        said = (*types, "key" * self.is_key, "nullable" * self.nullable)
-        yield Title(self.path.simple, " · ".join(filter(None, said)))
+        types = dict.fromkeys(type_name for type_name in (self.type, self.native_type) if type_name)
+        facts = (*types, "key" * self.is_key, "nullable" * self.nullable)
+        yield Title(self.path.simple, " · ".join(filter(None, facts)))
         rows = [
             (title, Cell(", ".join(self.names.get(urn) or urn.name for urn in urns)))
             for title, urns in (("tags", self.tags), ("terms", self.terms))
@@ -73,9 +73,9 @@ class ColumnPage(Shown, read.Column):
             yield Facts(rows)
         if earlier := earlier_note(self):
             yield Say(earlier)
-        original, written = (self.ingested or "").strip(), (self.edited or "").strip()
-        if written:
-            yield Prose(written, label=f"{EDITED} description, edited")
+        original, edited = (self.ingested or "").strip(), (self.edited or "").strip()
+        if edited:
+            yield Prose(edited, label=f"{EDITED} description, edited")
         if original:
             yield Prose(original, label="description, from ingestion")
         if not self.documented:
@@ -125,17 +125,17 @@ class SchemaTable(ShownTable, read.Schema):
         `text` is looked for in path and description, without regard to case; `type_name`
         is the catalog's word or the platform's, `string`; `tag` is the name or the id of a tag.
         """
-        wanted = text.casefold()
+        folded = text.casefold()
         columns = tuple(
             column
             for column in self.columns
-            if (wanted in column.path.simple.casefold() or wanted in column.description.casefold())
+            if (folded in column.path.simple.casefold() or folded in column.description.casefold())
             and (type_name is None or type_name in (column.type, column.native_type))
             and (documented is None or documented == column.documented)
             and (tag is None or any(tag in (urn.name, self.names.get(urn)) for urn in column.tags))
         )
-        whole = self.whole or len(self.columns)
-        return SchemaTable(self.name, columns, self.orphans, whole, self.names)
+        total = self.whole or len(self.columns)
+        return SchemaTable(self.name, columns, self.orphans, total, self.names)
 
     def compare(self, other: "SchemaTable") -> "SchemaComparison":
         """Compare these columns with those of another dataset; see `EntityPage.compare`."""
@@ -189,10 +189,12 @@ class SchemaComparison(ShownTable):
         """Return for each column how it compares, and the column on either side."""
         columns = {column.path.simple.casefold(): column for column in self.here.columns}
         right = {column.path.simple.casefold(): column for column in self.there.columns}
-        found = [(_compare(columns.get(key), right.get(key)), key) for key in {**columns, **right}]
+        comparisons = [
+            (_compare(columns.get(key), right.get(key)), key) for key in {**columns, **right}
+        ]
         # Sorted keeps the order of the schemas within each kind.
-        found.sort(key=lambda one: _DIFFERENCES.index(one[0]))
-        return tuple((kind, columns.get(key), right.get(key)) for kind, key in found)
+        comparisons.sort(key=lambda one: _DIFFERENCES.index(one[0]))
+        return tuple((kind, columns.get(key), right.get(key)) for kind, key in comparisons)
 
     def __len__(self) -> int:
         return sum(kind != "same" for kind, *_ in self.pairs)
@@ -223,8 +225,8 @@ class SchemaComparison(ShownTable):
     def parts(self) -> Iterator[Part]:
         names = self.names
         counts = Counter(kind for kind, *_ in self.pairs)
-        said = " · ".join(f"{counts[kind]:,} {kind}" for kind in _DIFFERENCES if counts[kind])
-        yield Title(f"{names[0]} and {names[1]}", said or "no columns")
+        summary = " · ".join(f"{counts[kind]:,} {kind}" for kind in _DIFFERENCES if counts[kind])
+        yield Title(f"{names[0]} and {names[1]}", summary or "no columns")
         headers = ("column", "", f"in {names[0]}", f"in {names[1]}", "what differs")
         unlike = [pair for pair in self.pairs if pair[0] != "same"]
         yield from grid_parts(headers, unlike, _side_by_side)
@@ -283,8 +285,8 @@ class ColumnsTable(ShownTable):
             yield Say("there are more tables; a larger limit reads them")
 
 
-def _match_row(found: tuple[Entity, read.Column]) -> tuple[Cell, ...]:
-    entity, column = found
+def _match_row(match: tuple[Entity, read.Column]) -> tuple[Cell, ...]:
+    entity, column = match
     return (
         Cell(entity.name, detail=str(entity.urn), tone="loud"),
         Cell(entity.platform or ""),
@@ -301,11 +303,11 @@ def read_columns_named(
     from explorer.client.search import filter_from
     from explorer.query.filters import Criterion, all_of
 
-    wanted = name.strip().casefold()
-    if not wanted:
+    pattern = name.strip().casefold()
+    if not pattern:
         raise InvalidInput("give the name of a column, or a part of it with *")
     # What every path that fits holds; the server looks for that, and the rest is looked at here.
-    literal = max(re.split(r"[*?\[\]]+", wanted), key=len)
+    literal = max(re.split(r"[*?\[\]]+", pattern), key=len)
     combined = filter_from(filter, catalog.registry)
     if literal:
         combined = combined.and_(all_of(Criterion("fieldPaths", (literal,), "CONTAIN")))
@@ -315,19 +317,21 @@ def read_columns_named(
     entities = with_progress(
         catalog, lambda _: catalog.core.entities(urns, _ASPECTS), "reading their columns"
     )
-    found = [
+    matches = [
         (entity, column)
         for entity in (entities[urn] for urn in urns if urn in entities)
         for column in shown_schema(entity.schema).columns
-        if _fits(column, wanted)
+        if _fits(column, pattern)
     ]
-    return ColumnsTable(name, tuple(found), truncated=(pages.total or 0) > len(urns))
+    return ColumnsTable(name, tuple(matches), truncated=(pages.total or 0) > len(urns))
 
 
-def _fits(column: read.Column, wanted: str) -> bool:
+def _fits(column: read.Column, pattern: str) -> bool:
     path = column.path.simple.casefold()
     last = path.rpartition(".")[2]
-    return any(one == wanted or fnmatchcase(one, wanted) for one in (path, last))
+    return any(
+        candidate == pattern or fnmatchcase(candidate, pattern) for candidate in (path, last)
+    )
 
 
 def _compare(left: read.Column | None, right: read.Column | None) -> _Comparison:
@@ -343,8 +347,8 @@ def _unlike(left: read.Column | None, right: read.Column | None) -> list[str]:
     if left is None or right is None:
         return []
     types = _type(left) != _type(right)
-    said = left.description.strip() != right.description.strip()
-    flags = (types, left.nullable != right.nullable, left.is_key != right.is_key, said)
+    descriptions = left.description.strip() != right.description.strip()
+    flags = (types, left.nullable != right.nullable, left.is_key != right.is_key, descriptions)
     words = ("type", "nullable", "key", "description")
     return [word for word, differs in zip(words, flags, strict=True) if differs]
 
@@ -379,9 +383,9 @@ def _side_by_side(pair: _Pair) -> tuple[Cell, ...]:
 def shown_schema(schema: read.Schema, names: Mapping[Urn, str] | None = None) -> SchemaTable:
     """Return a schema whose columns render themselves; `names` are those of their tags and
     terms."""
-    known = names or {}
-    columns = (ColumnPage(**values_of(column), names=known) for column in schema.columns)
-    return SchemaTable(schema.name, tuple(columns), schema.orphans, names=known)
+    names_by_urn = names or {}
+    columns = (ColumnPage(**values_of(column), names=names_by_urn) for column in schema.columns)
+    return SchemaTable(schema.name, tuple(columns), schema.orphans, names=names_by_urn)
 
 
 def earlier_note(column: read.Column) -> str:
@@ -393,12 +397,12 @@ def earlier_note(column: read.Column) -> str:
 def described(ingested: str | None, edited: str | None, earlier: str = "") -> Cell:
     """Return a description in one cell: the edited text marked, with the ingested one below, and
     what `earlier_note` says."""
-    original, written = (ingested or "").strip(), (edited or "").strip()
+    original, edited_text = (ingested or "").strip(), (edited or "").strip()
     below = (earlier,) if earlier else ()
-    if not written and original:
+    if not edited_text and original:
         return Cell(original, below=below, markdown=True)
-    if not written:
+    if not edited_text:
         return Cell("no description", below=below, tone="quiet")
-    if original and original != written:
+    if original and original != edited_text:
         below = (*below, f"from ingestion: {original}")
-    return Cell(written, EDITED, below, markdown=True)
+    return Cell(edited_text, EDITED, below, markdown=True)

@@ -132,8 +132,8 @@ class Question:
         """Return the types and the filter of the search, as typed; empty for none."""
         types = (self.entity,) if isinstance(self.entity, str) else tuple(self.entity or ())
         typed = self.filter if isinstance(self.filter, str) else ""
-        said = typed or ("a filter" if self.filter else "")
-        return " · ".join(one for one in (", ".join(types), said) if one)
+        condition = typed or ("a filter" if self.filter else "")
+        return " · ".join(part for part in (", ".join(types), condition) if part)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -161,8 +161,10 @@ class Found(Shown, Hit, Mapping[str, Any]):
         row = self._row()
         kinds = [row["type"], row["platform"]]
         yield Title(row["name"], " · ".join(kind for kind in kinds if kind))
-        said = {name: value for name, value in row.items() if name not in ("name", "edited")}
-        yield Facts([(name, Cell(str(value))) for name, value in said.items() if value is not None])
+        facts = {name: value for name, value in row.items() if name not in ("name", "edited")}
+        yield Facts(
+            [(name, Cell(str(value))) for name, value in facts.items() if value is not None]
+        )
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -206,9 +208,9 @@ class SearchResults(ShownTable, SearchPage):
 
         Raises `UnknownName` for a facet that is not there.
         """
-        known = [facet.name for facet in self.facets]
-        if name is not None and name not in known:
-            raise UnknownName("facet", name, map(line, known))
+        facet_names = [facet.name for facet in self.facets]
+        if name is not None and name not in facet_names:
+            raise UnknownName("facet", name, map(line, facet_names))
         rows = [
             (facet.name, facet.label, value.value, self._label(facet, value), value.count)
             for facet in self.facets
@@ -266,9 +268,9 @@ class SearchResults(ShownTable, SearchPage):
         urns = [hit.urn for hit in hits]
         summaries = question.catalog.summed_up(urns)
         measured = question.catalog.measures(urns) if question.measures else {}
-        found = max(len(hits), pages.total or 0)
-        whole = replace(self, start=0, total=found, hits=hits, unreadable=())
-        return replace(whole, summaries=summaries, measures=measured)
+        total_hits = max(len(hits), pages.total or 0)
+        results = replace(self, start=0, total=total_hits, hits=hits, unreadable=())
+        return replace(results, summaries=summaries, measures=measured)
 
     def __getitem__(self, place: int | str) -> "EntityPage":
         """Return the entity at an index of this page, or with a name or URN on it. Two requests."""
@@ -284,12 +286,12 @@ class SearchResults(ShownTable, SearchPage):
         urns = [hit.urn for hit in self.hits if place in (str(hit.urn), self._name_of(hit.urn))]
         if len(urns) == 1:
             return catalog.entity(urns[0])
-        shown = line(place, 100)
+        label = line(place, 100)
         if not urns:
-            raise NotFound(f"no result on this page is named {shown!r}")
+            raise NotFound(f"no result on this page is named {label!r}")
         listed = "".join(f"\n  {urn}" for urn in urns[:_MOST_VALUES])
         raise InvalidInput(
-            f"{len(urns)} results on this page are named {shown!r}; give a URN:{listed}"
+            f"{len(urns)} results on this page are named {label!r}; give a URN:{listed}"
         )
 
     def _ipython_key_completions_(self) -> list[str]:
@@ -307,9 +309,9 @@ class SearchResults(ShownTable, SearchPage):
         return self.question
 
     def _title(self) -> str:
-        said = f"«{self.text}»" if self.text not in ("", "*") else "everything"
+        subject = f"«{self.text}»" if self.text not in ("", "*") else "everything"
         words = self.question.words if self.question else ""
-        return f"{said} · {words}" if words else said
+        return f"{subject} · {words}" if words else subject
 
     def parts(self) -> Iterator[Part]:
         yield Title(self._title(), self._count())
@@ -325,12 +327,12 @@ class SearchResults(ShownTable, SearchPage):
             return
         hits = self.hits[:MOST_ROWS]
         page = replace(self, hits=hits)
-        found = result_rows(page, self.summaries, self.measures, self._drafts())
-        rows = [_cells(row) for row in found]
+        page_rows = result_rows(page, self.summaries, self.measures, self._drafts())
+        rows = [_cells(row) for row in page_rows]
         # Nothing is said in a column that is empty for every hit.
-        kept = [at for at in range(len(_HEADERS)) if any(row[at].text for row in rows)]
+        filled = [at for at in range(len(_HEADERS)) if any(row[at].text for row in rows)]
         yield Grid(
-            [_HEADERS[at] for at in kept], [[row[at] for at in kept] for row in rows], _NUMBERS
+            [_HEADERS[at] for at in filled], [[row[at] for at in filled] for row in rows], _NUMBERS
         )
         if len(hits) < len(self.hits):
             yield Say(f"{len(hits)} of {len(self.hits):,} drawn; .to_frame() has them all")
@@ -338,7 +340,7 @@ class SearchResults(ShownTable, SearchPage):
             yield Say("there are more; .next() reads them, .all() every one")
         if any(hit.reason for hit in hits):
             headers = ("name", "score", "score from use", "why", "matched, with its weight")
-            yield Fold("why each was found", [Grid(headers, list(map(_why, found)), _NUMBERS)])
+            yield Fold("why each was found", [Grid(headers, list(map(_why, page_rows)), _NUMBERS)])
         narrowing = [text for text in map(_facet, facet_groups(self.facets, self.names)) if text]
         if narrowing:
             yield Fold("filter by", [Say(text) for text in narrowing])
@@ -382,18 +384,20 @@ def _cells(row: ResultRow) -> tuple[Cell, ...]:
         Cell(row.first_line, EDITED if row.is_edited else "", markdown=True)
         if row.first_line
         else Cell("no description", tone="quiet"),
-        Cell(_describe_match([one.label for one in row.matched]), tone="quiet"),
+        Cell(_describe_match([match.label for match in row.matched]), tone="quiet"),
     )
 
 
 def _why(row: ResultRow) -> tuple[Cell, ...]:
-    weighed = [f"{one.field} {one.weight:g}" for one in row.matched if one.weight is not None]
+    weights = [
+        f"{match.field} {match.weight:g}" for match in row.matched if match.weight is not None
+    ]
     return (
         Cell(row.name),
         Cell("" if row.score is None else f"{row.score:.4g}"),
         Cell(f"{row.use:.2g}" if row.use else ""),
         Cell(row.reason),
-        Cell(", ".join(dict.fromkeys(weighed))),
+        Cell(", ".join(dict.fromkeys(weights))),
     )
 
 
@@ -416,17 +420,17 @@ def answered(
 
 
 def _describe_match(labels: Sequence[str]) -> str:
-    found = list(dict.fromkeys(labels))
-    more = len(found) - _MOST_MATCHED
-    return ", ".join(found[:_MOST_MATCHED]) + (f", {more} more" if more > 0 else "")
+    unique_labels = list(dict.fromkeys(labels))
+    more = len(unique_labels) - _MOST_MATCHED
+    return ", ".join(unique_labels[:_MOST_MATCHED]) + (f", {more} more" if more > 0 else "")
 
 
 def _facet(group: FacetGroup) -> str:
     rows = [row for row in group.rows if not _OPAQUE.fullmatch(row.label)]
-    shown = [f"{row.label} {row.count_label}" for row in rows[:_MOST_VALUES]]
-    if not shown:
+    labels = [f"{row.label} {row.count_label}" for row in rows[:_MOST_VALUES]]
+    if not labels:
         return ""
-    more = len(rows) - len(shown)
+    more = len(rows) - len(labels)
     least = "at least " if group.has_more else ""
     tail = f" · and {least}{more} more" if more else ""
-    return f"{group.label}: {' · '.join(shown)}{tail}"
+    return f"{group.label}: {' · '.join(labels)}{tail}"

@@ -246,9 +246,9 @@ class ConceptTable(ShownTable, stewardship.Concept):
             raise InvalidInput(
                 "this concept was constructed by hand and has no catalog to write to"
             )
-        wanted = self.variant(text).text if isinstance(text, int) else text
+        new_text = self.variant(text).text if isinstance(text, int) else text
         chosen = self.columns if everywhere else self.having(replaced)
-        staged = stewardship.stage_concept(self, wanted, [column.key for column in chosen])
+        staged = stewardship.stage_concept(self, new_text, [column.key for column in chosen])
         if not staged:
             raise InvalidInput(
                 "all of these columns already have this text; pass texts to replace as "
@@ -376,8 +376,8 @@ _APPLIED = ("outcome", "urn", "table", "column", "theirs", "mine", "why")
 def _outcome_row(
     outcome: str, change: stewardship.Change, theirs: str | None, why: str | None
 ) -> tuple[str | None, ...]:
-    held = change.theirs if theirs is None else theirs
-    return outcome, change.urn, change.table, change.column, held, change.mine, why
+    before = change.theirs if theirs is None else theirs
+    return outcome, change.urn, change.table, change.column, before, change.mine, why
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -498,8 +498,8 @@ class Documentation(ShownTable, tuple[stewardship.Row, ...]):
         """
         steward, entries = self._require_steward(), self._entries()
         table = steward.changeset(entries, clear_empty=clear_empty)
-        there = {(entry.row.urn, entry.row.column) for entry in entries}
-        self._compared = replace(table, dropped=len(self._bases.keys() - there))
+        keys = {(entry.row.urn, entry.row.column) for entry in entries}
+        self._compared = replace(table, dropped=len(self._bases.keys() - keys))
         return self._compared
 
     def apply(self, *, force_conflicts: bool = False) -> AppliedTable:
@@ -521,8 +521,8 @@ class Documentation(ShownTable, tuple[stewardship.Row, ...]):
         for change, _ in applied.done:
             self._bases[change.urn, change.column or ""] = change.mine
         tried = {id(change) for change in changes}
-        left = tuple(change for change in table.left if id(change) not in tried)
-        return replace(applied, left=left, later=later)
+        untried = tuple(change for change in table.left if id(change) not in tried)
+        return replace(applied, left=untried, later=later)
 
     def _entries(self) -> list[stewardship.Entry]:
         """Return what `df` says; of each row that was read, what it started from, whatever became
@@ -533,8 +533,8 @@ class Documentation(ShownTable, tuple[stewardship.Row, ...]):
             row = entry.row
             base = self._bases.get((row.urn, row.column))
             if base is not None:
-                read = rows[row.urn, row.column]
-                row = replace(read, edited=row.edited, exported=digest_of(base))
+                original = rows[row.urn, row.column]
+                row = replace(original, edited=row.edited, exported=digest_of(base))
             entries.append(replace(entry, row=row, base=base))
         return entries
 
@@ -798,11 +798,11 @@ def frame_entries(
 
 def _exact_paths(rows: Iterable[stewardship.Row]) -> Mapping[tuple[str, str], str]:
     """Return the exact path of each column by its table and short name, if the name is unique."""
-    found: dict[tuple[str, str], str | None] = {}
+    paths_by_key: dict[tuple[str, str], str | None] = {}
     for row in rows:
         key = row.urn, FieldPath(row.column).simple if row.column else ""
-        found[key] = None if key in found else row.column
-    return {key: path for key, path in found.items() if path is not None}
+        paths_by_key[key] = None if key in paths_by_key else row.column
+    return {key: path for key, path in paths_by_key.items() if path is not None}
 
 
 def _text_of(value: object) -> str:

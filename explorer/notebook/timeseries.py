@@ -170,9 +170,9 @@ class UsageChart(ShownChart):
     def over_time(self, zone: Zone = "UTC") -> PanelChart:
         """Return a chart of queries above users, over the same time."""
         at = [(point.at, point) for point in self.points]
-        known = [(when, point) for when, point in at if when is not None]
-        queries = with_gaps([(when, point.total_sql_queries) for when, point in known])
-        users = with_gaps([(when, point.unique_user_count) for when, point in known])
+        points = [(when, point) for when, point in at if when is not None]
+        queries = with_gaps([(when, point.total_sql_queries) for when, point in points])
+        users = with_gaps([(when, point.unique_user_count) for when, point in points])
         panels = (
             Lines("queries", (Line("queries", queries),)),
             Lines("users", (Line("users", users),)),
@@ -260,10 +260,10 @@ class UsageChart(ShownChart):
         queries = self._added_up.total
         if self.top_users:
             return f"{queries:,}", f"{len(self.top_users):,}"
-        told = [
+        counts = [
             point.unique_user_count for point in self.points if point.unique_user_count is not None
         ]
-        return f"{queries:,}", f"at most {max(told):,} at once" if told else "not measured"
+        return f"{queries:,}", f"at most {max(counts):,} at once" if counts else "not measured"
 
     def _describe_totals(self, zone: Zone) -> str:
         if not self.points:
@@ -332,8 +332,8 @@ class TopQueries(ShownTable):
         return values.Table(columns, self.rows)
 
     def parts(self) -> Iterator[Part]:
-        said = f"{len(self):,} {self.when}" if self.rows else f"none {self.when}"
-        yield Title(f"Frequent queries of {self.name}", said)
+        summary = f"{len(self):,} {self.when}" if self.rows else f"none {self.when}"
+        yield Title(f"Frequent queries of {self.name}", summary)
         yield from table_parts(self.table(), _MOST_ROWS)
 
 
@@ -441,25 +441,25 @@ class ProfileChart(ShownChart):
         so many days older, or not after `since`; where none is so old, the oldest there is.
         Moments are aware ones. Raises `InvalidInput` for others.
         """
-        for given in (since, until):
-            if given is not None and given.tzinfo is None:
+        for bound in (since, until):
+            if bound is not None and bound.tzinfo is None:
                 raise InvalidInput("the datetime needs a time zone: datetime(…, tzinfo=UTC)")
         if days < 1:
             raise InvalidInput("the number of days between two profiles must be at least 1")
-        taken = [
+        measurements = [
             measurement
             for measurement in self._profiles_with_values.measurements
             if until is None or measurement[0] <= until
         ]
-        if len(taken) < 2:
+        if len(measurements) < 2:
             return DriftChart(self.name, None, None)
-        later = taken[-1]
+        later = measurements[-1]
         try:
             limit = later[0] - timedelta(days=days) if since is None else since
         except OverflowError:
-            limit = taken[0][0]
-        older = [one for one in taken[:-1] if one[0] <= limit]
-        return DriftChart(self.name, (older or taken)[-1 if older else 0], later)
+            limit = measurements[0][0]
+        older = [candidate for candidate in measurements[:-1] if candidate[0] <= limit]
+        return DriftChart(self.name, (older or measurements)[-1 if older else 0], later)
 
     def parts(self) -> Iterator[Part]:
         yield Title(f"Profile of {self.name}", self.window.words)
@@ -498,7 +498,7 @@ class ProfileChart(ShownChart):
 
     def _rows(self) -> Lines:
         points = with_gaps(
-            [(at, one.row_count) for at, one in self._profiles_with_values.measurements]
+            [(at, profile.row_count) for at, profile in self._profiles_with_values.measurements]
         )
         return Lines("rows", (Line("rows", points),), from_nothing=False)
 
@@ -510,7 +510,7 @@ class ProfileChart(ShownChart):
         zone: Zone,
     ) -> PanelChart:
         millis = [point.timestamp_millis for point in self.points]
-        note = " · ".join(said for said in (_span(millis, zone), self._left_out) if said)
+        note = " · ".join(remark for remark in (_span(millis, zone), self._left_out) if remark)
         empty = f"no profile {self.window.words}" if not self.points else "it was not measured"
         return PanelChart(f"{title}, {self.window.words}", panels, frame, note, empty, zone)
 
@@ -546,16 +546,16 @@ _MOST_LINES = 6
 def shares(profiles: Profiles, share: Share, columns: Sequence[str]) -> Lines:
     """Return a share over time of some columns; by default of those with most nulls, or whose share
     of unique values changed most."""
-    asked = list(dict.fromkeys(profiles.path_of(column) for column in columns))
-    points = {path: _points(profiles, path, share) for path in asked or profiles.by_path}
+    paths = list(dict.fromkeys(profiles.path_of(column) for column in columns))
+    points = {path: _points(profiles, path, share) for path in paths or profiles.by_path}
     title = f"share of {share}"
-    if not asked:
+    if not paths:
         ranks = {path: _rank(point, share) for path, point in points.items()}
         # Columns without a null are all alike; one of them says so.
         some = [path for path in ranks if ranks[path] > 0] if share == "nulls" else list(ranks)
-        asked = sorted(some, key=lambda path: -ranks[path])[:_MOST_LINES] or list(ranks)[:1]
-        title += f", {len(asked)} of {len(points):,} columns"
-    lines = tuple(Line(FieldPath(path).simple, with_gaps(points[path])) for path in asked)
+        paths = sorted(some, key=lambda path: -ranks[path])[:_MOST_LINES] or list(ranks)[:1]
+        title += f", {len(paths)} of {len(points):,} columns"
+    lines = tuple(Line(FieldPath(path).simple, with_gaps(points[path])) for path in paths)
     return Lines(title, lines, "share")
 
 
@@ -563,14 +563,14 @@ def shares_frame(panel: Lines) -> "pd.DataFrame":
     """Return a row for each line and measurement, by time: `column` and `share`, from 0 to 1."""
     import pandas as pd
 
-    found = [
+    measurements = [
         (at, line.name, value)
         for line in panel.lines
         for at, value in line.points
         if value is not None
     ]
-    frame = tabulated([row[1:] for row in found], {"column": "string", "share": "Float64"})
-    times = pd.DatetimeIndex([row[0] for row in found], tz="UTC", name="time")
+    frame = tabulated([row[1:] for row in measurements], {"column": "string", "share": "Float64"})
+    times = pd.DatetimeIndex([row[0] for row in measurements], tz="UTC", name="time")
     return frame.set_index(times.as_unit("ms"))
 
 
@@ -590,13 +590,15 @@ def frequencies(profiles: Profiles, column: str, most: int) -> PanelChart:
 def quantiles(profiles: Profiles, column: str) -> PanelChart:
     """Return a chart of quantiles; those that are numbers are drawn."""
     at, measures = _newest(profiles, column, "quantiles")
-    panel, found = quantile_bars(measures), measures.quantiles or ()
-    rows = [(measured_number(each.quantile), each.value) for each in found]
+    panel, column_quantiles = quantile_bars(measures), measures.quantiles or ()
+    rows = [(measured_number(each.quantile), each.value) for each in column_quantiles]
     frame = partial(tabulated, rows, {"quantile": "Float64", "value": "string"})
     empty = "profiling recorded no quantiles of this column"
-    if found and not panel.bars:
-        told = ", ".join(f"{quantile_name(each.quantile)} {each.value}" for each in found)
-        empty = f"its quantiles are not numbers: {told}"
+    if column_quantiles and not panel.bars:
+        listing = ", ".join(
+            f"{quantile_name(each.quantile)} {each.value}" for each in column_quantiles
+        )
+        empty = f"its quantiles are not numbers: {listing}"
     return PanelChart(f"Quantiles of {measures.name}", (panel,), frame, _at(at), empty)
 
 
@@ -617,12 +619,12 @@ def _points(profiles: Profiles, path: str, share: Share) -> list[Point]:
     ]
 
 
-def _percent(one: ColumnMeasures, rows: int | None, share: Share) -> float | None:
+def _percent(measures: ColumnMeasures, rows: int | None, share: Share) -> float | None:
     if share == "nulls":
-        told, count = one.null_proportion, one.null_count
+        proportion, count = measures.null_proportion, measures.null_count
     else:
-        told, count = one.unique_proportion, one.unique_count
-    return told if told is not None or count is None or not rows else count / rows
+        proportion, count = measures.unique_proportion, measures.unique_count
+    return proportion if proportion is not None or count is None or not rows else count / rows
 
 
 def _rank(points: Sequence[Point], share: Share) -> float:

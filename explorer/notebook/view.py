@@ -172,14 +172,14 @@ def table_parts(
 ) -> Iterator[Part]:
     """Yield the first rows of a table as people see it, and a sentence that counts the others."""
     names = [column.name for column in table.columns]
-    shown = [
+    visible = [
         (at, column) for at, column in enumerate(table.columns) if column.audience != "programs"
     ]
     numbers = [
         column.title
-        for at, column in shown
-        if (known := [row[at] for row in table.rows[:most] if row[at] is not None])
-        and all(isinstance(value, int | float) for value in known)
+        for at, column in visible
+        if (values := [row[at] for row in table.rows[:most] if row[at] is not None])
+        and all(isinstance(value, int | float) for value in values)
     ]
 
     def cells(row: Row) -> Sequence[Cell]:
@@ -190,10 +190,10 @@ def table_parts(
                 str(row[names.index(column.detail)] or "") if column.detail else "",
                 str(row[names.index(column.link)] or "") if column.link else "",
             )
-            for at, column in shown
+            for at, column in visible
         ]
 
-    headers = [column.title for _, column in shown]
+    headers = [column.title for _, column in visible]
     yield from grid_parts(headers, table.rows, cells, numbers=numbers, most=most, rest=rest)
 
 
@@ -297,14 +297,14 @@ def _fit_widths(widths: list[int], numbers: Sequence[bool]) -> list[int]:
     room = _WIDTH - len(_GAP) * (len(widths) - 1)
     for first, cut in ((_FIRST, False), (0, False), (0, True)):
         while sum(fitted) > room:
-            asked = [
+            reducible = [
                 0 if number and not cut else width
                 for width, number in zip(fitted, numbers, strict=True)
             ]
-            asked[0] = asked[0] if asked[0] > first else 0
-            if max(asked) <= _NARROWEST:
+            reducible[0] = reducible[0] if reducible[0] > first else 0
+            if max(reducible) <= _NARROWEST:
                 break
-            fitted[asked.index(max(asked))] -= 1
+            fitted[reducible.index(max(reducible))] -= 1
     return fitted
 
 
@@ -461,13 +461,14 @@ def _cell(cell: Cell, *, is_short: bool) -> str:
     if cell.mark:
         text = f"{_span(cell.mark, _TONES['quiet'])} {text}"
     style = _TONES[cell.tone] + _indent(cell.indent)
-    drawn = _div(text, style) if style else text
+    first_line = _div(text, style) if style else text
     indent = _indent(cell.indent / _SMALL)
     small = f"{_TONES['quiet']}font-size:{_SMALL}em;{indent}"
     below = "".join(
-        _div(escape(line(one)), f"{small}overflow-wrap:anywhere;") for one in cell.below
+        _div(escape(line(below_line)), f"{small}overflow-wrap:anywhere;")
+        for below_line in cell.below
     )
-    return drawn + below + (_cut(line(cell.detail), small) if cell.detail else "")
+    return first_line + below + (_cut(line(cell.detail), small) if cell.detail else "")
 
 
 def _cut(text: str, style: str) -> str:
@@ -481,13 +482,13 @@ def _is_short(cell: Cell) -> bool:
     """Return whether a text is kept on one line, such as a time or a name; lists may be wrapped
     after commas."""
     lines = (cell.text, *cell.below)
-    return not cell.markdown and all(len(one) <= _SHORT and ", " not in one for one in lines)
+    return not cell.markdown and all(len(text) <= _SHORT and ", " not in text for text in lines)
 
 
 def _breakable(text: str) -> str:
     """Return a text in which names may be wrapped after underscores."""
-    told = escape(text)
-    return told if " " in text else _WORD_END.sub(r"\1<wbr>", told)
+    escaped = escape(text)
+    return escaped if " " in text else _WORD_END.sub(r"\1<wbr>", escaped)
 
 
 def _picture(svg: str, alt: str) -> str:
@@ -502,14 +503,14 @@ def _picture(svg: str, alt: str) -> str:
     return _div(image, "margin:4px 0;")
 
 
-def _diff_line(one: DiffLine) -> str:
-    shown = "".join(
+def _diff_line(diff_line: DiffLine) -> str:
+    segments = "".join(
         _span(segment, _CHANGED_WORDS) if is_changed else escape(segment)
-        for segment, is_changed in one.on_one_line().segments()
+        for segment, is_changed in diff_line.on_one_line().segments()
     )
-    is_place = one.kind in ("place", "minor")
-    mark = f"{one.mark} " if is_place and one.mark else one.mark
-    return _div(escape(mark) + shown, _DIFF_STYLES.get(one.kind, ""))
+    is_place = diff_line.kind in ("place", "minor")
+    mark = f"{diff_line.mark} " if is_place and diff_line.mark else diff_line.mark
+    return _div(escape(mark) + segments, _DIFF_STYLES.get(diff_line.kind, ""))
 
 
 def _indent(levels: float) -> str:

@@ -238,16 +238,16 @@ class _Offers:
         end = self._value_end(place)
         after = self._text[end : end + 1]
         gap = " " if after and not (after.isspace() or after in "),") else ""
-        seen: set[str] = set()
+        words: set[str] = set()
         beginning: list[Completion] = []
         holding: list[Completion] = []
         for word, value, label, count in self._words(place.field):
             folded = (word.lstrip("\"'").casefold(), label.casefold(), value.casefold())
-            if word in seen or not any(begun in one for one in folded):
+            if word in words or not any(begun in text for text in folded):
                 continue
-            seen.add(word)
+            words.add(word)
             completion = Completion(f"{word}{gap}", place.start, end, label, "value", "", count)
-            begins = any(one.startswith(begun) for one in folded)
+            begins = any(text.startswith(begun) for text in folded)
             (beginning if begins else holding).append(completion)
         yield from beginning
         yield from holding
@@ -274,12 +274,12 @@ class _Offers:
     def _name_or_count(self, field: FilterField) -> Iterator[_Word]:
         facet = self._facets.get(field.name)
         counted = {like.value: like for like in (facet.values if facet else ())}
-        named = self._names if field.targets else {}
-        for value in dict.fromkeys((*counted, *named)):
+        names = self._names if field.targets else {}
+        for value in dict.fromkeys((*counted, *names)):
             like = counted.get(value)
-            label = named.get(value) or (like.label if like else value)
+            label = names.get(value) or (like.label if like else value)
             yield (
-                self._spell(field, value, named),
+                self._spell(field, value, names),
                 value,
                 label,
                 (like.count if like else 0) or None,
@@ -307,9 +307,9 @@ class _Offers:
             self._guide.type_named(like.value): like.count
             for like in (facet.values if facet else ())
         }
-        known = [name for name in counts if name is not None]
+        counted_names = [name for name in counts if name is not None]
         rest = [name for name in self._guide.entity_types if name not in counts]
-        return [(name, name, singular(name), counts.get(name)) for name in (*known, *rest)]
+        return [(name, name, singular(name), counts.get(name)) for name in (*counted_names, *rest)]
 
     def _is_closed(self, place: ParsePosition) -> bool:
         """Return whether the value before the cursor is in quotes and complete."""

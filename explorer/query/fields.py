@@ -126,8 +126,8 @@ class FieldGuide:
             self._also.setdefault(name, []).append(alias)
         self._words = {name: self._words_for(field) for name, field in self.fields.items()}
         self._folded: dict[str, str] = {}
-        for known in (*self.fields, *self.aliases):
-            self._folded.setdefault(known.casefold(), self.aliases.get(known, known))
+        for spelling in (*self.fields, *self.aliases):
+            self._folded.setdefault(spelling.casefold(), self.aliases.get(spelling, spelling))
 
     def exactly(self, name: str) -> FilterField | None:
         """Return the field with exactly this name, which may end in `.keyword`, or a field for any
@@ -224,25 +224,29 @@ def _fields(registry: Registry) -> dict[str, FilterField]:
             for edge in aspect.relationships if aspect else ():
                 if edge.path == field.path:
                     targets.setdefault(field.name, set()).update(edge.to)
-    found: dict[str, FilterField] = {}
+    fields_by_name: dict[str, FilterField] = {}
     for fields in declared.values():
         for field in fields:
             if field.has:
-                found[field.has] = FilterField(field.has, "boolean")
+                fields_by_name[field.has] = FilterField(field.has, "boolean")
             if field.count:
-                found[field.count] = FilterField(field.count, "number")
+                fields_by_name[field.count] = FilterField(field.count, "number")
     for name, fields in declared.items():
-        held = _HELD.get(name) or sorted(targets.get(name, ()))
-        found[name] = FilterField(
+        target_types = _HELD.get(name) or sorted(targets.get(name, ()))
+        fields_by_name[name] = FilterField(
             name,
             nature := _nature({field.kind for field in fields}),
-            tuple(one for one in held if _is_plain(registry, one)) if nature == "urn" else (),
+            tuple(target_type for target_type in target_types if _is_plain(registry, target_type))
+            if nature == "urn"
+            else (),
             next((field.label for field in fields if field.label), ""),
             any(field.facet for field in fields),
         )
     for name, (nature, label) in _ALWAYS.items():
-        found[name] = FilterField(name, nature, (), label, name in (ENTITY_TYPE, DOCUMENTED))
-    return found
+        fields_by_name[name] = FilterField(
+            name, nature, (), label, name in (ENTITY_TYPE, DOCUMENTED)
+        )
+    return fields_by_name
 
 
 def _nature(kinds: set[str]) -> Nature:

@@ -145,7 +145,7 @@ class Filter:
             return other
         if not (other and all(other.any_of)):
             return self
-        ours, theirs = (sum(map(len, one.any_of)) for one in (self, other))
+        ours, theirs = (sum(map(len, filter_.any_of)) for filter_ in (self, other))
         size = ours * len(other.any_of) + theirs * len(self.any_of)
         if size > max(_MOST_WHEN_JOINED, ours + theirs):
             raise InvalidInput(

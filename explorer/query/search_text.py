@@ -107,17 +107,17 @@ class SearchText:
         """Parse the filter. Raises `FilterSyntax` with a position in the whole text."""
         if self.fault is not None:
             raise self.fault
-        found = Filter()
+        combined = Filter()
         for start, end in self.runs:
-            found = found.and_(self._read(start, end, registry))
-        return found
+            combined = combined.and_(self._read(start, end, registry))
+        return combined
 
     def chosen(self, registry: Registry) -> dict[str, tuple[str, ...]]:
         """Return the values of which fields must have one: those that the facets show as chosen."""
-        found: dict[str, tuple[str, ...]] = {}
+        values_by_field: dict[str, tuple[str, ...]] = {}
         for _, criterion in self._plain(registry):
-            found.setdefault(criterion.field, criterion.values)
-        return found
+            values_by_field.setdefault(criterion.field, criterion.values)
+        return values_by_field
 
     def beyond(self, field: str, registry: Registry) -> Filter:
         """Return the filter for the results that another value of a field would add: all other
@@ -136,7 +136,11 @@ class SearchText:
                 continue
             removed = {value}
             if value in criterion.values and Urn.label(value) in criterion.names:
-                removed = {one for one in criterion.values if Urn.label(one) == Urn.label(value)}
+                removed = {
+                    criterion_value
+                    for criterion_value in criterion.values
+                    if Urn.label(criterion_value) == Urn.label(value)
+                }
             values = tuple(value for value in criterion.values if value not in removed)
             if len(values) == len(criterion.values):
                 values = (*values, value)
@@ -158,13 +162,13 @@ class SearchText:
 
     def widened(self, condition: str) -> str:
         """Return the text with a condition as an alternative, joined by OR."""
-        written = [self.text[start:end] for start, end in self.runs]
-        if len(written) > 1:
-            written = [
-                f"({one})" if self._has_or(*run) else one
-                for one, run in zip(written, self.runs, strict=True)
+        conditions = [self.text[start:end] for start, end in self.runs]
+        if len(conditions) > 1:
+            conditions = [
+                f"({part})" if self._has_or(*run) else part
+                for part, run in zip(conditions, self.runs, strict=True)
             ]
-        before = " AND ".join(written)
+        before = " AND ".join(conditions)
         return f"{self.words} {before} OR {condition}".lstrip()
 
     @property
@@ -235,7 +239,7 @@ class SearchText:
         elif after is not None and after.kind == "keyword" and _is(self.text, after, "AND"):
             end = after.end
         return " ".join(
-            one for one in (self.text[:start].rstrip(), self.text[end:].lstrip()) if one
+            text for text in (self.text[:start].rstrip(), self.text[end:].lstrip()) if text
         )
 
 

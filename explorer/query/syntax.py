@@ -168,12 +168,12 @@ def read_value(
         if field.nature == "boolean":
             return Meaning((_boolean(field, text),))
         if field.nature == "type":
-            named = guide.type_named(text) or text
+            type_name = guide.type_named(text) or text
             if strict and not guide.is_type(text):
                 raise NoMeaning(_no_type(guide, text))
             # A server's own spelling of a type is left as it is.
-            is_spelling = text.replace("_", "").casefold() == named.casefold()
-            return Meaning((text if is_spelling else named,))
+            is_spelling = text.replace("_", "").casefold() == type_name.casefold()
+            return Meaning((text if is_spelling else type_name,))
     if field.nature == "number" and (condition in _EQUALITIES or _compares(condition)):
         if _NUMBER.fullmatch(text) is None:
             raise NoMeaning(f"{field.name} holds numbers, and {text!r} is none")
@@ -193,19 +193,19 @@ def spell_values(
             _spell(guide, field, condition, low),
             _spell(guide, field, condition, high, is_high=True),
         ]
-    found = []
+    texts = []
     at = 0
     while at < len(values):
         many = len(field.targets)
         name = _bare_name(values[at])
         meant = _urns(field, name) if many and condition in _EQUALITIES and name else ()
         if meant and meant != (name,) and values[at : at + many] == meant:
-            found.append(_to_text(name))
+            texts.append(_to_text(name))
             at += many
         else:
-            found.append(_spell(guide, field, condition, values[at]))
+            texts.append(_spell(guide, field, condition, values[at]))
             at += 1
-    return found
+    return texts
 
 
 def _spell(
@@ -251,10 +251,10 @@ def _bare_name(value: str) -> str:
 
 
 def _boolean(field: FilterField, text: str) -> str:
-    found = _BOOLEANS.get(text.casefold())
-    if found is None:
+    boolean = _BOOLEANS.get(text.casefold())
+    if boolean is None:
         raise NoMeaning(f"{field.name} is true or false, not {text!r}")
-    return found
+    return boolean
 
 
 def _no_type(guide: FieldGuide, text: str) -> str:
@@ -626,17 +626,17 @@ class Reading:
 
     def _states(self, operands: list[Operand], condition: Condition, *, negated: bool) -> Node:
         """Return the criteria of states, such as `is:undocumented`."""
-        found: list[Node] = []
+        criteria: list[Node] = []
         for operand in operands:
             state = STATES.get(operand.low.text.casefold())
             if condition not in ("EQUAL", "IN") or not operand.is_plain or state is None:
                 at = operand.low
-                known = ", ".join(STATES)
+                state_names = ", ".join(STATES)
                 raise FilterSyntax(
-                    self.text, at.start, max(at.end - at.start, 1), f"the states are {known}"
+                    self.text, at.start, max(at.end - at.start, 1), f"the states are {state_names}"
                 )
-            found.append(replace(state, negated=negated))
-        return joined("and" if negated else "or", found)
+            criteria.append(replace(state, negated=negated))
+        return joined("and" if negated else "or", criteria)
 
     def _field(self) -> tuple[str, bool]:
         start = self._at
@@ -659,13 +659,13 @@ class Reading:
     def _operator(self, name: str, start: int) -> tuple[str, Condition, bool]:
         match = OPERATOR.match(self.text, self._skip())
         if match is None:
-            shown = name if len(name) <= _SHOWN else f"{name[:_SHOWN]}…"
+            short_name = name if len(name) <= _SHOWN else f"{name[:_SHOWN]}…"
             raise FilterSyntax(
                 self.text,
                 start,
                 len(name),
-                f"{shown!r} is followed by nothing to compare with; a filter reads FIELD:VALUE, "
-                f"such as name:{shown if shown.isalnum() else 'orders'}",
+                f"{short_name!r} is followed by nothing to compare with; a filter reads "
+                f"FIELD:VALUE, such as name:{short_name if short_name.isalnum() else 'orders'}",
             )
         self._at = match.end()
         operator = "".join(match.group().split())
@@ -790,8 +790,8 @@ def unknown_field(guide: FieldGuide, name: str) -> str:
     """Return the error message for an unknown field, which suggests the nearest fields."""
     near = guide.near(name)
     hint = f"did you mean {' or '.join(near)}?" if near else "platform, tags and owners are some"
-    shown = name if len(name) <= _SHOWN else f"{name[:_SHOWN]}…"
-    return f"unknown field “{quoted(shown)[1:-1]}”; {hint}"
+    short_name = name if len(name) <= _SHOWN else f"{name[:_SHOWN]}…"
+    return f"unknown field “{quoted(short_name)[1:-1]}”; {hint}"
 
 
 def _criteria(field: str, tests: list[Test], *, negated: bool) -> Node:
@@ -891,8 +891,8 @@ def write_filter(filter: Filter, registry: Registry | None = None) -> str:
     alone = len(filter.any_of) == 1
     groups = []
     for group in filter.any_of:
-        written = " AND ".join(_criterion(guide, criterion) for criterion in group)
-        groups.append(written if alone or len(group) == 1 else f"({written})")
+        conjunction = " AND ".join(_criterion(guide, criterion) for criterion in group)
+        groups.append(conjunction if alone or len(group) == 1 else f"({conjunction})")
     return " OR ".join(groups)
 
 

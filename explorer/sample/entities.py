@@ -477,9 +477,9 @@ def health(warehouse: Warehouse, days: Days) -> Changes:
 
 def _assertion(name: str, table: SampleTable, cells: list[str], days: Days) -> Changes:
     column, operator, bounds, text, failed = cells
-    [field] = [one for one in table.columns if one.name == column]
+    [field] = [sample_column for sample_column in table.columns if sample_column.name == column]
     urn = Urn.of("assertion", name)
-    told: dict[str, Any] = {
+    assertion: dict[str, Any] = {
         "dataset": str(table.urn),
         "scope": "DATASET_COLUMN",
         "fields": [table.field_urn(field)],
@@ -488,11 +488,11 @@ def _assertion(name: str, table: SampleTable, cells: list[str], days: Days) -> C
     }
     if bounds:
         low, high = bounds.split()
-        told["parameters"] = {
+        assertion["parameters"] = {
             "minValue": {"value": low, "type": "NUMBER"},
             "maxValue": {"value": high, "type": "NUMBER"},
         }
-    value = {"type": "DATASET", "datasetAssertion": told, "description": text}
+    value = {"type": "DATASET", "datasetAssertion": assertion, "description": text}
     yield AspectEdit(urn, "assertionInfo", value)
     for ago in range(_RUNS - 1, -1, -1):
         is_failed = ago < int(failed)
@@ -682,12 +682,12 @@ def _job(flow: Urn, name: str, moved: str, more: list[str], warehouse: Warehouse
     yield AspectEdit(job, "dataJobInfo", info)
     inputs, _, outputs = moved.partition("=>")
     value: dict[str, Any] = {
-        "inputDatasets": [str(warehouse[one].urn) for one in inputs.split()],
-        "outputDatasets": [str(warehouse[one].urn) for one in outputs.split()],
+        "inputDatasets": [str(warehouse[table].urn) for table in inputs.split()],
+        "outputDatasets": [str(warehouse[table].urn) for table in outputs.split()],
     }
     before = [text.removeprefix("after ") for text in more]
     if before:
-        value["inputDatajobs"] = [str(Urn.of("dataJob", flow, one)) for one in before]
+        value["inputDatajobs"] = [str(Urn.of("dataJob", flow, job_name)) for job_name in before]
     yield AspectEdit(job, "dataJobInputOutput", value)
 
 

@@ -121,7 +121,7 @@ def read_values(text: str) -> Values:
     for part in (part.strip() for part in text.split(";")):
         head, _, rest = part.partition(" ")
         if "|" in part:
-            values = replace(values, weights=tuple(_weight(one) for one in part.split("|")))
+            values = replace(values, weights=tuple(_weight(choice) for choice in part.split("|")))
         elif head == "null":
             values = replace(values, empty=float(rest))
         elif head == "since":
@@ -296,9 +296,9 @@ class ColumnProfile:
                 return f"{self._draw_date()} {hour:02}:{minute:02}:{second:02}"
             case _ if self._mean:
                 low, high = float(self._values.low), float(self._values.high)
-                drawn = low + dice.expovariate(1 / max(self._mean - low, 0.01))
+                number = low + dice.expovariate(1 / max(self._mean - low, 0.01))
                 return (
-                    f"{min(drawn, high):.{0 if column.kind == 'int' else self._values.decimals}f}"
+                    f"{min(number, high):.{0 if column.kind == 'int' else self._values.decimals}f}"
                 )
             case _:
                 return ""
@@ -353,12 +353,12 @@ def _profiles_of(table: SampleTable, days: Days) -> Changes:
     described = [column for column in columns if column.described]
     for ago in days.history():
         count = counts[ago]
-        taken = described if len(table.columns) > _WIDE and ago else columns
+        profiled = described if len(table.columns) > _WIDE and ago else columns
         value: dict[str, Any] = {
             "timestampMillis": days.millis(ago),
             "rowCount": count,
             "columnCount": len(table.columns),
-            "fieldProfiles": [column.on(max(ago, stalled), count) for column in taken],
+            "fieldProfiles": [column.on(max(ago, stalled), count) for column in profiled],
         }
         if table.size_megabytes:
             value["sizeInBytes"] = table.size_megabytes * 1_000_000 * count // counts[0]
@@ -413,9 +413,11 @@ def usage(warehouse: Warehouse, days: Days) -> Changes:
         dice = Random(f"usage {table.name}")
         pool = _users(table, persons, table.label in reported, rank, dice)
         total = _MOST_QUERIES * rank**-_FALL
-        asked = queries.get(table.label, [])
+        table_queries = queries.get(table.label, [])
         width = min(_COLUMNS, _FEW_COLUMNS + int(total / 20))
-        yield from _usage_of(table, pool, total, asked, _column_shares(table, dice)[:width], days)
+        yield from _usage_of(
+            table, pool, total, table_queries, _column_shares(table, dice)[:width], days
+        )
 
 
 def _rank(warehouse: Warehouse) -> list[SampleTable]:
@@ -436,10 +438,10 @@ def _users(
 ) -> list[str]:
     """Who queries a table, the keenest first."""
     owners = [name for name, _ in table.owners if name in persons]
-    others = [name for name in persons if name not in owners]
-    dice.shuffle(others)
+    non_owners = [name for name in persons if name not in owners]
+    dice.shuffle(non_owners)
     count = max(2, round(_USERS * rank**-0.35))
-    pool = [*owners, *others][:count]
+    pool = [*owners, *non_owners][:count]
     pool.insert(0 if table.name.startswith("raw.") else 2, "svc_dbt")
     if reported:
         pool.insert(0, "svc_looker")
@@ -488,11 +490,11 @@ def _counts(table: SampleTable, total: float, days: Days) -> Iterator[tuple[int,
         for ago in sorted(history)
     }
     share = round(total) / sum(busy.values())
-    until, given = 0.0, 0
+    until, count_so_far = 0.0, 0
     for ago in history:
         until += busy[ago] * share
-        count = round(until) - given
-        given += count
+        count = round(until) - count_so_far
+        count_so_far += count
         yield ago, count
 
 
@@ -513,8 +515,8 @@ def _column_shares(table: SampleTable, dice: Random) -> list[tuple[str, float]]:
 
 def _read_queries() -> dict[str, list[str]]:
     """Return the queries that are run most, by table."""
-    found: dict[str, list[str]] = {}
+    queries_by_table: dict[str, list[str]] = {}
     for block in read_data("queries").split("== ")[1:]:
         name, _, text = block.partition("\n")
-        found[name] = [query.strip() for query in text.split(";\n")]
-    return found
+        queries_by_table[name] = [query.strip() for query in text.split(";\n")]
+    return queries_by_table

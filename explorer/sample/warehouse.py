@@ -261,15 +261,15 @@ def with_field_paths(
         (False, ""): f"{_VERSION}.[type={root}]",
         (True, ""): f"{_VERSION}.[key=True].[type={root}Key]",
     }
-    found: list[SampleColumn] = []
+    columns_with_paths: list[SampleColumn] = []
     for column in columns:
         parent, _, leaf = column.name.rpartition(".")
         name, _, member = leaf.partition("#")
         annotation = f"[type=union].[type={member}]" if member else _annotation(column)
         path = f"{paths[column.in_key, parent]}.{annotation}.{name}"
         paths[column.in_key, column.name] = path
-        found.append(structs.replace(column, field_path=path))
-    return tuple(found)
+        columns_with_paths.append(structs.replace(column, field_path=path))
+    return tuple(columns_with_paths)
 
 
 def _annotation(column: SampleColumn) -> str:
@@ -410,8 +410,8 @@ def _owners(text: str) -> tuple[tuple[str, str], ...]:
 
 
 def _pair(text: str, separator: str) -> tuple[str, str]:
-    left, _, right = text.partition(separator)
-    return left.strip(), right.strip()
+    first, _, second = text.partition(separator)
+    return first.strip(), second.strip()
 
 
 def _fold(text: str) -> str:
@@ -441,8 +441,8 @@ def _expand(line: str) -> Iterator[SampleColumn]:
         yield _column(line)
         return
     for name in several[1].split(","):
-        one = line[: several.start()] + name + line[several.end() :]
-        yield _column(one.replace("%", _PERIODS[name]))
+        column_line = line[: several.start()] + name + line[several.end() :]
+        yield _column(column_line.replace("%", _PERIODS[name]))
 
 
 def _column(line: str) -> SampleColumn:
@@ -567,12 +567,12 @@ class Warehouse:
     def upstreams(self, table: SampleTable) -> list[tuple[Urn, SampleTable | None]]:
         """Return what a table is made from, in the order declared. No table stands beside a URN
         that is only named, written `platform:name`."""
-        found: list[tuple[Urn, SampleTable | None]] = []
+        upstreams: list[tuple[Urn, SampleTable | None]] = []
         for name in table.upstreams:
             platform, colon, rest = name.partition(":")
             upstream = None if colon else self[name]
-            found.append((upstream.urn if upstream else Urn.dataset(platform, rest), upstream))
-        return found
+            upstreams.append((upstream.urn if upstream else Urn.dataset(platform, rest), upstream))
+        return upstreams
 
     def sources(
         self, table: SampleTable, column: SampleColumn
@@ -603,10 +603,10 @@ class Warehouse:
         for upstream in tables:
             if name in upstream.by_name:
                 return upstream, upstream.by_name[name]
-        found, column = self.column(name)
-        if found not in tables:
+        origin, column = self.column(name)
+        if origin not in tables:
             raise InvalidInput(f"{table.name} takes {name!r}, but not from one of its upstreams")
-        return found, column
+        return origin, column
 
 
 def load_warehouse() -> Warehouse:

@@ -92,7 +92,7 @@ def serve(
     """
     from explorer.server.authentication import Gate, RateLimit, is_loopback
 
-    with telling_full(data_dir), hold(data_dir) as held, ExitStack() as closed:
+    with telling_full(data_dir), hold(data_dir) as data_lock, ExitStack() as closed:
         keyring = _once_there(lambda: _keyring(data_dir, token_file, store))
         closed.callback(keyring.close)
         issuer = None if oidc is None else _issuer(oidc)
@@ -132,11 +132,11 @@ def serve(
                 address = _address(host, listener.getsockname()[1], base_path)
 
                 def ready() -> None:
-                    held.announce(address, __version__)
+                    data_lock.announce(address, __version__)
                     announce(address)
 
                 def leave() -> None:
-                    held.withdraw()
+                    data_lock.withdraw()
                     audit.hurry()
                     keyring.hurry()
 
@@ -173,7 +173,7 @@ def serve_embedded(
 
     Raises `Unusable` as `serve` does.
     """
-    with telling_full(data_dir), hold(data_dir) as held:
+    with telling_full(data_dir), hold(data_dir) as data_lock:
         from explorer.metadata.registry import load_registry
         from explorer.server.app import Service
         from explorer.server.authentication import Gate
@@ -198,7 +198,7 @@ def serve_embedded(
                 address = _address("127.0.0.1", listener.getsockname()[1], "")
 
             def ready() -> None:
-                held.announce(address, __version__)
+                data_lock.announce(address, __version__)
 
             with listener:
                 run(
@@ -207,7 +207,7 @@ def serve_embedded(
                     Service(catalog, gate=Gate(hosts=()) if path is None else None),
                     listener,
                     ready=ready,
-                    leaving=held.withdraw,
+                    leaving=data_lock.withdraw,
                     idle_seconds=idle_seconds,
                 )
         finally:
@@ -290,10 +290,10 @@ def _keyring(
 
     shared = open_access(store)
     try:
-        taken = take_over_file(own, shared)
-        if taken:
+        moved_count = take_over_file(own, shared)
+        if moved_count:
             logging.getLogger("explorer.server").warning(
-                "%d access tokens were moved from %s into the database", taken, own
+                "%d access tokens were moved from %s into the database", moved_count, own
             )
         # The file of uses says that this directory had tokens. A service that needed tokens must
         # not become open to everybody because the database has none.
@@ -334,22 +334,22 @@ def _check_exposure(host: str, allowed_hosts: Collection[str], *, open_to_networ
     without `open_to_network`, or by web pages of any host name."""
     from explorer.server.authentication import is_loopback
 
-    others = [name for name in allowed_hosts if not is_loopback(name)]
-    if is_loopback(host) and not others:
+    remotes = [name for name in allowed_hosts if not is_loopback(name)]
+    if is_loopback(host) and not remotes:
         return
     if not open_to_network:
         what = (
             f"serving on {host} would let anybody on the network"
             if not is_loopback(host)
-            else f"with --allow-host {others[0]}, other machines reach this service through a "
+            else f"with --allow-host {remotes[0]}, other machines reach this service through a "
             "proxy or a tunnel, and without tokens anybody who reaches it can"
         )
         raise Misconfigured(
             f"{what} read and write the catalog; create a token first (catalog token create NAME "
-            f"--actor USER), serve on 127.0.0.1{' without --allow-host' if others else ''}, or "
+            f"--actor USER), serve on 127.0.0.1{' without --allow-host' if remotes else ''}, or "
             "give --allow-open if this is intended"
         )
-    if host in ("", *_EVERYWHERE) and not others:
+    if host in ("", *_EVERYWHERE) and not remotes:
         raise Misconfigured(
             "--allow-open on every address needs the names by which people reach this service; "
             "otherwise any web page that they open could read and write the catalog through "
@@ -359,8 +359,8 @@ def _check_exposure(host: str, allowed_hosts: Collection[str], *, open_to_networ
 
 
 def _address(host: str, port: int, base_path: str) -> str:
-    named = f"[{host}]" if ":" in host else host
+    url_host = f"[{host}]" if ":" in host else host
     if host in _EVERYWHERE:
-        named = "127.0.0.1"
+        url_host = "127.0.0.1"
     base = base_path.strip("/")
-    return f"http://{named}:{port}{'/' if base else ''}{base}"
+    return f"http://{url_host}:{port}{'/' if base else ''}{base}"

@@ -135,12 +135,12 @@ def _path(context: RequestContext) -> str:
     query = context.scope["query_string"][:_MAX_TEXT].decode("latin-1")
     if not query:
         return path
-    shown = []
+    parameters = []
     for pair in query.split("&"):
         key, _, value = pair.partition("=")
         if key in _SHOWN:
-            shown.append(f"{key}={quote(value[:_MAX_VALUE], safe='/%():,;@!$*+~')}")
+            parameters.append(f"{key}={quote(value[:_MAX_VALUE], safe='/%():,;@!$*+~')}")
         else:
             # Text in the place of the name may itself be the secret.
-            shown.append(f"{key if _NAME.fullmatch(key) else '…'}=…")
-    return f"{path}?{'&'.join(shown)}"
+            parameters.append(f"{key if _NAME.fullmatch(key) else '…'}=…")
+    return f"{path}?{'&'.join(parameters)}"

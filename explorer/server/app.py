@@ -252,8 +252,8 @@ def _check_origin(method: str, headers: Mapping[bytes, bytes]) -> None:
     if origin is None or method in _READING:
         return
     if origin.partition(b"://")[2] != headers.get(b"host"):
-        shown = origin.decode("latin-1")[:_LONGEST_ORIGIN]
-        raise RequestRefusal(403, f"requests from pages of {shown} are not accepted")
+        origin_text = origin.decode("latin-1")[:_LONGEST_ORIGIN]
+        raise RequestRefusal(403, f"requests from pages of {origin_text} are not accepted")
 
 
 def _path_in_service(scope: Scope) -> str:
@@ -279,15 +279,15 @@ class _NotFound:
 async def _failure(request: Request, error: Exception) -> Response:
     """Return the response to a request that raised an error; log the error if it is the
     server's."""
-    told = as_catalog_error(error)
-    if told is not error:
+    catalog_error = as_catalog_error(error)
+    if catalog_error is not error:
         _log.error("%s %s failed", request.method, request.scope["path"], exc_info=error)
     elif isinstance(error, Busy | StorageFull):
         # The access log has its status. While a database is unreachable every request ends so, and
         # the store logs that once.
         _log.info("%s", error)
-    elif status_of(told) >= 500:
+    elif status_of(catalog_error) >= 500:
         _log.error("%s", error)
-    headers = {"x-restli-error-response": "true", **headers_of(told)}
-    status = status_of(told)
-    return JsonResponse(error_body(status, str(told)), status, headers)
+    headers = {"x-restli-error-response": "true", **headers_of(catalog_error)}
+    status = status_of(catalog_error)
+    return JsonResponse(error_body(status, str(catalog_error)), status, headers)

@@ -358,7 +358,7 @@ def _urn_of_path(context: RequestContext) -> tuple[str, ...]:
     if key is None:
         return ()
     with suppress(CatalogError):
-        found = decode(key)
-        at = found.find("urn:li:")
-        return (found[at:],) if at >= 0 else ()
+        decoded = decode(key)
+        at = decoded.find("urn:li:")
+        return (decoded[at:],) if at >= 0 else ()
     return ()

@@ -124,18 +124,18 @@ def read_tokens(path: Path) -> tuple[Token, ...]:
             f"run: chmod 600 '{path}'"
         )
     try:
-        kept = msgspec.json.decode(data, type=_TokenFile)
+        token_file = msgspec.json.decode(data, type=_TokenFile)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise InvalidFile(
             f"the token file {path} is damaged ({error}); restore a copy of it, or remove it and "
             "create the tokens again"
         ) from error
-    if kept.format not in _FORMATS:
+    if token_file.format not in _FORMATS:
         raise InvalidFile(
-            f"the token file {path} has the format {kept.format}, this release reads {_FORMAT}; "
-            "upgrade catalog-explorer"
+            f"the token file {path} has the format {token_file.format}, this release reads "
+            f"{_FORMAT}; upgrade catalog-explorer"
         )
-    return kept.tokens
+    return token_file.tokens
 
 
 class TokenStore(Protocol):
@@ -216,13 +216,13 @@ def create_token(
             "characters, starting with a letter or a digit)"
         )
     key = secrets.token_hex(6)
-    shown = f"{_PREFIX}_{key}_{secrets.token_urlsafe(_SECRET_BYTES)}"
+    secret = f"{_PREFIX}_{key}_{secrets.token_urlsafe(_SECRET_BYTES)}"
     now_millis = time.time_ns() // 1_000_000
-    token = Token(name, actor, key, digest_of(shown), now_millis, expires_millis, role=role)
+    token = Token(name, actor, key, digest_of(secret), now_millis, expires_millis, role=role)
 
     def add(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
-        for known in tokens:
-            if known.name == name and known.state(now_millis) == "valid":
+        for existing in tokens:
+            if existing.name == name and existing.state(now_millis) == "valid":
                 raise InvalidInput(
                     f"a valid token named {name} already exists; revoke it first, or choose "
                     "another name"
@@ -230,7 +230,7 @@ def create_token(
         return (*(token for token in tokens if token.name != name), token)
 
     _store_of(kept).change(add)
-    return shown, token
+    return secret, token
 
 
 def revoke_token(kept: TokenStore | Path, name: str) -> Token:
@@ -265,15 +265,15 @@ def _store_of(kept: TokenStore | Path) -> TokenStore:
 def copy_tokens(source: TokenStore, target: TokenStore) -> int:
     """Add the tokens of one place that another lacks to it; return how many the first has. Raises
     as the methods of `TokenStore`."""
-    held = source.tokens()
+    source_tokens = source.tokens()
 
     def add(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
-        known = {token.id for token in tokens}
-        return (*tokens, *(token for token in held if token.id not in known))
+        ids = {token.id for token in tokens}
+        return (*tokens, *(token for token in source_tokens if token.id not in ids))
 
-    if held:
+    if source_tokens:
         target.change(add)
-    return len(held)
+    return len(source_tokens)
 
 
 def take_over_file(path: Path, shared: TokenStore) -> int:
@@ -645,26 +645,26 @@ class RateLimit:
     def take(self, credential: str) -> None:
         """Count a request. Raises `RequestRefusal` (429) if the limit is exceeded."""
         now = time.monotonic()
-        left, at = self._left.get(credential, (self._per_minute, now))
-        left = min(self._per_minute, left + (now - at) * self._per_second)
-        if left < 1:
-            seconds = math.ceil((1 - left) / self._per_second)
+        remaining, at = self._left.get(credential, (self._per_minute, now))
+        remaining = min(self._per_minute, remaining + (now - at) * self._per_second)
+        if remaining < 1:
+            seconds = math.ceil((1 - remaining) / self._per_second)
             raise RequestRefusal(
                 429,
                 f"rate limit exceeded: this token may send {self._per_minute:g} requests a "
                 f"minute; try again in {seconds} s",
                 {"retry-after": str(seconds)},
             )
-        self._left[credential] = left - 1, now
+        self._left[credential] = remaining - 1, now
         if len(self._left) > _MOST_LIMITED:
             self._forget(now)
 
     def _forget(self, now: float) -> None:
         """Drop the credentials that have their full number of requests left, as a new one has."""
         self._left = {
-            name: (left, at)
-            for name, (left, at) in self._left.items()
-            if left + (now - at) * self._per_second < self._per_minute
+            name: (remaining, at)
+            for name, (remaining, at) in self._left.items()
+            if remaining + (now - at) * self._per_second < self._per_minute
         }
 
 
@@ -722,12 +722,12 @@ class Gate:
         if token is not None:
             return Access(token.actor, token.role, f"token:{token.name}")
         ended = keyring.ended_token_of(bearer) if bearer and keyring is not None else None
-        gone = (
+        missing_file = (
             " The token file of this server is missing, so no token is valid; whoever runs the "
             "server can restore it, or create new tokens with: catalog token create"
         )
         is_missing = keyring is not None and keyring.is_file_missing
-        raise Unauthorized(gone if is_missing else "", ended)
+        raise Unauthorized(missing_file if is_missing else "", ended)
 
     def count(self, access: Access) -> None:
         """Count an admitted request. Raises `RequestRefusal` (429) if it exceeds the limit."""
@@ -762,7 +762,7 @@ def is_loopback(host: str) -> bool:
 
 def _is_open(path: str) -> bool:
     return path.startswith(_OPEN) and any(
-        path == one or path.startswith(f"{one}/") for one in _OPEN
+        path == open_path or path.startswith(f"{open_path}/") for open_path in _OPEN
     )
 
 

@@ -52,11 +52,11 @@ def placements(
         path = _default(urn, delimiter)
         return (Placement(path[:-1], path[-1]) if path else Placement(()),)
     own = {name.casefold(), urn.name.casefold(), _last_part(urn, delimiter).casefold()}
-    found = dict.fromkeys(
+    places = dict.fromkeys(
         Placement(path[:-1], path[-1]) if path and path[-1].casefold() in own else Placement(path)
         for path in paths
     )
-    return tuple(found)
+    return tuple(places)
 
 
 def browse_paths(urn: Urn, stored: Iterable[str] | None, delimiter: str) -> list[str]:
@@ -122,7 +122,7 @@ def with_folders(
         return values
     above = containers_of(values, aspect_of)
     if above:
-        path = [{"id": one, "urn": one} for one in above]
+        path = [{"id": container, "urn": container} for container in above]
     else:
         stored = values.get("browsePaths", {}).get("paths")
         places = placements(urn, display_name(urn, values), stored, delimiter)
@@ -132,18 +132,18 @@ def with_folders(
 
 def containers_of(values: Mapping[str, Any], aspect_of: AspectOf) -> list[str]:
     """Return the URNs of the containers of an entity, outermost first; stops at a cycle."""
-    found: list[str] = []
+    containers: list[str] = []
     at = _container(values.get(_CONTAINER))
-    while at is not None and at not in found and len(found) < _DEEPEST:
-        found.append(at)
+    while at is not None and at not in containers and len(containers) < _DEEPEST:
+        containers.append(at)
         stored = aspect_of(at, _CONTAINER)
         at = _container(orjson.loads(stored.value)) if stored else None
-    return found[::-1]
+    return containers[::-1]
 
 
 def _container(value: Any) -> str | None:
-    named = value.get(_CONTAINER) if isinstance(value, dict) else None
-    return named if isinstance(named, str) and named else None
+    container = value.get(_CONTAINER) if isinstance(value, dict) else None
+    return container if isinstance(container, str) and container else None
 
 
 class FolderGroup(Struct, frozen=True):
@@ -203,10 +203,10 @@ def _labels(store: Store, ids: Sequence[str]) -> dict[str, str]:
     urns = {id_: urn for id_ in ids if id_.startswith("urn:li:") and (urn := _parse(id_))}
     stored = store.aspects(list(urns), NAME_ASPECTS) if urns else {}
     return {
-        one: display_name(
-            urn, {aspect.name: orjson.loads(aspect.value) for aspect in stored.get(one, ())}
+        urn_text: display_name(
+            urn, {aspect.name: orjson.loads(aspect.value) for aspect in stored.get(urn_text, ())}
         )
-        for one, urn in urns.items()
+        for urn_text, urn in urns.items()
     }
 
 

@@ -35,11 +35,11 @@ class ByteCache(Generic[K, V]):
     def get(self, key: K) -> V | None:
         """Return the value of a key, or `None` if it is not cached."""
         with self._lock:
-            found = self._kept.get(key)
-            if found is None:
+            entry = self._kept.get(key)
+            if entry is None:
                 return None
             self._kept.move_to_end(key)
-            return found[0]
+            return entry[0]
 
     def put(self, key: K, value: V, size_bytes: int) -> None:
         """Cache a value, and evict the least recently used ones if there is no space."""
@@ -62,9 +62,9 @@ class ByteCache(Generic[K, V]):
         return len(self._kept)
 
     def _drop(self, key: K) -> None:
-        found = self._kept.pop(key, None)
-        if found is not None:
-            self.size_bytes -= found[1]
+        entry = self._kept.pop(key, None)
+        if entry is not None:
+            self.size_bytes -= entry[1]
 
 
 def cached_short(most_bytes: int, longest: int = _SHORT) -> Callable[[F], F]:

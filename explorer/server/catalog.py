@@ -206,8 +206,8 @@ class CatalogEngine:
         the filter existed. Raises as `Store.browse` and `SearchEngine.found_urns`."""
         if not among:
             return self.store.browse(entity_type, path, start, limit)
-        found = self.index.found_urns(SearchQuery("*", (entity_type,), among, 0, 0))
-        return self.store.browse(entity_type, path, start, limit, found)
+        urns = self.index.found_urns(SearchQuery("*", (entity_type,), among, 0, 0))
+        return self.store.browse(entity_type, path, start, limit, urns)
 
     def catch_up(self) -> int:
         """Bring the search index up to date with the change log; return how many entities it
@@ -295,9 +295,9 @@ class CatalogEngine:
         end = time.monotonic() + _CATCH_UP_SECONDS
         with self.feed.follow(offset) as follower:
             while not is_there() and not follower.is_over:
-                if (left := end - time.monotonic()) <= 0:
+                if (remaining := end - time.monotonic()) <= 0:
                     return
-                await follower.news(min(left, _LOOK_SECONDS))
+                await follower.news(min(remaining, _LOOK_SECONDS))
 
     def _check_freshness(self) -> None:
         """Note for the current request that data derived from the change log is being read. Raises
@@ -431,12 +431,12 @@ class CatalogEngine:
         def noting(transaction: Transaction) -> T:
             if has_left is not None and has_left():
                 raise Busy("nothing was written, because the client did not wait for the answer")
-            made = job(transaction)
+            outcome = job(transaction)
             if len(nones) < _MOST_NOTED:
                 changes = transaction.changes
                 touched = {*changes.touched, *(urn for urn, _ in changes.measured)}
                 nones.update(dict.fromkeys(sorted(touched)[:_MOST_NOTED]))
-            return made
+            return outcome
 
         return asyncio.wrap_future(self.commits.write(noting))
 
@@ -494,29 +494,31 @@ class CatalogEngine:
 
         def check() -> list[list[CheckedProposal] | RequestRefusal]:
             by = self.intake.default_actor
-            found: list[list[CheckedProposal] | RequestRefusal] = []
+            checks: list[list[CheckedProposal] | RequestRefusal] = []
             changes = 0
-            for at, one in enumerate(given):
+            for at, element in enumerate(given):
                 try:
-                    read_one = read(one)
+                    read_one = read(element)
                     changes += len(read_one)
                     _check_size(name, changes, "changes")
-                    found.append([self.intake.check(each, actor, dialect, by) for each in read_one])
+                    checks.append(
+                        [self.intake.check(each, actor, dialect, by) for each in read_one]
+                    )
                 except CatalogError as error:
-                    urn = one.get("entityUrn") if isinstance(one, dict) else None
-                    found.append(_in_batch(f"{name}[{at}]", urn, error))
-            return found
+                    urn = element.get("entityUrn") if isinstance(element, dict) else None
+                    checks.append(_in_batch(f"{name}[{at}]", urn, error))
+            return checks
 
         checked = await self.offload(check) if len(given) > _LONG_BATCH else check()
-        refused = [one for one in checked if isinstance(one, RequestRefusal)]
+        refused = [outcome for outcome in checked if isinstance(outcome, RequestRefusal)]
         if refused and all_or_none:
             raise refused[0]
         elements = {
-            f"{name}[{at}]": one
-            for at, one in sorted(
+            f"{name}[{at}]": outcome
+            for at, outcome in sorted(
                 enumerate(checked), key=lambda each: _all_follow_definitions(each[1])
             )
-            if not isinstance(one, RequestRefusal)
+            if not isinstance(outcome, RequestRefusal)
         }
         batch = named_in(change for element in elements.values() for change in element)
 
@@ -559,9 +561,9 @@ class CatalogEngine:
             if transaction.log_bounds().head or transaction.note(_SEEDED):
                 # Another service of the same store was faster.
                 return False
-            given = list(proposals())
-            run = (given[0].system or {}).get("runId") if given else None
-            changes = [self.intake.check(proposal) for proposal in given]
+            seeds = list(proposals())
+            run = (seeds[0].system or {}).get("runId") if seeds else None
+            changes = [self.intake.check(proposal) for proposal in seeds]
             self.intake.apply_all(transaction, changes, _now_millis())
             transaction.set_note(_SEEDED, "yes")
             transaction.set_note(_SAMPLE_RUN, run)
@@ -702,10 +704,10 @@ class CatalogEngine:
 
         def read() -> Sequence[Item]:
             with self.store.snapshot() as view:
-                found = find(view)
-                for one in found if dry_run else ():
-                    done(work(view, one, None))
-            return found
+                items = find(view)
+                for item in items if dry_run else ():
+                    done(work(view, item, None))
+            return items
 
         run_in_worker = await self._run_in_worker(read)
         if not dry_run:
@@ -735,25 +737,25 @@ class CatalogEngine:
         while at < len(items):
 
             def job(transaction: Transaction, begin: int = at) -> list[T]:
-                made: list[T] = []
+                outcomes: list[T] = []
                 end_by = time.perf_counter() + _PART_SECONDS
                 for item in items[begin : begin + _PART_ITEMS]:
-                    made.append(work(transaction, item))
+                    outcomes.append(work(transaction, item))
                     if time.perf_counter() > end_by:
                         break
-                return made
+                return outcomes
 
             try:
-                made = await self.write(job, is_part=True)
+                part = await self.write(job, is_part=True)
             except CatalogError as error:
                 raise said_of(
                     error,
                     f"stopped after {at:,} of {len(items):,}: {error}; repeat the request to "
                     "continue",
                 ) from error
-            at += len(made)
-            for one in made:
-                done(one)
+            at += len(part)
+            for outcome in part:
+                done(outcome)
 
     def keep(self, retention: Retention) -> None:
         """Drop what is older than `retention` allows, now and every hour, until the catalog is
@@ -809,7 +811,7 @@ class CatalogEngine:
     def trim_changes(self, days: int) -> int:
         """Drop old rows of the change log, as described at `keep`; return how many."""
         before_millis = self.store.now_millis() - days * _DAY_MILLIS
-        gone = 0
+        dropped = 0
         while not self._is_closing.is_set():
             through = min(
                 self.store.log_bounds().head - _CHANGES_KEPT,
@@ -817,10 +819,10 @@ class CatalogEngine:
                 *(reader.after for reader in self.store.log_readers()),
             )
             part = self.store.write(partial(_trim, before_millis, through)).result()
-            gone += part
+            dropped += part
             if part < _TRIM_ROWS:
                 break
-        return gone
+        return dropped
 
     def describe(self) -> dict[str, Any]:
         """Return what `/config` says under `catalogExplorer`, apart from how to sign in."""
@@ -872,21 +874,21 @@ def _check_size(name: str, size: int, what: str) -> None:
 
 
 def _in_batch(place: str, urn: Any, error: CatalogError) -> RequestRefusal:
-    named = f" ({urn})" if isinstance(urn, str) else ""
-    return RequestRefusal(status_of(error), f"{place}{named}: {error}")
+    urn_text = f" ({urn})" if isinstance(urn, str) else ""
+    return RequestRefusal(status_of(error), f"{place}{urn_text}: {error}")
 
 
 def _batch_refusal(refused: Sequence[RequestRefusal], size: int) -> RequestRefusal:
     """Return one error for the elements of a batch that were refused while others were written."""
     statuses = {refusal.status for refusal in refused}
-    named = [str(refusal) for refusal in refused[:_MAX_NAMED]]
+    messages = [str(refusal) for refusal in refused[:_MAX_NAMED]]
     if len(refused) > _MAX_NAMED:
-        named.append(f"and {len(refused) - _MAX_NAMED} more")
-    written = size - len(refused)
+        messages.append(f"and {len(refused) - _MAX_NAMED} more")
+    written_count = size - len(refused)
     return RequestRefusal(
         statuses.pop() if len(statuses) == 1 else 422,
-        f"{len(refused)} of {size} were refused, the other {written} were written: "
-        + "; ".join(named),
+        f"{len(refused)} of {size} were refused, the other {written_count} were written: "
+        + "; ".join(messages),
     )
 
 

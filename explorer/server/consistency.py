@@ -225,18 +225,18 @@ class BrowseTreeCheck:
             due.add((folder, natural_key(name), str(urn), name))
             if placement.leaf is not None:
                 leaves.add((folder, placement.leaf.casefold()))
-        kept = {
+        placements = {
             (placement.folder, placement.sort, placement.urn, placement.name)
             for placement in entity_rows.placements
         }
-        for folder, _, _, listed in sorted(kept - due):
+        for folder, _, _, listed in sorted(placements - due):
             yield f"it is listed as {listed} in {self._path(folder)}, where it does not belong"
-        for folder, *_ in sorted(due - kept):
+        for folder, *_ in sorted(due - placements):
             yield f"it is not listed as {name} in {self._path(folder)}"
         for folder, leaf in {(leaf.folder, leaf.leaf) for leaf in entity_rows.leaves} ^ leaves:
             yield f"it is recorded wrongly whether {self._path(folder)}/{leaf} refers to it"
-        found = {above for folder, *_ in due for above in self._with_parents(folder)}
-        for above in found:
+        ancestors = {above for folder, *_ in due for above in self._with_parents(folder)}
+        for above in ancestors:
             self._counted[above] += 1
 
     def wrong(self) -> Iterator[tuple[str, str]]:
@@ -255,12 +255,12 @@ class BrowseTreeCheck:
                 yield self._path(folder.id), "its parent folder is missing"
 
     def _find(self, entity_type: str, names: tuple[str, ...]) -> int | None:
-        found = self._ids.get((entity_type, 0, ""))
+        folder_id = self._ids.get((entity_type, 0, ""))
         for name in names:
-            if found is None:
+            if folder_id is None:
                 return None
-            found = self._ids.get((entity_type, found, name.casefold()))
-        return found
+            folder_id = self._ids.get((entity_type, folder_id, name.casefold()))
+        return folder_id
 
     def _with_parents(self, folder: int) -> Iterator[int]:
         while folder in self._folders:
@@ -464,20 +464,20 @@ class _Checker:
                 if not _is_object(stored):
                     yield Finding("entities", text, f"the {what} of {aspect.name} is not JSON")
             run = read_object(aspect.system).get("runId")
-            named = run if isinstance(run, str) and run != NO_RUN else None
-            if named != aspect.run:
+            run_name = run if isinstance(run, str) and run != NO_RUN else None
+            if run_name != aspect.run:
                 problem = (
                     f"{aspect.name} is stored under the run {aspect.run}, but its system "
-                    f"metadata names {named}"
+                    f"metadata names {run_name}"
                 )
                 yield Finding("entities", text, problem)
 
     def _versions(self, urn: str, entity_rows: EntityRows) -> Iterator[Finding]:
-        kept: dict[str, list[int]] = {}
+        numbers_by_aspect: dict[str, list[int]] = {}
         for version in entity_rows.versions:
-            kept.setdefault(version.aspect, []).append(version.version)
+            numbers_by_aspect.setdefault(version.aspect, []).append(version.version)
         for aspect in entity_rows.aspects:
-            numbers = kept.pop(aspect.name, [])
+            numbers = numbers_by_aspect.pop(aspect.name, [])
             newest = max(numbers, default=0)
             if aspect.superseded != newest:
                 problem = (
@@ -494,7 +494,7 @@ class _Checker:
             if len(numbers) <= newest - first and played is not None and not played.by_run:
                 problem = f"only {len(numbers)} of its versions {first} to {newest} are stored"
                 yield Finding("versions", f"{aspect.name} of {urn}", problem)
-        for name in kept:
+        for name in numbers_by_aspect:
             yield Finding("versions", f"{name} of {urn}", "it has older versions but no latest one")
 
     def _edges(
@@ -506,13 +506,13 @@ class _Checker:
             if aspect in self._registry.aspects
             for edge in self._intake.edges(aspect, value)
         }
-        kept = {
+        stored_edges = {
             (edge.relationship, edge.target, edge.aspect, edge.flow) for edge in entity_rows.edges
         }
-        for name, target, aspect, flow in sorted(kept - declared, key=str):
+        for name, target, aspect, flow in sorted(stored_edges - declared, key=str):
             problem = f"{aspect} declares no edge {name} to {target} (flow {flow})"
             yield Finding("edges", urn, problem)
-        for name, target, aspect, flow in sorted(declared - kept):
+        for name, target, aspect, flow in sorted(declared - stored_edges):
             problem = f"the edge {name} to {target} (flow {flow}) of {aspect} is missing"
             yield Finding("edges", urn, problem)
 

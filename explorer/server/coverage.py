@@ -161,15 +161,15 @@ def read_facts(urn: str, stored: Mapping[str, bytes], use: Use) -> DatasetFacts:
     annotated = _decode(_edited, stored.get("editableSchemaMetadata"), _Edited()).fields
     for place, field, text in _columns(fields, annotated):
         total += 1
-        told, written = has_text(field.text), has_text(text)
-        by_ingestion += told
-        by_people += written
-        if told or written:
+        is_ingested, is_edited = has_text(field.text), has_text(text)
+        by_ingestion += is_ingested
+        by_people += is_edited
+        if is_ingested or is_edited:
             described += 1
         else:
             lacking.append(Lacking(field.path, field.kind, place, *use.of_column(field.path)))
-    said = values["dataPlatformInstance"].get("platform")
-    platform = said.rpartition(":")[2] if isinstance(said, str) else parsed.platform
+    platform_urn = values["dataPlatformInstance"].get("platform")
+    platform = platform_urn.rpartition(":")[2] if isinstance(platform_urn, str) else parsed.platform
     return DatasetFacts(
         display_name(parsed, values),
         platform or "",
@@ -190,20 +190,20 @@ class SchemaTexts(Struct, frozen=True):
     is listed twice counts twice."""
 
     described: tuple[str, ...] = ()
-    others: tuple[str, ...] = ()
+    undescribed: tuple[str, ...] = ()
 
     @property
     def total(self) -> int:
         """The number of columns."""
-        return len(self.described) + len(self.others)
+        return len(self.described) + len(self.undescribed)
 
     def documented(self, edited: Mapping[str, bool]) -> int:
         """Return how many columns have a description, given the entries of people, as
         `read_edited_texts` returns them."""
-        earlier = earlier_paths((*self.described, *self.others), edited)
+        earlier = earlier_paths((*self.described, *self.undescribed), edited)
         return len(self.described) + sum(
             edited.get(path, False) or edited.get(earlier.get(path, ""), False)
-            for path in self.others
+            for path in self.undescribed
         )
 
 
@@ -230,37 +230,37 @@ def _texts_by_path(edited: Iterable[_Field]) -> dict[str, bool]:
 def _tags(labels: Mapping[str, Any], fields: Iterable[_Field]) -> tuple[str, ...]:
     """Return the tags of a dataset and of its columns, each once."""
     all_labels = (labels, *(field.tags for field in fields if field.tags))
-    found = (tag for all_label in all_labels for tag in _texts(all_label.get("tags"), "tag"))
-    return tuple(dict.fromkeys(found))
+    tags = (tag for all_label in all_labels for tag in _texts(all_label.get("tags"), "tag"))
+    return tuple(dict.fromkeys(tags))
 
 
 def _columns(
     fields: tuple[_Field, ...], edited: Sequence[_Field]
 ) -> Iterator[tuple[int, _Field, str | None]]:
     """Yield the columns in tree order, each with its position and its edited description."""
-    written = {field.path: field.text for field in edited}
+    texts_by_path = {field.path: field.text for field in edited}
     for path, earlier in earlier_paths(
         [field.path for field in fields], _texts_by_path(edited)
     ).items():
-        written[path] = written[earlier] or written.get(path)
+        texts_by_path[path] = texts_by_path[earlier] or texts_by_path.get(path)
     ordered = list(_in_tree_order(fields))
     # A path that is listed twice has the position of its last occurrence.
     places = {field.path: place for place, field in enumerate(ordered, 1)}
     for field in ordered:
-        yield places[field.path], field, written.get(field.path)
+        yield places[field.path], field, texts_by_path.get(field.path)
 
 
 def _in_tree_order(fields: tuple[_Field, ...]) -> Iterator[_Field]:
     """Yield the columns, each directly followed by those inside it."""
-    known = {field.path for field in fields}
-    if not any("." in path for path in known):
+    paths = {field.path for field in fields}
+    if not any("." in path for path in paths):
         yield from fields
         return
     children: dict[str | None, list[_Field]] = {}
     for field in fields:
         parent = None
         if "." in field.path:
-            above = (path for path in FieldPath(field.path).ancestors() if path in known)
+            above = (path for path in FieldPath(field.path).ancestors() if path in paths)
             parent = next(above, None)
         children.setdefault(parent, []).append(field)
     waiting = children.pop(None, [])[::-1]
@@ -277,11 +277,11 @@ def _newer_path(value: Mapping[str, Any]) -> tuple[str, ...]:
     return ("".join(f"/{Urn.label(name)}" for name in names),) if names else ()
 
 
-def _texts(given: Any, key: str | None = None) -> tuple[str, ...]:
-    found = given if isinstance(given, list) else []
+def _texts(entries: Any, key: str | None = None) -> tuple[str, ...]:
+    texts = entries if isinstance(entries, list) else []
     if key is not None:
-        found = [one.get(key) for one in found if isinstance(one, dict)]
-    return tuple(dict.fromkeys(one for one in found if isinstance(one, str)))
+        texts = [entry.get(key) for entry in texts if isinstance(entry, dict)]
+    return tuple(dict.fromkeys(text for text in texts if isinstance(text, str)))
 
 
 def has_text(given: object) -> bool:
@@ -333,25 +333,33 @@ def coverage_days(versions: Iterable[StoredAspect]) -> tuple[CoverageDay, ...]:
         order = version.version or 1 << 62
         by_name.setdefault(version.name, []).append((order, version))
     days = sorted(
-        {aspect.time_millis // DAY_MILLIS for held in by_name.values() for _, aspect in held}
+        {
+            aspect.time_millis // DAY_MILLIS
+            for versions_of_aspect in by_name.values()
+            for _, aspect in versions_of_aspect
+        }
     )
-    for held in by_name.values():
-        held.sort(key=lambda one: one[0])
+    for ordered in by_name.values():
+        ordered.sort(key=lambda one: one[0])
     counts = _Counts()
-    found: list[CoverageDay] = []
+    coverage_points: list[CoverageDay] = []
     for day in days:
-        for name, held in by_name.items():
+        for name, ordered in by_name.items():
             # Searched from the latest version: times may decrease where a clock was set back.
             latest = next(
-                (aspect for _, aspect in reversed(held) if aspect.time_millis // DAY_MILLIS <= day),
+                (
+                    aspect
+                    for _, aspect in reversed(ordered)
+                    if aspect.time_millis // DAY_MILLIS <= day
+                ),
                 None,
             )
             if latest is not None:
                 counts.read(name, latest)
         now = counts.of(day)
-        if not found or found[-1][1:] != now[1:]:
-            found.append(now)
-    return tuple(found)
+        if not coverage_points or coverage_points[-1][1:] != now[1:]:
+            coverage_points.append(now)
+    return tuple(coverage_points)
 
 
 class _Counts:
@@ -491,8 +499,8 @@ class _Sum:
             if at == len(days):
                 return
             now = point[1:]
-            for change, one, other in zip(self.changes, now, before, strict=True):
-                change[at] += one - other
+            for change, count, count_before in zip(self.changes, now, before, strict=True):
+                change[at] += count - count_before
             before = now
 
     def series(self) -> CoverageSeries:
@@ -505,12 +513,12 @@ def series_of(
     """Return the counts at the end of each of `days`, which are sorted: of all datasets together,
     and by key. Each dataset is given as the days on which its counts changed and the keys that it
     counts under. Takes about 3 µs per change and key."""
-    whole = _Sum(len(days))
+    total = _Sum(len(days))
     groups: dict[str, _Sum] = {}
     for history, keys in histories:
-        whole.add(days, history)
+        total.add(days, history)
         for key in keys:
             if key not in groups:
                 groups[key] = _Sum(len(days))
             groups[key].add(days, history)
-    return whole.series(), {key: group.series() for key, group in groups.items()}
+    return total.series(), {key: group.series() for key, group in groups.items()}

@@ -81,8 +81,8 @@ _OWNERSHIP_TYPES = {
 def bootstrap_proposals() -> Iterator[Proposal]:
     """Yield the proposals that fill a new catalog: platforms, ownership types and the user
     `datahub`. Their actor is the system; they name no run, so that no rollback removes them."""
-    known = orjson.loads((files("explorer.server") / "platforms.json").read_bytes())
-    for name, platform in known["platforms"].items():
+    platforms_file = orjson.loads((files("explorer.server") / "platforms.json").read_bytes())
+    for name, platform in platforms_file["platforms"].items():
         info = {
             "name": name,
             "displayName": platform["displayName"],
@@ -90,11 +90,16 @@ def bootstrap_proposals() -> Iterator[Proposal]:
             "datasetNameDelimiter": default_delimiter(name),
         }
         if "logo" in platform:
-            info["logoUrl"] = known["logos"] + platform["logo"]
+            info["logoUrl"] = platforms_file["logos"] + platform["logo"]
         yield _proposal("dataPlatform", name, "dataPlatformInfo", info)
     stamp = {"time": time.time_ns() // 1_000_000, "actor": SYSTEM_ACTOR}
-    for name, (shown, description) in _OWNERSHIP_TYPES.items():
-        info = {"name": shown, "description": description, "created": stamp, "lastModified": stamp}
+    for name, (display_name, description) in _OWNERSHIP_TYPES.items():
+        info = {
+            "name": display_name,
+            "description": description,
+            "created": stamp,
+            "lastModified": stamp,
+        }
         yield _proposal("ownershipType", f"__system__{name}", "ownershipTypeInfo", info)
     user = {"active": True, "displayName": "DataHub", "title": "Administrator", "system": True}
     yield _proposal("corpuser", "datahub", "corpUserInfo", user)
@@ -324,7 +329,7 @@ class RestoreResult(Struct, frozen=True):
     was one."""
 
     entities: int
-    kept: Path | None
+    previous: Path | None
 
 
 def reindex(data_dir: Path, registry: Registry, begin: Callable[[int], Advance]) -> int:
@@ -551,9 +556,9 @@ class _CountingIndex(SearchIndex):
         self._advance = advance
 
     def apply(self, offset: int, documents: Iterable[Document], gone: Iterable[str] = ()) -> None:
-        given = tuple(documents)
-        super().apply(offset, given, gone)
-        self._advance(len(given))
+        batch = tuple(documents)
+        super().apply(offset, batch, gone)
+        self._advance(len(batch))
 
 
 @contextmanager

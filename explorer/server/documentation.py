@@ -39,13 +39,13 @@ def element(name: str, content: Content = "", /, **attributes: str | bool | None
     An attribute that is `True` has no value, one that is `None` or `False` is left out. The
     underscore at the end of `class_` is dropped, and other underscores become dashes.
     """
-    written = "".join(
+    attribute_text = "".join(
         f" {key.rstrip('_').replace('_', '-')}"
         + ("" if value is True else f'="{escape(str(value))}"')
         for key, value in attributes.items()
         if value is not None and value is not False
     )
-    return Markup(f"<{name}{written}>{_inner(content)}</{name}>")
+    return Markup(f"<{name}{attribute_text}>{_inner(content)}</{name}>")
 
 
 def code(text: str) -> Markup:
@@ -55,7 +55,7 @@ def code(text: str) -> Markup:
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> Markup:
     """Return a table in a container that scrolls horizontally if the page is narrow."""
-    header = element("tr", [element("th", one, scope="col") for one in head])
+    header = element("tr", [element("th", title, scope="col") for title in head])
     body = [element("tr", [element("td", cell) for cell in row]) for row in rows]
     markup = element("table", [element("thead", header), element("tbody", body)])
     return element("div", markup, class_="wide", tabindex="0")
@@ -72,7 +72,7 @@ def _inner(content: Content) -> str:
         return content
     if isinstance(content, str):
         return escape(content)
-    return "".join(_inner(one) for one in content)
+    return "".join(_inner(part) for part in content)
 
 
 REQUIRED = element("span", "required", class_="required")
@@ -118,7 +118,7 @@ def aspect_sections(registry: Registry) -> Iterator[Markup]:
             parts += [element("h4", "Searched and filtered by"), _search_table(aspect)]
         if aspect.relationships:
             parts += [element("h4", "Relationships"), _edge_table(aspect)]
-        on = [_link("entity", one) for one in carriers[name]]
+        on = [_link("entity", carrier) for carrier in carriers[name]]
         if on:
             parts.append(element("p", ["Carried by ", *_separate(on)], class_="names"))
         yield _entry(anchor("aspect", name), head, parts, name)
@@ -181,10 +181,10 @@ def _fields(registry: Registry, name: str) -> Markup:
     required = required_fields(name, record)
     rows = (
         (
-            element("span", [code(one), " ", REQUIRED if one in required else ""]),
+            element("span", [code(field_name), " ", REQUIRED if field_name in required else ""]),
             _type(registry, field.base),
         )
-        for one, field in record.fields.items()
+        for field_name, field in record.fields.items()
     )
     return table(("Field", "Type"), rows)
 
@@ -258,7 +258,7 @@ def _link(kind: str, name: str) -> Markup:
 
 
 def _separate(parts: list[Markup]) -> list[str]:
-    return [one for part in parts for one in (part, " ")]
+    return [piece for part in parts for piece in (part, " ")]
 
 
 def _short(name: str) -> str:
@@ -497,13 +497,15 @@ def _graphql_section(schema: "GraphQLSchema") -> list[_Section]:
 
 
 def _model(registry: Registry) -> list[_Section]:
-    made: tuple[tuple[str, str, Callable[[Registry], Iterable[Markup]]], ...] = (
+    chapters: tuple[tuple[str, str, Callable[[Registry], Iterable[Markup]]], ...] = (
         ("entities", "Entities", entity_sections),
         ("aspects", "Aspects", aspect_sections),
         ("records", "Records and enums", record_sections),
         ("relationships", "Relationships", relationship_sections),
     )
-    return [(place, title, "Model", list(sections(registry))) for place, title, sections in made]
+    return [
+        (place, title, "Model", list(sections(registry))) for place, title, sections in chapters
+    ]
 
 
 def read_decisions() -> list[tuple[str, str]]:
@@ -533,9 +535,10 @@ def _render(place: str, title: str, _group: str, parts: list[Markup]) -> Markup:
 
 def _contents(sections: Iterable[_Section]) -> Iterator[Markup]:
     """Yield a heading for each group of sections, followed by links to its sections."""
-    for group, found in groupby(sections, lambda section: section[2]):
+    for group, group_sections in groupby(sections, lambda section: section[2]):
         links = [
-            element("li", element("a", title, href=f"#{place}")) for place, title, _, _ in found
+            element("li", element("a", title, href=f"#{place}"))
+            for place, title, _, _ in group_sections
         ]
         yield element("h3", group)
         yield element("ul", links)

@@ -175,8 +175,8 @@ class Progress:
 
     def words(self) -> str:
         """Return how far the work is, and when to try again."""
-        left = self.left_seconds
-        again = "soon" if left < 60 else f"in about {math.ceil(left / 60)} minutes"
+        seconds = self.left_seconds
+        again = "soon" if seconds < 60 else f"in about {math.ceil(seconds / 60)} minutes"
         if self.remainder:
             return f"all {self.done:,} {self.unit} were read, {self.remainder}; try again {again}"
         total = max(self.total, self.done)

@@ -117,7 +117,7 @@ def test_what_was_not_in_the_file_yet_is_kept_too(directory: Any, tmp_path: Path
     shutil.copytree(directory, killed, ignore=shutil.ignore_patterns("search"))
     served.close()
     assert (killed / "catalog.db-wal").stat().st_size
-    kept = data_directory.restore(killed, tmp_path / "backup").kept
+    kept = data_directory.restore(killed, tmp_path / "backup").previous
     assert held_in(killed) == {"old"}
     assert kept is not None
     kept.rename(tmp_path / "backup" / "catalog.db")
@@ -128,7 +128,7 @@ def test_a_backup_goes_into_a_new_directory_with_its_tokens(tmp_path: Path, dire
     create_token(directory / "tokens.json", "a", "urn:li:corpuser:a")
     data_directory.back_up(directory, tmp_path / "closed")
     restored = data_directory.restore(tmp_path / "other", tmp_path / "closed")
-    assert (restored.entities, restored.kept) == (2, None)
+    assert (restored.entities, restored.previous) == (2, None)
     assert held_in(tmp_path / "other") == {"old", "new"}
     tokens = tmp_path / "other" / "tokens.json"
     assert tokens.read_bytes() == (directory / "tokens.json").read_bytes()

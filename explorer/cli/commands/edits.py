@@ -750,9 +750,10 @@ def _restore_backup(target: Target, backup: Path, *, is_plain: bool) -> None:
     directory = target.data_dir or config.data_dir()
     restored = data_directory.restore(directory, backup)
     note(f"restored {restored.entities:,} entities from {backup} to {directory}")
-    if restored.kept is not None:
+    if restored.previous is not None:
         note(
-            f"the previous catalog is kept in {restored.kept}; remove it when you no longer need it"
+            f"the previous catalog is kept in {restored.previous}; remove it when you no longer "
+            "need it"
         )
 
 

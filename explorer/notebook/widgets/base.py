@@ -400,15 +400,15 @@ class SavedWithHtml:
         from IPython.display import display
 
         bundle: Callable[[], Any] = getattr(self, "_repr_mimebundle_", lambda: None)
-        made = bundle() or {"text/plain": repr(self)}
-        data, metadata = made if isinstance(made, tuple) else (made, {})
+        outputs = bundle() or {"text/plain": repr(self)}
+        data, metadata = outputs if isinstance(outputs, tuple) else (outputs, {})
         html = data.pop("text/html", None)
         if html is not None and _VIEW in data:
-            told = {
+            still_bundle = {
                 "text/plain": data["text/plain"],
                 "text/html": f'<div class="catalog-still-{self.still}">{html}</div>',
             }
-            display(told, raw=True)  # type: ignore[no-untyped-call]
+            display(still_bundle, raw=True)  # type: ignore[no-untyped-call]
             data["text/plain"] = "(a widget: it works only while its kernel runs)"
         display(data, metadata=metadata, raw=True)  # type: ignore[no-untyped-call]
 
@@ -541,9 +541,9 @@ def stylesheet(name: str) -> str:
 
 def _rows(path: Path) -> Iterator[str]:
     for row in path.read_text(encoding="utf-8").splitlines():
-        told = row.strip()
-        if told and not told.startswith("//"):
-            yield told
+        code = row.strip()
+        if code and not code.startswith("//"):
+            yield code
 
 
 class SavedHtml(anywidget.AnyWidget):
@@ -592,5 +592,5 @@ def running_cell() -> str:
     ask = getattr(shell, "get_parent", None)
     parent = ask() if callable(ask) else None
     metadata = parent.get("metadata") if isinstance(parent, dict) else None
-    found = metadata.get("cellId") if isinstance(metadata, dict) else None
-    return found if isinstance(found, str) else ""
+    cell_id = metadata.get("cellId") if isinstance(metadata, dict) else None
+    return cell_id if isinstance(cell_id, str) else ""

@@ -49,12 +49,12 @@ class DraftList:
     @property
     def count(self) -> int:
         """Return how many drafts no other running program is editing."""
-        return sum(not one.open for one in self._writing.kept)
+        return sum(not stored.open for stored in self._writing.kept)
 
     @property
     def urns(self) -> frozenset[str]:
         """Return the URNs of the entities with these drafts."""
-        return frozenset(one.draft.urn for one in self._writing.kept if not one.open)
+        return frozenset(stored.draft.urn for stored in self._writing.kept if not stored.open)
 
     def read(self) -> None:
         """Read the drafts, and show them."""
@@ -84,7 +84,9 @@ class DraftList:
                 self._restore(self._discarded[-1])
 
     def _find(self, name: str) -> StoredDraft:
-        stored = next((one for one in self._writing.kept if one.file.name == name), None)
+        stored = next(
+            (candidate for candidate in self._writing.kept if candidate.file.name == name), None
+        )
         if stored is None:
             self.read()
             raise NotFound(GONE)
@@ -114,19 +116,19 @@ class DraftList:
         self._draw()
 
     def _draw(self) -> None:
-        kept = self._writing.kept
-        said = ""
+        drafts = self._writing.kept
+        sentence = ""
         if self._is_listed:
-            said = count_sentence(len(kept)) if kept else NO_DRAFTS
+            sentence = count_sentence(len(drafts)) if drafts else NO_DRAFTS
         elif self._is_told:
-            said = f"{unsaved_sentence(self.count)}."
+            sentence = f"{unsaved_sentence(self.count)}."
         # A notebook may save this state: texts are in it only while they are looked at.
-        rows = [self._row(one) for one in kept] if self._is_listed else []
+        rows = [self._row(stored) for stored in drafts] if self._is_listed else []
         self._show(
             "kept",
             {
                 "count": self.count,
-                "said": said,
+                "said": sentence,
                 "listed": self._is_listed,
                 "rows": rows,
                 "restores": bool(self._discarded),

@@ -137,9 +137,9 @@ def start_draft(entity: "Entity", path: str | None) -> WidgetDraft:
         column = ""
     else:
         edited = column_text(entity.column_edits, path) or ""
-        known = entity.schema.column(path)
-        ingested = (known.ingested or "") if known else ""
-        column = known.path.simple if known else FieldPath(path).simple
+        schema_column = entity.schema.column(path)
+        ingested = (schema_column.ingested or "") if schema_column else ""
+        column = schema_column.path.simple if schema_column else FieldPath(path).simple
     text = edited if edited.strip() else ingested
     return WidgetDraft(str(entity.urn), path, entity.name, ingested, edited, text, column=column)
 
@@ -165,8 +165,8 @@ def _difference(before: str, after: str) -> list[str]:
         return ["@only line endings or invisible characters differ"]
     lines = text_diff(block(before), block(after))
     more = len(lines) - _SHOWN_LINES
-    shown = difference_lines(lines[:_SHOWN_LINES])
-    return [*shown, f"@… {more:,} more lines"] if more > 0 else shown
+    first_lines = difference_lines(lines[:_SHOWN_LINES])
+    return [*first_lines, f"@… {more:,} more lines"] if more > 0 else first_lines
 
 
 _Place = tuple[str, str | None]
@@ -215,8 +215,8 @@ class DraftEditor:
         """Return the path of an entity's column for each draft, None for the entity's own
         description."""
         # One that is open here was either changed or is no draft.
-        held = [place for place, draft in self.drafts.items() if draft.changed]
-        return [path for of, path in (*held, *self._found) if of == urn]
+        open_places = [place for place, draft in self.drafts.items() if draft.changed]
+        return [path for of, path in (*open_places, *self._found) if of == urn]
 
     def type(self, typed: Mapping[str, Any]) -> None:
         """Store the text of a draft from a page, unless a newer one is known, and send the newest
@@ -304,13 +304,13 @@ class DraftEditor:
         self._draw()
         self._preview()
 
-    def _see(self, found: "list[StoredDraft]") -> None:
+    def _see(self, drafts: "list[StoredDraft]") -> None:
         """Take note of the drafts on disk."""
         self._found = []
-        for one in found:
-            place = (one.draft.urn, one.draft.path)
-            is_held = one.process == self.process and place in self.drafts
-            if not one.open and not is_held:
+        for stored in drafts:
+            place = (stored.draft.urn, stored.draft.path)
+            is_held = stored.process == self.process and place in self.drafts
+            if not stored.open and not is_held:
                 self._found.append(place)
 
     @property
@@ -333,10 +333,10 @@ class DraftEditor:
         def write(_: object) -> None:
             draft, disk = self.drafts.get(place), self._disk()
             if draft is None or not draft.changed:
-                kept = self._stored.pop(place, None)
-                if kept is not None:
+                last_stored = self._stored.pop(place, None)
+                if last_stored is not None:
                     # Another widget may have kept another text since.
-                    disk.drop(*place, kept.text)
+                    disk.drop(*place, last_stored.text)
                 return
             names = (draft.name, draft.column, "notebook")
             stored = Draft(*place, draft.base, draft.text, *names)
@@ -355,8 +355,8 @@ class DraftEditor:
         draft = self.draft
         if draft is not None:
             self._revision += 1
-            told = (draft.urn, draft.path, draft.paged, self._revision, "")
-            self._typed = dict(zip(_TYPED, told, strict=True))
+            state = (draft.urn, draft.path, draft.paged, self._revision, "")
+            self._typed = dict(zip(_TYPED, state, strict=True))
             self._show("typed", self._typed)
 
     def _draw(self) -> None:
@@ -391,15 +391,19 @@ class Writing(DraftEditor):
     def look(self, then: Callable[[], None]) -> None:
         """Read all drafts from disk, then call."""
 
-        def take(found: list[StoredDraft]) -> None:
-            self.kept = found
-            own = {(one.draft.urn, one.draft.path) for one in found if one.process == self.process}
+        def take(drafts: list[StoredDraft]) -> None:
+            self.kept = drafts
+            own = {
+                (stored.draft.urn, stored.draft.path)
+                for stored in drafts
+                if stored.process == self.process
+            }
             for place in self._stored.keys() - own - {self._open}:
                 draft = self.drafts.get(place)
                 if draft is not None and draft.text == self._stored[place].text:
                     # Saved or discarded elsewhere in this program.
                     del self._stored[place], self.drafts[place]
-            self._see(found)
+            self._see(drafts)
             then()
 
         self._asking.ask("draft", "", lambda _: self._disk().all(), take, in_turn=True)
@@ -514,8 +518,8 @@ class Writing(DraftEditor):
         self._draw()
 
         def then(_: object) -> None:
-            told = f"Saved the description of {draft.title}."
-            self._show("said", saved_sentence(told, self._catalog.save_warnings, UNDO))
+            sentence = f"Saved the description of {draft.title}."
+            self._show("said", saved_sentence(sentence, self._catalog.save_warnings, UNDO))
             now = self.drafts.get(place)
             if now is not None and now.text != draft.text:
                 # Typed on another page while it was on its way: a draft of what is saved now.

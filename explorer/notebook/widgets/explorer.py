@@ -82,13 +82,13 @@ PageState = dict[str, Any]
 def tabs_of(entity: "EntityPage") -> tuple[Tab, ...]:
     """Return the tabs of an entity."""
     kind = entity.entity_type
-    wanted: dict[Tab, bool] = {
+    has_tab: dict[Tab, bool] = {
         "columns": bool(entity.schema.columns or entity.schema.orphans) or kind == "dataset",
         "lineage": kind in _LINEAGE,
         "usage": kind == "dataset",
         "profile": kind == "dataset",
     }
-    return tuple(tab for tab in TABS if wanted.get(tab, True))
+    return tuple(tab for tab in TABS if has_tab.get(tab, True))
 
 
 def head_of(entity: "EntityPage", why_not: str) -> PageState:
@@ -102,12 +102,12 @@ def head_of(entity: "EntityPage", why_not: str) -> PageState:
     if entity.deprecation is not None:
         states.append(f"deprecated: {line(entity.deprecation, _SHORT)}")
     at = entity.as_of
-    kept = [f"as it was at {at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"] if at else []
+    time_states = [f"as it was at {at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"] if at else []
     return {
         "urn": str(entity.urn),
         "name": line(entity.name, _SHORT),
         "facts": [line(fact, 80) for fact in facts if fact],
-        "states": [*states, *kept],
+        "states": [*states, *time_states],
         "tabs": list(tabs_of(entity)),
         "why_not": why_not,
     }
@@ -150,8 +150,8 @@ def overview(entity: "EntityPage") -> PageState:
     ]
     if entity.schema.columns:
         schema = entity.schema
-        said = f"{len(schema):,}, {schema.documented:,} documented"
-        facts.append({"name": "columns", "text": said})
+        counts = f"{len(schema):,}, {schema.documented:,} documented"
+        facts.append({"name": "columns", "text": counts})
     facts += [{"name": "folder", "text": line(path, 400)} for path in entity.browse_paths]
     return {
         "texts": [{"label": label, "tree": marked(text)} for label, text in texts],
@@ -164,13 +164,13 @@ def columns(entity: "EntityPage", detail: Mapping[str, Any]) -> PageState:
     """Return the columns that pass the filter of the page, at most as many as it asks for."""
     text = str(detail.get("text") or "")
     column_filter = parse_column_filter(text)
-    asked = detail.get("most")
-    most = asked if isinstance(asked, int) else COLUMNS_AT_ONCE
+    limit = detail.get("most")
+    most = limit if isinstance(limit, int) else COLUMNS_AT_ONCE
     schema = entity.schema
-    found = [column for column in schema.columns if column_filter.passes(column, entity.names)]
+    matches = [column for column in schema.columns if column_filter.passes(column, entity.names)]
     knowledge = ColumnKnowledge(names=entity.names)
-    of = f"{len(found):,} of " if column_filter else ""
-    documented = sum(column.documented for column in found)
+    of = f"{len(matches):,} of " if column_filter else ""
+    documented = sum(column.documented for column in matches)
     trouble = column_filter.trouble or f"{of}{len(schema):,} columns, {documented:,} documented"
     orphans = [
         Say(f"edited, but no longer in the schema: {orphan.field_path}")
@@ -180,9 +180,9 @@ def columns(entity: "EntityPage", detail: Mapping[str, Any]) -> PageState:
         "said": trouble if schema.columns else "no columns",
         "columns": [
             _column(column_row(column, knowledge, flat=bool(column_filter)))
-            for column in found[:most]
+            for column in matches[:most]
         ],
-        "more": max(len(found) - most, 0),
+        "more": max(len(matches) - most, 0),
         "most": most,
         "text": text,
         "parts": parts_of(orphans),
@@ -218,27 +218,31 @@ def _lineage(
     """Yield a picture of the lineage, and each neighbour as a link."""
     from explorer.graph.lineage import read_lineage
 
-    asked = detail.get("hops")
-    hops = asked if isinstance(asked, int) and 1 <= asked <= 5 else _HOPS
+    requested_hops = detail.get("hops")
+    hops = requested_hops if isinstance(requested_hops, int) and 1 <= requested_hops <= 5 else _HOPS
     # One hop more than is listed, so that the drawing can count what it leaves out.
     graph = catalog.wait(
         read_lineage(catalog.core, entity.urn, "BOTH", hops=hops + 1, with_details=True)
     )
     sides = [
         {
-            "label": f"{title}, {len(found):,}",
-            "ways": [_neighbour(graph, urn, hop) for urn, hop in found[:_NEIGHBOURS]],
-            "more": max(len(found) - _NEIGHBOURS, 0),
+            "label": f"{title}, {len(neighbours):,}",
+            "ways": [_neighbour(graph, urn, hop) for urn, hop in neighbours[:_NEIGHBOURS]],
+            "more": max(len(neighbours) - _NEIGHBOURS, 0),
         }
-        for title, found in _sides(graph, str(entity.urn), hops)
+        for title, neighbours in _sides(graph, str(entity.urn), hops)
     ]
     alone = len(graph) <= 1
     cut = graph.graph.get("truncated")
     parts = [Say("it has no upstream or downstream entities")] if alone else []
     parts += [Say(f"cut: {cut}")] if cut else []
-    told: PageState = {"parts": parts_of(parts), "sides": [] if alone else sides, "hops": hops}
+    page_state: PageState = {
+        "parts": parts_of(parts),
+        "sides": [] if alone else sides,
+        "hops": hops,
+    }
     # The drawing is made from the graph, and is not sent with the rest.
-    return told if alone else {**told, "drawn": True, "graph": graph}
+    return page_state if alone else {**page_state, "drawn": True, "graph": graph}
 
 
 def _sides(
@@ -250,8 +254,8 @@ def _sides(
         if urn != root and hop and abs(hop) <= most
     ]
     placed.sort(key=lambda one: (abs(one[1]), str(graph.nodes[one[0]].get("name") or one[0])))
-    yield "upstream", [one for one in placed if one[1] < 0]
-    yield "downstream", [one for one in placed if one[1] > 0]
+    yield "upstream", [neighbour for neighbour in placed if neighbour[1] < 0]
+    yield "downstream", [neighbour for neighbour in placed if neighbour[1] > 0]
 
 
 def _neighbour(graph: "nx.DiGraph", urn: str, hop: int) -> PageState:
@@ -269,25 +273,25 @@ def _history(
     from explorer.notebook.entity import read_history
 
     declared = catalog.registry.aspects
-    held = [
+    aspects = [
         name
         for name in entity.aspects
         if not name.endswith("Key") and not (name in declared and declared[name].timeseries)
     ]
     last = len(_TRACKS)
-    held.sort(key=lambda one: (_TRACKS.index(one) if one in _TRACKS else last, one))
-    if not held:
+    aspects.sort(key=lambda one: (_TRACKS.index(one) if one in _TRACKS else last, one))
+    if not aspects:
         return {
             "parts": parts_of([Say("it has no stored versions")]),
             "aspects": [],
         }
-    asked = detail.get("aspect")
-    aspect = asked if asked in held else held[0]
+    requested = detail.get("aspect")
+    aspect = requested if requested in aspects else aspects[0]
     try:
         parts = read_history(catalog, entity.urn, entity.name, aspect, _VERSIONS).parts()
-        return {"parts": parts_of(parts), "aspects": held, "aspect": aspect}
+        return {"parts": parts_of(parts), "aspects": aspects, "aspect": aspect}
     except NotFound as error:
-        return {"parts": parts_of([Say(str(error))]), "aspects": held, "aspect": aspect}
+        return {"parts": parts_of([Say(str(error))]), "aspects": aspects, "aspect": aspect}
 
 
 _OFFERED = 8
@@ -369,7 +373,7 @@ class ExplorerSession:
         """Tick or untick a result."""
         with self.lock:
             page = self.answer.page if self.answer else None
-            hit = next((one for one in page or () if str(one.urn) == urn), None)
+            hit = next((candidate for candidate in page or () if str(candidate.urn) == urn), None)
             if on and hit is not None and page is not None:
                 self.ticked[urn] = (hit, page.summaries.get(hit.urn))
             elif not on:
@@ -400,10 +404,10 @@ class ExplorerSession:
             )
 
     def _search_state(self) -> dict[str, Any]:
-        held = self.answer.page_state(self.ticked, self.drafts.urns) if self.answer else {}
+        answer_state = self.answer.page_state(self.ticked, self.drafts.urns) if self.answer else {}
         search = self.search
         return {
-            **held,
+            **answer_state,
             "text": search.words,
             "filter": search.filter,
             "order": search.sort,
@@ -480,8 +484,8 @@ class ExplorerSession:
             self._show_tree()
             return True
 
-        said = f"reading the folder {self._tree.name(key)} …"
-        self.asking.ask("tree", said, read, then, failed=failed, in_turn=True)
+        activity = f"reading the folder {self._tree.name(key)} …"
+        self.asking.ask("tree", activity, read, then, failed=failed, in_turn=True)
 
     # The entity that is open.
 
@@ -525,13 +529,13 @@ class ExplorerSession:
 
     def _read_entity(self, urn: Urn) -> None:
         def then(entity: "EntityPage") -> None:
-            known = self.entity is not None
+            is_reread = self.entity is not None
             # The one it was read with goes with its question.
             self.entity = replace(entity, catalog=self.catalog)
             if self.tab not in tabs_of(self.entity):
                 self.tab = "overview"
             self._show("entity", self._head())
-            self._read_tab(self.entity, again=known)
+            self._read_tab(self.entity, again=is_reread)
             if self._going_on is not None:
                 self.writing.begin(self.entity, *self._going_on)
                 self._going_on = None
@@ -539,8 +543,8 @@ class ExplorerSession:
 
         def failed(error: Exception) -> bool:
             if self.entity is None and isinstance(error, CatalogError):
-                said = {"is": "say", "text": line(str(error), 400), "tone": "loud"}
-                self._show("tab", {"tab": "overview", "urn": self.urn, "parts": [said]})
+                sentence = {"is": "say", "text": line(str(error), 400), "tone": "loud"}
+                self._show("tab", {"tab": "overview", "urn": self.urn, "parts": [sentence]})
             return False
 
         self.asking.ask(
@@ -561,10 +565,10 @@ class ExplorerSession:
         tab, detail = self.tab, dict(self._details.get(self.tab, {}))
         if not again:
             self._show("tab", {"tab": tab, "urn": self.urn, "reading": True})
-        said = "" if tab in ("overview", "columns") else f"reading the {tab} …"
+        activity = "" if tab in ("overview", "columns") else f"reading the {tab} …"
         self.asking.ask(
             "tab",
-            said,
+            activity,
             lambda catalog: read_tab(catalog, replace(entity, catalog=catalog), tab, detail),
             self._show_tab,
             failed=lambda error: self._show_tab_error(tab, error),
@@ -607,8 +611,8 @@ class ExplorerSession:
             self._show("drawing", {})
 
     def _show_tab_error(self, tab: "Tab", error: Exception) -> bool:
-        said = {"is": "say", "text": f"the {tab} could not be read: {line(str(error), 300)}"}
-        self._show("tab", {"tab": tab, "urn": self.urn, "parts": [{**said, "tone": "loud"}]})
+        sentence = {"is": "say", "text": f"the {tab} could not be read: {line(str(error), 300)}"}
+        self._show("tab", {"tab": tab, "urn": self.urn, "parts": [{**sentence, "tone": "loud"}]})
         return isinstance(error, CatalogError)
 
     # Writing.
@@ -764,9 +768,9 @@ class Explorer(EditorWidget):
 
     def wait(self, timeout_seconds: float | None = None) -> bool:
         """Wait until all requests are done; return whether that happened in time."""
-        there = super().wait(timeout_seconds)
+        is_done = super().wait(timeout_seconds)
         drawing = self._session.drawing
-        return there and (drawing is None or drawing.wait(timeout_seconds))
+        return is_done and (drawing is None or drawing.wait(timeout_seconds))
 
     def close(self) -> None:
         """Cancel reading, and close the widget."""
@@ -864,10 +868,10 @@ class Explorer(EditorWidget):
             case {"kind": "back"}:
                 session.close_entity()
             case {"kind": "tab", "tab": str(tab), **rest} if tab in TABS:
-                asked: dict[str, Any] = {
+                details: dict[str, Any] = {
                     key: rest[key] for key in ("text", "most", "aspect", "hops") if key in rest
                 }
-                session.turn(TABS[TABS.index(tab)], asked or None)
+                session.turn(TABS[TABS.index(tab)], details or None)
             case {"kind": "kept"}:
                 with session.lock:
                     session.drafts.answer(content)

@@ -66,10 +66,10 @@ def as_tree(graph: "nx.DiGraph", said: str) -> str:
     for side in sides:
         lines = lineage_tree(graph, root, entities, side=side)
         rows.append(f"  {side}" if lines else f"  {side}: nothing")
-        for one in lines:
-            name = _row(one.entity) if one.entity and not one.reference else ""
-            reference = f"{one.entity.full_name}  " if one.entity and one.reference else ""
-            rows.append("  " * (one.depth + 1) + name + reference + one.reference)
+        for branch in lines:
+            name = _row(branch.entity) if branch.entity and not branch.reference else ""
+            reference = f"{branch.entity.full_name}  " if branch.entity and branch.reference else ""
+            rows.append("  " * (branch.depth + 1) + name + reference + branch.reference)
     return "\n".join(rows)
 
 
@@ -136,10 +136,14 @@ class LineageWidget(Widget):
         self._work = LineageRequests(catalog, self._show_busy, self._show_problem)
         self.on_msg(self._handle_message)
         self.observe(self._follow_selection, "selected")
-        told = {} if graph is None else graph.graph
-        if graph is not None and told.get("root") == root and told.get("hops", 0) >= hops:
+        attributes = {} if graph is None else graph.graph
+        if (
+            graph is not None
+            and attributes.get("root") == root
+            and attributes.get("hops", 0) >= hops
+        ):
             scene.know([node for node, text in graph.nodes.data("description") if text is not None])
-            self._take(graph, root, told["direction"], told["hops"])
+            self._take(graph, root, attributes["direction"], attributes["hops"])
             self._complete()
         else:
             self._read(root)
@@ -179,8 +183,8 @@ class LineageWidget(Widget):
                 self.problem = full
             self._complete()
 
-        said = "" if has_neighbours else f"reading the neighbours of {self._scene.name(node)} …"
-        self._work.ask(said, read, then)
+        activity = "" if has_neighbours else f"reading the neighbours of {self._scene.name(node)} …"
+        self._work.ask(activity, read, then)
 
     def fold(self, urn: str | Urn, side: "Flow") -> None:
         """Collapse an entity: hide what is connected only through it on one side."""

@@ -115,8 +115,8 @@ class KnownLineage:
 
 def near(graph: "nx.DiGraph", node: str, side: Flow) -> Iterable[str]:
     """Return the neighbours of a node on one side, in graph order."""
-    found: Iterable[str] = graph.pred[node] if side == "UPSTREAM" else graph.succ[node]
-    return found
+    neighbours: Iterable[str] = graph.pred[node] if side == "UPSTREAM" else graph.succ[node]
+    return neighbours
 
 
 def first(graph: "nx.DiGraph", extent: "Extent", hops: int, most: int) -> dict[str, None]:
@@ -130,27 +130,29 @@ def first(graph: "nx.DiGraph", extent: "Extent", hops: int, most: int) -> dict[s
         for side in sides:
             following: list[str] = []
             for node in frontiers[side]:
-                left = [one for one in near(graph, node, side) if one not in chosen]
-                fits = len(left) <= MAX_NEIGHBOURS_DRAWN + 1
-                room = len(left) if fits else MAX_NEIGHBOURS_DRAWN
-                taken = left[: max(min(room, most - len(chosen)), 0)]
-                following += taken
-                chosen |= dict.fromkeys(taken)
+                remaining = [
+                    neighbour for neighbour in near(graph, node, side) if neighbour not in chosen
+                ]
+                fits = len(remaining) <= MAX_NEIGHBOURS_DRAWN + 1
+                room = len(remaining) if fits else MAX_NEIGHBOURS_DRAWN
+                additional = remaining[: max(min(room, most - len(chosen)), 0)]
+                following += additional
+                chosen |= dict.fromkeys(additional)
             frontiers[side] = following
     return chosen
 
 
-def hidden(graph: "nx.DiGraph", drawn: Collection[str], node: str, side: Flow) -> int:
+def hidden(graph: "nx.DiGraph", nodes: Collection[str], node: str, side: Flow) -> int:
     """Return how many known neighbours of a node on one side are not drawn."""
-    return sum(1 for one in near(graph, node, side) if one not in drawn)
+    return sum(1 for neighbour in near(graph, node, side) if neighbour not in nodes)
 
 
 def unfolded(
-    graph: "nx.DiGraph", drawn: Collection[str], node: str, side: Flow, most: int
+    graph: "nx.DiGraph", nodes: Collection[str], node: str, side: Flow, most: int
 ) -> list[str]:
     """Return the additional nodes when a node is expanded on one side, up to `most` in all."""
-    left = [one for one in near(graph, node, side) if one not in drawn]
-    return left[: max(min(NEIGHBOURS_UNFOLDED, most - len(drawn)), 0)]
+    remaining = [neighbour for neighbour in near(graph, node, side) if neighbour not in nodes]
+    return remaining[: max(min(NEIGHBOURS_UNFOLDED, most - len(nodes)), 0)]
 
 
 def folded(graph: "nx.DiGraph", drawn: Collection[str], node: str, side: Flow) -> set[str]:
@@ -168,12 +170,12 @@ def _connected_nodes(
     graph: "nx.DiGraph", inside: Collection[str], starts: Iterable[str]
 ) -> set[str]:
     """Return the nodes of `inside` that are connected to one of the starts, in any direction."""
-    joined = graph.subgraph(inside).to_undirected(as_view=True)
-    found: set[str] = set()
+    undirected = graph.subgraph(inside).to_undirected(as_view=True)
+    connected: set[str] = set()
     for start in starts:
-        if start in joined and start not in found:
-            found |= nx.node_connected_component(joined, start)
-    return found
+        if start in undirected and start not in connected:
+            connected |= nx.node_connected_component(undirected, start)
+    return connected
 
 
 MOST_PORTS = 12
@@ -205,20 +207,20 @@ class DrawnColumns:
             return ()
         return tuple(self._links(drawn))
 
-    def ports(self, drawn: Collection[str]) -> Mapping[str, tuple[str, ...]]:
+    def ports(self, nodes: Collection[str]) -> Mapping[str, tuple[str, ...]]:
         """The columns that are drawn in each box, most to least connected where not all are."""
-        found: dict[str, dict[str, int]] = {}
-        for link in self.links(drawn):
+        counts_by_node: dict[str, dict[str, int]] = {}
+        for link in self.links(nodes):
             for node, column in (
                 (link.source, link.source_column),
                 (link.target, link.target_column),
             ):
                 if column:
-                    held = found.setdefault(node, {})
-                    held[column] = held.get(column, 0) + 1
+                    counts = counts_by_node.setdefault(node, {})
+                    counts[column] = counts.get(column, 0) + 1
         return {
-            node: tuple(sorted(held, key=lambda column: -held[column]))
-            for node, held in found.items()
+            node: tuple(sorted(counts, key=lambda column: -counts[column]))
+            for node, counts in counts_by_node.items()
         }
 
     def _links(self, drawn: Collection[str]) -> Iterator[ColumnLink]:
@@ -275,14 +277,14 @@ async def read_between(
     if tables.nodes[target].get("type") == "dataJob":
         near.update(tables.succ[target])
     entities = await catalog.entities(Urn.parse_all(near), COLUMN_ASPECTS)
-    whole = column_graph(tables.subgraph(near), entities)
+    columns = column_graph(tables.subgraph(near), entities)
     ends = {source, target} if near == {source, target} else near
-    kept = [
+    edges = [
         (up, down)
-        for up, down in whole.edges
-        if {whole.nodes[end].get("dataset", end) for end in (up, down)} <= ends
+        for up, down in columns.edges
+        if {columns.nodes[end].get("dataset", end) for end in (up, down)} <= ends
     ]
-    edge_subgraph: nx.DiGraph = whole.edge_subgraph(kept).copy()
+    edge_subgraph: nx.DiGraph = columns.edge_subgraph(edges).copy()
     return edge_subgraph
 
 
@@ -328,25 +330,25 @@ def facts(attributes: Mapping[str, Any]) -> tuple[str, str]:
 def words(attributes: Mapping[str, Any]) -> str:
     """Return the text below a node's name."""
     deprecated = "deprecated" if attributes.get("deprecated") is True else ""
-    told = (*facts(attributes), _STATES[state(attributes)], deprecated)
-    return _sound(" · ".join(word for word in told if word))
+    phrases = (*facts(attributes), _STATES[state(attributes)], deprecated)
+    return _sound(" · ".join(word for word in phrases if word))
 
 
-def draw(held: KnownLineage, shown: ShownLineage, previous: Layout[str] | None) -> DrawnGraph:
+def draw(lineage: KnownLineage, view: ShownLineage, previous: Layout[str] | None) -> DrawnGraph:
     """Lay out the view; nodes drawn before keep their order. Pure."""
-    inside = held.graph.subgraph(node for node in shown.nodes if node in held.graph)
+    inside = lineage.graph.subgraph(node for node in view.nodes if node in lineage.graph)
     passing = {
-        node for node, attributes in inside.nodes(data=True) if _passes(attributes, shown.without)
+        node for node, attributes in inside.nodes(data=True) if _passes(attributes, view.without)
     }
-    graph = contracted(inside, passing | {held.root})
+    graph = contracted(inside, passing | {lineage.root})
     for node, attributes in named_apart(graph.nodes(data=True)).items():
         graph.nodes[node]["name"] = attributes.get("name")
-    ports = shown.columns.ports(graph.nodes)
+    ports = view.columns.ports(graph.nodes)
     # In the order of reading, on which the layout depends.
-    order = [node for node in shown.nodes if node in graph]
+    order = [node for node in view.nodes if node in graph]
     sizes = {node: _size(node, graph.nodes[node], ports.get(node, ())) for node in order}
     layout = lay_out_pairs(sizes, graph.edges, spacing=_ROOM, previous=previous)
-    boxes = [_box(held, shown, graph, node, layout.positions[node], ports) for node in order]
+    boxes = [_box(lineage, view, graph, node, layout.positions[node], ports) for node in order]
     lines = [
         {
             "s": route.source,
@@ -356,17 +358,17 @@ def draw(held: KnownLineage, shown: ShownLineage, previous: Layout[str] | None) 
         }
         for route in layout.routes
     ]
-    told = {
-        "root": held.root,
+    page_state = {
+        "root": lineage.root,
         "width": round(layout.width, 1),
         "height": round(layout.height, 1),
         "nodes": boxes,
         "edges": lines,
-        "links": _links(shown.columns, graph, layout, ports),
-        "types": _count(inside, 0, shown.without, "type"),
-        "platforms": _count(inside, 1, shown.without, "platform"),
+        "links": _links(view.columns, graph, layout, ports),
+        "types": _count(inside, 0, view.without, "type"),
+        "platforms": _count(inside, 1, view.without, "platform"),
     }
-    return DrawnGraph(graph, layout, told)
+    return DrawnGraph(graph, layout, page_state)
 
 
 def _passes(attributes: Mapping[str, Any], without: Collection[tuple[str, str]]) -> bool:
@@ -411,28 +413,28 @@ def _port(box: Box, columns: Sequence[str], column: str) -> float:
 
 
 def _box(
-    held: KnownLineage,
-    shown: ShownLineage,
+    lineage: KnownLineage,
+    view: ShownLineage,
     graph: "nx.DiGraph",
     node: str,
     box: Box,
     ports: Mapping[str, Sequence[str]],
 ) -> dict[str, Any]:
     attributes = graph.nodes[node]
-    whole = label(node, attributes, 400)
-    name = whole if len(whole) <= _NAME else "…" + whole[1 - _NAME :]
+    full_name = label(node, attributes, 400)
+    name = full_name if len(full_name) <= _NAME else "…" + full_name[1 - _NAME :]
     columns = ports.get(node, ())
     far = attributes.get("hops")
-    nodes = shown.nodes
-    told: dict[str, Any] = {
+    nodes = view.nodes
+    fields: dict[str, Any] = {
         "id": node,
         "name": name,
-        "whole": whole,
+        "whole": full_name,
         "entity": line(str(attributes.get("type") or "")),
         "state": state(attributes),
         "sign": _SIGNS[state(attributes)],
         "words": words(attributes),
-        "far": "the starting entity" if node == held.root else distance(far),
+        "far": "the starting entity" if node == lineage.root else distance(far),
         "text": _sound(plain_markdown(attributes.get("description") or "", _TEXT)),
         "hops": far,
         "colour": COLOURS.get(str(attributes.get("type")), _OTHER),
@@ -443,19 +445,20 @@ def _box(
         "ports": [_sound(line(column, _COLUMN)) for column in _rows(columns)],
     }
     if len(columns) > MOST_PORTS:
-        told["ports"][-1] = f"+{len(columns) - MOST_PORTS + 1:,} more columns"
+        fields["ports"][-1] = f"+{len(columns) - MOST_PORTS + 1:,} more columns"
     for side, short in zip(SIDES, ("up", "down"), strict=True):
         # Folding leads away from the root.
         away = far is None or (far <= 0 if side == "UPSTREAM" else far >= 0)
-        told[short] = {
-            "hidden": hidden(held.graph, nodes, node, side),
-            "open": away and any(one in nodes for one in near(held.graph, node, side)),
-            "known": held.has_neighbours(node, side),
+        fields[short] = {
+            "hidden": hidden(lineage.graph, nodes, node, side),
+            "open": away
+            and any(neighbour in nodes for neighbour in near(lineage.graph, node, side)),
+            "known": lineage.has_neighbours(node, side),
         }
-    more = [f"{told[side]['hidden']:,} more {side}stream" for side in ("up", "down")]
-    spoken = [whole, told["words"], told["far"], *(text for text in more if text[0] != "0")]
-    told["spoken"] = ", ".join(part for part in spoken if part)
-    return told
+    more = [f"{fields[side]['hidden']:,} more {side}stream" for side in ("up", "down")]
+    spoken = [full_name, fields["words"], fields["far"], *(text for text in more if text[0] != "0")]
+    fields["spoken"] = ", ".join(part for part in spoken if part)
+    return fields
 
 
 def _sound(text: str) -> str:
@@ -470,7 +473,7 @@ def _links(
     ports: Mapping[str, Sequence[str]],
 ) -> list[dict[str, Any]]:
     routes = {(route.source, route.target): route.points for route in layout.routes}
-    told: dict[tuple[str, str], dict[str, Any]] = {}
+    links: dict[tuple[str, str], dict[str, Any]] = {}
     for link in columns.links(graph.nodes):
         above, below = layout.positions[link.source], layout.positions[link.target]
         start = (
@@ -481,32 +484,32 @@ def _links(
         # Round the boxes between, the way the line between the tables goes.
         bends = routes.get((link.source, link.target), ())[1:-1]
         path = _curve((start, *bends, end))
-        told[path, str(link.guess)] = {
+        links[path, str(link.guess)] = {
             "d": path,
             "guess": link.guess,
             "s": link.source,
             "t": link.target,
         }
-    return list(told.values())
+    return list(links.values())
 
 
 def _curve(points: Sequence[Point]) -> str:
     """Return the path through the points, curved from layer to layer, with an open arrow head."""
     (x, y), *rest = points
-    drawn = [f"M{x:.1f} {y:.1f}"]
+    commands = [f"M{x:.1f} {y:.1f}"]
     towards = 1.0
     for to_x, to_y in rest:
         if to_y == y or to_x == x:
-            drawn.append(f"L{to_x:.1f} {to_y:.1f}")
+            commands.append(f"L{to_x:.1f} {to_y:.1f}")
         else:
             middle = (x + to_x) / 2
-            drawn.append(f"C{middle:.1f} {y:.1f} {middle:.1f} {to_y:.1f} {to_x:.1f} {to_y:.1f}")
+            commands.append(f"C{middle:.1f} {y:.1f} {middle:.1f} {to_y:.1f} {to_x:.1f} {to_y:.1f}")
         if to_x != x:
             towards = 1.0 if to_x > x else -1.0
         x, y = to_x, to_y
     back = x - towards * _TIP
-    drawn.append(f"M{back:.1f} {y - 3.5:.1f}L{x:.1f} {y:.1f}L{back:.1f} {y + 3.5:.1f}")
-    return "".join(drawn)
+    commands.append(f"M{back:.1f} {y - 3.5:.1f}L{x:.1f} {y:.1f}L{back:.1f} {y + 3.5:.1f}")
+    return "".join(commands)
 
 
 MOST_HOPS = 20
@@ -621,18 +624,18 @@ class LineageWidgetState:
         with self._lock:
             graph = self._lineage.graph
             more = unfolded(graph, self._nodes, node, side, self._most)
-            left = hidden(graph, self._nodes, node, side)
+            hidden_count = hidden(graph, self._nodes, node, side)
             self._nodes.update(dict.fromkeys(more))
-            if left == len(more) or len(self._nodes) < self._most:
+            if hidden_count == len(more) or len(self._nodes) < self._most:
                 return ""
             return f"{self._most:,} are drawn; “Show more” draws more"
 
     def fold(self, node: str, side: Flow) -> set[str]:
         """Hide the nodes that depend on an entity on one side, and return them."""
         with self._lock:
-            gone = folded(self._lineage.graph, self._nodes, node, side)
-            self._nodes = {node: None for node in self._nodes if node not in gone}
-            return gone
+            folded_nodes = folded(self._lineage.graph, self._nodes, node, side)
+            self._nodes = {node: None for node in self._nodes if node not in folded_nodes}
+            return folded_nodes
 
     def widen(self) -> None:
         """Raise the limit, and draw more of what was read, nearest first."""
@@ -642,8 +645,8 @@ class LineageWidgetState:
             wider = first(graph, self._extent, self._hops, self._most)
             room = max(self._most - len(self._nodes), 0)
             new = [node for node in wider if node not in self._nodes]
-            left = [node for node in graph if node not in self._nodes and node not in wider]
-            self._nodes.update(dict.fromkeys([*new, *left][:room]))
+            farther = [node for node in graph if node not in self._nodes and node not in wider]
+            self._nodes.update(dict.fromkeys([*new, *farther][:room]))
 
     def narrow(self, without: Mapping[str, "list[str]"]) -> None:
         """Leave out entities by `type` and `platform`."""
@@ -692,12 +695,12 @@ class LineageWidgetState:
         drawing = draw(self._lineage, lineage, before.layout if before else None)
         with self._lock:
             self._drawing = drawing
-            held = len(self._lineage.graph)
-            told = {
+            node_count = len(self._lineage.graph)
+            page_state = {
                 **drawing.page_state,
                 "hops": self._hops,
                 "direction": self._extent,
-                "more": len(self._nodes) >= self._most and held > len(self._nodes),
+                "more": len(self._nodes) >= self._most and node_count > len(self._nodes),
                 "back": bool(self._back),
                 "about": self._columns.about,
                 "names": {
@@ -705,7 +708,7 @@ class LineageWidgetState:
                     "columns": [line(path, _LONG) for path in self._names.paths],
                 },
             }
-            return self._sentence(len(drawing.graph), held), told
+            return self._sentence(len(drawing.graph), node_count), page_state
 
     def _sentence(self, drawn: int, held: int) -> str:
         far = hop_count(self._hops)

@@ -47,13 +47,14 @@ _NAME = 120
 
 @dataclass(eq=False, slots=True)
 class _Node:
-    """An entry with what was read of it: `read` of `total` entries, besides those of the head."""
+    """An entry with what was read of it: `read_count` of `total` entries, besides those of the
+    head."""
 
     entry: FolderEntry
     level: int
     source: EntrySource | None
     below: "list[str] | None" = None
-    read: int = 0
+    read_count: int = 0
     total: int = 0
     has_more: bool = True
     is_open: bool = False
@@ -98,7 +99,7 @@ class Tree:
         if node is None or node.source is None or not node.has_more:
             return None
         node.note = "reading …"
-        source, start = node.source, node.read
+        source, start = node.source, node.read_count
         return lambda catalog: catalog.wait(source.read(catalog.core, start, FOLDER_PAGE))
 
     def fold(self, key: str) -> None:
@@ -114,9 +115,9 @@ class Tree:
         new = [self._add(entry, node.level + 1) for entry in (*page.head, *page.entries)]
         node.below = [*(node.below or ()), *new]
         node.source = page.instead or node.source
-        node.read += len(page.entries)
+        node.read_count += len(page.entries)
         node.total = len(page.head) + page.total
-        node.has_more = bool(page.entries) and node.read < page.total
+        node.has_more = bool(page.entries) and node.read_count < page.total
         node.note = page.note if node.below and not node.has_more else ""
         if not node.below:
             node.note = "empty"
@@ -162,7 +163,7 @@ class Tree:
             if node.has_more:
                 waiting.append((key, 0, 0))
             below = node.below
-            waiting += [(one, n, len(below)) for n, one in reversed([*enumerate(below, 1)])]
+            waiting += [(child, n, len(below)) for n, child in reversed([*enumerate(below, 1)])]
 
     def _more(self, key: str) -> dict[str, Any]:
         node = self._nodes[key]
@@ -200,11 +201,13 @@ class Search:
     def toggled(self, name: str, value: str) -> "Search":
         """Return the search with a value of a facet added, or removed if it was chosen."""
         before = self.chosen.get(name, ())
-        after = tuple(one for one in before if one != value)
+        after = tuple(chosen_value for chosen_value in before if chosen_value != value)
         if len(after) == len(before):
             after = (*before, value)
         chosen = {**self.chosen, name: after}
-        return replace(self, chosen={key: held for key, held in chosen.items() if held}, start=0)
+        return replace(
+            self, chosen={key: values for key, values in chosen.items() if values}, start=0
+        )
 
     def combined_filter(self, catalog: "NotebookCatalog", beyond: str = "") -> Filter:
         """Return the whole filter; the taken values of the facet `beyond` are excluded instead.
@@ -237,7 +240,7 @@ class SearchAnswer:
         groups = facet_groups(page.facets, self.names, search.chosen, self.adding)
         return {
             "said": self._sentence(),
-            "words": [line(one) for one in (page.corrected or search.words).split()],
+            "words": [line(word) for word in (page.corrected or search.words).split()],
             "hits": [
                 _hit(row, search.words, ticked=str(row.urn) in marked)
                 for row in result_rows(page, page.summaries, page.measures, drafts)
@@ -367,14 +370,14 @@ def offers_of(suggestions: Iterable[Suggestion]) -> list[dict[str, Any]]:
     ]
 
 
-def _describe_measures(known: "Measures | None") -> str:
+def _describe_measures(measures: "Measures | None") -> str:
     """Return rows, use and last change in a few words; empty where none is known."""
-    if known is None:
+    if measures is None:
         return ""
-    rows, queries, changed = known.rows, known.queries, known.changed
-    said = (
+    rows, queries, changed = measures.rows, measures.queries, measures.changed
+    parts = (
         "" if rows is None else f"{compact(rows)} rows",
         "" if queries is None else f"{compact(queries)} queries a month",
         "" if changed is None else f"changed {changed:%Y-%m-%d}",
     )
-    return " · ".join(one for one in said if one)
+    return " · ".join(part for part in parts if part)

@@ -132,8 +132,8 @@ class WorklistSession:
             if self.key == key:
                 self.writing.begin(entity, key[1])
 
-        said = f"reading {line(urn.name, 60)} …"
-        self.asking.ask("entity", said, lambda catalog: catalog.entity(urn), then)
+        activity = f"reading {line(urn.name, 60)} …"
+        self.asking.ask("entity", activity, lambda catalog: catalog.entity(urn), then)
 
     def save(self) -> None:
         """Save the open text, then open the next one."""
@@ -210,20 +210,20 @@ class WorklistSession:
         at = keys.index(self.key) if self.key in keys else 0
         start = at - at % _ROWS
         table = views.worklist_page(worklist)
-        shown = [n for n, column in enumerate(table.columns) if column.audience != "programs"]
+        visible = [n for n, column in enumerate(table.columns) if column.audience != "programs"]
         item = worklist.items[at] if keys else None
         return {
             "progress": self.progress,
             "nothing": _NOTHING_LEFT if worklist.datasets else _NO_DATASET,
-            "columns": [table.columns[n].title for n in shown],
-            "numbers": [table.columns[n].name in ("weight", "used", "downstream") for n in shown],
+            "columns": [table.columns[n].title for n in visible],
+            "numbers": [table.columns[n].name in ("weight", "used", "downstream") for n in visible],
             "start": start,
             "listed": len(keys),
             "rows": [
                 {
                     "at": n,
                     "draft": keys[n][1] in self.writing.places(keys[n][0]),
-                    "cells": [_cell_text(table.rows[n][column]) for column in shown],
+                    "cells": [_cell_text(table.rows[n][column]) for column in visible],
                 }
                 for n in range(start, min(start + _ROWS, len(keys)))
             ],
@@ -436,8 +436,8 @@ class ReviewSession:
         decided of a changeset that the server keeps."""
 
         def read(catalog: "NotebookCatalog") -> tuple[str, str, str]:
-            here = catalog.wait(catalog.core.known_as())
-            is_foreign = bool(why_foreign(self.changeset, here, key))
+            own_catalog = catalog.wait(catalog.core.known_as())
+            is_foreign = bool(why_foreign(self.changeset, own_catalog, key))
             user = catalog.me()
             why = catalog.wait(why_undecided(catalog.core)) if self._server else ""
             foreign = views.foreign_words(self.changeset) if is_foreign else ""
@@ -477,8 +477,8 @@ class ReviewSession:
 
     def item(self, number: int | None = None) -> "ReviewItem | None":
         """Return the edit with a number, or the one shown."""
-        wanted = self.number if number is None else number
-        return next((item for item in self.changeset.items if item.number == wanted), None)
+        item_number = self.number if number is None else number
+        return next((item for item in self.changeset.items if item.number == item_number), None)
 
     def draw(self) -> None:
         """Show everything."""
@@ -705,13 +705,13 @@ class ReviewSession:
         self.show("progress", {})
         self.draw()
         if outcome.ended_by is not None:
-            left = f"{outcome.applied:,} written, {outcome.untried:,} not written yet"
-            self.show("problem", line(f"{left}: {outcome.ended_by}", _CELL))
+            counts = f"{outcome.applied:,} written, {outcome.untried:,} not written yet"
+            self.show("problem", line(f"{counts}: {outcome.ended_by}", _CELL))
             return
-        written = counted(outcome.applied, "change")
+        changes = counted(outcome.applied, "change")
         refused = f"; {outcome.failed:,} failed, see the reasons above" if outcome.failed else ""
-        told, undo = f"Written: {written}{refused}.", UNDO if outcome.applied else ""
-        self.show("said", saved_sentence(told, self.catalog.save_warnings, undo))
+        sentence, undo = f"Written: {changes}{refused}.", UNDO if outcome.applied else ""
+        self.show("said", saved_sentence(sentence, self.catalog.save_warnings, undo))
 
     def _tell_progress(self, done: int, total: int) -> None:
         self._progress = {"done": done, "total": total}
@@ -729,8 +729,8 @@ class ReviewSession:
 
     def _go_to(self, number: int) -> None:
         items = self.changeset.items
-        known = any(item.number == number for item in items)
-        self.number = number if known else items[0].number if items else 0
+        is_listed = any(item.number == number for item in items)
+        self.number = number if is_listed else items[0].number if items else 0
 
     def _page_state(self) -> dict[str, Any]:
         changeset = self.changeset
@@ -898,7 +898,9 @@ class ReviewWidget(EditorWidget):
             case {"kind": "move", "by": int(by)}:
                 session.move(by)
             case {"kind": "only", "state": str(state)} if state in ("", *STATES):
-                session.narrow(next((one for one in STATES if one == state), ""))
+                session.narrow(
+                    next((known_state for known_state in STATES if known_state == state), "")
+                )
             case {"kind": "decide", "number": int(number), "state": "open"}:
                 session.decide(number, "open")
             case {"kind": "decide", "number": int(number), "state": "accepted"}:

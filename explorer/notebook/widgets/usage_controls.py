@@ -60,9 +60,9 @@ class UsageControls(SavedWithHtml, ipywidgets.VBox):  # type: ignore[misc]
         if usage.window.days not in ranges.values():
             ranges = {f"{usage.window.days:,} days": usage.window.days, **ranges}
         self._ranges = ranges
-        named = next(name for name, days in ranges.items() if days == usage.window.days)
+        range_name = next(name for name, days in ranges.items() if days == usage.window.days)
         self.range = ipywidgets.ToggleButtons(
-            options=list(ranges), value=named, tooltips=[f"use of {name}" for name in ranges]
+            options=list(ranges), value=range_name, tooltips=[f"use of {name}" for name in ranges]
         )
         # As wide as their words.
         self.range.style.button_width = "auto"

@@ -71,8 +71,8 @@ def _schema_value(node: Node, info: Info, schema: Value | None, version: int = 0
         return None
     aspect = node.aspect("editableSchemaMetadata") or {}
     edited = {
-        one.get("fieldPath"): one.get("description")
-        for one in aspect.get("editableSchemaFieldInfo") or ()
+        annotation.get("fieldPath"): annotation.get("description")
+        for annotation in aspect.get("editableSchemaFieldInfo") or ()
     }
     columns = [field.get("fieldPath") or "" for field in schema.get("fields") or ()]
     for path, earlier in earlier_paths(columns, written_entries(aspect)).items():
@@ -173,9 +173,9 @@ _OWNERSHIP_TYPES = frozenset(
 
 
 def _raw(node: Node, _info: Info, **given: Any) -> list[dict[str, str]]:
-    asked = given.get("input") or {}
-    names = asked.get("aspectNames")
-    if asked.get("autoRenderOnly"):
+    arguments = given.get("input") or {}
+    names = arguments.get("aspectNames")
+    if arguments.get("autoRenderOnly"):
         return []
     return [
         {"aspectName": name, "payload": aspect.value.decode()}
@@ -185,13 +185,13 @@ def _raw(node: Node, _info: Info, **given: Any) -> list[dict[str, str]]:
 
 
 def _ingestion_time(node: Node, _info: Info) -> int | None:
-    seen = [
+    times = [
         system.get("lastObserved") or 0
         for system in (orjson.loads(aspect.system) for aspect in node.stored.values())
         if NO_RUN not in (system.get("runId"), None)
         or system.get("lastRunId") not in (None, NO_RUN)
     ]
-    return max(seen, default=None)
+    return max(times, default=None)
 
 
 def _resolve_associations(aspect: str, field: str) -> Resolver:
@@ -199,11 +199,17 @@ def _resolve_associations(aspect: str, field: str) -> Resolver:
     gets the URN of the entity as `associatedUrn`."""
 
     def resolve(node: Node, _info: Info) -> Value | None:
-        found = node.aspect(aspect)
-        if found is None:
+        stored_value = node.aspect(aspect)
+        if stored_value is None:
             return None
         about = str(node.urn)
-        return {**found, field: [{**one, "associatedUrn": about} for one in found.get(field) or ()]}
+        return {
+            **stored_value,
+            field: [
+                {**association, "associatedUrn": about}
+                for association in stored_value.get(field) or ()
+            ],
+        }
 
     return resolve
 
@@ -214,9 +220,9 @@ def _whose(field: str, key: str, types: tuple[str, ...]) -> Resolver:
 
     def resolve(value: Value, _info: Info) -> list[Any]:
         return [
-            one
-            for one in value.get(field) or ()
-            if any(urn.entity_type in types for urn in Urn.parse_all((one.get(key),)))
+            element
+            for element in value.get(field) or ()
+            if any(urn.entity_type in types for urn in Urn.parse_all((element.get(key),)))
         ]
 
     return resolve

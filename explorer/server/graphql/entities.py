@@ -56,11 +56,11 @@ def _targets(field: str, key: str, *types: str) -> Resolver:
     `types`, or of any known entity type if none are given."""
 
     def resolve(value: Value, info: Info) -> list[Value]:
-        known = types or tuple(info.context.catalog.registry.entities)
+        target_types = types or tuple(info.context.catalog.registry.entities)
         return [
-            one
-            for one in value.get(field) or ()
-            if any(urn.entity_type in known for urn in Urn.parse_all((one.get(key),)))
+            element
+            for element in value.get(field) or ()
+            if any(urn.entity_type in target_types for urn in Urn.parse_all((element.get(key),)))
         ]
 
     return resolve
@@ -181,8 +181,8 @@ async def _domains(_root: Any, info: Info, **given: Any) -> Value:
     )
     text = arguments.get("query") or ""
     # Without a parent, a text is searched for in all domains, not only in those at the top level.
-    wanted = Filter(((where,),)) if parent or text in ("", "*") else Filter()
-    return await _tree(info, "domain", text, wanted, arguments)
+    condition = Filter(((where,),)) if parent or text in ("", "*") else Filter()
+    return await _tree(info, "domain", text, condition, arguments)
 
 
 async def _root_terms(_root: Any, info: Info, **given: Any) -> Value:
@@ -197,12 +197,14 @@ def _in_no_node() -> Filter:
     return Filter(((Criterion(_ROOT_ONLY, (), "IS_NULL"),),))
 
 
-async def _tree(info: Info, entity_type: str, text: str, wanted: Filter, arguments: Given) -> Value:
+async def _tree(
+    info: Info, entity_type: str, text: str, condition: Filter, arguments: Given
+) -> Value:
     """Return a page of the entities at one place in a tree, sorted by name."""
     start, count = page_bounds(arguments)
     sort = (SortBy("name"),)
     return await _page(
-        info, SearchQuery(text, (entity_type,), wanted, start, count, facets=False, sort=sort)
+        info, SearchQuery(text, (entity_type,), condition, start, count, facets=False, sort=sort)
     )
 
 
@@ -274,9 +276,9 @@ async def _in_product(node: Node, info: Info, **given: Any) -> Value:
 async def _members(info: Info, arguments: Given, members: Filter) -> Value:
     """Return a page of the entities that match both `members` and the search that the arguments
     describe."""
-    known = symbols(info.context.catalog.registry)
-    types = read_types(arguments, known)
-    query = await read_query(arguments, known, types, info.context, facets=True)
+    names = symbols(info.context.catalog.registry)
+    types = read_types(arguments, names)
+    query = await read_query(arguments, names, types, info.context, facets=True)
     groups = tuple(
         (*group, *criterions)
         for group in members.any_of
@@ -292,8 +294,8 @@ async def _list_query(
 ) -> SearchQuery:
     """Return the search for entities of one type that an input describes, with these criteria
     added."""
-    known = symbols(info.context.catalog.registry)
-    query = await read_query(arguments, known, (entity_type,), info.context, facets=False)
+    names = symbols(info.context.catalog.registry)
+    query = await read_query(arguments, names, (entity_type,), info.context, facets=False)
     groups = tuple((*group, *criteria) for group in query.filter.any_of or ((),))
     return replace(query, filter=Filter(groups) if groups != ((),) else Filter())
 
@@ -360,8 +362,8 @@ def _inputs(value: Value, info: Info) -> list[Any]:
     older field `inputs`."""
     edges = [edge.get("destinationUrn") for edge in value.get("inputEdges") or ()]
     older = [
-        one if isinstance(one, str) else next(iter(one.values()), None)
-        for one in value.get("inputs") or ()
+        input_ if isinstance(input_, str) else next(iter(input_.values()), None)
+        for input_ in value.get("inputs") or ()
     ]
     return list(entities("urns", "dataset")({"urns": edges or older}, info))
 
@@ -369,8 +371,8 @@ def _inputs(value: Value, info: Info) -> list[Any]:
 def _edges(edges: str, older: str, entity_type: str) -> Resolver:
     def resolve(value: Value, info: Info) -> list[Any]:
         urns = [edge.get("destinationUrn") for edge in value.get(edges) or ()]
-        given = {"urns": list(dict.fromkeys([*urns, *(value.get(older) or ())]))}
-        return list(entities("urns", entity_type)(given, info))
+        targets = {"urns": list(dict.fromkeys([*urns, *(value.get(older) or ())]))}
+        return list(entities("urns", entity_type)(targets, info))
 
     return resolve
 

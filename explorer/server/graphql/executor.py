@@ -166,10 +166,10 @@ class Measure:
             times[name] = times.get(name, 0) + 1
             if field.selection_set:
                 inner.setdefault(name, []).append(field.selection_set)
-        found = sum(count * (count - 1) // 2 for count in times.values())
+        repeats = sum(count * (count - 1) // 2 for count in times.values())
         if depth < _DEEPEST and self._left > 0:
-            found += sum(self._repeats(nodes, depth + 1) for nodes in inner.values())
-        return found
+            repeats += sum(self._repeats(nodes, depth + 1) for nodes in inner.values())
+        return repeats
 
     def _flat(self, sets: Iterable[SelectionSetNode], seen: set[str]) -> Iterable[FieldNode]:
         """Yield the fields of selections, including those of their fragments."""
@@ -248,8 +248,8 @@ def _list_length(field: FieldNode) -> _Length | None:
 def _value_length(value: ValueNode) -> _Length:
     if isinstance(value, VariableNode):
         return (value.name.value,)
-    known = literal_length(value)
-    return _PAGE if known is None else known
+    literal = literal_length(value)
+    return _PAGE if literal is None else literal
 
 
 def literal_length(value: ValueNode) -> int | None:
@@ -266,18 +266,20 @@ def literal_length(value: ValueNode) -> int | None:
 def _length(length: _Length, variables: Mapping[str, Any]) -> int:
     if isinstance(length, int):
         return max(length, 1)
-    given = variables.get(length[0])
-    if len(length) > 1 and isinstance(given, Mapping):
-        given = next((given[name] for name in _LENGTHS if given.get(name) is not None), None)
-    match given:
+    length_value = variables.get(length[0])
+    if len(length) > 1 and isinstance(length_value, Mapping):
+        length_value = next(
+            (length_value[name] for name in _LENGTHS if length_value.get(name) is not None), None
+        )
+    match length_value:
         case bool():
             return _PAGE
         case int():
-            return max(given, 1)
+            return max(length_value, 1)
         case str():
             return _PAGE
         case Sequence():
-            return max(len(given), 1)
+            return max(len(length_value), 1)
     return _PAGE
 
 
@@ -471,9 +473,9 @@ class PlainExecutor(ExecutorThrowingOnIncremental):
         self.context_value.budget.answer(len(grouped_field_set))
         if type(source_value) is dict:
             plan = self._plan(parent_type, grouped_field_set)
-            found = None if plan is None else _read(plan, source_value)
-            if found is not None:
-                return found
+            fields = None if plan is None else _read(plan, source_value)
+            if fields is not None:
+                return fields
         return super().execute_fields(
             parent_type, source_value, path, grouped_field_set, position_context
         )
@@ -521,10 +523,10 @@ class PlainExecutor(ExecutorThrowingOnIncremental):
             plan = self._plan(kind, selected)
             if plan is not None:
                 self.context_value.budget.answer(len(plan) * len(result))
-            if plan is not None and all(type(one) is dict for one in result):
-                found = [_read(plan, one) for one in result]
-                if None not in found:
-                    return found
+            if plan is not None and all(type(element) is dict for element in result):
+                objects = [_read(plan, element) for element in result]
+                if None not in objects:
+                    return objects
         return super().complete_list_value(
             return_type, field_details_list, info, path, result, position_context
         )
@@ -565,13 +567,13 @@ def _plan_of(parent_type: GraphQLObjectType, selected: GroupedFieldSet) -> _Plan
 
 
 def _read(plan: _Plan, value: dict[str, Any]) -> dict[str, Any] | None:
-    found = {}
+    fields = {}
     for response_name, name, kind, nullable in plan:
-        one = value.get(name)
-        if type(one) is not kind and not (one is None and nullable):
+        field_value = value.get(name)
+        if type(field_value) is not kind and not (field_value is None and nullable):
             return None
-        found[response_name] = one
-    return found
+        fields[response_name] = field_value
+    return fields
 
 
 _log = logging.getLogger("explorer.server")
@@ -663,13 +665,13 @@ class Executor:
         limits = () if document.only_reads else (math.inf, math.inf, math.inf)
         budget = RequestBudget(*limits)
         session = GraphQLContext(self._catalog, access, if_current, dialect, budget, run, changes)
-        given = (document, variables, operation, session)
+        operation_arguments = (document, variables, operation, session)
         is_heavy = cost > _HEAVY or document.root_fields > _MANY_ROOT_FIELDS
         if document.only_reads and (is_heavy or document.is_introspection):
 
             async def answer_inline() -> dict[str, Any]:
                 with self._catalog.inline():
-                    return await self._answer(*given)
+                    return await self._answer(*operation_arguments)
 
             loop = asyncio.get_running_loop()
             context = copy_context()
@@ -678,7 +680,7 @@ class Executor:
                     self._heavy, lambda: context.run(asyncio.run, answer_inline())
                 )
         else:
-            answer = await self._answer(*given)
+            answer = await self._answer(*operation_arguments)
         body = orjson.dumps(answer)
         if document.is_introspection and operation is None and "errors" not in answer:
             self._described.put(query, body, len(body) + 4 * len(query))
@@ -752,22 +754,22 @@ def _conclude(changes: list[NotedChange], answer: dict[str, Any]) -> None:
     data = answer["data"] or {}
     for change in changes:
         change.status = failed.get(change.place, 200)
-        made = data.get(change.place)
-        if isinstance(made, dict):
-            made = made.get("urn")
-        if isinstance(made, str) and made.startswith("urn:li:"):
-            change.urns.append(made)
+        created = data.get(change.place)
+        if isinstance(created, dict):
+            created = created.get("urn")
+        if isinstance(created, str) and created.startswith("urn:li:"):
+            change.urns.append(created)
 
 
 def _failure(error: GraphQLError) -> dict[str, Any]:
     cause = error.original_error
     if cause is None or isinstance(cause, GraphQLError):
         return _shape(error, 400, "BAD_REQUEST", "ValidationError")
-    told = as_catalog_error(cause)
-    if told is not cause:
+    catalog_error = as_catalog_error(cause)
+    if catalog_error is not cause:
         _log.error("a GraphQL field failed", exc_info=cause)
-        error = GraphQLError(str(told), error.nodes, path=error.path)
-    status = status_of(told)
+        error = GraphQLError(str(catalog_error), error.nodes, path=error.path)
+    status = status_of(catalog_error)
     kind = kind_of(status)
     shape = _shape(error, _CODES.get(kind, status), kind, "DataFetchingException")
     if isinstance(cause, EditConflict):

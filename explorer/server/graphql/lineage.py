@@ -71,14 +71,14 @@ def read_stamps(
         if any(edge.lineage for edge in aspect.relationships)
     )
     stored = store.aspects(list(dict.fromkeys((urn, *others))), aspects)
-    wanted = set(others)
+    neighbours = set(others)
     stampses: dict[str, Stamps] = {}
     for declaring, values in stored.items():
         for value in values:
             for target, edge in _edges(orjson.loads(value.value)):
-                other = target if declaring == urn else declaring if target == urn else None
-                if other in wanted and other is not None:
-                    stampses[other] = _stamps(edge)
+                neighbour = target if declaring == urn else declaring if target == urn else None
+                if neighbour in neighbours and neighbour is not None:
+                    stampses[neighbour] = _stamps(edge)
     return stampses
 
 
@@ -146,7 +146,10 @@ def _column_form(arguments: Given, info: Info) -> ColumnForm:
     if spec is None:
         return "owners"
     criteria = spec.get("groupingCriteria") or ()
-    ends = {(one.get("baseEntityType"), one.get("groupingEntityType")) for one in criteria}
+    ends = {
+        (criterion.get("baseEntityType"), criterion.get("groupingEntityType"))
+        for criterion in criteria
+    }
     return "owners" if ("SCHEMA_FIELD", "DATASET") in ends else "via"
 
 
@@ -155,13 +158,13 @@ async def _across(
 ) -> LineageResults:
     catalog = info.context.catalog
     lineage = LineageService(catalog.store, catalog.registry)
-    known = symbols(catalog.registry)
+    names = symbols(catalog.registry)
     flags: Given = arguments.get("searchFlags") or {}
     text = (arguments.get("query") or "").strip()
     start, count = bounds
-    wanted = await input_filter(arguments, known, (), info.context, (DEGREE,))
+    condition = await input_filter(arguments, names, (), info.context, (DEGREE,))
     # An edge may lead to an entity of an unknown type, which has no symbol in the schema.
-    types = read_types(arguments, known) or [
+    types = read_types(arguments, names) or [
         name for name in catalog.registry.entities if form == "columns" or name != _TRANSIENT
     ]
     question = LineageQuestion(
@@ -174,14 +177,14 @@ async def _across(
             catalog.index,
             types=types,
             text="" if text == "*" else text,
-            filter=wanted,
+            filter=condition,
         ),
         candidates=not flags.get("skipAggregates"),
         include_missing=arguments.get("includeGhostEntities") is True,
         include_removed=(
             flags.get("includeSoftDeleted") is True
             or arguments.get("includeSoftDelete") is True
-            or names_field(wanted, REMOVED)
+            or names_field(condition, REMOVED)
         ),
         columns=form,
     )
@@ -404,9 +407,9 @@ def _change_edge(tx: EditTransaction, edge: Given, *, add: bool) -> None:
     name = "destinationUrn" if plain else "dataset"
     part = {**_EMPTY_LISTS.get(aspect, {}), **stored}
     edges, urns = part.get(field) or [], part.get(plain) or [] if plain else []
-    kept = [edge for edge in edges if edge.get(name) != end]
-    others = [urn for urn in urns if urn not in (end, {"string": end})]
-    if add and (kept, others) == (edges, urns):
+    kept_edges = [edge for edge in edges if edge.get(name) != end]
+    other_urns = [urn for urn in urns if urn not in (end, {"string": end})]
+    if add and (kept_edges, other_urns) == (edges, urns):
         properties = {"source": "UI"}
         if plain:
             stamps = {"created": tx.stamp, "lastModified": tx.stamp}
@@ -415,8 +418,8 @@ def _change_edge(tx: EditTransaction, edge: Given, *, add: bool) -> None:
             stamps = {"auditStamp": tx.stamp, "created": tx.stamp}
             new = {**stamps, name: end, "type": "TRANSFORMED", "properties": properties}
         part[field] = [*edges, new]
-    elif not add and (kept, others) != (edges, urns):
-        part |= {field: kept} | ({plain: others} if plain in part else {})
+    elif not add and (kept_edges, other_urns) != (edges, urns):
+        part |= {field: kept_edges} | ({plain: other_urns} if plain in part else {})
     else:
         return
     tx.write(holder, aspect, part)
