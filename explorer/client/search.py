@@ -164,7 +164,7 @@ def _find_type(name: str, registry: Registry | None) -> str:
     from explorer.query.fields import guide_to
 
     guide = guide_to(registry)
-    found = guide.type_named(name)
+    found = guide.find_type(name)
     if found is None and guide.is_subtype(name):
         condition = f"type:{name.casefold()}"
         raise InvalidInput(f"{name!r} is a subtype of entities, not a type; filter by {condition}")

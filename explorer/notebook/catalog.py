@@ -52,8 +52,21 @@ from explorer.notebook.entity import (
 )
 from explorer.notebook.progress import counting, each, steps, with_progress
 from explorer.notebook.schema import ColumnsTable, read_columns_named
-from explorer.notebook.search import BrowsedFolder, Question, SearchResults, answered, opened
-from explorer.notebook.view import Shown, ShownTable, grid_parts, table_parts, tabulated, values_of
+from explorer.notebook.search import (
+    BrowsedFolder,
+    Question,
+    SearchResults,
+    make_folder,
+    make_results,
+)
+from explorer.notebook.view import (
+    Shown,
+    ShownTable,
+    grid_parts,
+    table_parts,
+    typed_frame,
+    values_of,
+)
 from explorer.query.filters import Filter
 from explorer.views.entity import detail_parts
 from explorer.views.history import actors_of
@@ -200,7 +213,7 @@ class Names(ShownTable):
     def to_frame(self) -> "pd.DataFrame":
         """Return a row for each entity: `urn`, `name`, `type`, `platform`. No request."""
         rows = [(str(urn), name, urn.entity_type, urn.platform) for urn, name in self.entries]
-        return tabulated(rows, _FRAME)
+        return typed_frame(rows, _FRAME)
 
     def parts(self) -> Iterator[Part]:
         of = f" of {self.total:,}" if self.total and self.total > len(self) else ""
@@ -387,7 +400,7 @@ class CatalogReader:
         names = {str(urn): entities[urn].name for urn in counted if urn in entities}
         measured = await self._plain.measures(urns) if measures else {}
         question = Question(self._blocking(), entity, filter, sort, count, measures)
-        return answered(page, summaries, question, measured, names)
+        return make_results(page, summaries, question, measured, names)
 
     async def entity(self, urn: str | Urn, aspects: Sequence[str] | None = None) -> EntityPage:
         """Return an entity with all its aspects or those named, and the names of its owners, tags,
@@ -432,7 +445,7 @@ class CatalogReader:
         """
         page = await self._plain.browse(path, entity=entity, start=start, count=count)
         self.known.learn((entity.urn, entity.name) for entity in page.entities)
-        return opened(page, entity, self._blocking())
+        return make_folder(page, entity, self._blocking())
 
     async def summed_up(self, urns: Iterable[Urn]) -> Mapping[Urn, read.Entity]:
         """Return what a row about each entity shows. One request per hundred; can be interrupted.
@@ -879,9 +892,9 @@ class NotebookCatalog(client.Catalog):
 
         Example: `cat.ingest_batch([Proposal(Urn.parse(urn), "status", {"removed": False})])`
         """
-        from explorer.notebook.stewardship import loaded
+        from explorer.notebook.stewardship import load_table
 
-        return loaded(
+        return load_table(
             with_progress(
                 self, lambda tell: self.core.ingest_batch(counting(proposals, tell)), "loading"
             )

@@ -43,7 +43,7 @@ from explorer.notebook.lineage import (
     read_column_lineage,
     read_lineage,
 )
-from explorer.notebook.schema import SchemaComparison, SchemaTable, shown_schema
+from explorer.notebook.schema import SchemaComparison, SchemaTable, schema_table
 from explorer.notebook.search import EDITED
 from explorer.notebook.timeseries import ProfileChart, UsageChart, Window, users_of
 from explorer.notebook.view import (
@@ -52,7 +52,7 @@ from explorer.notebook.view import (
     ShownTable,
     grid_parts,
     table_parts,
-    tabulated,
+    typed_frame,
     values_of,
 )
 from explorer.views.diff import DiffLine, value_diff
@@ -225,7 +225,7 @@ class EditsTable(ShownTable, tuple[UndoableEdit, ...]):
             )
             for edit in self
         ]
-        frame = tabulated(rows, _EDITS)
+        frame = typed_frame(rows, _EDITS)
         return frame.assign(at=pd.to_datetime(frame["at"], utc=True).dt.as_unit("ms"))
 
     def parts(self) -> Iterator[Part]:
@@ -951,7 +951,7 @@ class EntityPage(ShownTable, read.Entity):
             raise self.catalog.wait(reader.unknown_label(str(given), types)) from None
 
     def _schema(self) -> SchemaTable:
-        return shown_schema(read.Entity(self.urn, self.aspects).schema, self.names)
+        return schema_table(read.Entity(self.urn, self.aspects).schema, self.names)
 
     def _window(self, aspect: str, days: object) -> Window:
         if days is not None and not isinstance(days, int):

@@ -10,7 +10,7 @@ from explorer.errors import InvalidInput, UnknownName
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 from explorer.notebook.progress import with_progress
-from explorer.notebook.view import ShownTable, grid_parts, tabulated
+from explorer.notebook.view import ShownTable, grid_parts, typed_frame
 from explorer.views.lineage import (
     CERTAINTY,
     CERTAINTY_NOTES,
@@ -89,7 +89,7 @@ class PathList(ShownTable):
         urn, name, type, platform   string
         relationship                string   why the step before leads here
         """
-        return tabulated([tuple(row) for row in self.view.table().rows], _PATH_FRAME)
+        return typed_frame([tuple(row) for row in self.view.table().rows], _PATH_FRAME)
 
     def parts(self) -> Iterator[Part]:
         title = f"From {self.view.source.full_name} to {self.view.target.full_name}"
@@ -175,7 +175,7 @@ class ImpactTable(ShownTable):
         queries, users              Int64    of the last 30 days; missing where not counted
         exists, removed, deprecated bool
         """
-        return tabulated([self._row(one) for one in self], _IMPACT_FRAME)
+        return typed_frame([self._row(one) for one in self], _IMPACT_FRAME)
 
     def parts(self) -> Iterator[Part]:
         count = f"{len(self):,} affected" if len(self) else "nothing depends on it"
@@ -305,7 +305,7 @@ class EntityLineage(ShownTable):
         description                 string    the edited one, if any
         removed, deprecated         boolean   missing where the server does not say
         """
-        return tabulated([self._row(urn) for urn in self._urns_in_reach], _FRAME)
+        return typed_frame([self._row(urn) for urn in self._urns_in_reach], _FRAME)
 
     def edges_to_frame(self) -> "pd.DataFrame":
         """Return a row for each edge: `upstream`, `downstream` and `relationship`. No request."""
@@ -313,7 +313,9 @@ class EntityLineage(ShownTable):
             (source, target, attributes.get("relationship") or None)
             for source, target, attributes in self.graph.edges(data=True)
         ]
-        return tabulated(rows, dict.fromkeys(("upstream", "downstream", "relationship"), "string"))
+        return typed_frame(
+            rows, dict.fromkeys(("upstream", "downstream", "relationship"), "string")
+        )
 
     def paths_to(self, urn: str | Urn) -> PathList:
         """Return the shortest lineage paths between the root and another entity, in either
@@ -458,7 +460,7 @@ class ColumnLineage(ShownTable):
         certainty                    string   said, or guessed: a column of the same name is all
                                               there is for a part of the way
         """
-        return tabulated([self._row(node) for node in self.urns], _COLUMN_FRAME)
+        return typed_frame([self._row(node) for node in self.urns], _COLUMN_FRAME)
 
     def edges_to_frame(self) -> "pd.DataFrame":
         """Return a row for each edge: `upstream` and `downstream` (schema fields), `transform`,
@@ -474,7 +476,7 @@ class ColumnLineage(ShownTable):
             for source, target, attributes in self.graph.edges(data=True)
         ]
         names = ("upstream", "downstream", "transform", "via", "certainty")
-        return tabulated(rows, dict.fromkeys(names, "string"))
+        return typed_frame(rows, dict.fromkeys(names, "string"))
 
     def widget(self, hops: int = 1) -> "LineageWidget":
         """Return a widget with the tables around it, in which the lineage of this column is

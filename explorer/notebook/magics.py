@@ -23,7 +23,7 @@ from explorer.metadata.urn import Urn
 from explorer.notebook.catalog import NotebookCatalog
 from explorer.notebook.entity import edited_text
 from explorer.notebook.schema import SchemaTable
-from explorer.notebook.view import Shown, ShownTable, tabulated
+from explorer.notebook.view import Shown, ShownTable, typed_frame
 from explorer.views.diff import text_diff
 from explorer.views.parts import Cell, Difference, Grid, Part, Prose, Say, Title
 
@@ -100,25 +100,25 @@ def describe(
     base = catalog.last_seen(urn, path)
     name = entity.name
 
-    def described(state: State, before: str = now) -> Described:
+    def outcome_as(state: State, before: str = now) -> Described:
         return Described(urn, name, column, state, before, text, base)
 
     if now == text:
-        return described("unchanged")
+        return outcome_as("unchanged")
     if base is not None and now != base and not force:
-        return described("conflict")
+        return outcome_as("conflict")
     if dry_run:
-        return described("tried")
+        return outcome_as("tried")
     try:
         catalog.describe(urn, text, column=path, instead_of=now, force=force)
     except TextConflict as conflict:
-        return described("conflict", conflict.theirs)
+        return outcome_as("conflict", conflict.theirs)
     catalog.entity(urn)
-    return described("saved")
+    return outcome_as("saved")
 
 
-def _exact(held: Entity, column: str) -> str:
-    schema = held.schema
+def _exact(entity: Entity, column: str) -> str:
+    schema = entity.schema
     return SchemaTable(schema.name, schema.columns)[column].path.raw
 
 
@@ -153,7 +153,7 @@ class ProfilesTable(ShownTable):
     def to_frame(self) -> "pd.DataFrame":
         """Return a row for each profile: `name`, `place` (an address or a directory), `read_only`,
         `in_use`."""
-        return tabulated(self.rows, _FRAME)
+        return typed_frame(self.rows, _FRAME)
 
     def parts(self) -> Iterator[Part]:
         yield Title("Profiles", f"{len(self):,}")
@@ -354,9 +354,9 @@ def _with_help(magic: Callable[..., Any], help_text: str) -> Callable[..., Any]:
     """Return the magic with its help, with catalog errors shown without a traceback."""
 
     @wraps(magic)
-    def call(*given: str) -> Any:
+    def call(*typed: str) -> Any:
         try:
-            return magic(*given)
+            return magic(*typed)
         except CatalogError as error:
             problem = "\n".join(map(line, str(error).split("\n")))
         raise UsageError(problem)

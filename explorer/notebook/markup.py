@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "difference_lines",
-    "marked",
-    "marked_line",
+    "markdown_line_tree",
+    "markdown_tree",
     "parts_of",
     "plain_markdown",
     "safe_markdown",
@@ -223,13 +223,13 @@ _VOID = frozenset({"br", "hr"})
 _LONGEST_CELL = 600
 
 
-def marked(text: str | None) -> list[Node]:
+def markdown_tree(text: str | None) -> list[Node]:
     """Return Markdown as a tree: each node a text, or an element's name, the address of a link or
     "", and what is inside."""
     return _as_tree(safe_markdown(text))
 
 
-def marked_line(text: str, most: int) -> list[Node]:
+def markdown_line_tree(text: str, most: int) -> list[Node]:
     """Return the first `most` characters of Markdown as a tree, on one line."""
     return _as_tree(safe_markdown_line(line(text, most)))
 
@@ -289,7 +289,11 @@ def _part_as_data(part: Part) -> dict[str, Any]:
         case Say(text, tone):
             return {"is": "say", "text": line(text), "tone": tone}
         case Prose(text, missing, label):
-            return {"is": "prose", "label": line(label), "tree": marked(text) or [line(missing)]}
+            return {
+                "is": "prose",
+                "label": line(label),
+                "tree": markdown_tree(text) or [line(missing)],
+            }
         case Code(text):
             tree = ["pre", "", [["code", "", [block(text)]]]]
             return {"is": "prose", "label": "", "tree": [tree]}
@@ -327,7 +331,7 @@ def _rows_as_data(rows: Sequence[Sequence[Cell]]) -> list[list[dict[str, Any]]]:
 def _cell_as_data(cell: Cell) -> dict[str, Any]:
     fields: dict[str, Any] = {"text": line(cell.text)}
     if cell.markdown:
-        fields["tree"] = marked_line(cell.text, _LONGEST_CELL)
+        fields["tree"] = markdown_line_tree(cell.text, _LONGEST_CELL)
     if cell.mark:
         fields["mark"] = line(cell.mark)
     if cell.below:

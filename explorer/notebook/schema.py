@@ -15,7 +15,7 @@ from explorer.errors import InvalidInput, UnknownName
 from explorer.metadata.urn import Urn
 from explorer.notebook.progress import each, with_progress
 from explorer.notebook.search import EDITED
-from explorer.notebook.view import Shown, ShownTable, grid_parts, tabulated, values_of
+from explorer.notebook.view import Shown, ShownTable, grid_parts, typed_frame, values_of
 from explorer.views.columns import ColumnKnowledge, column_row, earlier_words
 from explorer.views.parts import Cell, Facts, Fold, Part, Prose, Say, Title
 
@@ -30,10 +30,10 @@ __all__ = [
     "ColumnsTable",
     "SchemaComparison",
     "SchemaTable",
-    "described",
+    "description_cell",
     "earlier_note",
     "read_columns_named",
-    "shown_schema",
+    "schema_table",
 ]
 
 # What the name, the kind and the columns of a dataset are read from.
@@ -167,7 +167,7 @@ class SchemaTable(ShownTable, read.Schema):
             Cell(row.label, indent=row.indent, detail=labels, tone="loud"),
             Cell(row.type),
             Cell("key" if column.is_key else ""),
-            described(column.ingested, column.edited, earlier_note(column)),
+            description_cell(column.ingested, column.edited, earlier_note(column)),
         )
 
 
@@ -193,7 +193,7 @@ class SchemaComparison(ShownTable):
             (_compare(columns.get(key), right.get(key)), key) for key in {**columns, **right}
         ]
         # Sorted keeps the order of the schemas within each kind.
-        comparisons.sort(key=lambda one: _DIFFERENCES.index(one[0]))
+        comparisons.sort(key=lambda comparison: _DIFFERENCES.index(comparison[0]))
         return tuple((kind, columns.get(key), right.get(key)) for kind, key in comparisons)
 
     def __len__(self) -> int:
@@ -220,7 +220,7 @@ class SchemaComparison(ShownTable):
             )
             for kind, column, right in self.pairs
         ]
-        return tabulated(rows, _COMPARED)
+        return typed_frame(rows, _COMPARED)
 
     def parts(self) -> Iterator[Part]:
         names = self.names
@@ -270,7 +270,7 @@ class ColumnsTable(ShownTable):
             )
             for entity, column in self.found
         ]
-        return tabulated(rows, _ACROSS)
+        return typed_frame(rows, _ACROSS)
 
     def parts(self) -> Iterator[Part]:
         tables = len({entity.urn for entity, _ in self.found})
@@ -292,7 +292,7 @@ def _match_row(match: tuple[Entity, read.Column]) -> tuple[Cell, ...]:
         Cell(entity.platform or ""),
         Cell(column.path.simple),
         Cell(column.native_type or column.type),
-        described(column.ingested, column.edited, earlier_note(column)),
+        description_cell(column.ingested, column.edited, earlier_note(column)),
     )
 
 
@@ -320,7 +320,7 @@ def read_columns_named(
     matches = [
         (entity, column)
         for entity in (entities[urn] for urn in urns if urn in entities)
-        for column in shown_schema(entity.schema).columns
+        for column in schema_table(entity.schema).columns
         if _fits(column, pattern)
     ]
     return ColumnsTable(name, tuple(matches), truncated=(pages.total or 0) > len(urns))
@@ -380,7 +380,7 @@ def _side_by_side(pair: _Pair) -> tuple[Cell, ...]:
     )
 
 
-def shown_schema(schema: read.Schema, names: Mapping[Urn, str] | None = None) -> SchemaTable:
+def schema_table(schema: read.Schema, names: Mapping[Urn, str] | None = None) -> SchemaTable:
     """Return a schema whose columns render themselves; `names` are those of their tags and
     terms."""
     names_by_urn = names or {}
@@ -394,7 +394,7 @@ def earlier_note(column: read.Column) -> str:
     return f"{words}; carry_over() of the dataset moves it here" if words else ""
 
 
-def described(ingested: str | None, edited: str | None, earlier: str = "") -> Cell:
+def description_cell(ingested: str | None, edited: str | None, earlier: str = "") -> Cell:
     """Return a description in one cell: the edited text marked, with the ingested one below, and
     what `earlier_note` says."""
     original, edited_text = (ingested or "").strip(), (edited or "").strip()

@@ -11,7 +11,7 @@ from explorer.client.records import BrowsePage, Facet, FacetValue, Hit, Measures
 from explorer.errors import InvalidInput, NotFound, UnknownName
 from explorer.metadata.names import plural
 from explorer.metadata.urn import Urn
-from explorer.notebook.view import MOST_ROWS, Shown, ShownTable, table_parts, tabulated, values_of
+from explorer.notebook.view import MOST_ROWS, Shown, ShownTable, table_parts, typed_frame, values_of
 from explorer.query.search_text import condition_fault
 from explorer.views.chart import compact
 from explorer.views.parts import Cell, Facts, Fold, Grid, Part, Say, Title
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from explorer.query import Order
     from explorer.query.filters import Filter
 
-__all__ = ["EDITED", "BrowsedFolder", "Question", "SearchResults", "answered", "opened"]
+__all__ = ["EDITED", "BrowsedFolder", "Question", "SearchResults", "make_folder", "make_results"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -61,7 +61,7 @@ class BrowsedFolder(ShownTable, BrowsePage):
     def next(self) -> "BrowsedFolder":
         """Return the next page; after the last an empty one without a request. One request."""
         if not self.truncated:
-            return opened(
+            return make_folder(
                 BrowsePage(self.path, self.end, self.here, self.total, self.entries),
                 self.entity_type,
                 self.catalog,
@@ -97,7 +97,7 @@ class BrowsedFolder(ShownTable, BrowsePage):
         return [name for name in dict.fromkeys(names) if name == line(name)]
 
 
-def opened(page: BrowsePage, entity_type: str, catalog: "NotebookCatalog") -> BrowsedFolder:
+def make_folder(page: BrowsePage, entity_type: str, catalog: "NotebookCatalog") -> BrowsedFolder:
     """Return the page with its path and catalog."""
     return BrowsedFolder(**values_of(page), entity_type=entity_type, catalog=catalog)
 
@@ -217,7 +217,7 @@ class SearchResults(ShownTable, SearchPage):
             if name in (None, facet.name)
             for value in facet.values
         ]
-        return tabulated(rows, _FACETS)
+        return typed_frame(rows, _FACETS)
 
     def _label(self, facet: Facet, value: FacetValue) -> str:
         return facet_value_label(facet.name, value.value, self.names)
@@ -401,7 +401,7 @@ def _why(row: ResultRow) -> tuple[Cell, ...]:
     )
 
 
-def answered(
+def make_results(
     page: SearchPage,
     summaries: Mapping[Urn, Entity],
     question: Question,

@@ -16,13 +16,13 @@ from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 from explorer.notebook.chart import PanelChart, ShownChart, Zone
 from explorer.notebook.progress import with_progress
-from explorer.notebook.schema import described
+from explorer.notebook.schema import description_cell
 from explorer.notebook.view import (
     MOST_ROWS,
     ShownTable,
     grid_parts,
     table_parts,
-    tabulated,
+    typed_frame,
     values_of,
 )
 from explorer.stewardship.api import AsyncStewardship
@@ -68,7 +68,7 @@ __all__ = [
     "ProposalsTable",
     "WorklistTable",
     "frame_entries",
-    "loaded",
+    "load_table",
 ]
 
 _P = ParamSpec("_P")
@@ -109,7 +109,7 @@ class CoverageTable(ShownTable, stewardship.Coverage):
         columns_total, … _documented, … _edited, … _ingested    int64
         tables_percent, columns_percent        Float64   documented; missing for nothing to document
         """
-        return tabulated([tuple(row) for row in views.coverage_table(self).rows], _COVERED)
+        return typed_frame([tuple(row) for row in views.coverage_table(self).rows], _COVERED)
 
     def parts(self) -> Iterator[Part]:
         if not self.tables.total:
@@ -179,7 +179,7 @@ class CoverageTrendChart(ShownChart, stewardship.CoverageTrend):
         """
         import pandas as pd
 
-        frame = tabulated([tuple(row) for row in views.trend_table(self).rows], _TREND)
+        frame = typed_frame([tuple(row) for row in views.trend_table(self).rows], _TREND)
         return frame.assign(day=pd.to_datetime(frame["day"], utc=True).dt.as_unit("ms"))
 
     def parts(self) -> Iterator[Part]:
@@ -218,7 +218,7 @@ class WorklistTable(ShownTable, stewardship.Worklist):
         use_of                       string   column, table or none: what the use was counted of
         at_least                     bool     whether counting what is downstream was ended early
         """
-        return tabulated([_item(item) for item in self.items], _LISTED)
+        return typed_frame([_item(item) for item in self.items], _LISTED)
 
     def parts(self) -> Iterator[Part]:
         used = f", use of {self.days} days" if self.total else ""
@@ -291,7 +291,7 @@ class ChangesetTable(ShownTable, stewardship.Changeset):
         """
         table = views.changes_table(self.changes)
         names = [column.name for column in table.columns]
-        return tabulated([tuple(row) for row in table.rows], dict.fromkeys(names, "string"))
+        return typed_frame([tuple(row) for row in table.rows], dict.fromkeys(names, "string"))
 
     def parts(self) -> Iterator[Part]:
         yield Title("Changes", " · ".join(views.change_counts(self)) or "none")
@@ -326,7 +326,7 @@ class AppliedTable(ShownTable, stewardship.Applied):
         theirs, mine         the text that the catalog holds or held, and the frame's
         why                  why it was not written
         """
-        return tabulated([*self._rows()], dict.fromkeys(_APPLIED, "string"))
+        return typed_frame([*self._rows()], dict.fromkeys(_APPLIED, "string"))
 
     def parts(self) -> Iterator[Part]:
         counts = [f"{len(self.done):,} written"]
@@ -398,7 +398,7 @@ class DraftingTable(ShownTable, stewardship.DraftingOutcome):
             for failure in self.failures
         ]
         names = ("urn", "table", "column", "text", "why")
-        return tabulated([*drafted, *failed], dict.fromkeys(names, "string"))
+        return typed_frame([*drafted, *failed], dict.fromkeys(names, "string"))
 
     def parts(self) -> Iterator[Part]:
         total = len(self.edits) + len(self.failures)
@@ -441,7 +441,7 @@ class LoadTable(ShownTable, LoadReport):
             (change.position, str(change.urn), change.aspect, change.reason)
             for change in self.refused
         ]
-        return tabulated(rows, _REFUSED)
+        return typed_frame(rows, _REFUSED)
 
     def parts(self) -> Iterator[Part]:
         refused = f", {len(self.refused):,} refused" if self.refused else ""
@@ -561,7 +561,7 @@ class Documentation(ShownTable, tuple[stewardship.Row, ...]):
             )
             for row in self
         ]
-        return tabulated(rows, _WRITTEN)
+        return typed_frame(rows, _WRITTEN)
 
     def parts(self) -> Iterator[Part]:
         tables = sum(not row.column for row in self)
@@ -642,12 +642,12 @@ class NotebookStewardship(stewardship.Stewardship):
         return f"Stewardship({self._shown_in!r}): worklist(), coverage(), feed(), concept(NAME), …"
 
     @_displays(AsyncStewardship.documentation, "reading what is written")
-    def documentation(self, found: tuple[stewardship.Row, ...]) -> Documentation:
-        return Documentation.of(found, self)
+    def documentation(self, rows: tuple[stewardship.Row, ...]) -> Documentation:
+        return Documentation.of(rows, self)
 
     @_displays(AsyncStewardship.apply, "writing")
-    def apply(self, found: stewardship.Applied) -> AppliedTable:
-        return AppliedTable(**values_of(found))
+    def apply(self, applied: stewardship.Applied) -> AppliedTable:
+        return AppliedTable(**values_of(applied))
 
     def review(
         self,
@@ -667,18 +667,18 @@ class NotebookStewardship(stewardship.Stewardship):
         if isinstance(changeset, Urn):
             changeset = self.fetch_changeset(changeset)
         elif isinstance(changeset, str | Path):
-            changeset = self._opened(changeset)
+            changeset = self._open_changeset(changeset)
         elif isinstance(changeset, stewardship.Changeset):
             changeset = self.stage(stewardship.stage_changes(changeset.changes), title)
         elif not isinstance(changeset, stewardship.StagedChangeset):
             raise InvalidInput(f"give a changeset, its file or its URN, not {changeset!r:.80}")
         return review(self._shown_in, changeset)
 
-    def _opened(self, given: "str | Path") -> stewardship.StagedChangeset:
-        path = Path(given).expanduser()
-        if isinstance(given, str) and not path.exists():
+    def _open_changeset(self, source: "str | Path") -> stewardship.StagedChangeset:
+        path = Path(source).expanduser()
+        if isinstance(source, str) and not path.exists():
             with suppress(InvalidInput):
-                return self.fetch_changeset(changeset_urn(given))
+                return self.fetch_changeset(changeset_urn(source))
         return stewardship.StagedChangeset.open(path)
 
     def proposals(self) -> ProposalsTable:
@@ -689,40 +689,40 @@ class NotebookStewardship(stewardship.Stewardship):
         return ProposalsTable(self.shared_changesets())
 
     @_displays(AsyncStewardship.share_changeset, "sharing")
-    def share(self, found: Urn) -> Urn:
-        return found
+    def share(self, urn: Urn) -> Urn:
+        return urn
 
     @_displays(AsyncStewardship.coverage, "counting what is documented")
-    def coverage(self, found: stewardship.Coverage) -> CoverageTable:
-        return CoverageTable(**values_of(found))
+    def coverage(self, coverage: stewardship.Coverage) -> CoverageTable:
+        return CoverageTable(**values_of(coverage))
 
     @_displays(AsyncStewardship.coverage_trend, "counting what was documented")
-    def coverage_trend(self, found: stewardship.CoverageTrend) -> CoverageTrendChart:
-        return CoverageTrendChart(**values_of(found))
+    def coverage_trend(self, trend: stewardship.CoverageTrend) -> CoverageTrendChart:
+        return CoverageTrendChart(**values_of(trend))
 
     @_displays(AsyncStewardship.worklist, "searching for what to document")
-    def worklist(self, found: stewardship.Worklist) -> WorklistTable:
-        return WorklistTable(**values_of(found), catalog=self._shown_in)
+    def worklist(self, worklist: stewardship.Worklist) -> WorklistTable:
+        return WorklistTable(**values_of(worklist), catalog=self._shown_in)
 
     @_displays(AsyncStewardship.concept, "reading columns")
-    def concept(self, found: stewardship.Concept) -> ConceptTable:
-        return ConceptTable(**values_of(found), steward=self)
+    def concept(self, concept: stewardship.Concept) -> ConceptTable:
+        return ConceptTable(**values_of(concept), steward=self)
 
     @_displays(AsyncStewardship.term_concept, "reading columns")
-    def term_concept(self, found: stewardship.Concept) -> ConceptTable:
-        return ConceptTable(**values_of(found), steward=self)
+    def term_concept(self, concept: stewardship.Concept) -> ConceptTable:
+        return ConceptTable(**values_of(concept), steward=self)
 
     @_displays(AsyncStewardship.feed, "reading what changed")
-    def feed(self, found: stewardship.ChangeFeed) -> FeedTable:
-        return FeedTable(**values_of(found), catalog=self._shown_in)
+    def feed(self, feed: stewardship.ChangeFeed) -> FeedTable:
+        return FeedTable(**values_of(feed), catalog=self._shown_in)
 
     @_displays(AsyncStewardship.dbt_plan, "reading what is written")
-    def dbt_plan(self, found: ProjectPlan) -> ProjectPlanTable:
-        return ProjectPlanTable(**values_of(found))
+    def dbt_plan(self, plan: ProjectPlan) -> ProjectPlanTable:
+        return ProjectPlanTable(**values_of(plan))
 
     @_displays(AsyncStewardship.draft, "drafting")
-    def draft(self, found: stewardship.DraftingOutcome) -> DraftingTable:
-        return DraftingTable(**values_of(found))
+    def draft(self, outcome: stewardship.DraftingOutcome) -> DraftingTable:
+        return DraftingTable(**values_of(outcome))
 
     def changeset(
         self,
@@ -742,11 +742,11 @@ class NotebookStewardship(stewardship.Stewardship):
         import pandas as pd
 
         lines = frame_entries(entries) if isinstance(entries, pd.DataFrame) else entries
-        return self._compared(lines, clear_empty=clear_empty, progress=progress)
+        return self._compare(lines, clear_empty=clear_empty, progress=progress)
 
     @_displays(AsyncStewardship.changeset, "comparing")
-    def _compared(self, found: stewardship.Changeset) -> ChangesetTable:
-        return ChangesetTable(**values_of(found))
+    def _compare(self, changeset: stewardship.Changeset) -> ChangesetTable:
+        return ChangesetTable(**values_of(changeset))
 
 
 def frame_entries(
@@ -842,7 +842,7 @@ def _difference_parts(
         yield Say(f"{MOST_ROWS} of {len(changes):,} drawn; .to_frame() has them all")
 
 
-def loaded(report: LoadReport) -> LoadTable:
+def load_table(report: LoadReport) -> LoadTable:
     """Return a load outcome that renders itself."""
     return LoadTable(**values_of(report))
 
@@ -862,14 +862,14 @@ def _text_cells(row: stewardship.Row) -> tuple[Cell, ...]:
         Cell(row.table, detail=row.urn if not row.column else "", tone="loud"),
         Cell(path) if path else Cell(views.WHOLE_TABLE, tone="quiet"),
         Cell(row.type),
-        described(row.ingested, row.edited),
+        description_cell(row.ingested, row.edited),
     )
 
 
-def _refusal(one: RefusedChange) -> tuple[Cell, ...]:
+def _refusal(refused: RefusedChange) -> tuple[Cell, ...]:
     return (
-        Cell(f"{one.position:,}"),
-        Cell(one.urn.name, detail=str(one.urn), tone="loud"),
-        Cell(one.aspect),
-        Cell(one.reason),
+        Cell(f"{refused.position:,}"),
+        Cell(refused.urn.name, detail=str(refused.urn), tone="loud"),
+        Cell(refused.aspect),
+        Cell(refused.reason),
     )

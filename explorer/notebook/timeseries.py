@@ -20,7 +20,7 @@ from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.proposal import millis_of
 from explorer.metadata.urn import Urn
 from explorer.notebook.chart import PanelChart, ShownChart, Zone
-from explorer.notebook.view import ShownTable, grid_parts, table_parts, tabulated
+from explorer.notebook.view import ShownTable, grid_parts, table_parts, typed_frame
 from explorer.views import table as values
 from explorer.views.chart import Bar, Bars, Line, Lines, Point, with_gaps, written
 from explorer.views.history import name_of
@@ -136,7 +136,7 @@ class UsageChart(ShownChart):
         )
         rows = [
             (user, name_of(user, self.names) or "unknown", count, windows[user])
-            for user, count in self._added_up.users
+            for user, count in self._sums.users
         ]
         rows.sort(key=lambda row: (-row[2], row[1]))
         return TopUsers(self.name, self.window.words, tuple(rows))
@@ -147,7 +147,7 @@ class UsageChart(ShownChart):
         counts: Counter[str] = Counter()
         for point in self.points:
             counts.update(dict.fromkeys(point.top_sql_queries, 1))
-        ranked = sorted(counts.items(), key=lambda one: -one[1])
+        ranked = sorted(counts.items(), key=lambda query_count: -query_count[1])
         return TopQueries(self.name, self.window.words, tuple(ranked), len(self.points))
 
     def users_to_frame(self) -> "pd.DataFrame":
@@ -186,7 +186,7 @@ class UsageChart(ShownChart):
         limit."""
         if most < 1:
             raise InvalidInput("the number of columns to draw must be at least 1")
-        panel = column_bars(self._added_up).first(most)
+        panel = column_bars(self._sums).first(most)
         title = f"Use by column of {self.name}, {self.window.words}"
         empty = f"no use of columns {self.window.words}"
         note = f"{sum(count for _, count in self._uses):,} uses of {len(self._uses):,} columns"
@@ -200,7 +200,7 @@ class UsageChart(ShownChart):
         title = f"Use by user of {self.name}, {self.window.words}"
         empty = f"no users recorded {self.window.words}"
         note = f"{sum(count for _, _, count, _ in users.rows):,} queries of {len(users):,} users"
-        panel = user_bars(self._added_up, self.names).first(most)
+        panel = user_bars(self._sums, self.names).first(most)
         return PanelChart(title, (panel,), users.to_frame, note, empty)
 
     def controls(self) -> "UsageControls":
@@ -214,8 +214,7 @@ class UsageChart(ShownChart):
         """Return its chart: queries and users over time, the most used columns, and the users."""
         chart = self.over_time(zone)
         barses = [
-            usage_panel.first(_MOST_ROWS)
-            for usage_panel in usage_panels(self._added_up, self.names)
+            usage_panel.first(_MOST_ROWS) for usage_panel in usage_panels(self._sums, self.names)
         ]
         return replace(chart, panels=(*chart.panels, *barses))
 
@@ -246,18 +245,18 @@ class UsageChart(ShownChart):
             yield from table_parts(self.top_queries.table(), _MOST_QUERIES, rest)
 
     @cached_property
-    def _added_up(self) -> Usage:
+    def _sums(self) -> Usage:
         return usage_of(self.window.series)
 
     @property
     def _uses(self) -> tuple[tuple[str, int], ...]:
-        return self._added_up.columns
+        return self._sums.columns
 
     def _uses_frame(self) -> "pd.DataFrame":
-        return tabulated(self._uses, {"path": "string", "uses": "Int64"})
+        return typed_frame(self._uses, {"path": "string", "uses": "Int64"})
 
     def _totals(self) -> tuple[str, str]:
-        queries = self._added_up.total
+        queries = self._sums.total
         if self.top_users:
             return f"{queries:,}", f"{len(self.top_users):,}"
         counts = [
@@ -474,8 +473,8 @@ class ProfileChart(ShownChart):
                 ("time", Cell(_span([point.timestamp_millis for point in self.points], "UTC"))),
             ]
         )
-        if self._left_out:
-            yield Say(self._left_out)
+        if self._partial_note:
+            yield Say(self._partial_note)
         chart = self.chart()
         yield chart.picture(list(chart.sparklines()))
         yield from grid_parts(
@@ -492,7 +491,7 @@ class ProfileChart(ShownChart):
         return read_profiles(self.window.series)
 
     @property
-    def _left_out(self) -> str:
+    def _partial_note(self) -> str:
         parts = self._profiles_with_values.parts
         return f"{counted(parts, 'profile')} of parts left out" if parts else ""
 
@@ -510,7 +509,7 @@ class ProfileChart(ShownChart):
         zone: Zone,
     ) -> PanelChart:
         millis = [point.timestamp_millis for point in self.points]
-        note = " · ".join(remark for remark in (_span(millis, zone), self._left_out) if remark)
+        note = " · ".join(remark for remark in (_span(millis, zone), self._partial_note) if remark)
         empty = f"no profile {self.window.words}" if not self.points else "it was not measured"
         return PanelChart(f"{title}, {self.window.words}", panels, frame, note, empty, zone)
 
@@ -569,7 +568,7 @@ def shares_frame(panel: Lines) -> "pd.DataFrame":
         for at, value in line.points
         if value is not None
     ]
-    frame = tabulated([row[1:] for row in measurements], {"column": "string", "share": "Float64"})
+    frame = typed_frame([row[1:] for row in measurements], {"column": "string", "share": "Float64"})
     times = pd.DatetimeIndex([row[0] for row in measurements], tz="UTC", name="time")
     return frame.set_index(times.as_unit("ms"))
 
@@ -582,7 +581,7 @@ def frequencies(profiles: Profiles, column: str, most: int) -> PanelChart:
     unique_count = max(measures.unique_count or 0, len(rows))
     bars = replace(panel, bars=panel.bars[:most])
     note = f"{len(bars.bars):,} of {unique_count:,} values, {_at(at)}"
-    frame = partial(tabulated, rows, {"value": "string", "frequency": "Int64"})
+    frame = partial(typed_frame, rows, {"value": "string", "frequency": "Int64"})
     empty = "profiling recorded no values of this column"
     return PanelChart(f"Values of {measures.name}", (bars,), frame, note, empty)
 
@@ -592,7 +591,7 @@ def quantiles(profiles: Profiles, column: str) -> PanelChart:
     at, measures = _newest(profiles, column, "quantiles")
     panel, column_quantiles = quantile_bars(measures), measures.quantiles or ()
     rows = [(measured_number(each.quantile), each.value) for each in column_quantiles]
-    frame = partial(tabulated, rows, {"quantile": "Float64", "value": "string"})
+    frame = partial(typed_frame, rows, {"quantile": "Float64", "value": "string"})
     empty = "profiling recorded no quantiles of this column"
     if column_quantiles and not panel.bars:
         listing = ", ".join(
@@ -607,7 +606,7 @@ def histogram(profiles: Profiles, column: str) -> PanelChart:
     at, measures = _newest(profiles, column, "histogram")
     panel = histogram_bars(measures)
     rows = [(bar.name, bar.value) for bar in panel.bars]
-    frame = partial(tabulated, rows, {"range": "string", "height": "Float64"})
+    frame = partial(typed_frame, rows, {"range": "string", "height": "Float64"})
     empty = "profiling recorded no histogram of this column"
     return PanelChart(f"Histogram of {measures.name}", (panel,), frame, _at(at), empty)
 
@@ -731,7 +730,7 @@ class DriftChart(ShownChart):
             )
             for move in self.moves
         ]
-        return tabulated(rows, _FRAME)
+        return typed_frame(rows, _FRAME)
 
     def chart(self, zone: Zone = "UTC") -> PanelChart:
         """Return the changes above the threshold as bars of their multiple of it; the longest bars
@@ -782,10 +781,10 @@ class DriftChart(ShownChart):
         return " → ".join(moment(millis_of(at), utc=zone == "UTC") for at in ends)
 
 
-def _row(one: Move) -> tuple[Cell, ...]:
+def _row(move: Move) -> tuple[Cell, ...]:
     return (
-        Cell(one.name, tone="loud"),
-        Cell(one.measure),
-        Cell(one.words),
-        Cell(written(one.score, "times")),
+        Cell(move.name, tone="loud"),
+        Cell(move.measure),
+        Cell(move.words),
+        Cell(written(move.score, "times")),
     )

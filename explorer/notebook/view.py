@@ -53,7 +53,7 @@ __all__ = [
     "draw_text",
     "grid_parts",
     "table_parts",
-    "tabulated",
+    "typed_frame",
     "values_of",
 ]
 
@@ -68,7 +68,7 @@ def values_of(record: Any) -> dict[str, Any]:
     return {field.name: getattr(record, field.name) for field in fields(record)}
 
 
-def tabulated(rows: Sequence[tuple[Any, ...]], dtypes: Mapping[str, str]) -> "pd.DataFrame":
+def typed_frame(rows: Sequence[tuple[Any, ...]], dtypes: Mapping[str, str]) -> "pd.DataFrame":
     """Return rows as a DataFrame with the columns and pandas dtypes of `dtypes`; None is a missing
     value."""
     import pandas as pd
@@ -261,10 +261,10 @@ def _part_as_text(part: Part) -> Iterator[str]:
                 yield from _part_as_text(below)
 
 
-def _diff_line_as_text(one: DiffLine) -> str:
-    indent = "" if one.kind in ("place", "minor") else _GAP
-    space = " " if not indent and one.mark else ""
-    return indent + one.mark + space + one.on_one_line().text
+def _diff_line_as_text(diff_line: DiffLine) -> str:
+    indent = "" if diff_line.kind in ("place", "minor") else _GAP
+    space = " " if not indent and diff_line.mark else ""
+    return indent + diff_line.mark + space + diff_line.on_one_line().text
 
 
 def _indent_lines(text: str) -> Iterator[str]:

@@ -17,7 +17,7 @@ from explorer.query.tokens import (
     OPERATOR,
     FilterSyntax,
     is_bare,
-    quoted,
+    quote_value,
     scan_atom,
     skip_space,
 )
@@ -110,7 +110,9 @@ def complete(
     has the names of URNs among them, and further URNs to offer, best first. No requests; fast
     enough for every key press.
     """
-    return tuple(islice(_Offers(text, cursor, guide_to(registry), facets, names).made(), limit))
+    return tuple(
+        islice(_Offers(text, cursor, guide_to(registry), facets, names).completions(), limit)
+    )
 
 
 def value_at(text: str, cursor: int, registry: Registry) -> tuple[FilterField, str] | None:
@@ -123,7 +125,7 @@ def value_at(text: str, cursor: int, registry: Registry) -> tuple[FilterField, s
     with suppress(FilterSyntax):
         reading.parse()
     place = reading.place
-    field = guide.named(place.field) if place.kind == "value" else None
+    field = guide.field_for(place.field) if place.kind == "value" else None
     return (field, typed[place.start :].strip("*").lstrip("\"'")) if field else None
 
 
@@ -143,7 +145,7 @@ class _Offers:
         self._guide = guide
         self._facets = {facet.name: facet for facet in facets}
 
-    def made(self) -> Iterator[Completion]:
+    def completions(self) -> Iterator[Completion]:
         reading = Reading(self._typed, self._guide, probing=True)
         try:
             reading.parse()
@@ -203,7 +205,7 @@ class _Offers:
                 continue
             has_facet = field.name in self._facets
             ranked.append((rank, not has_facet, not field.is_facet, field.name, field))
-        for *_, field in sorted(ranked, key=lambda one: one[:4]):
+        for *_, field in sorted(ranked, key=lambda completion: completion[:4]):
             name = STATE if field is _STATES else spell_field(self._guide, field.name)
             hint = ", also ".join([field.label or field.nature, *self._guide.also(field.name)])
             word = f"{self._gap(start)}{name}{'' if follows else ':'}"
@@ -211,7 +213,7 @@ class _Offers:
             yield Completion(word, start, end, label, "field", hint)
 
     def _operators(self, place: ParsePosition) -> Iterator[Completion]:
-        field = self._guide.named(place.field)
+        field = self._guide.field_for(place.field)
         rest = self._text[self._cursor : self._cursor + 1]
         if field is None or (rest and not (rest.isspace() or rest == ")")):
             return
@@ -255,14 +257,14 @@ class _Offers:
     def _words(self, name: str) -> Iterator[_Word]:
         """Yield the values that a field can have."""
         guide = self._guide
-        if name == STATE and guide.named(name) is None:
+        if name == STATE and guide.field_for(name) is None:
             yield from (
                 (word, word, word, self._count_of(criterion)) for word, criterion in STATES.items()
             )
             return
         if guide.field_meant(name, guide.entity_types[:1]) != name:
             yield from self._types()
-        field = guide.named(name) or FilterField(name)
+        field = guide.field_for(name) or FilterField(name)
         if field.nature == "type":
             yield from self._types()
         else:
@@ -285,11 +287,11 @@ class _Offers:
                 (like.count if like else 0) or None,
             )
 
-    def _spell(self, field: FilterField, value: str, named: Mapping[str, str]) -> str:
+    def _spell(self, field: FilterField, value: str, names: Mapping[str, str]) -> str:
         """Return how a value is typed: a URN by its id, one with a generated id by its name."""
-        if value in named:
+        if value in names:
             if _OPAQUE.search(value):
-                return quoted(named[value])
+                return quote_value(names[value])
             bare = value.removeprefix(_URN).partition(":")[2]
             if len(field.targets) > 1 and is_bare(bare):
                 return bare
@@ -304,7 +306,7 @@ class _Offers:
     def _types(self) -> Iterable[_Word]:
         facet = self._facets.get(ENTITY_TYPE)
         counts = {
-            self._guide.type_named(like.value): like.count
+            self._guide.find_type(like.value): like.count
             for like in (facet.values if facet else ())
         }
         counted_names = [name for name in counts if name is not None]

@@ -140,7 +140,7 @@ class FieldGuide:
             return field
         return FilterField(name, field.nature, field.targets, field.label)
 
-    def named(self, name: str, *, strict: bool = True) -> FilterField | None:
+    def field_for(self, name: str, *, strict: bool = True) -> FilterField | None:
         """Return the field for a word: by name, by alias, or with `strict` by name ignoring
         case."""
         field = self.exactly(name)
@@ -170,10 +170,10 @@ class FieldGuide:
         return tuple(dict.fromkeys(self._folded[close_match] for close_match in close_matches))
 
     def is_type(self, text: str) -> bool:
-        """Return whether `type_named` knows a text."""
-        return self.type_named(text) is not None
+        """Return whether `find_type` knows a text."""
+        return self.find_type(text) is not None
 
-    def type_named(self, text: str) -> str | None:
+    def find_type(self, text: str) -> str | None:
         """Return the registry's name of an entity type given in any server's spelling, or by its
         name in words, as `person` or `glossary terms`."""
         return self._types.get(_plain(text))

@@ -162,8 +162,8 @@ def all_of(*criteria: Criterion) -> Filter:
     return Filter((criteria,)) if criteria else Filter()
 
 
-def _group(given: Any) -> list[Any]:
-    match given:
+def _group(group: Any) -> list[Any]:
+    match group:
         case {"and": list(criteria)}:
             return criteria
         case {"and": None}:
@@ -183,13 +183,15 @@ def _from_groups(groups: list[list[Any]]) -> Filter:
     return Filter(criterionses) if all(criterionses) else Filter()
 
 
-def _condition(given: Any) -> Condition:
-    if given is None:
+def _condition(condition_name: Any) -> Condition:
+    if condition_name is None:
         return "EQUAL"
     for condition in CONDITIONS:
-        if given == condition:
+        if condition_name == condition:
             return condition
-    raise InvalidInput(f'"{given}" is not a condition; the conditions are {", ".join(CONDITIONS)}')
+    raise InvalidInput(
+        f'"{condition_name}" is not a condition; the conditions are {", ".join(CONDITIONS)}'
+    )
 
 
 def _values(wire: dict[str, Any], field: str) -> tuple[str, ...]:

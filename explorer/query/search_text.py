@@ -112,7 +112,7 @@ class SearchText:
             combined = combined.and_(self._read(start, end, registry))
         return combined
 
-    def chosen(self, registry: Registry) -> dict[str, tuple[str, ...]]:
+    def chosen_values(self, registry: Registry) -> dict[str, tuple[str, ...]]:
         """Return the values of which fields must have one: those that the facets show as chosen."""
         values_by_field: dict[str, tuple[str, ...]] = {}
         for _, criterion in self._plain(registry):
@@ -128,7 +128,7 @@ class SearchText:
                 return rest.and_(all_of(replace(criterion, negated=True)))
         return self.filter(registry)
 
-    def toggled(self, field: str, value: str, registry: Registry) -> str:
+    def toggle(self, field: str, value: str, registry: Registry) -> str:
         """Return the text with a value of a field added, or removed if it was there. What a name
         was expanded to is removed with the name."""
         for part, criterion in self._plain(registry):
@@ -148,9 +148,9 @@ class SearchText:
                 return self._without(part)
             changed = condition_text(Criterion(field, values), registry)
             return self.text[: part.start] + changed + self.text[part.end :]
-        return self.narrowed(condition_text(Criterion(field, (value,)), registry))
+        return self.narrow(condition_text(Criterion(field, (value,)), registry))
 
-    def narrowed(self, condition: str) -> str:
+    def narrow(self, condition: str) -> str:
         """Return the text with a further condition joined by AND."""
         text = self.text.rstrip()
         if not self.runs or self.runs[-1][1] < len(text):
@@ -160,7 +160,7 @@ class SearchText:
             text = f"{text[:start]}({text[start:end]})"
         return f"{text} AND {condition}"
 
-    def widened(self, condition: str) -> str:
+    def widen(self, condition: str) -> str:
         """Return the text with a condition as an alternative, joined by OR."""
         conditions = [self.text[start:end] for start, end in self.runs]
         if len(conditions) > 1:
@@ -304,7 +304,7 @@ def _condition_end(text: str, at: int, guide: FieldGuide) -> int | None:
         if text.startswith(_NOT_OPERATORS, operator.start()):
             return None
         return _value_end(text, operator.end())
-    if guide.named(name.group()) is None:
+    if guide.field_for(name.group()) is None:
         return None
     if worded := _WORDED.match(text, name.end()):
         return _word_end(text, worded.end()) if worded.group(1) else worded.end()

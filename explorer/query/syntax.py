@@ -21,7 +21,7 @@ from explorer.query.tokens import (
     Atom,
     FilterSyntax,
     is_bare,
-    quoted,
+    quote_value,
     scan_atom,
     skip_space,
     starts_range,
@@ -168,7 +168,7 @@ def read_value(
         if field.nature == "boolean":
             return Meaning((_boolean(field, text),))
         if field.nature == "type":
-            type_name = guide.type_named(text) or text
+            type_name = guide.find_type(text) or text
             if strict and not guide.is_type(text):
                 raise NoMeaning(_no_type(guide, text))
             # A server's own spelling of a type is left as it is.
@@ -227,13 +227,13 @@ def _spell(
         # Without a registry, the one it is read with could give an unquoted text another meaning.
         if meant.values == (value,) and not meant.is_range and not guide.is_blind:
             return _to_text(text, in_range=condition == "BETWEEN")
-    return quoted(value, "'")
+    return quote_value(value, "'")
 
 
 def _to_text(text: str, *, in_range: bool = False) -> str:
     if in_range and (text.startswith(".") or text.endswith(".")):
-        return quoted(text)
-    return text if is_bare(text) else quoted(text)
+        return quote_value(text)
+    return text if is_bare(text) else quote_value(text)
 
 
 def _compares(condition: Condition) -> bool:
@@ -292,7 +292,7 @@ class Joined:
 Node: TypeAlias = Criterion | Joined
 
 
-def joined(by: Literal["and", "or"], parts: list[Node]) -> Node:
+def join_nodes(by: Literal["and", "or"], parts: list[Node]) -> Node:
     """Return the parts joined; a single part is returned unchanged."""
     return parts[0] if len(parts) == 1 else Joined(by, tuple(parts))
 
@@ -535,7 +535,7 @@ class Reading:
         parts = [self._conjunction(negated=negated)]
         while self._accept("OR"):
             parts.append(self._conjunction(negated=negated))
-        return joined("and" if negated else "or", parts)
+        return join_nodes("and" if negated else "or", parts)
 
     def _conjunction(self, *, negated: bool) -> Node:
         parts = [self._one(negated=negated)]
@@ -551,7 +551,7 @@ class Reading:
                 break
             self._accept("AND")
             parts.append(self._one(negated=negated))
-        return joined("or" if negated else "and", parts)
+        return join_nodes("or" if negated else "and", parts)
 
     def _one(self, *, negated: bool) -> Node:
         for _ in range(_DEEPEST):
@@ -616,7 +616,7 @@ class Reading:
         if self._probing:
             return Criterion(name)
         plain = tuple(operand.low.text for operand in operands if operand.is_plain)
-        if name == STATE and not is_exact and self._guide.named(name) is None:
+        if name == STATE and not is_exact and self._guide.field_for(name) is None:
             return self._states(operands, condition, negated=negated)
         if not is_exact and condition in ("EQUAL", "IN") and len(plain) == len(operands):
             name = self._guide.field_meant(name, plain)
@@ -636,7 +636,7 @@ class Reading:
                     self.text, at.start, max(at.end - at.start, 1), f"the states are {state_names}"
                 )
             criteria.append(replace(state, negated=negated))
-        return joined("and" if negated else "or", criteria)
+        return join_nodes("and" if negated else "or", criteria)
 
     def _field(self) -> tuple[str, bool]:
         start = self._at
@@ -756,7 +756,7 @@ class Reading:
             return FilterField(name)
         if is_exact:
             return self._guide.exactly(name) or FilterField(name)
-        field = self._guide.named(name, strict=self._strict)
+        field = self._guide.field_for(name, strict=self._strict)
         if field is None and self._strict:
             raise FilterSyntax(self.text, start, end - start, unknown_field(self._guide, name))
         return field or FilterField(name)
@@ -791,14 +791,14 @@ def unknown_field(guide: FieldGuide, name: str) -> str:
     near = guide.near(name)
     hint = f"did you mean {' or '.join(near)}?" if near else "platform, tags and owners are some"
     short_name = name if len(name) <= _SHOWN else f"{name[:_SHOWN]}…"
-    return f"unknown field “{quoted(short_name)[1:-1]}”; {hint}"
+    return f"unknown field “{quote_value(short_name)[1:-1]}”; {hint}"
 
 
 def _criteria(field: str, tests: list[Test], *, negated: bool) -> Node:
     parts: list[Node] = [
         Criterion(field, test.values, test.condition, negated, test.names) for test in tests
     ]
-    return joined("and" if negated else "or", parts)
+    return join_nodes("and" if negated else "or", parts)
 
 
 _OPERATORS: Final[dict[str, tuple[Condition, bool]]] = {
@@ -845,7 +845,7 @@ def read_sort(text: str, registry: Registry, *, strict: bool = True) -> tuple[Or
         at = match.end() - len(name)
         if not name:
             raise FilterSyntax(text, match.start(), 1, "a field is missing after this sign")
-        field = guide.named(name, strict=strict)
+        field = guide.field_for(name, strict=strict)
         if field is None and strict:
             raise FilterSyntax(text, at, len(name), unknown_field(guide, name))
         meant = field.name if field else name
@@ -902,7 +902,7 @@ def spell_field(guide: FieldGuide, name: str) -> str:
     if name == USE and guide.aliases.get(_USE) == USE:
         return _USE
     is_word = FIELD.fullmatch(name) and not KEYWORD.fullmatch(name)
-    return name if is_word and guide.exactly(name) else quoted(name)
+    return name if is_word and guide.exactly(name) else quote_value(name)
 
 
 def _criterion(guide: FieldGuide, criterion: Criterion) -> str:
@@ -910,7 +910,7 @@ def _criterion(guide: FieldGuide, criterion: Criterion) -> str:
     field = guide.exactly(criterion.field) or FilterField(criterion.field)
     name = spell_field(guide, criterion.field)
     if guide.field_meant(criterion.field, criterion.values) != criterion.field:
-        name = quoted(criterion.field)
+        name = quote_value(criterion.field)
     no = "NOT " if criterion.negated else ""
     if condition == "IS_NULL":
         return f"{name} IS {no}NULL"
@@ -922,7 +922,7 @@ def _criterion(guide: FieldGuide, criterion: Criterion) -> str:
     if condition in _STARS:
         before, after = _STARS[condition]
         texts = [
-            f"{before}{value if is_bare(value) else quoted(value)}{after}"
+            f"{before}{value if is_bare(value) else quote_value(value)}{after}"
             for value in criterion.values
         ]
         return f"{no}{name}:{_join(texts)}"

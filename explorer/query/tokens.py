@@ -18,7 +18,7 @@ __all__ = [
     "Atom",
     "FilterSyntax",
     "is_bare",
-    "quoted",
+    "quote_value",
     "scan_atom",
     "skip_space",
     "starts_range",
@@ -169,7 +169,7 @@ def scan_atom(text: str, at: int, *, in_brackets: bool = False) -> Atom:
     return Atom(value, start, at, quote, star_before, star_after)
 
 
-def quoted(value: str, quote: str = '"') -> str:
+def quote_value(value: str, quote: str = '"') -> str:
     """Return a value in quotes, with characters that are not printable escaped."""
     return quote + "".join(_escape(char, quote) for char in value) + quote
 
@@ -226,7 +226,7 @@ def _scan_quoted(text: str, at: int, quote: str) -> tuple[str, int]:
     if "\\" not in inner:
         return inner, match.end()
 
-    def unescaped(escape: re.Match[str]) -> str:
+    def unescape(escape: re.Match[str]) -> str:
         code, char = escape.groups()
         if code is None:
             return _ESCAPED.get(char, char)
@@ -237,7 +237,7 @@ def _scan_quoted(text: str, at: int, quote: str) -> tuple[str, int]:
             )
         return chr(int(code, 16))
 
-    return _ESCAPE.sub(unescaped, inner), match.end()
+    return _ESCAPE.sub(unescape, inner), match.end()
 
 
 def _escape(char: str, quote: str) -> str:

@@ -182,7 +182,7 @@ class _Observation:
         self._metrics.in_flight.inc()
         try:
             with (
-                context.freshness.applied(),
+                context.freshness.make_current(),
                 noting_writes(state.get(HAS_LEFT)) as context.written,
             ):
                 await self._app(scope, receive, observe)

@@ -198,7 +198,7 @@ class TokenFile:
 
 
 def create_token(
-    kept: TokenStore | Path,
+    store_or_path: TokenStore | Path,
     name: str,
     actor: str,
     expires_millis: int | None = None,
@@ -229,11 +229,11 @@ def create_token(
                 )
         return (*(token for token in tokens if token.name != name), token)
 
-    _store_of(kept).change(add)
+    _store_of(store_or_path).change(add)
     return secret, token
 
 
-def revoke_token(kept: TokenStore | Path, name: str) -> Token:
+def revoke_token(store_or_path: TokenStore | Path, name: str) -> Token:
     """Revoke a token and return its record, which stays listed. Raises `NotFound` if no token has
     the name."""
     revoked: list[Token] = []
@@ -254,12 +254,12 @@ def revoke_token(kept: TokenStore | Path, name: str) -> Token:
             raise NotFound(f"there is no token named {name}; known: {names}")
         return tuple(after)
 
-    _store_of(kept).change(revoke)
+    _store_of(store_or_path).change(revoke)
     return revoked[-1]
 
 
-def _store_of(kept: TokenStore | Path) -> TokenStore:
-    return TokenFile(kept) if isinstance(kept, Path) else kept
+def _store_of(store_or_path: TokenStore | Path) -> TokenStore:
+    return TokenFile(store_or_path) if isinstance(store_or_path, Path) else store_or_path
 
 
 def copy_tokens(source: TokenStore, target: TokenStore) -> int:
@@ -295,18 +295,18 @@ def take_over_file(path: Path, shared: TokenStore) -> int:
     return count
 
 
-def digest_of(shown: str) -> str:
+def digest_of(secret: str) -> str:
     """Return the hash that is kept of a token.
 
     A token has 256 random bits and cannot be found by trial; a slow hash, as passwords need, would
     only make every request slower.
     """
-    return hashlib.sha256(shown.encode(errors="surrogateescape")).hexdigest()
+    return hashlib.sha256(secret.encode(errors="surrogateescape")).hexdigest()
 
 
-def id_of(shown: str) -> str:
+def id_of(secret: str) -> str:
     """Return the id in an access token, which is not secret; empty for other kinds of token."""
-    prefix, _, rest = shown.partition("_")
+    prefix, _, rest = secret.partition("_")
     return rest.partition("_")[0] if prefix == _PREFIX else ""
 
 
@@ -429,25 +429,25 @@ class _KnownTokens:
         self._uses = dict(uses)
         self._written_uses = dict(uses)
 
-    def token_of(self, shown: str) -> Token | None:
+    def token_of(self, secret: str) -> Token | None:
         """Return the record of the token that was sent, and note its use; `None` if the token is
         unknown, expired or revoked."""
-        token = self._known(shown)
+        token = self._find_token(secret)
         now_millis = time.time_ns() // 1_000_000
         if token is None or token.state(now_millis) != "valid":
             return None
         self._uses[token.id] = now_millis
         return token
 
-    def ended_token_of(self, shown: str) -> Token | None:
+    def ended_token_of(self, secret: str) -> Token | None:
         """Return the record of the token that was sent if it has expired or was revoked."""
-        token = self._known(shown)
+        token = self._find_token(secret)
         is_ended = token is not None and token.state(time.time_ns() // 1_000_000) != "valid"
         return token if is_ended else None
 
-    def _known(self, shown: str) -> Token | None:
-        token = self._tokens.get(id_of(shown))
-        matches = hmac.compare_digest(token.sha256 if token else _NOBODY, digest_of(shown))
+    def _find_token(self, secret: str) -> Token | None:
+        token = self._tokens.get(id_of(secret))
+        matches = hmac.compare_digest(token.sha256 if token else _NOBODY, digest_of(secret))
         return token if matches else None
 
 
@@ -493,8 +493,8 @@ class Keyring(_KnownTokens):
         """Whether the token file was removed while the server runs."""
         return self._is_closed and self._seen is None
 
-    def token_of(self, shown: str) -> Token | None:
-        token = super().token_of(shown)
+    def token_of(self, secret: str) -> Token | None:
+        token = super().token_of(secret)
         if token is not None:
             since_millis = self._uses[token.id] - self._written_uses.get(token.id, 0)
             if since_millis >= _USE_MILLIS:
@@ -562,14 +562,14 @@ class SharedKeyring(_KnownTokens):
         """Whether requests need a token."""
         return self._is_required
 
-    def token_of(self, shown: str) -> Token | None:
+    def token_of(self, secret: str) -> Token | None:
         if time.monotonic() - self._known_at > _BLIND_SECONDS:
             raise Busy(
                 "the database that holds the access tokens cannot be reached, and tokens may have "
                 "been revoked meanwhile; try again in a moment",
                 retry_after_seconds=2,
             )
-        return super().token_of(shown)
+        return super().token_of(secret)
 
     def hurry(self) -> None:
         """Wait only a moment for the database, because the service stops."""
@@ -742,8 +742,8 @@ class Gate:
             return False
         return True
 
-    def _check_host(self, given: str) -> None:
-        host = _bare(given)
+    def _check_host(self, host_header: str) -> None:
+        host = _bare(host_header)
         if self._hosts is not None and host not in self._hosts and not is_loopback(host):
             raise RequestRefusal(
                 403,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import lru_cache, wraps
 from typing import Generic, TypeVar
 
-__all__ = ["LARGEST_BYTES", "ByteCache", "cached_short"]
+__all__ = ["LARGEST_BYTES", "ByteCache", "cache_short"]
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -67,7 +67,7 @@ class ByteCache(Generic[K, V]):
             self.size_bytes -= entry[1]
 
 
-def cached_short(most_bytes: int, longest: int = _SHORT) -> Callable[[F], F]:
+def cache_short(most_bytes: int, longest: int = _SHORT) -> Callable[[F], F]:
     """Decorate a function of a text, and possibly more arguments, to cache its results.
 
     Results for texts of up to `longest` characters are cached, the most recently used ones, in
@@ -79,9 +79,9 @@ def cached_short(most_bytes: int, longest: int = _SHORT) -> Callable[[F], F]:
         wrapper = lru_cache(maxsize=entries)(function)
 
         @wraps(function)
-        def cached(text: str, *more: object) -> object:
+        def call(text: str, *more: object) -> object:
             return wrapper(text, *more) if len(text) <= longest else function(text, *more)
 
-        return cached  # type: ignore[return-value]
+        return call  # type: ignore[return-value]
 
     return decorate

@@ -42,7 +42,7 @@ from explorer.server.browse import FolderPage, read_folders
 from explorer.server.changelog import Commits, Feed
 from explorer.server.coverage import CoverageHistories
 from explorer.server.dialect import Dialect
-from explorer.server.failures import RequestRefusal, said_of, status_of
+from explorer.server.failures import RequestRefusal, restate, status_of
 from explorer.server.ingestion import (
     UNKNOWN_ACTOR,
     CheckedProposal,
@@ -386,21 +386,21 @@ class CatalogEngine:
                 _log.warning("the search index was rebuilt, with %d entities", count)
             return
 
-    async def offload(self, work: Callable[P, T], /, *given: P.args, **named: P.kwargs) -> T:
+    async def offload(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Call `work`, which takes milliseconds and does not read the store, in a thread; within
         `inline`, in this thread."""
-        return await _in_thread(self._threads, work, *given, **named)
+        return await _in_thread(self._threads, work, *args, **kwargs)
 
-    async def read(self, work: Callable[P, T], /, *given: P.args, **named: P.kwargs) -> T:
+    async def read(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Call `work`, which reads the store, in a thread; within `inline`, in this thread."""
-        return await _in_thread(self._store_threads, work, *given, **named)
+        return await _in_thread(self._store_threads, work, *args, **kwargs)
 
-    async def read_few(self, work: Callable[P, T], /, *given: P.args, **named: P.kwargs) -> T:
+    async def read_few(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Call `work`, which reads a few rows of the store, in this thread if the store is local,
         else as `read` does."""
         if self.store.is_local:
-            return work(*given, **named)
-        return await _in_thread(self._store_threads, work, *given, **named)
+            return work(*args, **kwargs)
+        return await _in_thread(self._store_threads, work, *args, **kwargs)
 
     @contextmanager
     def inline(self) -> Iterator[None]:
@@ -461,18 +461,18 @@ class CatalogEngine:
         `ingest_batch`. Raises `RequestRefusal` (413) if there are too many."""
         _check_size("aspects", len(proposals), "elements")
 
-        def checked() -> list[CheckedProposal]:
+        def check_all() -> list[CheckedProposal]:
             by = self.intake.default_actor
             return [self.intake.check(proposal, actor, dialect, by) for proposal in proposals]
 
-        changes = await self.offload(checked) if len(proposals) > _LONG_BATCH else checked()
+        changes = await self.offload(check_all) if len(proposals) > _LONG_BATCH else check_all()
         await self.write(lambda view: self.intake.apply_all(view, changes, _now_millis()))
 
     async def ingest_batch(
         self,
         name: str,
-        given: Sequence[T],
-        read: Callable[[T], Sequence[Proposal]],
+        entries: Sequence[T],
+        read_entry: Callable[[T], Sequence[Proposal]],
         actor: str | None = None,
         dialect: Dialect = "plain",
         *,
@@ -490,15 +490,15 @@ class CatalogEngine:
         `name` of the list, its position (from 0) and its URN. A list that is too long is refused as
         a whole (413).
         """
-        _check_size(name, len(given), "elements")
+        _check_size(name, len(entries), "elements")
 
         def check() -> list[list[CheckedProposal] | RequestRefusal]:
             by = self.intake.default_actor
             checks: list[list[CheckedProposal] | RequestRefusal] = []
             changes = 0
-            for at, element in enumerate(given):
+            for at, element in enumerate(entries):
                 try:
-                    read_one = read(element)
+                    read_one = read_entry(element)
                     changes += len(read_one)
                     _check_size(name, changes, "changes")
                     checks.append(
@@ -509,7 +509,7 @@ class CatalogEngine:
                     checks.append(_in_batch(f"{name}[{at}]", urn, error))
             return checks
 
-        checked = await self.offload(check) if len(given) > _LONG_BATCH else check()
+        checked = await self.offload(check) if len(entries) > _LONG_BATCH else check()
         refused = [outcome for outcome in checked if isinstance(outcome, RequestRefusal)]
         if refused and all_or_none:
             raise refused[0]
@@ -546,7 +546,7 @@ class CatalogEngine:
             elif isinstance(done, BaseException):
                 raise done
         if refused:
-            raise _batch_refusal(refused, len(given))
+            raise _batch_refusal(refused, len(entries))
 
     def seed(self, proposals: Callable[[], Iterable[Proposal]]) -> bool:
         """Fill a catalog that was never written to, in one transaction; return whether it did.
@@ -713,7 +713,7 @@ class CatalogEngine:
         if not dry_run:
             await self._in_parts(
                 run_in_worker,
-                lambda view, one: work(view, one, Stamp(view, _now_millis(), actor)),
+                lambda view, item: work(view, item, Stamp(view, _now_millis(), actor)),
                 done,
             )
 
@@ -748,7 +748,7 @@ class CatalogEngine:
             try:
                 part = await self.write(job, is_part=True)
             except CatalogError as error:
-                raise said_of(
+                raise restate(
                     error,
                     f"stopped after {at:,} of {len(items):,}: {error}; repeat the request to "
                     "continue",
@@ -847,13 +847,13 @@ class CatalogEngine:
 
 
 async def _in_thread(
-    threads: ThreadPoolExecutor, work: Callable[P, T], /, *given: P.args, **named: P.kwargs
+    threads: ThreadPoolExecutor, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs
 ) -> T:
     if _INLINE.get():
-        return work(*given, **named)
+        return work(*args, **kwargs)
     context = copy_context()
     return await asyncio.get_running_loop().run_in_executor(
-        threads, lambda: context.run(work, *given, **named)
+        threads, lambda: context.run(work, *args, **kwargs)
     )
 
 
@@ -926,7 +926,7 @@ class Freshness:
         return _current.get()
 
     @contextmanager
-    def applied(self) -> Iterator[None]:
+    def make_current(self) -> Iterator[None]:
         """Make this the current `Freshness` within a context."""
         token = _current.set(self)
         try:

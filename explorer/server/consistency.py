@@ -160,7 +160,7 @@ class Replay:
         for table in ("aspects", "points"):
             self._run(f"DELETE FROM {table} WHERE urn = ?", (urn,))
 
-    def left(self) -> Iterator[str]:
+    def remaining(self) -> Iterator[str]:
         """Yield the URNs of entities that must exist but were not compared, sorted."""
         rows = self._run(
             "SELECT urn FROM aspects UNION SELECT urn FROM points WHERE sure ORDER BY urn"
@@ -386,7 +386,7 @@ class _Checker:
         yield from self._check_log()
         for entity_rows in self._survey.all_entity_rows():
             yield from self._check_entity(entity_rows)
-        for urn in self._replay.left():
+        for urn in self._replay.remaining():
             yield Finding(
                 "log", urn, "it exists according to the change log, but nothing of it is stored"
             )

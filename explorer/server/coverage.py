@@ -197,7 +197,7 @@ class SchemaTexts(Struct, frozen=True):
         """The number of columns."""
         return len(self.described) + len(self.undescribed)
 
-    def documented(self, edited: Mapping[str, bool]) -> int:
+    def count_documented(self, edited: Mapping[str, bool]) -> int:
         """Return how many columns have a description, given the entries of people, as
         `read_edited_texts` returns them."""
         earlier = earlier_paths((*self.described, *self.undescribed), edited)
@@ -284,9 +284,9 @@ def _texts(entries: Any, key: str | None = None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text for text in texts if isinstance(text, str)))
 
 
-def has_text(given: object) -> bool:
+def has_text(value: object) -> bool:
     """Return whether a value is a text that is not blank."""
-    return isinstance(given, str) and bool(given.strip())
+    return isinstance(value, str) and bool(value.strip())
 
 
 def _decode(decoder: msgspec.json.Decoder[_T], value: bytes | None, nothing: _T) -> _T:
@@ -340,7 +340,7 @@ def coverage_days(versions: Iterable[StoredAspect]) -> tuple[CoverageDay, ...]:
         }
     )
     for ordered in by_name.values():
-        ordered.sort(key=lambda one: one[0])
+        ordered.sort(key=lambda version: version[0])
     counts = _Counts()
     coverage_points: list[CoverageDay] = []
     for day in days:
@@ -389,7 +389,7 @@ class _Counts:
             case _:
                 self._described_in[name] = has_text(read_object(version.value).get("description"))
                 return
-        self._documented = self._schema.documented(self._edited)
+        self._documented = self._schema.count_documented(self._edited)
 
     def of(self, day: int) -> CoverageDay:
         """Return the current counts as those from a day on."""

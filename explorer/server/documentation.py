@@ -464,7 +464,12 @@ def _resource_sections(endpoints: Iterable[Endpoint]) -> list[_Section]:
 
     served = sorted(
         (endpoint for endpoint in endpoints if endpoint.path != GRAPHQL_PATH),
-        key=lambda one: (*order(one), one.method, not one.item, one.action or ""),
+        key=lambda resource: (
+            *order(resource),
+            resource.method,
+            not resource.item,
+            resource.action or "",
+        ),
     )
     return [
         (
@@ -473,7 +478,7 @@ def _resource_sections(endpoints: Iterable[Endpoint]) -> list[_Section]:
             "Resources",
             [endpoint_section(endpoint) for endpoint in endpoints],
         )
-        for path, endpoints in groupby(served, lambda one: one.path)
+        for path, endpoints in groupby(served, lambda resource: resource.path)
     ]
 
 

@@ -35,7 +35,7 @@ __all__ = [
     "error_body",
     "headers_of",
     "kind_of",
-    "said_of",
+    "restate",
     "status_of",
     "with_article",
 ]
@@ -113,7 +113,7 @@ def as_catalog_error(error: Exception) -> CatalogError:
     return RequestRefusal(500, "internal server error; see the log of the server")
 
 
-def said_of(error: CatalogError, message: str) -> RequestRefusal:
+def restate(error: CatalogError, message: str) -> RequestRefusal:
     """Return an error that is answered as another one is, with a message of its own."""
     return RequestRefusal(status_of(error), message, headers_of(error))
 

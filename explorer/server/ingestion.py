@@ -26,7 +26,7 @@ from explorer.metadata.structured_properties import (
 from explorer.metadata.urn import UNKNOWN_ACTOR, Urn
 from explorer.metadata.validation import Validator
 from explorer.server.browse import browse_paths, default_delimiter
-from explorer.server.cache import cached_short
+from explorer.server.cache import cache_short
 from explorer.server.dialect import Dialect, dialect_of_write
 from explorer.server.failures import RequestRefusal
 from explorer.server.store import (
@@ -497,7 +497,7 @@ def remove_property_values(
         intake.apply(transaction, intake.check(proposal), now_millis)
 
 
-@cached_short(1 << 20)
+@cache_short(1 << 20)
 def _is_platform(text: str) -> bool:
     try:
         return Urn.parse(text).entity_type == "dataPlatform"

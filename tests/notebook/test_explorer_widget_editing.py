@@ -245,9 +245,9 @@ def test_what_has_no_description_of_peoples_says_why(explorer: Any) -> None:
 
 def test_a_page_knows_one_end_of_line_and_changes_none() -> None:
     draft = WidgetDraft("urn", None, "t", "", "one\r\ntwo", "one\r\ntwo")
-    assert draft.typed("one\ntwo") is draft
-    assert draft.typed("one\ntwo\nthree").text == "one\r\ntwo\r\nthree"
-    assert not draft.typed("x").typed("one\ntwo").changed
+    assert draft.with_page_text("one\ntwo") is draft
+    assert draft.with_page_text("one\ntwo\nthree").text == "one\r\ntwo\r\nthree"
+    assert not draft.with_page_text("x").with_page_text("one\ntwo").changed
 
 
 def test_characters_that_cannot_be_seen_are_counted(table: Any, explorer: Any) -> None:

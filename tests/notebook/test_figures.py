@@ -15,7 +15,7 @@ from IPython.core.formatters import DisplayFormatter
 
 from explorer.errors import InvalidInput
 from explorer.notebook.chart import COLOURS, PanelChart
-from explorer.notebook.view import tabulated
+from explorer.notebook.view import typed_frame
 from explorer.views.chart import (
     Bar,
     Bars,
@@ -324,7 +324,7 @@ def bars(*, upright: Any = False, **values: Any) -> Any:
 
 
 def frame() -> Any:
-    return tabulated([(1,)], {"a": "int64"})
+    return typed_frame([(1,)], {"a": "int64"})
 
 
 def bundle(shown: Any, **asked: Any) -> Any:

@@ -15,16 +15,16 @@ from explorer.views.lineage import MAX_DRAWN
 def test_folding_a_node_keeps_what_hangs_on_the_root_otherwise() -> None:
     graph = nx.DiGraph([("r", "a"), ("r", "b"), ("a", "c"), ("b", "c"), ("a", "d"), ("d", "e")])
     graph.graph["root"] = "r"
-    assert lineage_drawing.folded(graph, set("rabcde"), "a", "DOWNSTREAM") == {"d", "e"}
-    assert lineage_drawing.folded(graph, set("rabcde"), "a", "UPSTREAM") == set()
-    assert lineage_drawing.folded(graph, set("rabcde"), "r", "DOWNSTREAM") == set("abcde")
+    assert lineage_drawing.nodes_to_fold(graph, set("rabcde"), "a", "DOWNSTREAM") == {"d", "e"}
+    assert lineage_drawing.nodes_to_fold(graph, set("rabcde"), "a", "UPSTREAM") == set()
+    assert lineage_drawing.nodes_to_fold(graph, set("rabcde"), "r", "DOWNSTREAM") == set("abcde")
 
 
 def test_no_more_than_its_limit_is_drawn_until_more_is_asked_for() -> None:
     graph = nx.DiGraph([("r", f"{at}") for at in range(400)], root="r")
     first = lineage_drawing.first(graph, "BOTH", 1, MAX_DRAWN)
     assert len(first) == 13
-    more = lineage_drawing.unfolded(graph, first, "r", "DOWNSTREAM", 20)
+    more = lineage_drawing.nodes_to_unfold(graph, first, "r", "DOWNSTREAM", 20)
     assert len(first) + len(more) == 20
 
 
@@ -44,13 +44,13 @@ def test_no_one_waits_while_a_picture_is_laid_out(monkeypatch: pytest.MonkeyPatc
     draw, asked = lineage_drawing.draw, []
 
     def slowly(*given: Any) -> Any:
-        asking = threading.Thread(target=lambda: asked.extend(seen.copied()))
+        asking = threading.Thread(target=lambda: asked.extend(seen.copy()))
         asking.start()
         asking.join(120)
         return draw(*given)
 
     monkeypatch.setattr(lineage_drawing, "draw", slowly)
-    said, told = seen.drawn()
+    said, told = seen.lay_out()
     assert set(asked) == {"a", "r", "b"}
     assert len(told["nodes"]) == 3
     assert said.endswith("all 3 shown")

@@ -81,9 +81,9 @@ def test_a_facet_is_written_into_the_text_and_taken_out_of_it() -> None:
         ("_entityType", "dataset", "orders tags:PII AND type:dataset"),
         ("tags", PII, "orders type:dataset"),
     ]:
-        text = split(text).toggled(field, value, REGISTRY)
+        text = split(text).toggle(field, value, REGISTRY)
         assert text == then
-        assert (value in split(text).chosen(REGISTRY).get(field, ())) == (
+        assert (value in split(text).chosen_values(REGISTRY).get(field, ())) == (
             value.split(":")[-1] in text
         )
 
@@ -103,31 +103,31 @@ def test_a_facet_is_written_into_the_text_and_taken_out_of_it() -> None:
 def test_a_value_that_is_excluded_is_not_chosen(excluded: str) -> None:
     for text in (excluded, f"orders {excluded}", f"tags:PII AND {excluded}"):
         question = split(text)
-        assert question.chosen(REGISTRY).get("platform") is None
+        assert question.chosen_values(REGISTRY).get("platform") is None
         assert question.beyond("platform", REGISTRY) == question.filter(REGISTRY)
         # The exclusion stays, and what is added to it can be removed again.
-        added = question.toggled("platform", "urn:li:dataPlatform:kafka", REGISTRY)
+        added = question.toggle("platform", "urn:li:dataPlatform:kafka", REGISTRY)
         assert added == f"{text} AND platform:kafka"
-        assert split(added).chosen(REGISTRY)["platform"] == ("urn:li:dataPlatform:kafka",)
-        assert split(added).toggled("platform", "urn:li:dataPlatform:kafka", REGISTRY) == text
+        assert split(added).chosen_values(REGISTRY)["platform"] == ("urn:li:dataPlatform:kafka",)
+        assert split(added).toggle("platform", "urn:li:dataPlatform:kafka", REGISTRY) == text
 
 
 def test_a_name_is_taken_out_with_all_that_it_may_stand_for() -> None:
     group, person = "urn:li:corpGroup:nina", "urn:li:corpuser:nina"
     text = "orders owner:(nina, omar)"
-    assert {group, person} < set(split(text).chosen(REGISTRY)["owners"])
+    assert {group, person} < set(split(text).chosen_values(REGISTRY)["owners"])
     for value in (group, person):
-        assert split(text).toggled("owners", value, REGISTRY) == "orders owners:omar"
-        assert split("orders owner:nina").toggled("owners", value, REGISTRY) == "orders"
-    alone = split(f"owner:({person}, omar)").toggled("owners", person, REGISTRY)
+        assert split(text).toggle("owners", value, REGISTRY) == "orders owners:omar"
+        assert split("orders owner:nina").toggle("owners", value, REGISTRY) == "orders"
+    alone = split(f"owner:({person}, omar)").toggle("owners", person, REGISTRY)
     assert alone == "owners:omar"
 
 
 def test_a_facet_narrows_every_alternative() -> None:
-    text = split("x tags:PII OR tags:X").toggled("platform", HIVE, REGISTRY)
+    text = split("x tags:PII OR tags:X").toggle("platform", HIVE, REGISTRY)
     assert text == "x (tags:PII OR tags:X) AND platform:hive"
     assert all(
         Criterion("platform", (HIVE,)) in group for group in split(text).filter(REGISTRY).any_of
     )
-    assert split("tags:PII x").narrowed("rows>1") == "tags:PII x rows>1"
-    assert split("x tags:PII").widened("rows>1") == "x tags:PII OR rows>1"
+    assert split("tags:PII x").narrow("rows>1") == "tags:PII x rows>1"
+    assert split("x tags:PII").widen("rows>1") == "x tags:PII OR rows>1"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from explorer.server.cache import ByteCache, cached_short
+from explorer.server.cache import ByteCache, cache_short
 
 
 def test_what_was_used_last_is_kept_within_the_bytes() -> None:
@@ -35,7 +35,7 @@ def test_a_value_put_again_is_counted_once() -> None:
 def test_a_function_is_asked_again_about_long_texts_only(text: str, times: int) -> None:
     asked: list[str] = []
 
-    @cached_short(1_024, longest=8)
+    @cache_short(1_024, longest=8)
     def upper(text: str) -> str:
         asked.append(text)
         return text.upper()

@@ -13,7 +13,7 @@ from explorer import Catalog
 from explorer.client.folders import FolderEntry, TypesSource
 from explorer.metadata.urn import Urn
 from explorer.notebook.widgets.explorer import columns
-from explorer.notebook.widgets.search import Search, Tree, measured, read_answer
+from explorer.notebook.widgets.search import Search, Tree, read_answer, with_measures
 from explorer.tui.content import Times
 from explorer.tui.screens.browse import Branch, OutlineRow, folder_row
 from explorer.tui.screens.columns import ColumnDrawing, column_lines
@@ -125,9 +125,9 @@ def test_every_front_end_shows_the_same_of_a_search_result(
     (row,) = result_rows(page, page.summaries, page.measures)
     assert (row.name, row.kind, row.states) == ("parity", "View", ("deprecated",))
     assert row.first_line == "All of it."
-    (hit,) = measured(catalog, read_answer(catalog, Search("parity", "platform:hive"))).page_state(
-        ()
-    )["hits"]
+    (hit,) = with_measures(
+        catalog, read_answer(catalog, Search("parity", "platform:hive"))
+    ).page_state(())["hits"]
     shown = {
         "terminal": "\n".join(line.plain for line in draw_result(row, "parity", 120)),
         "notebook": repr(page),

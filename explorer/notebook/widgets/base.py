@@ -173,7 +173,7 @@ class LineageRequests:
                 return False
             return self._lock.wait_for(lambda: self._thread is None, timeout_seconds)
 
-    def guarded(self, do: Callable[[], None]) -> None:
+    def run_guarded(self, do: Callable[[], None]) -> None:
         """Run a function and show its errors in the widget; nothing else would report them."""
         _guard(do, self._failed)
 
@@ -196,7 +196,7 @@ class LineageRequests:
                     return
                 if job.status:
                     self._busy(job.status)
-            self.guarded(partial(self._do, job))
+            self.run_guarded(partial(self._do, job))
 
     def _do(self, job: _Job) -> None:
         try:
@@ -332,7 +332,7 @@ class ExplorerRequests:
                 return False
             return self._lock.wait_for(lambda: not self._threads, timeout_seconds)
 
-    def guarded(self, do: Callable[[], None]) -> None:
+    def run_guarded(self, do: Callable[[], None]) -> None:
         """Run a function and show its errors in the widget; nothing else would report them."""
         _guard(do, partial(self._show, "problem"))
 
@@ -357,7 +357,7 @@ class ExplorerRequests:
                     return
                 question = self._now[kind] = waiting.popleft()
                 self._say()
-            self.guarded(partial(self._do, question))
+            self.run_guarded(partial(self._do, question))
 
     def _do(self, question: _Question) -> None:
         try:
@@ -507,7 +507,7 @@ class EditorWidget(Widget):
             with session.lock:
                 session.type(typed)
 
-        session.asking.guarded(take)
+        session.asking.run_guarded(take)
 
     def _handle_message(self, content: Any) -> None:
         match content:
@@ -515,7 +515,7 @@ class EditorWidget(Widget):
                 self.send({"kind": "heard", "view": page, "seq": seq})
         if self.clears_remarks(content):
             self.problem = self.said = ""
-        self._session.asking.guarded(lambda: self.answer(content))
+        self._session.asking.run_guarded(lambda: self.answer(content))
 
     def clears_remarks(self, content: Any) -> bool:
         """Return whether a request clears the previous error and message."""

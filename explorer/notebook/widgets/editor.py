@@ -13,7 +13,7 @@ from explorer.errors import InvalidInput
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
 from explorer.notebook.drafts import unchanged
-from explorer.notebook.markup import difference_lines, marked
+from explorer.notebook.markup import difference_lines, markdown_tree
 from explorer.notebook.widgets.base import ExplorerRequests
 from explorer.stewardship.drafts import Draft, Drafts, StoredDraft
 from explorer.views.diff import text_diff
@@ -72,7 +72,7 @@ class WidgetDraft:
         """Return the text from which the draft started."""
         return self.base if self.base.strip() else self.ingested
 
-    def resumed(self, text: str, base: str) -> "WidgetDraft":
+    def resume(self, text: str, base: str) -> "WidgetDraft":
         """Return a stored draft to continue, with a note on it."""
         note = _RESUMED if base == self.base else f"{_RESUMED} {_CHANGED}"
         return replace(self, text=text, base=base, note=note)
@@ -82,7 +82,7 @@ class WidgetDraft:
         """Return the text for a page, which has only one kind of line ending."""
         return _page_text(self.text)
 
-    def typed(self, text: str) -> "WidgetDraft":
+    def with_page_text(self, text: str) -> "WidgetDraft":
         """Return the draft with the page's text; line endings of the stored text are kept."""
         if text == self.paged:
             return self
@@ -119,7 +119,7 @@ class WidgetDraft:
             "title": line(self.title, 200),
             "stage": self.stage,
             "note": self.note,
-            "ingested": marked(self.ingested) if self.ingested.strip() else [],
+            "ingested": markdown_tree(self.ingested) if self.ingested.strip() else [],
             "changed": self.changed,
             "diff": _difference(before, stored_description(self.text)) if compares else [],
             "hidden": hidden_sentence(self.text),
@@ -185,10 +185,10 @@ class DraftEditor:
     """
 
     def __init__(
-        self, asking: ExplorerRequests, show: Callable[[str, Any], None], left: _OnLeave
+        self, asking: ExplorerRequests, show: Callable[[str, Any], None], on_leave: _OnLeave
     ) -> None:
         self.drafts: dict[_Place, WidgetDraft] = {}
-        self._asking, self._show, self._left = asking, show, left
+        self._asking, self._show, self._left = asking, show, on_leave
         self._open: _Place | None = None
         self._opening: _Place | None = None
         # Those on disk that are not continued here, as they were read last.
@@ -229,7 +229,7 @@ class DraftEditor:
                 "revision": int(revision),
             } if revision > self._revision and (urn, path) in self.drafts:
                 place, self._revision = (urn, path), revision
-                draft = self.drafts[place].typed(text)
+                draft = self.drafts[place].with_page_text(text)
                 # What was not compared is not saved.
                 self._keep(draft.at("writing") if draft.stage == "comparing" else draft)
                 self._put_away(place)
@@ -290,14 +290,14 @@ class DraftEditor:
         if draft is None or not draft.changed:
             draft = fresh
         elif stored is None or stored == self._stored.get(place):
-            draft = replace(draft, note=fresh.resumed(draft.text, draft.base).note)
+            draft = replace(draft, note=fresh.resume(draft.text, draft.base).note)
         # Another widget, or a program that ended, kept its own since.
         if stored is not None and stored != self._stored.get(place):
             if place in self._found:
                 self._found.remove(place)
             self._stored[place] = stored
             if stored.text != fresh.text:
-                draft = fresh.resumed(stored.text, stored.base)
+                draft = fresh.resume(stored.text, stored.base)
         self._keep(draft if stage == "writing" else draft.at(stage))
         self._open, self._opening = place, None
         self._put_text()
@@ -369,7 +369,7 @@ class DraftEditor:
             return
         text = draft.text
         self._asking.ask(
-            "preview", "", lambda _: marked(text), lambda made: self._show("preview", made)
+            "preview", "", lambda _: markdown_tree(text), lambda tree: self._show("preview", tree)
         )
 
 
@@ -381,9 +381,9 @@ class Writing(DraftEditor):
         catalog: "NotebookCatalog",
         asking: ExplorerRequests,
         show: Callable[[str, Any], None],
-        left: _OnLeave,
+        on_leave: _OnLeave,
     ) -> None:
-        super().__init__(asking, show, left)
+        super().__init__(asking, show, on_leave)
         self._catalog = catalog
         self.kept: list[StoredDraft] = []
         """All drafts on disk, newest first, as they were read last."""
@@ -415,12 +415,12 @@ class Writing(DraftEditor):
             disk = self._disk()
             return disk.take(unchanged(disk, stored))
 
-        def taken(is_taken: bool) -> None:
+        def check_taken(is_taken: bool) -> None:
             if not is_taken:
                 raise InvalidInput(OPEN_ELSEWHERE)
             then()
 
-        self._asking.ask("draft", "", take, taken, in_turn=True)
+        self._asking.ask("draft", "", take, check_taken, in_turn=True)
 
     def discard(self, stored: StoredDraft, then: Callable[[], None]) -> None:
         """Delete one draft, then call; tell it if that is not possible."""
@@ -430,7 +430,7 @@ class Writing(DraftEditor):
             disk = self._disk()
             disk.discard(unchanged(disk, stored))
 
-        def discarded(_: None) -> None:
+        def forget(_: None) -> None:
             if stored.process == self.process and place in self.drafts:
                 del self.drafts[place]
                 self._stored.pop(place, None)
@@ -438,7 +438,7 @@ class Writing(DraftEditor):
                     self.leave()
             then()
 
-        self._asking.ask("draft", "", discard, discarded, in_turn=True)
+        self._asking.ask("draft", "", discard, forget, in_turn=True)
 
     def restore(self, draft: Draft, then: Callable[[], None]) -> None:
         """Write a discarded draft again, then call."""

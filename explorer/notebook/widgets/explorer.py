@@ -18,7 +18,7 @@ from explorer.errors import CatalogError, NotFound
 from explorer.metadata.names import singular
 from explorer.metadata.urn import Urn
 from explorer.notebook.entity import role_of
-from explorer.notebook.markup import marked, marked_line, parts_of
+from explorer.notebook.markup import markdown_line_tree, markdown_tree, parts_of
 from explorer.notebook.schema import earlier_note
 from explorer.notebook.search import EDITED
 from explorer.notebook.widgets.base import (
@@ -34,10 +34,10 @@ from explorer.notebook.widgets.search import (
     Search,
     SearchAnswer,
     Tree,
-    measured,
     offers_of,
     read_answer,
     types_of,
+    with_measures,
 )
 from explorer.query import FilterSyntax
 from explorer.views.columns import ColumnKnowledge, ColumnRow, column_row, parse_column_filter
@@ -154,7 +154,7 @@ def overview(entity: "EntityPage") -> PageState:
         facts.append({"name": "columns", "text": counts})
     facts += [{"name": "folder", "text": line(path, 400)} for path in entity.browse_paths]
     return {
-        "texts": [{"label": label, "tree": marked(text)} for label, text in texts],
+        "texts": [{"label": label, "tree": markdown_tree(text)} for label, text in texts],
         "facts": facts,
         "parts": parts_of(entity.links.parts()) if entity.links else [],
     }
@@ -196,9 +196,9 @@ def _column(row: ColumnRow) -> PageState:
         "indent": row.indent,
         "type": line(row.type, 60),
         "key": "key" if row.column.is_key else "",
-        "text": marked_line(row.description, _LONG),
+        "text": markdown_line_tree(row.description, _LONG),
         "mark": EDITED if row.is_edited else "",
-        "ingested": marked_line(row.replaced, _LONG) if row.replaced else [],
+        "ingested": markdown_line_tree(row.replaced, _LONG) if row.replaced else [],
         "earlier": line(earlier_note(row.column), _LONG),
         "labels": [line(name, 60) for name in (*row.tags, *row.terms)],
     }
@@ -253,7 +253,12 @@ def _sides(
         for urn, hop in graph.nodes.data("hops")
         if urn != root and hop and abs(hop) <= most
     ]
-    placed.sort(key=lambda one: (abs(one[1]), str(graph.nodes[one[0]].get("name") or one[0])))
+    placed.sort(
+        key=lambda neighbour: (
+            abs(neighbour[1]),
+            str(graph.nodes[neighbour[0]].get("name") or neighbour[0]),
+        )
+    )
     yield "upstream", [neighbour for neighbour in placed if neighbour[1] < 0]
     yield "downstream", [neighbour for neighbour in placed if neighbour[1] > 0]
 
@@ -279,7 +284,12 @@ def _history(
         if not name.endswith("Key") and not (name in declared and declared[name].timeseries)
     ]
     last = len(_TRACKS)
-    aspects.sort(key=lambda one: (_TRACKS.index(one) if one in _TRACKS else last, one))
+    aspects.sort(
+        key=lambda aspect_name: (
+            _TRACKS.index(aspect_name) if aspect_name in _TRACKS else last,
+            aspect_name,
+        )
+    )
     if not aspects:
         return {
             "parts": parts_of([Say("it has no stored versions")]),
@@ -318,7 +328,7 @@ class ExplorerSession:
         self.entity: EntityPage | None = None
         self.tab: Tab = "overview"
         self.writing = Writing(catalog, self.asking, show, self._note_write)
-        self.drafts = DraftList(self.writing, show, self._drafts_read, self.go_on)
+        self.drafts = DraftList(self.writing, show, self._mark_drafts, self.go_on)
         self.writing.put_away = self.drafts.read
         self._marked: frozenset[str] = frozenset()
         # What is written once the open entity is read: a column or the entity itself.
@@ -398,7 +408,7 @@ class ExplorerSession:
             self.asking.ask(
                 "measures",
                 "",
-                lambda catalog: measured(catalog, answer),
+                lambda catalog: with_measures(catalog, answer),
                 take_measures,
                 failed=lambda error: isinstance(error, CatalogError),
             )
@@ -426,7 +436,9 @@ class ExplorerSession:
             "offers",
             "",
             lambda catalog: catalog.suggest(words, limit=_OFFERED),
-            lambda found: self._show("offers", {"for": words, "rows": offers_of(found)}),
+            lambda suggestions: self._show(
+                "offers", {"for": words, "rows": offers_of(suggestions)}
+            ),
             # The search reports the same error; a failed completion is left out.
             failed=lambda error: isinstance(error, CatalogError),
         )
@@ -574,21 +586,21 @@ class ExplorerSession:
             failed=lambda error: self._show_tab_error(tab, error),
         )
 
-    def _show_tab(self, told: dict[str, Any]) -> None:
-        graph = told.pop("graph", None)
-        if graph is not None and (self.drawing is None or self._drawn != told["urn"]):
+    def _show_tab(self, page_state: dict[str, Any]) -> None:
+        graph = page_state.pop("graph", None)
+        if graph is not None and (self.drawing is None or self._drawn != page_state["urn"]):
             from explorer.notebook.widgets.lineage import EmbeddedLineage
 
             self.end_drawing()
-            self._drawn = told["urn"]
+            self._drawn = page_state["urn"]
             self.drawing = EmbeddedLineage(
                 self.catalog,
-                told["urn"],
+                page_state["urn"],
                 graph=graph,
-                changed=lambda shown: self._show("drawing", shown),
-                message=lambda told: self._show("message", {"kind": "drawing", "told": told}),
+                changed=lambda drawing: self._show("drawing", drawing),
+                message=lambda message: self._show("message", {"kind": "drawing", "told": message}),
             )
-        self._show("tab", told)
+        self._show("tab", page_state)
 
     def type(self, typed: Any) -> None:
         """Store the text of a draft from a page."""
@@ -633,7 +645,7 @@ class ExplorerSession:
 
         self.writing.take(stored, then)
 
-    def _drafts_read(self) -> None:
+    def _mark_drafts(self) -> None:
         """Mark what has drafts."""
         # The line that counts them would move the text that is being written.
         if self.entity is not None and self.writing.draft is None:
@@ -848,7 +860,7 @@ class Explorer(EditorWidget):
                 search = replace(session.search, words=text, filter=filter, start=0)
                 session.find(search, put=False, offering=text != session.search.words)
             case {"kind": "toggle", "field": str(field), "value": str(value)}:
-                session.find(session.search.toggled(field, value))
+                session.find(session.search.toggle(field, value))
             case {"kind": "order", "order": str(order)} if order in SORT_ORDERS:
                 session.find(replace(session.search, sort=order, start=0))
             case {"kind": "page", "start": int(start)} if start >= 0:

@@ -41,7 +41,7 @@ _NAME = 60
 _MOST_PICTURED = 60
 
 
-def as_html(graph: "nx.DiGraph", said: str) -> str:
+def as_html(graph: "nx.DiGraph", sentence: str) -> str:
     """Return the lineage as a picture below a sentence, in HTML that every notebook front end
     keeps."""
     root = graph.graph["root"]
@@ -51,17 +51,17 @@ def as_html(graph: "nx.DiGraph", said: str) -> str:
     alternative = escape(f"Lineage of {name}: {', '.join(_list_nodes(graph))}")
     return (
         f'<div class="{AS_WRITTEN}" style="color:inherit;background:transparent">'
-        f'<div style="opacity:.75">{escape(said)}</div>'
+        f'<div style="opacity:.75">{escape(sentence)}</div>'
         f'<img alt="{alternative}" style="max-width:100%;height:auto" '
         f'src="data:image/svg+xml;base64,{encoded}"/></div>'
     )
 
 
-def as_tree(graph: "nx.DiGraph", said: str) -> str:
+def as_tree(graph: "nx.DiGraph", sentence: str) -> str:
     """Return the lineage as text: what is upstream, then what is downstream, each entity once."""
     root = graph.graph["root"]
     entities = lineage_entities(graph.nodes(data=True))
-    rows = [said, _row(entities[root])]
+    rows = [sentence, _row(entities[root])]
     sides: tuple[Literal["upstream", "downstream"], ...] = ("upstream", "downstream")
     for side in sides:
         lines = lineage_tree(graph, root, entities, side=side)
@@ -151,7 +151,7 @@ class LineageWidget(Widget):
     @property
     def graph(self) -> "nx.DiGraph":
         """Return a copy of everything read so far: see `explorer.graph.lineage`."""
-        return self._scene.copied()
+        return self._scene.copy()
 
     @property
     def root(self) -> str:
@@ -174,9 +174,9 @@ class LineageWidget(Widget):
                 return None
             return await read_lineage(catalog, node, side, hops=1, limit=_MOST_READ)
 
-        def then(found: "nx.DiGraph | None") -> None:
-            if found is not None:
-                self._scene.add(found, side)
+        def then(neighbours: "nx.DiGraph | None") -> None:
+            if neighbours is not None:
+                self._scene.add(neighbours, side)
             full = self._scene.unfold(node, side)
             self._redraw()
             if full:
@@ -277,32 +277,32 @@ class LineageWidget(Widget):
         self.problem = ""
         match content:
             case {"kind": "unfold", "urn": str(urn), "side": "UPSTREAM" | "DOWNSTREAM" as side}:
-                self._work.guarded(lambda: self.unfold(urn, side))
+                self._work.run_guarded(lambda: self.unfold(urn, side))
             case {"kind": "fold", "urn": str(urn), "side": "UPSTREAM" | "DOWNSTREAM" as side}:
-                self._work.guarded(lambda: self.fold(urn, side))
+                self._work.run_guarded(lambda: self.fold(urn, side))
             case {"kind": "root", "urn": str(urn)}:
-                self._work.guarded(lambda: self.turn_to(urn))
+                self._work.run_guarded(lambda: self.turn_to(urn))
             case {"kind": "back"}:
-                self._work.guarded(self._go_back)
+                self._work.run_guarded(self._go_back)
             case {"kind": "hops", "hops": int(hops)}:
-                self._work.guarded(lambda: self.reach(hops))
+                self._work.run_guarded(lambda: self.reach(hops))
             case {"kind": "direction", "direction": "BOTH" | "UPSTREAM" | "DOWNSTREAM" as extent}:
-                self._work.guarded(lambda: self.reach(direction=extent))
+                self._work.run_guarded(lambda: self.reach(direction=extent))
             case {"kind": "narrow", "type": list(types), "platform": list(platforms)}:
                 without = {"type": [*map(str, types)], "platform": [*map(str, platforms)]}
-                self._work.guarded(lambda: self.narrow(without=without))
+                self._work.run_guarded(lambda: self.narrow(without=without))
             case {"kind": "more"}:
-                self._work.guarded(self._show_more)
+                self._work.run_guarded(self._show_more)
             case {"kind": "names", "urn": str(urn)}:
-                self._work.guarded(lambda: self._ask_names(urn))
+                self._work.run_guarded(lambda: self._ask_names(urn))
             case {"kind": "column", "urn": str(urn), "column": str(column)}:
-                self._work.guarded(lambda: self.follow_column(urn, column))
+                self._work.run_guarded(lambda: self.follow_column(urn, column))
             case {"kind": "edge", "source": str(source), "target": str(target)}:
-                self._work.guarded(lambda: self.follow_edge(source, target))
+                self._work.run_guarded(lambda: self.follow_edge(source, target))
             case {"kind": "tables"}:
-                self._work.guarded(self.forget_columns)
+                self._work.run_guarded(self.forget_columns)
             case {"kind": "graphml"}:
-                self._work.guarded(self._send_graphml)
+                self._work.run_guarded(self._send_graphml)
 
     def _follow_selection(self, change: Any) -> None:
         """Notify listeners of the selected entity, and count its neighbours."""
@@ -310,14 +310,14 @@ class LineageWidget(Widget):
         if not urn:
             return
         for call in self._listeners:
-            self._work.guarded(partial(call, urn))
+            self._work.run_guarded(partial(call, urn))
         _, extent = self._scene.reach
         sides = [side for side in SIDES if extent in ("BOTH", side)]
         if self._scene.has_neighbours(urn, *sides) or not self._scene.has_node(urn):
             return
 
-        def then(found: "nx.DiGraph") -> None:
-            self._scene.add(found, extent)
+        def then(neighbours: "nx.DiGraph") -> None:
+            self._scene.add(neighbours, extent)
             self._redraw()
 
         self._work.ask(
@@ -334,14 +334,14 @@ class LineageWidget(Widget):
         async def read(catalog: "AsyncCatalog") -> "nx.DiGraph":
             return await read_lineage(catalog, root, extent, hops=hops + 1, limit=_MOST_READ)
 
-        def then(found: "nx.DiGraph") -> None:
-            self._take(found, root, extent, hops + 1)
+        def then(graph: "nx.DiGraph") -> None:
+            self._take(graph, root, extent, hops + 1)
             self._complete()
 
         self._work.ask(f"reading the lineage of {self._scene.name(root)} …", read, then, alone=True)
 
-    def _take(self, found: "nx.DiGraph", root: str, extent: "Extent", hops: int) -> None:
-        self._scene.take(found, root, extent, hops)
+    def _take(self, graph: "nx.DiGraph", root: str, extent: "Extent", hops: int) -> None:
+        self._scene.take(graph, root, extent, hops)
         self._redraw()
         self.selected = root
         self._drawn.set()
@@ -382,10 +382,10 @@ class LineageWidget(Widget):
     def _ask_names(self, urn: str) -> None:
         name = self._scene.name(urn)
 
-        def then(found: ColumnChoices) -> None:
-            self._scene.offer(found)
+        def then(choices: ColumnChoices) -> None:
+            self._scene.offer(choices)
             self._redraw()
-            if not found.paths:
+            if not choices.paths:
                 self.problem = f"no columns are known for {name}"
 
         self._work.ask(
@@ -396,8 +396,8 @@ class LineageWidget(Widget):
         )
 
     def _ask_columns(self, about: str, read: Callable[["AsyncCatalog"], Any]) -> None:
-        def then(found: "nx.DiGraph") -> None:
-            any_drawn = self._scene.follow(DrawnColumns(found, about))
+        def then(columns: "nx.DiGraph") -> None:
+            any_drawn = self._scene.follow(DrawnColumns(columns, about))
             self._redraw()
             if not any_drawn:
                 self.problem = f"no lineage is known for {about}"
@@ -413,7 +413,7 @@ class LineageWidget(Widget):
         self._work.ask("writing GraphML …", _nothing, then)
 
     def _redraw(self) -> None:
-        self.said, self.picture = self._scene.drawn()
+        self.said, self.picture = self._scene.lay_out()
 
     def _show_busy(self, message: str) -> None:
         self.busy = message

@@ -40,14 +40,14 @@ __all__ = [
     "KnownLineage",
     "LineageWidgetState",
     "ShownLineage",
+    "count_hidden",
     "draw",
     "first",
-    "folded",
-    "hidden",
+    "nodes_to_fold",
+    "nodes_to_unfold",
     "read_between",
     "read_from",
     "read_names",
-    "unfolded",
 ]
 
 SIDES: tuple[Flow, Flow] = ("UPSTREAM", "DOWNSTREAM")
@@ -75,18 +75,18 @@ class KnownLineage:
         self.graph.graph["root"] = root
         self._measure()
 
-    def absorb(self, read: "nx.DiGraph", extent: "Extent", hops: int) -> None:
+    def absorb(self, graph: "nx.DiGraph", extent: "Extent", hops: int) -> None:
         """Add a graph that was read up to `hops` from its root."""
-        cut = read.graph.get("truncated")
+        cut = graph.graph.get("truncated")
         self.graph.graph["truncated"] = cut or self.graph.graph["truncated"]
-        for node, attributes in read.nodes(data=True):
+        for node, attributes in graph.nodes(data=True):
             if node not in self.graph:
                 self.graph.add_node(node, **attributes)
             for side in SIDES:
                 far = attributes.get("hops", hops) * (-1 if side == "UPSTREAM" else 1)
                 if extent in ("BOTH", side) and 0 <= far < hops and not cut:
                     self._read_sides.add((node, side))
-        self.graph.add_edges_from(read.edges(data=True))
+        self.graph.add_edges_from(graph.edges(data=True))
         self._measure()
 
     def has_neighbours(self, node: str, side: Flow) -> bool:
@@ -142,12 +142,12 @@ def first(graph: "nx.DiGraph", extent: "Extent", hops: int, most: int) -> dict[s
     return chosen
 
 
-def hidden(graph: "nx.DiGraph", nodes: Collection[str], node: str, side: Flow) -> int:
+def count_hidden(graph: "nx.DiGraph", nodes: Collection[str], node: str, side: Flow) -> int:
     """Return how many known neighbours of a node on one side are not drawn."""
     return sum(1 for neighbour in near(graph, node, side) if neighbour not in nodes)
 
 
-def unfolded(
+def nodes_to_unfold(
     graph: "nx.DiGraph", nodes: Collection[str], node: str, side: Flow, most: int
 ) -> list[str]:
     """Return the additional nodes when a node is expanded on one side, up to `most` in all."""
@@ -155,10 +155,10 @@ def unfolded(
     return remaining[: max(min(NEIGHBOURS_UNFOLDED, most - len(nodes)), 0)]
 
 
-def folded(graph: "nx.DiGraph", drawn: Collection[str], node: str, side: Flow) -> set[str]:
+def nodes_to_fold(graph: "nx.DiGraph", nodes: Collection[str], node: str, side: Flow) -> set[str]:
     """Return the nodes hidden when a node is collapsed on one side: those connected to the root
     only through it. Never the root or the node itself."""
-    inside = set(drawn) - {node}
+    inside = set(nodes) - {node}
     beside: Flow = "DOWNSTREAM" if side == "UPSTREAM" else "UPSTREAM"
     root = graph.graph["root"]
     away = _connected_nodes(graph, inside, near(graph, node, side))
@@ -201,11 +201,11 @@ class DrawnColumns:
     graph: "nx.DiGraph | None" = None
     about: str = ""
 
-    def links(self, drawn: Collection[str]) -> tuple[ColumnLink, ...]:
+    def links(self, nodes: Collection[str]) -> tuple[ColumnLink, ...]:
         """Return the lines between drawn columns, in graph order."""
         if self.graph is None:
             return ()
-        return tuple(self._links(drawn))
+        return tuple(self._links(nodes))
 
     def ports(self, nodes: Collection[str]) -> Mapping[str, tuple[str, ...]]:
         """The columns that are drawn in each box, most to least connected where not all are."""
@@ -450,7 +450,7 @@ def _box(
         # Folding leads away from the root.
         away = far is None or (far <= 0 if side == "UPSTREAM" else far >= 0)
         fields[short] = {
-            "hidden": hidden(lineage.graph, nodes, node, side),
+            "hidden": count_hidden(lineage.graph, nodes, node, side),
             "open": away
             and any(neighbour in nodes for neighbour in near(lineage.graph, node, side)),
             "known": lineage.has_neighbours(node, side),
@@ -557,7 +557,7 @@ class LineageWidgetState:
         with self._lock:
             return self._drawing.graph if self._drawing else self._lineage.graph
 
-    def copied(self) -> "nx.DiGraph":
+    def copy(self) -> "nx.DiGraph":
         """Return a copy of everything read so far."""
         with self._lock:
             return self._lineage.graph.copy()
@@ -601,10 +601,10 @@ class LineageWidgetState:
         with self._lock:
             return self._back.pop() if self._back else None
 
-    def take(self, found: "nx.DiGraph", root: str, extent: "Extent", hops: int) -> None:
+    def take(self, graph: "nx.DiGraph", root: str, extent: "Extent", hops: int) -> None:
         """Replace the root by that of a graph that was read up to `hops`."""
         with self._lock:
-            self._lineage.absorb(found, extent, hops)
+            self._lineage.absorb(graph, extent, hops)
             self._hold(root)
             self._lineage.turn_to(root)
             self._columns, self._names = DrawnColumns(), ColumnChoices()
@@ -613,18 +613,18 @@ class LineageWidgetState:
             if self._drawing and root not in self._drawing.graph:
                 self._drawing = None
 
-    def add(self, found: "nx.DiGraph", extent: "Extent") -> None:
+    def add(self, neighbours: "nx.DiGraph", extent: "Extent") -> None:
         """Add the neighbours of one entity."""
         with self._lock:
-            self._lineage.absorb(found, extent, 1)
+            self._lineage.absorb(neighbours, extent, 1)
 
     def unfold(self, node: str, side: Flow) -> str:
         """Draw the neighbours of an entity on one side. Return a sentence if there is no room for
         all."""
         with self._lock:
             graph = self._lineage.graph
-            more = unfolded(graph, self._nodes, node, side, self._most)
-            hidden_count = hidden(graph, self._nodes, node, side)
+            more = nodes_to_unfold(graph, self._nodes, node, side, self._most)
+            hidden_count = count_hidden(graph, self._nodes, node, side)
             self._nodes.update(dict.fromkeys(more))
             if hidden_count == len(more) or len(self._nodes) < self._most:
                 return ""
@@ -633,7 +633,7 @@ class LineageWidgetState:
     def fold(self, node: str, side: Flow) -> set[str]:
         """Hide the nodes that depend on an entity on one side, and return them."""
         with self._lock:
-            folded_nodes = folded(self._lineage.graph, self._nodes, node, side)
+            folded_nodes = nodes_to_fold(self._lineage.graph, self._nodes, node, side)
             self._nodes = {node: None for node in self._nodes if node not in folded_nodes}
             return folded_nodes
 
@@ -671,21 +671,21 @@ class LineageWidgetState:
         with self._lock:
             return self._lineage.graph.subgraph(self._lineage.without_details(self._nodes)).copy()
 
-    def describe(self, told: "nx.DiGraph") -> None:
+    def describe(self, details: "nx.DiGraph") -> None:
         """Add names and states that were read."""
         with self._lock:
-            for node, attributes in told.nodes(data=True):
+            for node, attributes in details.nodes(data=True):
                 # How far it is may have changed meanwhile.
                 attributes.pop("hops", None)
                 self._lineage.graph.nodes[node].update(attributes)
-            self._lineage.detailed.update(told)
+            self._lineage.detailed.update(details)
 
     def know(self, nodes: "list[str]") -> None:
         """Record that names and states of these need not be read."""
         with self._lock:
             self._lineage.detailed.update(nodes)
 
-    def drawn(self) -> tuple[str, dict[str, Any]]:
+    def lay_out(self) -> tuple[str, dict[str, Any]]:
         """Lay out the view; return a sentence on it, and the state for the page."""
         with self._lock:
             self._hold(self._lineage.root)
@@ -710,11 +710,15 @@ class LineageWidgetState:
             }
             return self._sentence(len(drawing.graph), node_count), page_state
 
-    def _sentence(self, drawn: int, held: int) -> str:
+    def _sentence(self, drawn_count: int, known_count: int) -> str:
         far = hop_count(self._hops)
         parts = [self.name(self._lineage.root)]
         parts += [f"{side.lower()} {far}" for side in SIDES if self._extent in ("BOTH", side)]
-        parts.append(f"all {drawn:,} shown" if drawn == held else f"{drawn:,} of {held:,} shown")
+        parts.append(
+            f"all {drawn_count:,} shown"
+            if drawn_count == known_count
+            else f"{drawn_count:,} of {known_count:,} shown"
+        )
         cut = self._lineage.graph.graph["truncated"]
         parts += [f"cut: {line(cut)}"] if cut else []
         return " · ".join(parts)

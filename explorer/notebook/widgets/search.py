@@ -9,7 +9,7 @@ from explorer.client.display import counted, in_quotes, line
 from explorer.client.folders import EntryPage, EntrySource, FolderEntry, TypesSource
 from explorer.client.records import Facet, Suggestion
 from explorer.metadata.names import singular
-from explorer.notebook.markup import marked_line
+from explorer.notebook.markup import markdown_line_tree
 from explorer.notebook.search import EDITED
 from explorer.query.fields import guide_to
 from explorer.query.filters import Criterion, Filter, all_of
@@ -34,10 +34,10 @@ __all__ = [
     "Search",
     "SearchAnswer",
     "Tree",
-    "measured",
     "offers_of",
     "read_answer",
     "types_of",
+    "with_measures",
 ]
 
 FOLDER_PAGE = 50
@@ -198,7 +198,7 @@ class Search:
     sort: str = ""
     start: int = 0
 
-    def toggled(self, name: str, value: str) -> "Search":
+    def toggle(self, name: str, value: str) -> "Search":
         """Return the search with a value of a facet added, or removed if it was chosen."""
         before = self.chosen.get(name, ())
         after = tuple(chosen_value for chosen_value in before if chosen_value != value)
@@ -283,7 +283,7 @@ def _hit(row: ResultRow, words: str, *, ticked: bool) -> dict[str, Any]:
         "name": line(row.name, _SHORT),
         "kind": line(row.kind_label, 60),
         "platform": line(row.platform, 60),
-        "about": marked_line(row.first_line, 2 * _SHORT),
+        "about": markdown_line_tree(row.first_line, 2 * _SHORT),
         "mark": EDITED if row.is_edited else "",
         "measures": _describe_measures(row.measures),
         "state": " · ".join(row.states),
@@ -323,7 +323,7 @@ def _display_label(label: str) -> str:
 def read_answer(catalog: "NotebookCatalog", search: Search) -> SearchAnswer:
     """Search. One request, one for each hundred hits, one for each facet with chosen values, and
     one for the names of each hundred URNs among the facets. Rows and use are read later, by
-    `measured`.
+    `with_measures`.
 
     Raises `FilterSyntax` for a condition among the words that cannot be read, and for such a
     filter."""
@@ -351,7 +351,7 @@ def read_answer(catalog: "NotebookCatalog", search: Search) -> SearchAnswer:
     return SearchAnswer(search, page, names, adding, None if is_endless else PAGING_LIMIT)
 
 
-def measured(catalog: "NotebookCatalog", answer: SearchAnswer) -> SearchAnswer:
+def with_measures(catalog: "NotebookCatalog", answer: SearchAnswer) -> SearchAnswer:
     """Return the answer with rows, use and last change of its datasets. One request."""
     page = answer.page
     return replace(answer, page=replace(page, measures=catalog.measures(page.urns)))

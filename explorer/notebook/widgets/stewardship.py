@@ -18,7 +18,7 @@ from explorer.client.display import counted, line
 from explorer.errors import InvalidInput, Unreachable
 from explorer.metadata.urn import Urn
 from explorer.notebook.markup import difference_lines
-from explorer.notebook.view import table_parts, tabulated
+from explorer.notebook.view import table_parts, typed_frame
 from explorer.notebook.widgets.base import (
     REVIEW_MODULE,
     REVIEW_STYLE,
@@ -94,7 +94,7 @@ class WorklistSession:
         self.catalog, self.show = catalog, show
         self.asking = ExplorerRequests(catalog, self.lock, show)
         self.queue = WorkQueue(worklist)
-        self.writing = QueueWriting(catalog, self.asking, show, self.left)
+        self.writing = QueueWriting(catalog, self.asking, show, self.update_page)
         self.key: Key | None = worklist.items[0].key if worklist.items else None
         self._passed: set[Key] = set()
         self._saving: Key | None = None
@@ -165,8 +165,8 @@ class WorklistSession:
         def read(catalog: "NotebookCatalog") -> "list[Key]":
             return catalog.wait(documented_meanwhile(catalog.core, keys))
 
-        def then(gone: "list[Key]") -> None:
-            count = self.queue.drop(gone)
+        def then(documented_keys: "list[Key]") -> None:
+            count = self.queue.drop(documented_keys)
             self.show(
                 "said",
                 f"Documented by others, or no longer in the catalog: {count:,}."
@@ -181,7 +181,7 @@ class WorklistSession:
         """Store the text of a draft from a page."""
         self.writing.type(typed)
 
-    def left(self, *, saved: bool) -> None:
+    def update_page(self, *, saved: bool) -> None:
         """Update the page after the editor was closed or its text saved."""
         key = self._saving
         if not saved or key is None:
@@ -331,14 +331,14 @@ class ReviewDrafts(DraftEditor):
     """The typed, undecided texts of staged edits."""
 
     def __init__(self, session: "ReviewSession", asking: ExplorerRequests) -> None:
-        super().__init__(asking, session.show, session.left)
+        super().__init__(asking, session.show, session.update_page)
         self._session = session
 
     def look(self) -> None:
         """Read the texts on disk that no other running program edits, and announce them."""
 
-        def then(found: list[StoredDraft]) -> None:
-            self._see(found)
+        def then(drafts: list[StoredDraft]) -> None:
+            self._see(drafts)
             self._left(saved=False)
 
         self._asking.ask("draft", "", lambda _: self._disk().all(), then, in_turn=True)
@@ -387,7 +387,7 @@ class ReviewDrafts(DraftEditor):
             self._forget(self._open)
         super().leave()
 
-    def decided(self, draft: WidgetDraft) -> None:
+    def drop_decided(self, draft: WidgetDraft) -> None:
         """Delete a text that is now in the changeset. One that was changed on another page
         meanwhile stays open."""
         place = (draft.urn, draft.path)
@@ -443,8 +443,8 @@ class ReviewSession:
             foreign = views.foreign_words(self.changeset) if is_foreign else ""
             return str(user) if user is not None else "", why, foreign
 
-        def then(found: tuple[str, str, str]) -> None:
-            self._user, self._why_undecided, self.foreign = found
+        def then(facts: tuple[str, str, str]) -> None:
+            self._user, self._why_undecided, self.foreign = facts
             if self.foreign:
                 self._server = ""
             self.draw()
@@ -622,7 +622,7 @@ class ReviewSession:
         """Store the text of a draft from a page."""
         self.drafts.type(typed)
 
-    def left(self, *, saved: bool) -> None:
+    def update_page(self, *, saved: bool) -> None:
         """Update the page after the editor was closed, or earlier texts were found."""
         del saved
         self.draw()
@@ -640,7 +640,7 @@ class ReviewSession:
         def then(_: object) -> None:
             self._sync()
             if draft is not None:
-                self.drafts.decided(draft)
+                self.drafts.drop_decided(draft)
             following = self.changeset.next_open(number) if state != "open" else None
             if following is not None:
                 self._go_to(following.number)
@@ -691,8 +691,8 @@ class ReviewSession:
     ) -> None:
         """Read or write the file, off the kernel's thread, then do something and show all."""
 
-        def finish(found: Any) -> None:
-            then(found)
+        def finish(outcome: Any) -> None:
+            then(outcome)
             self.draw()
 
         self.asking.ask("draft", "", note, finish, in_turn=True)
@@ -857,7 +857,7 @@ class ReviewWidget(EditorWidget):
         with self._session.lock:
             table = views.review_table(self._session.changeset.items)
         rows = [tuple(None if cell is None else str(cell) for cell in row) for row in table.rows]
-        return tabulated(rows, dict.fromkeys((column.name for column in table.columns), "string"))
+        return typed_frame(rows, dict.fromkeys((column.name for column in table.columns), "string"))
 
     def read_again(self) -> None:
         """Show what was decided elsewhere: in the next cell, in the terminal, by a colleague."""

@@ -119,16 +119,16 @@ class UsageControls(SavedWithHtml, ipywidgets.VBox):  # type: ignore[misc]
                 self._answered = number
                 self._lock.notify_all()
 
-    def _shown(self) -> "ShownChart":
+    def _build_chart(self) -> "ShownChart":
         return _MEASURES[self.measure.value](self._usage)
 
     def _draw(self) -> None:
-        data = self._shown()._repr_mimebundle_()
+        data = self._build_chart()._repr_mimebundle_()
         # Set as a whole: what an `Output` catches is that of one thread.
         self._chart.outputs = ({"output_type": "display_data", "data": data, "metadata": {}},)
 
     def __repr__(self) -> str:
-        return repr(self._shown())
+        return repr(self._build_chart())
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         """Return the controls and the chart, and the chart alone for front ends without a
@@ -137,9 +137,9 @@ class UsageControls(SavedWithHtml, ipywidgets.VBox):  # type: ignore[misc]
         return {
             **repr_mimebundle,
             "text/plain": repr(self),
-            "text/html": self._shown()._repr_html_(),
+            "text/html": self._build_chart()._repr_html_(),
         }
 
     def _display_(self) -> "go.Figure":
         # Asked by marimo.
-        return self._shown().figure()
+        return self._build_chart().figure()

@@ -9,7 +9,7 @@ from explorer.metadata.proposal import NO_RUN
 from explorer.metadata.registry import reach
 from explorer.metadata.urn import Urn
 from explorer.server.browse import with_folders
-from explorer.server.cache import cached_short
+from explorer.server.cache import cache_short
 from explorer.server.graphql.object_types import GENERIC, SHAPES
 from explorer.server.graphql.schema import (
     Resolvers,
@@ -111,7 +111,7 @@ def record_of(field: dict[str, Any]) -> str:
     return next(iter((field.get("type") or {}).get("type") or {}), "")
 
 
-@cached_short(1 << 20)
+@cache_short(1 << 20)
 def column_type(record: str) -> str:
     """Return the symbol for the record that is a column's type: `STRING` for `….StringType`."""
     word = record.rpartition(".")[2].removesuffix("Type").upper()

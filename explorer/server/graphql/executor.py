@@ -171,7 +171,7 @@ class Measure:
             repeats += sum(self._repeats(nodes, depth + 1) for nodes in inner.values())
         return repeats
 
-    def _flat(self, sets: Iterable[SelectionSetNode], seen: set[str]) -> Iterable[FieldNode]:
+    def _flat(self, sets: Iterable[SelectionSetNode], names: set[str]) -> Iterable[FieldNode]:
         """Yield the fields of selections, including those of their fragments."""
         for selection in (
             selection for selection_set in sets for selection in selection_set.selections
@@ -181,13 +181,13 @@ class Measure:
                 case FieldNode():
                     yield selection
                 case InlineFragmentNode():
-                    yield from self._flat([selection.selection_set], seen)
+                    yield from self._flat([selection.selection_set], names)
                 case FragmentSpreadNode():
                     name = selection.name.value
                     fragment = self._fragments.get(name)
-                    if fragment is not None and name not in seen:
-                        seen.add(name)
-                        yield from self._flat([fragment.selection_set], seen)
+                    if fragment is not None and name not in names:
+                        names.add(name)
+                        yield from self._flat([fragment.selection_set], names)
 
     def _selection(self, selection_set: SelectionSetNode | None, *, describing: bool) -> Cost:
         costs = []
@@ -387,7 +387,7 @@ class DocumentCache:
         self._cached: ByteCache[str, ParsedDocument] = ByteCache(_KEPT_BYTES, _LARGEST_BYTES)
         self._requested_once: ByteCache[int, bool] = ByteCache(_LONG_REMEMBERED, 1)
 
-    def cached(self, text: str) -> ParsedDocument | None:
+    def get(self, text: str) -> ParsedDocument | None:
         """Return the cached document of a text, None if it is not cached."""
         return self._cached.get(text)
 
@@ -703,7 +703,7 @@ class Executor:
             self._heavy_turns.release()
 
     async def _document(self, query: str) -> ParsedDocument:
-        document = self._documents.cached(query)
+        document = self._documents.get(query)
         if document is None:
             reader = self._long_reader if len(query) > _LONG else self._reader
             loop = asyncio.get_running_loop()

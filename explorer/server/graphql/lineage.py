@@ -58,7 +58,7 @@ NO_STAMPS = Stamps()
 
 
 def read_stamps(
-    store: Store, registry: Registry, urn: str, others: Sequence[str]
+    store: Store, registry: Registry, urn: str, other_urns: Sequence[str]
 ) -> dict[str, Stamps]:
     """Return the audit stamps of the edges between an entity and others, by the other's URN.
 
@@ -70,8 +70,8 @@ def read_stamps(
         for name, aspect in registry.aspects.items()
         if any(edge.lineage for edge in aspect.relationships)
     )
-    stored = store.aspects(list(dict.fromkeys((urn, *others))), aspects)
-    neighbours = set(others)
+    stored = store.aspects(list(dict.fromkeys((urn, *other_urns))), aspects)
+    neighbours = set(other_urns)
     stampses: dict[str, Stamps] = {}
     for declaring, values in stored.items():
         for value in values:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from fnmatch import translate
 from itertools import islice
 
-from explorer.server.cache import cached_short
+from explorer.server.cache import cache_short
 from explorer.server.search.analysis import (
     as_text,
     chunks,
@@ -233,12 +233,12 @@ class Evidence:
 
 
 # The same documents are found again while somebody types, and many documents have the same columns.
-@cached_short(32 << 20, longest=1_000)
+@cache_short(32 << 20, longest=1_000)
 def _line(text: str) -> str:
     return word_line((text,))
 
 
-@cached_short(4 << 20)
+@cache_short(4 << 20)
 def _name_line(text: str) -> str:
     return word_line((text, *join_names((text,))))
 

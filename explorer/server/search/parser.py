@@ -509,7 +509,7 @@ class _QueryParser:
         is_plain = not (given.star_before or given.star_after)
         meant = guide.field_meant(name, (given.text,)) if is_plain else name
         if meant == ENTITY_TYPE != name:
-            given = replace(given, text=guide.type_named(given.text) or given.text)
+            given = replace(given, text=guide.find_type(given.text) or given.text)
             return self._compare(ENTITY_TYPE, given)
         fields = _fields_for(meant, self._vocabulary, self._known)
         if not given.text:

@@ -28,7 +28,7 @@ from typing import Any, TypeAlias, TypeVar
 import tantivy
 
 from explorer.metadata.names import natural_key
-from explorer.server.cache import cached_short
+from explorer.server.cache import cache_short
 from explorer.server.search.analysis import (
     fold,
     identity,
@@ -1146,6 +1146,6 @@ def _by_count_and_name(counted: tuple[str, int]) -> tuple[int, str, str]:
 
 
 # The same values occur on every page, and in every search while somebody types.
-@cached_short(4 << 20)
+@cache_short(4 << 20)
 def _name_key(value: str) -> str:
     return natural_key(value)

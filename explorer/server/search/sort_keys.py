@@ -16,7 +16,7 @@ from functools import lru_cache
 
 from explorer.errors import InvalidInput
 from explorer.metadata.names import natural_key
-from explorer.server.cache import cached_short
+from explorer.server.cache import cache_short
 from explorer.server.search import fields
 from explorer.server.search.analysis import composed, fold
 from explorer.server.search.document import Document, Scalar
@@ -211,12 +211,12 @@ def _mix(value: Scalar) -> bytes:
 
 
 # Names of columns, tags and owners occur repeatedly.
-@cached_short(16 << 20)
+@cache_short(16 << 20)
 def _fold_once(text: str) -> bytes:
     return _fold(text)
 
 
-@cached_short(16 << 20)
+@cache_short(16 << 20)
 def _code_of(text: str) -> str:
     return _code(_fold(text))
 

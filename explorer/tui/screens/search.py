@@ -489,7 +489,7 @@ async def _adding(
 ) -> "dict[str, Facet]":
     """Return the facets that have taken values, by field, counted over the results that a further
     value would add. One request for each."""
-    fields = tuple(search.question.chosen(registry))
+    fields = tuple(search.question.chosen_values(registry))
 
     async def counted(field: str) -> "tuple[Facet, ...]":
         beyond = search.question.beyond(field, registry)
@@ -743,7 +743,7 @@ class SearchView(Vertical, SizeAware):
             else "The catalog is empty.",
         )
         if self._registry is not None:
-            chosen = question.chosen(self._registry)
+            chosen = question.chosen_values(self._registry)
             names = {str(urn): entity.name for urn, entity in answer.entities.items()}
             groups = facet_groups(page.facets, names, chosen, answer.adding)
             self.query_one(Facets).show_facets(groups)
@@ -1096,7 +1096,7 @@ class SearchView(Vertical, SizeAware):
             return
         try:
             question = self._split(self._registry)
-            self._put(question.toggled(event.field, event.value, self._registry))
+            self._put(question.toggle(event.field, event.value, self._registry))
         except FilterSyntax as fault:
             self._refuse(fault)
 

@@ -17,7 +17,7 @@ from explorer.query.fields import FieldGuide, FilterField, guide_to
 from explorer.query.filters import Criterion
 from explorer.query.search_text import SearchText, condition_text
 from explorer.query.syntax import spell_field
-from explorer.query.tokens import is_bare, quoted
+from explorer.query.tokens import is_bare, quote_value
 from explorer.tui.actions import bindings
 from explorer.tui.content import line
 from explorer.tui.state import SearchFile
@@ -329,20 +329,20 @@ class ConditionDialogs:
         """Step 4: ask how to join it with the present conditions, if there are any."""
         question = self._question
         if not question.runs:
-            self._done(question.narrowed(condition))
+            self._done(question.narrow(condition))
             return
         choices = [
             ChooserEntry(
                 "AND: also require this",
                 "and",
                 aside="narrows the results",
-                do=lambda: self._done(question.narrowed(condition)),
+                do=lambda: self._done(question.narrow(condition)),
             ),
             ChooserEntry(
                 "OR: add an alternative",
                 "or",
                 aside="adds results that match this",
-                do=lambda: self._done(question.widened(condition)),
+                do=lambda: self._done(question.widen(condition)),
             ),
         ]
         end = question.text.rstrip()
@@ -370,7 +370,7 @@ class ConditionDialogs:
 
 def _value(typed: str) -> str:
     value = typed.strip()
-    return value if is_bare(value) else quoted(value)
+    return value if is_bare(value) else quote_value(value)
 
 
 EXAMPLES: Final = (

@@ -556,7 +556,7 @@ class CoverageScreen(DatasetScreen):
         query = SearchText.split(self._question.text, guide_to(registry))
         name = f"{self._by} {group_name(group, self._by)}"
         title = " · ".join(filter(None, (self._question.text, name)))
-        return DatasetQuestion(query.narrowed(condition_text(criterion, registry)), title=title)
+        return DatasetQuestion(query.narrow(condition_text(criterion, registry)), title=title)
 
     def clear(self) -> None:
         """Show that nothing was counted yet."""

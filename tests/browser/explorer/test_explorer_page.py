@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from explorer.notebook.markup import difference_lines, marked, marked_line
+from explorer.notebook.markup import difference_lines, markdown_line_tree, markdown_tree
 from explorer.notebook.widgets.explorer import Explorer
 from explorer.views.diff import text_diff
 from explorer.views.search import SORT_ORDERS
@@ -22,7 +22,7 @@ TABS = ["overview", "columns", "lineage", "usage", "profile", "history"]
 
 
 def hit(at: Any, name: Any, **more: Any) -> Any:
-    about = marked_line("One row per **order**, see `orders`.", 200)
+    about = markdown_line_tree("One row per **order**, see `orders`.", 200)
     told = {"urn": URNS[at], "name": name, "kind": "Table", "platform": "hive", "about": about}
     return {**told, "mark": "", "state": "", "why": None, "ticked": False, **more}
 
@@ -57,7 +57,7 @@ def head(**more: Any) -> Any:
 
 def column(path: Any, text: Any) -> Any:
     told = {"path": path, "name": path, "indent": 0, "type": "string", "key": "", "mark": ""}
-    return {**told, "text": marked_line(text, 200), "ingested": [], "labels": []}
+    return {**told, "text": markdown_line_tree(text, 200), "ingested": [], "labels": []}
 
 
 def columns(*rows: Any) -> Any:
@@ -265,7 +265,7 @@ def test_an_entity_has_tabs_for_the_keys_and_leads_on(show: Any) -> None:
         {"name": "owners", "ways": [owner], "none": "nobody"},
         {"name": "columns", "text": "2"},
     ]
-    text = {"label": "ingested", "tree": marked("as **is**")}
+    text = {"label": "ingested", "tree": markdown_tree("as **is**")}
     widget.set(tab={"tab": "overview", "texts": [text], "facts": facts, "parts": []})
     assert page.locator(".cx-panel strong").text_content() == "is"
     assert page.locator(".cx-panel dd").all_text_contents() == ["Ada data owner", "2"]
@@ -278,12 +278,12 @@ def test_the_preview_shows_the_part_of_a_long_text_that_is_being_written(show: A
     page = widget.page
     page.get_by_role("button", name="Edit description").click()
     paragraphs = "\n\n".join(f"paragraph {number}" for number in range(60))
-    widget.set(typed=typed(text=paragraphs), editor=editor(), preview=marked(paragraphs))
+    widget.set(typed=typed(text=paragraphs), editor=editor(), preview=markdown_tree(paragraphs))
     preview = page.get_by_role("region", name="Preview")
     area = page.get_by_role("textbox", name="Description, markdown")
     area.press("Control+End")
     area.press_sequentially(", the end")
-    widget.set(preview=marked(f"{paragraphs}, the end"))
+    widget.set(preview=markdown_tree(f"{paragraphs}, the end"))
     hidden, rest = preview.evaluate(
         "at => [at.scrollTop, at.scrollHeight - at.clientHeight - at.scrollTop]"
     )
@@ -299,7 +299,7 @@ def test_a_description_is_written_with_the_keys(show: Any) -> None:
     widget = show(page=head())
     page = widget.page
     page.get_by_role("button", name="Edit description").click()
-    widget.set(typed=typed(), editor=editor(), preview=marked("one **row**"))
+    widget.set(typed=typed(), editor=editor(), preview=markdown_tree("one **row**"))
     area = page.get_by_role("textbox", name="Description, markdown")
     assert page.evaluate("document.activeElement.tagName") == "TEXTAREA"
     assert page.get_by_role("region", name="Preview").locator("strong").text_content() == "row"
@@ -457,7 +457,7 @@ def test_where_nothing_can_be_written_there_is_no_way_to(show: Any) -> None:
 def test_hostile_texts_are_text(show: Any) -> None:
     widget = show()
     for text in PAYLOADS:
-        tree, line = marked(text), marked_line(text, 400)
+        tree, line = markdown_tree(text), markdown_line_tree(text, 400)
         why = {"field": text, "value": text}
         parts = [
             {"is": "title", "text": text, "after": text},

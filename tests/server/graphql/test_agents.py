@@ -261,9 +261,9 @@ def test_a_long_document_that_comes_again_is_kept(catalog: CatalogEngine) -> Non
     text = f'{{ dataset(urn: "urn:li:dataset:(urn:li:dataPlatform:hive,a,PROD)") {{ {fields} }} }}'
     assert len(text) > 4_000
     documents.read(text)
-    assert documents.cached(text) is None
+    assert documents.get(text) is None
     kept = documents.read(text)
-    assert documents.cached(text) is kept
+    assert documents.get(text) is kept
 
 
 def test_a_document_that_asks_for_much_and_finds_little_is_answered(
