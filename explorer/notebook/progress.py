@@ -101,11 +101,11 @@ def with_progress(
     running = _Running(waiting, work)
     try:
         running.begin()
-        if running.ended(_QUIET_SECONDS):
+        if running.wait(_QUIET_SECONDS):
             return running.result()
         bar = _bar(what)
         try:
-            while not running.ended(_TICK_SECONDS):
+            while not running.wait(_TICK_SECONDS):
                 bar.n, bar.total = running.progress
                 bar.refresh()
         finally:
@@ -163,7 +163,7 @@ class _Running(Generic[_T]):
             raise asyncio.CancelledError
         return await self._work(self._note_progress)
 
-    def ended(self, seconds: float) -> bool:
+    def wait(self, seconds: float) -> bool:
         """Return whether the work ends within some seconds."""
         return bool(futures.wait((self._future,), seconds).done)
 
@@ -178,7 +178,7 @@ class _Running(Generic[_T]):
         loop, task = self._at or (None, None)
         if loop is not None and task is not None:
             loop.call_soon_threadsafe(task.cancel)
-        self.ended(_GRACE_SECONDS)
+        self.wait(_GRACE_SECONDS)
 
     def _note_progress(self, done: int, total: int) -> None:
         self.progress = (done, total)

@@ -293,7 +293,7 @@ Node: TypeAlias = Criterion | Joined
 
 
 def join_nodes(by: Literal["and", "or"], parts: list[Node]) -> Node:
-    """Return the parts joined; a single part is returned unchanged."""
+    """Return the parts joined by AND or OR; a single part is returned unchanged."""
     return parts[0] if len(parts) == 1 else Joined(by, tuple(parts))
 
 

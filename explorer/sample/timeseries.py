@@ -94,11 +94,11 @@ USUAL = {
     "variant_id": "d 48310",
     "warehouse_id": "1 61|2 28|3 11",
 }
-"""What columns of these names hold in every table that does not say otherwise."""
+"""The values of columns with these names, in every table that does not specify others."""
 
 
 class Values(msgspec.Struct, frozen=True):
-    """What a column holds. `empty` is nothing where the notation does not say."""
+    """The values of a column. `empty` is None where the notation does not specify it."""
 
     empty: float | None = None
     distinct: float | None = None
@@ -154,7 +154,7 @@ _DISTINCT = {"id": 0.61, "uuid": 0.97, "text": 0.43, "ts": 0.94, "hash": 0.98, "
 
 
 class ColumnProfile:
-    """What can be said of a column on each day: made once, asked for every day."""
+    """The profile of a column on each day: constructed once, read for every day."""
 
     def __init__(
         self,
@@ -436,7 +436,7 @@ def _rank(warehouse: Warehouse) -> list[SampleTable]:
 def _users(
     table: SampleTable, persons: list[str], reported: bool, rank: int, dice: Random
 ) -> list[str]:
-    """Who queries a table, the keenest first."""
+    """Return the users who query a table, the most active first."""
     owners = [name for name, _ in table.owners if name in persons]
     non_owners = [name for name in persons if name not in owners]
     dice.shuffle(non_owners)

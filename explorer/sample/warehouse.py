@@ -217,7 +217,7 @@ class SampleTable:
 
     @property
     def delimiter(self) -> str:
-        """What separates the folders in the name."""
+        """The delimiter of the folders in the name."""
         return "/" if self.platform == "s3" else "."
 
     @property
@@ -546,7 +546,7 @@ _SYSTEMS = {
 
 
 class Warehouse:
-    """The declared tables, and who stands upstream of whom."""
+    """The declared tables, and which of them are upstream of which."""
 
     def __init__(self, tables: list[SampleTable]) -> None:
         self.tables = tables
@@ -558,7 +558,7 @@ class Warehouse:
                     self._by_name.setdefault(table.label, table)
 
     def __getitem__(self, name: str) -> SampleTable:
-        """The table of a full name; those of the warehouse go by their last name as well."""
+        """Return the table with a full name; those of the warehouse also have their last name."""
         table = self._by_name.get(name)
         if table is None:
             raise InvalidInput(f"no table named {name!r} is declared")

@@ -251,7 +251,7 @@ class CatalogEngine:
 
     @property
     def losses(self) -> tuple[Loss, ...]:
-        """What the catalog had, as far as its data directory remembers, and has lost."""
+        """The data that the catalog has lost, as far as its data directory has recorded it."""
         return () if self._memory is None else self._memory.losses
 
     async def prove_writer(self) -> None:

@@ -114,7 +114,7 @@ def as_catalog_error(error: Exception) -> CatalogError:
 
 
 def restate(error: CatalogError, message: str) -> RequestRefusal:
-    """Return an error that is answered as another one is, with a message of its own."""
+    """Return an error with another message, but the status and headers of the given one."""
     return RequestRefusal(status_of(error), message, headers_of(error))
 
 

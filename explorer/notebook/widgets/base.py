@@ -90,16 +90,16 @@ class _Cancellable:
                 loop.call_soon_threadsafe(task.cancel)
 
 
-def _guard(do: Callable[[], None], failed: Callable[[str], None]) -> None:
+def _guard(do: Callable[[], None], on_error: Callable[[str], None]) -> None:
     """Run a function and show its errors in the widget; nothing else would report them."""
     try:
         do()
     except CatalogError as error:
-        failed(line(str(error), _LONGEST_SENTENCE))
+        on_error(line(str(error), _LONGEST_SENTENCE))
     # The outermost edge: no other code would show an unexpected exception.
     except Exception as error:
         _log.debug("a callback of a widget failed", exc_info=True)
-        failed(line(f"{type(error).__name__}: {error}", _LONGEST_SENTENCE))
+        on_error(line(f"{type(error).__name__}: {error}", _LONGEST_SENTENCE))
 
 
 class _Job(_Cancellable):
@@ -121,14 +121,14 @@ class LineageRequests:
     """A queue of requests. Its thread lives only while there are requests, so that an idle, closed
     or garbage-collected widget holds none.
 
-    `busy` is called with what is being read, "" when all is read; `failed` with an error message.
+    `busy` is called with what is being read, "" when all is read; `on_error` with an error message.
     """
 
     def __init__(
-        self, catalog: "Catalog", busy: Callable[[str], None], failed: Callable[[str], None]
+        self, catalog: "Catalog", busy: Callable[[str], None], on_error: Callable[[str], None]
     ) -> None:
         self._catalog = catalog
-        self._busy, self._failed = busy, failed
+        self._busy, self._on_error = busy, on_error
         self._lock = threading.Condition(threading.RLock())
         self._queue: deque[_Job] = deque()
         self._now: _Job | None = None
@@ -175,7 +175,7 @@ class LineageRequests:
 
     def run_guarded(self, do: Callable[[], None]) -> None:
         """Run a function and show its errors in the widget; nothing else would report them."""
-        _guard(do, self._failed)
+        _guard(do, self._on_error)
 
     def _drop(self, key: str, *, everything: bool) -> None:
         jobs = [*self._queue, *([self._now] if self._now else [])]
@@ -233,12 +233,12 @@ class _Question(_Cancellable):
         status: str,
         read: Callable[[NotebookCatalog], Any],
         then: Callable[[Any], None],
-        failed: Callable[[Exception], bool] | None,
+        on_error: Callable[[Exception], bool] | None,
         *,
         firm: bool,
     ) -> None:
         super().__init__(lock)
-        self.status, self.read, self.then, self.failed = status, read, then, failed
+        self.status, self.read, self.then, self.on_error = status, read, then, on_error
         self.firm = firm
 
 
@@ -288,13 +288,13 @@ class ExplorerRequests:
         read: Callable[[NotebookCatalog], _T],
         then: Callable[[_T], None],
         *,
-        failed: Callable[[Exception], bool] | None = None,
+        on_error: Callable[[Exception], bool] | None = None,
         in_turn: bool = False,
     ) -> None:
         """Read, then process the result, both on the thread of the kind.
 
         It replaces earlier requests of its kind: they are cancelled and their answers ignored. A
-        request `in_turn` waits for them instead, and is never cancelled by a later one. `failed`
+        request `in_turn` waits for them instead, and is never cancelled by a later one. `on_error`
         may handle an error; if it returns false, the error is shown.
         """
         with self._lock:
@@ -304,7 +304,7 @@ class ExplorerRequests:
                 self._drop(kind)
             firm = kind in ("draft", "save")
             self._waiting.setdefault(kind, deque()).append(
-                _Question(self._lock, status, read, then, failed, firm=firm)
+                _Question(self._lock, status, read, then, on_error, firm=firm)
             )
             if kind not in self._threads:
                 thread = threading.Thread(
@@ -364,7 +364,7 @@ class ExplorerRequests:
             answer = question.read(_CancellableCatalog(self._catalog, question))
         except Exception as error:
             with self._lock:
-                if question.dropped or (question.failed is not None and question.failed(error)):
+                if question.dropped or (question.on_error is not None and question.on_error(error)):
                     return
             raise
         with self._lock:

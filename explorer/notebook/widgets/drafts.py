@@ -1,4 +1,4 @@
-"""The list of drafts in the explorer: told at the start, and each opened, saved or discarded by
+"""The list of drafts in the explorer: counted at the start, and each opened, saved or discarded by
 itself."""
 
 from collections.abc import Callable

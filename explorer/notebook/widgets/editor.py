@@ -351,7 +351,7 @@ class DraftEditor:
         raise NotImplementedError
 
     def _put_text(self) -> None:
-        """Have every page show the open text, whatever it showed before."""
+        """Send the open text to every page, whatever it showed before."""
         draft = self.draft
         if draft is not None:
             self._revision += 1
@@ -409,7 +409,7 @@ class Writing(DraftEditor):
         self._asking.ask("draft", "", lambda _: self._disk().all(), take, in_turn=True)
 
     def take(self, stored: StoredDraft, then: Callable[[], None]) -> None:
-        """Have a draft continued by this widget, then call; tell it if that is not possible."""
+        """Continue a draft in this widget, then call `then`, or show an error."""
 
         def take(_: object) -> bool:
             disk = self._disk()
@@ -423,7 +423,7 @@ class Writing(DraftEditor):
         self._asking.ask("draft", "", take, check_taken, in_turn=True)
 
     def discard(self, stored: StoredDraft, then: Callable[[], None]) -> None:
-        """Delete one draft, then call; tell it if that is not possible."""
+        """Delete one draft, then call `then`, or show an error."""
         place = (stored.draft.urn, stored.draft.path)
 
         def discard(_: object) -> None:
@@ -533,7 +533,7 @@ class Writing(DraftEditor):
                     self.close()
             self._left(saved=True)
 
-        def failed(error: Exception) -> bool:
+        def on_error(error: Exception) -> bool:
             now = self.drafts.get(place, draft)
             conflict = isinstance(error, TextConflict)
             theirs = error.theirs if isinstance(error, TextConflict) else ""
@@ -549,7 +549,7 @@ class Writing(DraftEditor):
                 draft.urn, stored, column=draft.path, instead_of=draft.base
             ),
             then,
-            failed=failed,
+            on_error=on_error,
             in_turn=True,
         )
 

@@ -130,7 +130,7 @@ def read_tab(
 
 
 def overview(entity: "EntityPage") -> PageState:
-    """Yield both descriptions, marked, and all facts, with names as links."""
+    """Return both descriptions as Markdown trees, and all facts, with names as links."""
     texts = []
     if entity.edited_description.strip():
         texts.append((f"{EDITED} edited", entity.edited_description))
@@ -215,7 +215,7 @@ def _link(urn: Urn, names: Mapping[Urn, str], after: str = "") -> PageState:
 def _lineage(
     catalog: "NotebookCatalog", entity: "EntityPage", detail: Mapping[str, Any]
 ) -> PageState:
-    """Yield a picture of the lineage, and each neighbour as a link."""
+    """Return a picture of the lineage, and each neighbour as a link."""
     from explorer.graph.lineage import read_lineage
 
     requested_hops = detail.get("hops")
@@ -274,7 +274,7 @@ def _neighbour(graph: "nx.DiGraph", urn: str, hop: int) -> PageState:
 def _history(
     catalog: "NotebookCatalog", entity: "EntityPage", detail: Mapping[str, Any]
 ) -> PageState:
-    """Yield the versions of an aspect, and the changes of each."""
+    """Return the versions of an aspect, and the changes of each."""
     from explorer.notebook.entity import read_history
 
     declared = catalog.registry.aspects
@@ -350,7 +350,7 @@ class ExplorerSession:
             self.search = search
             self._put += put
 
-        def failed(error: Exception) -> bool:
+        def on_error(error: Exception) -> bool:
             if not isinstance(error, FilterSyntax):
                 self._unanswered = True
                 self._show("find", self._search_state())
@@ -366,7 +366,7 @@ class ExplorerSession:
             "searching …",
             lambda catalog: read_answer(catalog, search),
             self._take_answer,
-            failed=failed,
+            on_error=on_error,
         )
         if offering:
             self._offer(search.words.strip())
@@ -410,7 +410,7 @@ class ExplorerSession:
                 "",
                 lambda catalog: with_measures(catalog, answer),
                 take_measures,
-                failed=lambda error: isinstance(error, CatalogError),
+                on_error=lambda error: isinstance(error, CatalogError),
             )
 
     def _search_state(self) -> dict[str, Any]:
@@ -440,7 +440,7 @@ class ExplorerSession:
                 "offers", {"for": words, "rows": offers_of(suggestions)}
             ),
             # The search reports the same error; a failed completion is left out.
-            failed=lambda error: isinstance(error, CatalogError),
+            on_error=lambda error: isinstance(error, CatalogError),
         )
 
     # Browsing.
@@ -449,7 +449,7 @@ class ExplorerSession:
         """Read the topmost folders."""
         self._treeless = False
 
-        def failed(error: Exception) -> bool:
+        def on_error(error: Exception) -> bool:
             del error
             self._treeless = True
             return False
@@ -459,7 +459,7 @@ class ExplorerSession:
             self._show_tree()
             self.unfold(self._tree.first)
 
-        self.asking.ask("tree", "reading the catalog …", types_of, then, failed=failed)
+        self.asking.ask("tree", "reading the catalog …", types_of, then, on_error=on_error)
 
     def unfold(self, key: str) -> None:
         """Expand a folder."""
@@ -489,7 +489,7 @@ class ExplorerSession:
             self._tree.take(key, page)
             self._show_tree()
 
-        def failed(error: Exception) -> bool:
+        def on_error(error: Exception) -> bool:
             if not isinstance(error, CatalogError):
                 return False
             self._tree.fail(key, str(error))
@@ -497,7 +497,7 @@ class ExplorerSession:
             return True
 
         activity = f"reading the folder {self._tree.name(key)} …"
-        self.asking.ask("tree", activity, read, then, failed=failed, in_turn=True)
+        self.asking.ask("tree", activity, read, then, on_error=on_error, in_turn=True)
 
     # The entity that is open.
 
@@ -553,7 +553,7 @@ class ExplorerSession:
                 self._going_on = None
             self.drafts.read()
 
-        def failed(error: Exception) -> bool:
+        def on_error(error: Exception) -> bool:
             if self.entity is None and isinstance(error, CatalogError):
                 sentence = {"is": "say", "text": line(str(error), 400), "tone": "loud"}
                 self._show("tab", {"tab": "overview", "urn": self.urn, "parts": [sentence]})
@@ -564,7 +564,7 @@ class ExplorerSession:
             f"reading {line(urn.name, 60)} …",
             lambda catalog: catalog.entity(urn),
             then,
-            failed=failed,
+            on_error=on_error,
         )
 
     def _head(self) -> dict[str, Any]:
@@ -583,7 +583,7 @@ class ExplorerSession:
             activity,
             lambda catalog: read_tab(catalog, replace(entity, catalog=catalog), tab, detail),
             self._show_tab,
-            failed=lambda error: self._show_tab_error(tab, error),
+            on_error=lambda error: self._show_tab_error(tab, error),
         )
 
     def _show_tab(self, page_state: dict[str, Any]) -> None:
@@ -646,7 +646,7 @@ class ExplorerSession:
         self.writing.take(stored, then)
 
     def _mark_drafts(self) -> None:
-        """Mark what has drafts."""
+        """Mark the entities that have drafts."""
         # The line that counts them would move the text that is being written.
         if self.entity is not None and self.writing.draft is None:
             self._show("entity", self._head())

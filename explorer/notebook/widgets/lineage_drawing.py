@@ -120,8 +120,9 @@ def near(graph: "nx.DiGraph", node: str, side: Flow) -> Iterable[str]:
 
 
 def first(graph: "nx.DiGraph", extent: "Extent", hops: int, most: int) -> dict[str, None]:
-    """The nodes up to `hops` from the graph's root, up and down, nearest first: at most `most`, and
-    of each at most a dozen neighbours. One left out takes the room of saying so, and is drawn."""
+    """Return the nodes up to `hops` from the graph's root, up and down, nearest first: at most
+    `most`, and at most a dozen neighbours of each. If only one neighbour would be left out, it is
+    returned too, because a note that it is missing takes as much room."""
     root = graph.graph["root"]
     chosen: dict[str, None] = {root: None}
     sides = [side for side in SIDES if extent in ("BOTH", side)]
@@ -208,7 +209,8 @@ class DrawnColumns:
         return tuple(self._links(nodes))
 
     def ports(self, nodes: Collection[str]) -> Mapping[str, tuple[str, ...]]:
-        """The columns that are drawn in each box, most to least connected where not all are."""
+        """Return the columns that are drawn in each box, most to least connected where not all
+        are."""
         counts_by_node: dict[str, dict[str, int]] = {}
         for link in self.links(nodes):
             for node, column in (
@@ -223,14 +225,14 @@ class DrawnColumns:
             for node, counts in counts_by_node.items()
         }
 
-    def _links(self, drawn: Collection[str]) -> Iterator[ColumnLink]:
+    def _links(self, drawn_nodes: Collection[str]) -> Iterator[ColumnLink]:
         if self.graph is None:
             return
         nodes = self.graph.nodes
         for up, down, guess in self.graph.edges.data("guess"):
             above, below = nodes[up], nodes[down]
             source, target = above.get("dataset", up), below.get("dataset", down)
-            if source in drawn and target in drawn and source != target:
+            if source in drawn_nodes and target in drawn_nodes and source != target:
                 yield ColumnLink(
                     source, above.get("column", ""), target, below.get("column", ""), bool(guess)
                 )
@@ -245,7 +247,7 @@ class ColumnChoices:
 
 
 async def read_names(catalog: "AsyncCatalog", urn: str) -> ColumnChoices:
-    """The columns of a dataset in the order of its schema. One request."""
+    """Return the columns of a dataset in the order of its schema. One request."""
     target = Urn.parse(urn)
     entity = (await catalog.entities([target], ("schemaMetadata",))).get(target)
     columns = entity.schema.columns if entity is not None else ()
@@ -335,7 +337,7 @@ def words(attributes: Mapping[str, Any]) -> str:
 
 
 def draw(lineage: KnownLineage, view: ShownLineage, previous: Layout[str] | None) -> DrawnGraph:
-    """Lay out the view; nodes drawn before keep their order. Pure."""
+    """Return the layout of the view; nodes drawn before keep their order. Has no side effects."""
     inside = lineage.graph.subgraph(node for node in view.nodes if node in lineage.graph)
     passing = {
         node for node, attributes in inside.nodes(data=True) if _passes(attributes, view.without)
@@ -400,7 +402,7 @@ def _size(node: str, attributes: Mapping[str, Any], columns: Sequence[str]) -> t
 
 
 def _rows(columns: Sequence[str]) -> Sequence[str]:
-    """The columns that have a row of their own; the last row says how many have none."""
+    """Return the columns that have a row of their own; the last row says how many have none."""
     return columns if len(columns) <= MOST_PORTS else columns[:MOST_PORTS]
 
 
@@ -553,7 +555,7 @@ class LineageWidgetState:
 
     @property
     def tables(self) -> "nx.DiGraph":
-        """The graph between the boxes, as it was drawn last."""
+        """Return the graph between the boxes, as it was drawn last."""
         with self._lock:
             return self._drawing.graph if self._drawing else self._lineage.graph
 
@@ -662,7 +664,7 @@ class LineageWidgetState:
             return bool(columns.links(self._nodes))
 
     def offer(self, names: ColumnChoices) -> None:
-        """The columns of a dataset, to choose one from."""
+        """Offer the columns of a dataset, to choose one from."""
         with self._lock:
             self._names = names
 

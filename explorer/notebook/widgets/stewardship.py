@@ -468,7 +468,7 @@ class ReviewSession:
             self.draw()
             self._sync()
         # A file is decided also where the server is not reached; it says no name then.
-        self.asking.ask("user", "", read, then, failed=lambda _: True)
+        self.asking.ask("user", "", read, then, on_error=lambda _: True)
         self.drafts.look()
 
     def items(self) -> "list[ReviewItem]":
@@ -589,13 +589,13 @@ class ReviewSession:
                 )
             return catalog.wait(apply_staged(catalog.core, self.changeset, tell))
 
-        def failed(_: Exception) -> bool:
+        def on_error(_: Exception) -> bool:
             self._progress = {}
             self.show("progress", {})
             self.draw()
             return False
 
-        self.asking.ask("save", "", write, self._show_outcome, failed=failed, in_turn=True)
+        self.asking.ask("save", "", write, self._show_outcome, on_error=on_error, in_turn=True)
 
     def import_here(self) -> None:
         """Make a changeset of this catalog with the edits of one of another, and review that."""
@@ -673,7 +673,7 @@ class ReviewSession:
                 self.show("problem", line(f"{place}: {OVERTAKEN}", _CELL))
             go_on()
 
-        def failed(error: Exception) -> bool:
+        def on_error(error: Exception) -> bool:
             go_on()
             # Without a connection the heading shows how many decisions are not sent.
             return isinstance(error, Unreachable)
@@ -684,7 +684,7 @@ class ReviewSession:
             if self._is_sync_due:
                 self._sync()
 
-        self.asking.ask("sync", "", read, then, failed=failed, in_turn=True)
+        self.asking.ask("sync", "", read, then, on_error=on_error, in_turn=True)
 
     def _ask_file(
         self, note: "Callable[[NotebookCatalog], Any]", then: Callable[[Any], None]
