@@ -456,12 +456,12 @@ class Intake:
 def _entries(value: Any, edges: Sequence[StoredEdge]) -> int:
     """Return the number of edges of a value, or of entries of its longest list or mapping if that
     has more."""
-    most, left = len(edges), [value]
-    while left:
-        part = left.pop()
+    most, parts = len(edges), [value]
+    while parts:
+        part = parts.pop()
         if isinstance(part, dict | list):
             most = max(most, len(part))
-            left += part.values() if isinstance(part, dict) else part
+            parts += part.values() if isinstance(part, dict) else part
     return most
 
 
@@ -491,9 +491,15 @@ def remove_property_values(
     if stored is None:
         return
     value = orjson.loads(stored.value)
-    left = [one for one in value["properties"] if one.get("propertyUrn") != str(definition)]
-    if left != value["properties"]:
-        proposal = Proposal(Urn.parse(entity), ASSIGNMENTS, {**value, "properties": left}, actor=by)
+    assignments = [
+        assignment
+        for assignment in value["properties"]
+        if assignment.get("propertyUrn") != str(definition)
+    ]
+    if assignments != value["properties"]:
+        proposal = Proposal(
+            Urn.parse(entity), ASSIGNMENTS, {**value, "properties": assignments}, actor=by
+        )
         intake.apply(transaction, intake.check(proposal), now_millis)
 
 
@@ -508,13 +514,13 @@ def _is_platform(text: str) -> bool:
 def _check_field_paths(aspect: str, value: dict[str, Any]) -> None:
     """Raise `InvalidAspect` if a column has no field path, or two have the same one."""
     listed = _COLUMNS.get(aspect)
-    seen: set[str] = set()
+    paths: set[str] = set()
     for at, column in enumerate(value[listed] if listed else ()):
         path = column["fieldPath"]
-        if not path or path in seen:
+        if not path or path in paths:
             wrong = f"the field path {path!r} occurs twice" if path else "the field path is empty"
             raise InvalidAspect(aspect, f"{listed}[{at}].fieldPath", wrong)
-        seen.add(path)
+        paths.add(path)
 
 
 def _check_key(aspect: str, value: dict[str, Any], key: Mapping[str, str]) -> None:
@@ -601,19 +607,19 @@ def keep_descriptions(stored: dict[str, Any], given: dict[str, Any]) -> dict[str
     A connector that tags a column sends the whole aspect, without the descriptions that people
     wrote. A description is removed by an explicit empty text.
     """
-    kept = {
+    descriptions = {
         info["fieldPath"]: info["description"]
         for info in stored["editableSchemaFieldInfo"]
         if info.get("description")
     }
     for info in given["editableSchemaFieldInfo"]:
         if info.get("description") is not None:
-            kept.pop(info["fieldPath"], None)
+            descriptions.pop(info["fieldPath"], None)
     infos = []
     for info in given["editableSchemaFieldInfo"]:
-        description = kept.pop(info["fieldPath"], None)
+        description = descriptions.pop(info["fieldPath"], None)
         infos.append(info if description is None else {**info, "description": description})
-    infos += [{"fieldPath": path, "description": text} for path, text in kept.items()]
+    infos += [{"fieldPath": path, "description": text} for path, text in descriptions.items()]
     return {**given, "editableSchemaFieldInfo": infos}
 
 
@@ -627,8 +633,8 @@ def default_aspects(registry: Registry, transaction: Transaction, urn: Urn) -> I
     """Yield the default aspects of a new entity, as name and value; only aspects that its entity
     type has."""
     carried = registry.entity(urn.entity_type).aspects
-    named = registry.key_fields(urn.entity_type)[0] in _NAMING
-    if named and urn.platform and "dataPlatformInstance" in carried:
+    names_platform = registry.key_fields(urn.entity_type)[0] in _NAMING
+    if names_platform and urn.platform and "dataPlatformInstance" in carried:
         yield "dataPlatformInstance", {"platform": _PLATFORM + urn.platform}
     if "browsePaths" in carried:
         path = _path(urn, _delimiter(transaction, urn.platform))
@@ -763,14 +769,17 @@ def fill_derived(
 
 
 def _owner_types(_stored: _Value, value: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, dict[str, None]] = {}
+    owners_by_type: dict[str, dict[str, None]] = {}
     for owner in value.get("owners") or ():
         type_urn = owner.get("typeUrn") or f"{_OWNERSHIP_TYPE}{owner.get('type', 'NONE').lower()}"
         # DataHub's search interprets a dot as the separator of a nested field.
-        owners = found.setdefault(type_urn.replace(".", "%2E"), {})
+        owners = owners_by_type.setdefault(type_urn.replace(".", "%2E"), {})
         if owner.get("owner") is not None:
             owners[owner["owner"]] = None
-    return {**value, "ownerTypes": {named: list(owners) for named, owners in found.items()}}
+    return {
+        **value,
+        "ownerTypes": {type_urn: list(owners) for type_urn, owners in owners_by_type.items()},
+    }
 
 
 def _domains(stored: _Value, value: dict[str, Any]) -> dict[str, Any]:
@@ -781,19 +790,33 @@ def _domains(stored: _Value, value: dict[str, Any]) -> dict[str, Any]:
     propagation are ignored, because they do not name domains of the entity itself.
     """
     domains = dict.fromkeys(value.get("domains") or ())
-    given, before = value.get("domainAssociations"), stored.get("domainAssociations")
-    if given is not None and given != before:
-        named = list(dict.fromkeys(one["domain"] for one in given if not _is_propagated(one)))
-        if set(named) != domains.keys() and value.get("domains") != stored.get("domains"):
+    associations, before = value.get("domainAssociations"), stored.get("domainAssociations")
+    if associations is not None and associations != before:
+        domain_urns = list(
+            dict.fromkeys(
+                association["domain"]
+                for association in associations
+                if not _is_propagated(association)
+            )
+        )
+        if set(domain_urns) != domains.keys() and value.get("domains") != stored.get("domains"):
             raise InvalidAspect(
                 "domains", "domainAssociations", "they name other domains than 'domains' does"
             )
-        return {**value, "domains": named}
+        return {**value, "domains": domain_urns}
     # The stored value may be older than the model, and lack required fields.
-    kept = [one for one in before or () if one.get("domain") in domains or _is_propagated(one)]
-    present = {one.get("domain") for one in kept if not _is_propagated(one)}
+    remaining_associations = [
+        association
+        for association in before or ()
+        if association.get("domain") in domains or _is_propagated(association)
+    ]
+    present = {
+        association.get("domain")
+        for association in remaining_associations
+        if not _is_propagated(association)
+    }
     added = [{"domain": domain} for domain in domains if domain not in present]
-    return {**value, "domainAssociations": [*kept, *added]}
+    return {**value, "domainAssociations": [*remaining_associations, *added]}
 
 
 def _is_propagated(association: _Value) -> bool:
@@ -818,28 +841,28 @@ _LEFT_INCIDENTS = "incidents"
 def read_left_incidents(view: Reader) -> list[list[str]]:
     """Return the incidents whose entities are to be summarised yet, each with a token of the change
     that left it. They are in a note that all services of a store share."""
-    left: list[list[str]] = orjson.loads(view.note(_LEFT_INCIDENTS) or "[]")
-    return left
+    pending: list[list[str]] = orjson.loads(view.note(_LEFT_INCIDENTS) or "[]")
+    return pending
 
 
-def note_left_incidents(transaction: Transaction, left: Sequence[Sequence[str]]) -> None:
+def note_left_incidents(transaction: Transaction, pending: Sequence[Sequence[str]]) -> None:
     """Set what `read_left_incidents` returns."""
-    transaction.set_note(_LEFT_INCIDENTS, orjson.dumps(left).decode() if left else None)
+    transaction.set_note(_LEFT_INCIDENTS, orjson.dumps(pending).decode() if pending else None)
 
 
 def summarise_incidents(transaction: Transaction, registry: Registry, now_millis: int) -> bool:
     """Update the `incidentsSummary` of entities with the incidents that a transaction has written
     or removed; note an incident of many entities instead, and return whether one was noted."""
-    left: list[list[str]] = []
+    pending: list[list[str]] = []
     for text in sorted(urn for urn in transaction.changes.touched if urn.startswith(_INCIDENT)):
         entities = entities_of_incident(transaction, text)
         if len(entities) > MOVED_AT_ONCE:
-            left.append([text, secrets.token_hex(8)])
+            pending.append([text, secrets.token_hex(8)])
         else:
             summarise_incident(transaction, registry, text, entities, now_millis)
-    if left:
-        note_left_incidents(transaction, [*read_left_incidents(transaction), *left])
-    return bool(left)
+    if pending:
+        note_left_incidents(transaction, [*read_left_incidents(transaction), *pending])
+    return bool(pending)
 
 
 def entities_of_incident(view: Reader, incident: str) -> list[str]:
@@ -915,13 +938,13 @@ def _summarise(
     for name, now in (("active", "ACTIVE"), ("resolved", "RESOLVED")):
         # The lists of bare URNs come from older releases of DataHub; nothing is added to them.
         bare, full = f"{name}Incidents", f"{name}IncidentDetails"
-        value[bare] = [one for one in before.get(bare) or () if one != text]
+        value[bare] = [urn for urn in before.get(bare) or () if urn != text]
         entries = before.get(full) or []
         if details is None or state != now:
             value[full] = [entry for entry in entries if entry.get("urn") != text]
         elif details not in entries:
-            others = [entry for entry in entries if entry.get("urn") != text]
-            value[full] = [*others, details][-_MOST_INCIDENTS:]
+            other_entries = [entry for entry in entries if entry.get("urn") != text]
+            value[full] = [*other_entries, details][-_MOST_INCIDENTS:]
         else:
             value[full] = entries
     if value == before or (not before and details is None):
@@ -1005,13 +1028,13 @@ def _find_restrictions(value: _Value, stored: _Value) -> Iterator[tuple[str, str
         yield "cardinality", "the cardinality cannot be changed from MULTIPLE to SINGLE"
     if value.get("allowedValues") is None:
         return
-    now = [plain_value(one.get("value")) for one in value["allowedValues"]]
+    now = [plain_value(allowance.get("value")) for allowance in value["allowedValues"]]
     if stored.get("allowedValues") is None:
         yield "allowedValues", "a property that allows all values cannot be restricted to some"
-    for one in stored.get("allowedValues") or ():
-        known = plain_value(one.get("value"))
-        if known not in now:
-            yield "allowedValues", f"the allowed value {known!r} cannot be removed"
+    for stored_allowance in stored.get("allowedValues") or ():
+        allowed_value = plain_value(stored_allowance.get("value"))
+        if allowed_value not in now:
+            yield "allowedValues", f"the allowed value {allowed_value!r} cannot be removed"
 
 
 def check_assignments(
@@ -1027,33 +1050,33 @@ def check_assignments(
     definition does not allow for the entity, or if an immutable one would change.
     """
     before = dict(_assignments(stored)) if stored else {}
-    seen: set[str] = set()
+    urns: set[str] = set()
     for at, (text, values) in enumerate(_assignments(value)):
         path = f"properties[{at}]"
-        if text in seen:
+        if text in urns:
             raise InvalidAspect(
                 ASSIGNMENTS, path, f"{text} occurs twice; send all its values in one entry"
             )
-        seen.add(text)
+        urns.add(text)
         if before.get(text) == values:
             continue
         definition = _require_definition(transaction, text, path)
         if text in before and definition.is_immutable:
             raise _unchangeable(definition, path)
         check_assignment(definition, entity, _platform(transaction, entity), values, path)
-    for text in before.keys() - seen:
+    for text in before.keys() - urns:
         for urn in Urn.parse_all((text,)):
-            gone = _find_definition(transaction, urn)
-            if gone is not None and gone.is_immutable:
-                raise _unchangeable(gone, "properties")
+            former_definition = _find_definition(transaction, urn)
+            if former_definition is not None and former_definition.is_immutable:
+                raise _unchangeable(former_definition, "properties")
 
 
 def _assignments(value: _Value) -> Iterator[tuple[str, list[Any]]]:
     """Yield the URN of each property with its plain values, whether they are given bare or
     wrapped."""
-    for one in value.get("properties") or ():
-        values = [plain_value(value) for value in one.get("values") or ()]
-        yield str(one.get("propertyUrn")), values
+    for assignment in value.get("properties") or ():
+        values = [plain_value(value) for value in assignment.get("values") or ()]
+        yield str(assignment.get("propertyUrn")), values
 
 
 def _require_definition(transaction: Transaction, text: str, path: str) -> Definition:

@@ -77,6 +77,6 @@ class _JsonLines(io.TextIOWrapper):
         with self._lock:
             *lines, self._line = (self._line + text).split("\n")
             for line in filter(str.strip, lines):
-                told = orjson.dumps({"time": now(), "message": line}).decode()
-                super().write(f"{told}\n")
+                record = orjson.dumps({"time": now(), "message": line}).decode()
+                super().write(f"{record}\n")
         return len(text)

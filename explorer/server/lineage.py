@@ -108,13 +108,13 @@ class ColumnGraph:
 
     def hop(self, frontier: Sequence[str], limit: int) -> list[tuple[str, str, str]]:
         """See `lineage_graph.Graph`. Ends of declared lineage that are not columns are skipped."""
-        wanted = set(frontier)
+        columns = set(frontier)
         nones: dict[tuple[str, str, str], None] = {}
         for upstreams, downstreams, via in self._statements(frontier):
             ups, downs = list(filter(is_column, upstreams)), list(filter(is_column, downstreams))
-            here, there = (downs, ups) if self._upstream else (ups, downs)
-            near = [one for one in here if one in wanted]
-            for pair in islice(product(near, there), limit - len(nones)):
+            near_side, far_side = (downs, ups) if self._upstream else (ups, downs)
+            near = [column for column in near_side if column in columns]
+            for pair in islice(product(near, far_side), limit - len(nones)):
                 nones[*pair, _DOWNSTREAM_OF] = None
                 self._vias.setdefault(pair, {})[via] = None
             if len(nones) >= limit:
@@ -163,17 +163,19 @@ class ColumnGraph:
         sources = parents if self._upstream else self._declaring(frontier, _DOWNSTREAM_OF)
         for urns, aspect in ((sources, _DATASET), (jobs, _JOB)):
             for urn, stored in self._store.aspects(urns, (aspect,)).items():
-                for one in stored:
-                    for said in orjson.loads(one.value).get("fineGrainedLineages") or ():
+                for stored_aspect in stored:
+                    for lineage in (
+                        orjson.loads(stored_aspect.value).get("fineGrainedLineages") or ()
+                    ):
                         yield _Statement(
-                            said.get("upstreams") or (),
-                            said.get("downstreams") or (),
-                            urn if aspect == _JOB else said.get("query"),
+                            lineage.get("upstreams") or (),
+                            lineage.get("downstreams") or (),
+                            urn if aspect == _JOB else lineage.get("query"),
                         )
         charts = parents if self._upstream else self._declaring(frontier, _CONSUMES_FIELD)
         for urn, stored in self._store.aspects(charts, (_CHART,)).items():
-            for one in stored:
-                for field in orjson.loads(one.value).get("fields") or ():
+            for stored_aspect in stored:
+                for field in orjson.loads(stored_aspect.value).get("fields") or ():
                     path = (field.get("schemaField") or {}).get("fieldPath")
                     if path:
                         own = f"{_COLUMN}{urn},{path})"
@@ -276,10 +278,10 @@ class LineageFilter:
             registry.entity(entity_type)
         groups = (filter or Filter()).any_of or ((),)
         self._alternatives = [self._alternative(group, text) for group in groups]
-        named = {
+        fields = {
             criterion.field for group in groups for criterion in group if criterion.field != DEGREE
         }
-        self._is_decided_by_urn = not text and named <= _URN_FIELDS
+        self._is_decided_by_urn = not text and fields <= _URN_FIELDS
         searches = tuple(alternative.search for alternative in self._alternatives)
         self._verdicts = _verdict_cache(vocabulary, searches) if self._is_decided_by_urn else {}
 
@@ -298,7 +300,7 @@ class LineageFilter:
         the search index is queried, and 0.7 ms where the index lacks the entity.
         """
         deadline = time.monotonic() + seconds
-        wanted = [False] * len(candidates)
+        matches = [False] * len(candidates)
         asking: list[int] = []
         for at, candidate in enumerate(candidates):
             if self._types and candidate.entity_type not in self._types:
@@ -309,21 +311,21 @@ class LineageFilter:
                 if alternative.accepts(candidate.degree)
             ]
             if any(not alternative.asks for alternative in open_to):
-                wanted[at] = True
+                matches[at] = True
             elif open_to:
                 asking.append(at)
         for begin in range(0, len(asking), _AT_ONCE):
             if time.monotonic() > deadline:
-                return wanted, False
+                return matches, False
             chunk = asking[begin : begin + _AT_ONCE]
             verdicts = self._judge(store, [candidates[at].urn for at in chunk])
             for at in chunk:
                 verdict = verdicts.get(candidates[at].urn, ())
-                wanted[at] = any(
+                matches[at] = any(
                     passes and alternative.accepts(candidates[at].degree)
                     for alternative, passes in zip(self._alternatives, verdict, strict=False)
                 )
-        return wanted, True
+        return matches, True
 
     def _alternative(self, group: tuple[Criterion, ...], text: str) -> _Alternative:
         degree = tuple(criterion for criterion in group if criterion.field == DEGREE)
@@ -347,21 +349,21 @@ class LineageFilter:
         removed = find_removed(store, urns)
         # The platform is in the first part of the key; parsing every URN would cost the most.
         alike = {text: (text.partition(",")[0], text in removed) for text in urns}
-        told = {key: self._verdicts[key] for key in alike.values() if key in self._verdicts}
-        unknown = {key: text for text, key in alike.items() if key not in told}
+        verdicts = {key: self._verdicts[key] for key in alike.values() if key in self._verdicts}
+        unknown = {key: text for text, key in alike.items() if key not in verdicts}
         if unknown:
-            told |= self._verdicts_from_urns(unknown)
+            verdicts |= self._verdicts_from_urns(unknown)
             if len(self._verdicts) < _MOST_TOLD:
-                self._verdicts |= told
-        found: dict[str, _Verdict] = {}
+                self._verdicts |= verdicts
+        verdicts_by_urn: dict[str, _Verdict] = {}
         unclear: list[str] = []
         for text, key in alike.items():
-            verdict = told[key]
+            verdict = verdicts[key]
             if verdict is None:
                 unclear.append(text)
             else:
-                found[text] = verdict
-        return found | self._read(store, unclear)
+                verdicts_by_urn[text] = verdict
+        return verdicts_by_urn | self._read(store, unclear)
 
     def _verdicts_from_urns(self, asked: Mapping[_Alike, str]) -> dict[_Alike, _Verdict | None]:
         """Return the verdicts that follow from the URNs and the removals; None where the URN names
@@ -379,11 +381,13 @@ class LineageFilter:
         from the store for those that the index lacks and for all while it cannot be searched."""
         searches = [alternative.search for alternative in self._alternatives]
         try:
-            held, *found = self._index.matching(urns, [_EVERYTHING, *searches])
+            indexed_urns, *matches = self._index.matching(urns, [_EVERYTHING, *searches])
         except (Busy, ServerFault):
-            held, found = set(), []
-        verdicts = {urn: tuple(urn in one for one in found) for urn in held}
-        lacking = [urn for urn in urns if urn not in held]
+            indexed_urns, matches = set(), []
+        verdicts = {
+            urn: tuple(urn in matching_urns for matching_urns in matches) for urn in indexed_urns
+        }
+        lacking = [urn for urn in urns if urn not in indexed_urns]
         if not lacking:
             return verdicts
         stored = store.aspects(lacking)
@@ -406,11 +410,13 @@ class LineageFilter:
             if urn.entity_type in self._registry.entities:
                 with suppress(InvalidUrn):
                     documents.append(build_document(self._registry, urn, aspects))
-        known = {document.urn for document in documents}
+        document_urns = {document.urn for document in documents}
         searches = [alternative.search for alternative in self._alternatives]
         passing = self._index.matching_documents(documents, searches)
         return {
-            str(urn): tuple(str(urn) in one for one in passing) if str(urn) in known else ()
+            str(urn): tuple(str(urn) in urns for urns in passing)
+            if str(urn) in document_urns
+            else ()
             for urn in values
         }
 
@@ -423,13 +429,13 @@ def find_removed(store: Store, urns: Sequence[str]) -> set[str]:
 
 def platform_of(urn: Urn) -> str | None:
     """Return the URN of the platform that a URN's key names, None if it names none."""
-    named = None if urn.entity_type in _NAMESPACED else urn.platform
-    return str(Urn.of("dataPlatform", named)) if named else None
+    platform = None if urn.entity_type in _NAMESPACED else urn.platform
+    return str(Urn.of("dataPlatform", platform)) if platform else None
 
 
 def _has_degree(criterion: Criterion, degree: int) -> bool:
-    found = any(first <= degree <= last for first, last in _degrees(criterion))
-    return found != criterion.negated
+    is_within = any(first <= degree <= last for first, last in _degrees(criterion))
+    return is_within != criterion.negated
 
 
 def _degrees(criterion: Criterion) -> list[tuple[int, int]]:
@@ -438,24 +444,24 @@ def _degrees(criterion: Criterion) -> list[tuple[int, int]]:
     Raises `InvalidInput` for values that are no degrees, and for conditions on parts of a text.
     """
     condition = criterion.condition
-    read = [_degree(value) for value in criterion.values]
+    ranges = [_degree(value) for value in criterion.values]
     match condition:
         case "EXISTS":
             return [(0, EVERY_HOP)]
         case "IS_NULL":
             return []
         case "EQUAL" | "IEQUAL" | "IN":
-            return read
+            return ranges
         case "GREATER_THAN":
-            return [(first + 1, EVERY_HOP) for first, _ in read]
+            return [(first + 1, EVERY_HOP) for first, _ in ranges]
         case "GREATER_THAN_OR_EQUAL_TO":
-            return [(first, EVERY_HOP) for first, _ in read]
+            return [(first, EVERY_HOP) for first, _ in ranges]
         case "LESS_THAN":
-            return [(0, first - 1) for first, _ in read]
+            return [(0, first - 1) for first, _ in ranges]
         case "LESS_THAN_OR_EQUAL_TO":
-            return [(0, last) for _, last in read]
-        case "BETWEEN" if len(read) == 2:
-            return [(read[0][0], read[1][1])]
+            return [(0, last) for _, last in ranges]
+        case "BETWEEN" if len(ranges) == 2:
+            return [(ranges[0][0], ranges[1][1])]
         case "BETWEEN":
             raise InvalidInput("BETWEEN on degree takes two values, the lower first")
     raise InvalidInput(f"'degree' is a number of hops, and cannot be compared by {condition}")
@@ -603,8 +609,8 @@ class LineageService:
             return self._list(question, urn, columns, find)
         handle = self._store.handles([urn]).get(urn)
         if handle is None:
-            wanted: list[int] | None = None if question.filter is None else []
-            return LineageLists([urn], [0], [], [], [], [], [0], [], wanted)
+            matching: list[int] | None = None if question.filter is None else []
+            return LineageLists([urn], [0], [], [], [], [], [0], [], matching)
         return self._list(question, handle, Tables(self._store, upstream=question.upstream), find)
 
     def _list(
@@ -616,17 +622,17 @@ class LineageService:
     ) -> LineageLists:
         walked, limits = _walk(question, start, graph)
         name_nodes = _name_nodes(graph, list(walked.degrees))
-        wanted, looked_at_all = None, True
+        matching, looked_at_all = None, True
         if question.filter is not None:
             candidates = _candidates(walked, name_nodes)
             chosen, looked_at_all = self._choose(question, candidates, limits)
-            wanted = list(compress(walked.reached(), chosen))
+            matching = list(compress(walked.reached(), chosen))
         return list_lineage(
             walked,
             name_nodes,
             find_removed,
             upstream=question.upstream,
-            wanted=wanted,
+            wanted=matching,
             truncated=_why(walked.truncated, limits, looked_at_all=looked_at_all),
         )
 
@@ -642,12 +648,12 @@ class LineageService:
         if filter is not None or question.candidates or hides:
             candidates = _candidates(walked, _name_nodes(graph, nodes))
         if filter is not None:
-            wanted, looked_at_all = self._choose(question, candidates, limits)
-            nodes, candidates = list(compress(nodes, wanted)), list(compress(candidates, wanted))
-        taken = len(nodes)
+            matches, looked_at_all = self._choose(question, candidates, limits)
+            nodes, candidates = list(compress(nodes, matches)), list(compress(candidates, matches))
+        count_before = len(nodes)
         if hides:
-            shown = self._shown(question, candidates)
-            nodes, candidates = list(compress(nodes, shown)), list(compress(candidates, shown))
+            visible = self._shown(question, candidates)
+            nodes, candidates = list(compress(nodes, visible)), list(compress(candidates, visible))
         page = nodes[question.start : question.start + question.count]
         reached = self._fill_in(walked, page, graph)
         return LineageResults(
@@ -656,53 +662,53 @@ class LineageService:
             _why(walked.truncated, limits, looked_at_all=looked_at_all),
             self._edges(walked, graph, upstream=question.upstream) if question.edges else (),
             tuple(candidates) if question.candidates else (),
-            taken - len(nodes),
+            count_before - len(nodes),
         )
 
     def _answer_with_via(
         self, question: LineageQuestion, start: str, graph: ColumnGraph
     ) -> LineageResults:
         walked, limits = _walk(question, start, graph)
-        met = _collect_visits(walked, graph, owners=question.columns == "owners")
-        stored = self._store.existing(sorted({owner_of(one.urn) for one in met}))
-        entities = graph.named([one.urn for one in met if is_column(one.urn)])
+        visits = _collect_visits(walked, graph, owners=question.columns == "owners")
+        stored = self._store.existing(sorted({owner_of(visit.urn) for visit in visits}))
+        entities = graph.named([visit.urn for visit in visits if is_column(visit.urn)])
         candidates = [
             Candidate(
-                one.urn,
-                one.entity_type,
-                one.degree,
-                entities[one.urn].exists if one.urn in entities else one.urn in stored,
+                visit.urn,
+                visit.entity_type,
+                visit.degree,
+                entities[visit.urn].exists if visit.urn in entities else visit.urn in stored,
             )
-            for one in met
+            for visit in visits
         ]
-        wanted, looked_at_all = self._choose(question, candidates, limits)
-        met, candidates = list(compress(met, wanted)), list(compress(candidates, wanted))
+        matches, looked_at_all = self._choose(question, candidates, limits)
+        visits, candidates = list(compress(visits, matches)), list(compress(candidates, matches))
         # An entity occurs once for each of its columns, the nearest first.
-        groups: dict[str, list[_Met]] = {}
+        groups: dict[str, list[_Visit]] = {}
         first: dict[str, Candidate] = {}
-        for one, candidate in zip(met, candidates, strict=True):
-            groups.setdefault(one.urn, []).append(one)
-            first.setdefault(one.urn, candidate)
-        shown = self._shown(question, list(first.values()))
-        kept = list(compress(first.values(), shown))
-        page = kept[question.start : question.start + question.count]
+        for visit, candidate in zip(visits, candidates, strict=True):
+            groups.setdefault(visit.urn, []).append(visit)
+            first.setdefault(visit.urn, candidate)
+        visible = self._shown(question, list(first.values()))
+        visible_candidates = list(compress(first.values(), visible))
+        page = visible_candidates[question.start : question.start + question.count]
         return LineageResults(
-            len(kept),
+            len(visible_candidates),
             self._fill_in_with_via(walked, page, groups, graph),
             _why(walked.truncated, limits, looked_at_all=looked_at_all),
             self._edges(walked, graph, upstream=question.upstream) if question.edges else (),
-            tuple(kept) if question.candidates else (),
-            len(first) - len(kept),
+            tuple(visible_candidates) if question.candidates else (),
+            len(first) - len(visible_candidates),
         )
 
     def _fill_in_with_via(
         self,
         walked: WalkResult[str],
         page: Sequence[Candidate],
-        groups: "Mapping[str, Sequence[_Met]]",
+        groups: "Mapping[str, Sequence[_Visit]]",
         graph: ColumnGraph,
     ) -> tuple[ReachedEntity, ...]:
-        ends = {one.column for candidate in page for one in groups[candidate.urn]}
+        ends = {visit.column for candidate in page for visit in groups[candidate.urn]}
         trace = walked.trace(sorted(ends - {walked.start}))
         removed = self.removed([candidate.urn for candidate in page])
         room, reached = _PATH_NODES, []
@@ -751,22 +757,22 @@ class LineageService:
         """Return which entities the answer shows: missing and removed ones only if the query
         includes them."""
         tables = [parent_of(candidate.urn) or candidate.urn for candidate in candidates]
-        shown = [True] * len(candidates)
+        visible = [True] * len(candidates)
         if not question.include_missing:
             columns = [
                 t for t, candidate in zip(tables, candidates, strict=True) if t != candidate.urn
             ]
             stored = self._store.existing(sorted(set(columns)))
-            shown = [
+            visible = [
                 candidate.exists if table == candidate.urn else table in stored
                 for table, candidate in zip(tables, candidates, strict=True)
             ]
         if not question.include_removed:
-            removed = self.removed(sorted(set(compress(tables, shown))))
-            shown = [
-                is_shown and t not in removed for is_shown, t in zip(shown, tables, strict=True)
+            removed = self.removed(sorted(set(compress(tables, visible))))
+            visible = [
+                is_shown and t not in removed for is_shown, t in zip(visible, tables, strict=True)
             ]
-        return shown
+        return visible
 
     def _fill_in(
         self, walked: WalkResult[N], page: Sequence[N], graph: "_NamedGraph[N]"
@@ -778,11 +784,11 @@ class LineageService:
         for node in page:
             length = walked.degrees[node] + 1
             most = min(PATHS_EACH, room // length)
-            found = trace.paths(node, most + 1)
-            paths[node], complete[node] = found[:most], len(found) <= most
+            node_paths = trace.paths(node, most + 1)
+            paths[node], complete[node] = node_paths[:most], len(node_paths) <= most
             room -= length * len(paths[node])
         name_nodes = _name_nodes(
-            graph, sorted({one for path in paths.values() for p in path for one in p})
+            graph, sorted({node for path in paths.values() for p in path for node in p})
         )
         name_nodes |= _name_nodes(graph, [node for node in page if node not in name_nodes])
         removed = self.removed([name_nodes[node].urn for node in page])
@@ -795,7 +801,7 @@ class LineageService:
                 degree=walked.degrees[node],
                 degrees=tuple(sorted(trace.met[node])),
                 types=tuple(trace.relationships(node)),
-                paths=tuple(tuple(name_nodes[one].urn for one in path) for path in paths[node]),
+                paths=tuple(tuple(name_nodes[step].urn for step in path) for path in paths[node]),
                 paths_complete=complete[node],
                 explored=walked.is_explored(node),
                 has_more=walked.truncated is not None and not walked.is_explored(node),
@@ -810,17 +816,22 @@ class LineageService:
     def _edges(
         self, walked: WalkResult[N], graph: "_NamedGraph[N]", *, upstream: bool
     ) -> tuple[WalkedEdge, ...]:
-        named = {
+        urns_by_node = {
             node: name_node.urn
             for node, name_node in _name_nodes(graph, list(walked.degrees)).items()
         }
         if upstream:
-            return tuple(WalkedEdge(named[far], named[near], n) for near, far, n in walked.edges())
-        return tuple(WalkedEdge(named[near], named[far], n) for near, far, n in walked.edges())
+            return tuple(
+                WalkedEdge(urns_by_node[far], urns_by_node[near], n)
+                for near, far, n in walked.edges()
+            )
+        return tuple(
+            WalkedEdge(urns_by_node[near], urns_by_node[far], n) for near, far, n in walked.edges()
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class _Met:
+class _Visit:
     """An entity or column that a walk over columns met, and its distance in hops. `column` is the
     column itself or one that the entity owns; for a job or query that carries data (`is_via`), it
     is the end of the edge that is nearer to the start."""
@@ -835,25 +846,25 @@ class _Met:
         return self.urn.split(":", 3)[2]
 
 
-def _collect_visits(walked: WalkResult[str], graph: ColumnGraph, *, owners: bool) -> list[_Met]:
+def _collect_visits(walked: WalkResult[str], graph: ColumnGraph, *, owners: bool) -> list[_Visit]:
     """Return what the walk met, nearest first, at the same distance in the order of their URNs. A
     job or query that carries data counts at the distance at which it was first met."""
-    mets = [
-        _Met(owner_of(column) if owners else column, walked.degrees[column], column)
+    visits = [
+        _Visit(owner_of(column) if owners else column, walked.degrees[column], column)
         for column in walked.reached()
     ]
-    seen: set[str] = set()
+    met_vias: set[str] = set()
     for degree, level in enumerate(walked.levels, 1):
         carriers = {
             (via, near): None
             for near, far, _ in level
             if walked.degrees.get(far) == degree
             for via in graph.vias(near, far)
-            if via is not None and via not in seen
+            if via is not None and via not in met_vias
         }
-        mets += [_Met(via, degree, near, is_via=True) for via, near in carriers]
-        seen.update(via for via, _ in carriers)
-    return sorted(mets, key=lambda one: (one.degree, one.urn, one.column))
+        visits += [_Visit(via, degree, near, is_via=True) for via, near in carriers]
+        met_vias.update(via for via, _ in carriers)
+    return sorted(visits, key=lambda visit: (visit.degree, visit.urn, visit.column))
 
 
 class _NamedGraph(Graph[N], Protocol[N]):
@@ -872,10 +883,13 @@ def _walk(
     return walk(start, graph, limits), limits
 
 
-def _candidates(walked: WalkResult[N], named: Mapping[N, WalkedEntity]) -> list[Candidate]:
+def _candidates(walked: WalkResult[N], entities: Mapping[N, WalkedEntity]) -> list[Candidate]:
     return [
         Candidate(
-            named[node].urn, named[node].entity_type, walked.degrees[node], named[node].exists
+            entities[node].urn,
+            entities[node].entity_type,
+            walked.degrees[node],
+            entities[node].exists,
         )
         for node in walked.reached()
     ]

@@ -100,10 +100,10 @@ class WalkResult(Generic[N]):
     def edges(self) -> list[tuple[N, N, str]]:
         """Return every edge between reached nodes once, in the order found."""
         # Edges from a node are fetched in one hop only, so an edge repeats only within a level.
-        found = [edge for level in self.levels for edge in dict.fromkeys(level)]
+        edges = [edge for level in self.levels for edge in dict.fromkeys(level)]
         if self.truncated == "nodes":
-            return [edge for edge in found if edge[1] in self.degrees]
-        return found
+            return [edge for edge in edges if edge[1] in self.degrees]
+        return edges
 
     def is_explored(self, node: N) -> bool:
         """Return whether the walk followed the edges that lead on from the node."""
@@ -139,13 +139,13 @@ class Trace(Generic[N]):
 
     def paths(self, node: N, limit: int) -> list[tuple[N, ...]]:
         """Return the shortest paths from the start to the node, both included, at most `limit`."""
-        found: list[tuple[N, ...]] = []
+        paths: list[tuple[N, ...]] = []
         # Paths are built backwards, from the node.
         open_ends: list[list[N]] = [[node]]
-        while open_ends and len(found) < limit:
+        while open_ends and len(paths) < limit:
             path = open_ends.pop()
             if path[-1] == self.start:
-                found.append(tuple(reversed(path)))
+                paths.append(tuple(reversed(path)))
             else:
                 # Every parent leads to the start, so `limit` of them are enough.
                 nearer = sorted(self.parents[path[-1]])[:limit]
@@ -153,7 +153,7 @@ class Trace(Generic[N]):
                     longer = path.copy()
                     longer.append(parent)
                     open_ends.append(longer)
-        return found
+        return paths
 
 
 def walk(start: N, graph: Graph[N], limits: LineageLimits) -> WalkResult[N]:
@@ -296,9 +296,9 @@ def count_downstream(
     def between_groups() -> Iterator[tuple[int, int]]:
         for node in range(size):
             group = group_of[node]
-            for other in below.of(node):
-                if group_of[other] != group:
-                    yield group_of[other], group
+            for neighbour in below.of(node):
+                if group_of[neighbour] != group:
+                    yield group_of[neighbour], group
 
     counts = _count_groups(sizes, _sort_edges(len(sizes), between_groups), is_over)
     return array("i", (0 if group < 0 else max(0, counts[group] - 1) for group in group_of))
@@ -345,39 +345,39 @@ def _count_groups(sizes: _Ints, above: _Edges, is_over: Callable[[], bool]) -> _
             if counts[at] >= most:
                 _mark_above(at, counts, above, most)
                 continue
-            for other in above.of(at):
-                if counts[other] == most:
+            for higher in above.of(at):
+                if counts[higher] == most:
                     continue
-                if other in reached:
-                    reached[other] |= bits
+                if higher in reached:
+                    reached[higher] |= bits
                 else:
-                    reached[other] = bits
-                    heappush(waiting, other)
+                    reached[higher] = bits
+                    heappush(waiting, higher)
     return counts
 
 
 def _mark_above(at: int, counts: _Ints, above: _Edges, most: int) -> None:
     """Set the count of a group, and of all that reach it, to `most`."""
     counts[at] = most
-    left = [at]
-    while left:
-        for other in above.of(left.pop()):
-            if counts[other] != most:
-                counts[other] = most
-                left.append(other)
+    pending = [at]
+    while pending:
+        for higher in above.of(pending.pop()):
+            if counts[higher] != most:
+                counts[higher] = most
+                pending.append(higher)
 
 
 def _blocks(sizes: _Ints) -> Iterator[tuple[int, int]]:
     """Yield ranges of groups that have at most a block's number of nodes together, or one larger
     group."""
     block = max(_LEAST_BLOCK, min(_BLOCK, _MOST_BITS // max(1, len(sizes))))
-    begin, held = 0, 0
+    begin, node_count = 0, 0
     for at, size in enumerate(sizes):
-        if held and held + size > block:
+        if node_count and node_count + size > block:
             yield begin, at
-            begin, held = at, 0
-        held += size
-    if held:
+            begin, node_count = at, 0
+        node_count += size
+    if node_count:
         yield begin, len(sizes)
 
 

@@ -224,11 +224,13 @@ class Issuer:
         values = _claim(claims, self._settings.role_claim)
         # A claim such as `scope` is one text of several words.
         names = values.split() if isinstance(values, str) else values
-        found: list[Role] = ["reader"]
+        roles_of_claims: list[Role] = ["reader"]
         if isinstance(names, list):
             roles = self._settings.roles
-            found += [roles[name] for name in names if isinstance(name, str) and name in roles]
-        return max(found, key=ROLES.index)
+            roles_of_claims += [
+                roles[name] for name in names if isinstance(name, str) and name in roles
+            ]
+        return max(roles_of_claims, key=ROLES.index)
 
     def _refresh(self) -> None:
         try:
@@ -255,7 +257,7 @@ class Issuer:
             raise Busy(f"the discovery document of {issuer} names no jwks_uri")
         _check_address(address, "jwks_uri of the issuer")
         listed = _fetch(address).get("keys")
-        keys = (_key(one) for one in listed[:_MOST_KEYS]) if isinstance(listed, list) else ()
+        keys = (_key(key) for key in listed[:_MOST_KEYS]) if isinstance(listed, list) else ()
         self._keys = dict(key for key in keys if key is not None)
         self._verified = {}
         self._fetched_at = time.monotonic()
@@ -356,12 +358,12 @@ def _fetch(address: str) -> dict[str, Any]:
                 data += part
                 if len(data) > _MOST_BYTES or time.monotonic() > ends:
                     raise Busy(f"the response of {address} was too large or took too long")
-        found = orjson.loads(data)
+        document = orjson.loads(data)
     except urllib.error.HTTPError as error:
         error.close()
         raise Busy(f"{address} answered with status {error.code}") from error
     except (OSError, ValueError) as error:
         raise Busy(f"{address} cannot be read: {error}") from error
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise Busy(f"{address} did not answer with a JSON object")
-    return found
+    return document

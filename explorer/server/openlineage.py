@@ -170,10 +170,10 @@ def _kind(value: Any) -> str:
 
 
 def _wrong(at: str, wanted: str, value: Any) -> InvalidInput:
-    shown = (
+    description = (
         f"{_kind(value)} {value!r:.60}" if isinstance(value, str | int | float) else _kind(value)
     )
-    return InvalidInput(f"{at}: expected {wanted}, found {shown}")
+    return InvalidInput(f"{at}: expected {wanted}, found {description}")
 
 
 def _object(value: Any, at: str) -> Json:
@@ -198,9 +198,9 @@ def _list(holder: Json, name: str, at: str, most: int = _MOST_COLUMNS) -> list[J
         raise _wrong(f"{at}.{name}", "a list", value)
     if len(value) > most:
         raise InvalidInput(f"{at}.{name}: {len(value)} elements are more than the {most} taken")
-    for index, one in enumerate(value):
-        if not isinstance(one, dict):
-            raise _wrong(f"{at}.{name}[{index}]", "an object", one)
+    for index, element in enumerate(value):
+        if not isinstance(element, dict):
+            raise _wrong(f"{at}.{name}[{index}]", "an object", element)
     return value
 
 
@@ -357,11 +357,11 @@ def _follow_symlink(dataset: Json, at: str) -> Urn:
     one."""
     facet = _facet(_part(dataset, "facets", at), "symlinks", f"{at}.facets")
     urn = None
-    for index, one in enumerate(_list(facet, "identifiers", f"{at}.facets.symlinks")):
+    for index, identifier in enumerate(_list(facet, "identifiers", f"{at}.facets.symlinks")):
         place = f"{at}.facets.symlinks.identifiers[{index}]"
-        if (_text(one, "type", place) or "").upper() != "TABLE":
+        if (_text(identifier, "type", place) or "").upper() != "TABLE":
             continue
-        namespace, name = _name(one, "namespace", place), _name(one, "name", place)
+        namespace, name = _name(identifier, "namespace", place), _name(identifier, "name", place)
         if namespace.partition(":")[0].lower() in (*_FILES, "hdfs"):
             # Spark without a metastore gives the location of the warehouse as the namespace.
             namespace = "hive"
@@ -376,12 +376,12 @@ _INTEGRATION: Final = re.compile(
 )
 
 
-def _orchestrator(*told: str | None, producer: str | None) -> str:
-    """Return the tool that runs a job: the first name in `told`, which come from facets, or else
+def _orchestrator(*names: str | None, producer: str | None) -> str:
+    """Return the tool that runs a job: the first of `names`, which come from facets, or else
     the integration in the URL of the producer, or else `unknown`."""
-    for one in told:
-        if one and one.strip():
-            return _PLATFORMS.get(one.strip().lower(), one.strip().lower())
+    for name in names:
+        if name and name.strip():
+            return _PLATFORMS.get(name.strip().lower(), name.strip().lower())
     match = _INTEGRATION.match(producer or "")
     return next((group.lower() for group in match.groups() if group), "") if match else "unknown"
 
@@ -509,23 +509,25 @@ _QUERY: Final = ("sql", "query")
 _OWN_FIELDS: Final = frozenset({"_producer", "_schemaURL", "_deleted"})
 
 
-def _hidden(found: re.Match[str]) -> str:
-    return f"{found['name'] or ''}{found['mark'] or ''}{_HIDDEN}"
+def _hide_secret(match: re.Match[str]) -> str:
+    return f"{match['name'] or ''}{match['mark'] or ''}{_HIDDEN}"
 
 
 def _statement(text: str) -> str:
     """Return a statement without secrets, with `?` in place of its literals, cut like `_open`."""
-    shown = _SQL_PART.sub(lambda found: found["kept"] or "?", _open(text[: 2 * _MOST_CHARACTERS]))
-    return shown if len(text) <= 2 * _MOST_CHARACTERS else _open(shown)
+    statement = _SQL_PART.sub(
+        lambda match: match["kept"] or "?", _open(text[: 2 * _MOST_CHARACTERS])
+    )
+    return statement if len(text) <= 2 * _MOST_CHARACTERS else _open(statement)
 
 
 def _open(text: str) -> str:
     """Return a text without secrets, cut after 20,000 characters."""
     # Secrets are searched for in twice as much, since one may extend beyond the cut.
-    shown = _SECRET_VALUE.sub(_hidden, text[: 2 * _MOST_CHARACTERS])
-    if len(text) <= _MOST_CHARACTERS and len(shown) <= _MOST_CHARACTERS:
-        return shown
-    return f"{shown[:_MOST_CHARACTERS]}… (cut at {_MOST_CHARACTERS} characters)"
+    text_without_secrets = _SECRET_VALUE.sub(_hide_secret, text[: 2 * _MOST_CHARACTERS])
+    if len(text) <= _MOST_CHARACTERS and len(text_without_secrets) <= _MOST_CHARACTERS:
+        return text_without_secrets
+    return f"{text_without_secrets[:_MOST_CHARACTERS]}… (cut at {_MOST_CHARACTERS} characters)"
 
 
 def _redact(value: Any, at: str, level: int = 0) -> Any:
@@ -534,9 +536,9 @@ def _redact(value: Any, at: str, level: int = 0) -> Any:
         raise InvalidInput(f"{at}: is nested more than {_MOST_LEVELS} levels deep")
     if isinstance(value, str):
         # A longer text is cut later.
-        return _SECRET_VALUE.sub(_hidden, value[: 2 * _MOST_CHARACTERS])
+        return _SECRET_VALUE.sub(_hide_secret, value[: 2 * _MOST_CHARACTERS])
     if isinstance(value, list):
-        return [_redact(one, at, level + 1) for one in value]
+        return [_redact(element, at, level + 1) for element in value]
     if not isinstance(value, dict):
         return value
     # An object with a name and a value, as in lists of variables and parameters.
@@ -545,9 +547,9 @@ def _redact(value: Any, at: str, level: int = 0) -> Any:
     return {
         key: _HIDDEN
         if (_SECRET_NAME.search(key) or (hides and key == "value"))
-        and not isinstance(one, bool | int | float | None)
-        else _redact(one, at, level + 1)
-        for key, one in value.items()
+        and not isinstance(content, bool | int | float | None)
+        else _redact(content, at, level + 1)
+        for key, content in value.items()
     }
 
 
@@ -570,8 +572,8 @@ def _facet(facets: Json, name: str, at: str) -> Json:
     facet = facets.get(name)
     if facet is None:
         return {}
-    found = _object(facet, f"{at}.{name}")
-    return {} if found.get("_deleted") is True else found
+    content = _object(facet, f"{at}.{name}")
+    return {} if content.get("_deleted") is True else content
 
 
 def _properties(
@@ -580,29 +582,34 @@ def _properties(
     """Return the custom properties for facets, and the names of the properties of facets that are
     marked as deleted. Facets in `mapped` are stored in aspects and left out. At most 200 facets are
     read; with a `memory`, each is parsed once."""
-    kept: dict[str, str] = {}
-    gone: list[str] = []
+    properties: dict[str, str] = {}
+    deleted_names: list[str] = []
     for key, facet in list(facets.items())[:_MOST_FACETS]:
         if facet is None:
             continue
         if facet.get("_deleted") is True:
             name = _property_name(key)
-            gone += [name, *(new for old, new in _NAMED.items() if old.startswith(f"{key}."))]
+            deleted_names += [
+                name,
+                *(new for old, new in _NAMED.items() if old.startswith(f"{key}.")),
+            ]
         elif key not in _MAPPED and key not in mapped:
             part = _cache_key("facet", key, facet) if memory is not None else None
-            found: dict[str, str] | None = memory.get(part) if memory is not None else None
-            if found is None:
+            facet_properties: dict[str, str] | None = (
+                memory.get(part) if memory is not None else None
+            )
+            if facet_properties is None:
                 place = f"{at}.{key}"
                 is_known = key in _KNOWN
-                found = (
+                facet_properties = (
                     _flat(key, facet, place)
                     if is_known
                     else {_property_name(key): _json(facet, place)}
                 )
                 if memory is not None:
-                    memory.keep(part, found)
-            kept |= found
-    return kept, gone
+                    memory.keep(part, facet_properties)
+            properties |= facet_properties
+    return properties, deleted_names
 
 
 def _property_name(key: str) -> str:
@@ -614,15 +621,15 @@ def _flat(key: str, facet: Json, at: str) -> dict[str, str]:
     parameters one property each, with secret values hidden."""
     if key in ("environmentVariables", "executionParameters"):
         listed = "environmentVariables" if key == "environmentVariables" else "parameters"
-        found = {}
-        for index, one in enumerate(_list(facet, listed, at)[:_MOST_FACETS]):
+        properties = {}
+        for index, entry in enumerate(_list(facet, listed, at)[:_MOST_FACETS]):
             place = f"{at}.{listed}[{index}]"
-            name = _name(one, "name" if key == "environmentVariables" else "key", place)
-            value = _text(one, "value", place)
+            name = _name(entry, "name" if key == "environmentVariables" else "key", place)
+            value = _text(entry, "value", place)
             if value is not None:
                 hidden = _SECRET_VARIABLE.search(name)
-                found[f"{key}.{name[:200]}"] = _HIDDEN if hidden else _open(value)
-        return found
+                properties[f"{key}.{name[:200]}"] = _HIDDEN if hidden else _open(value)
+        return properties
     return {
         _NAMED.get(f"{key}.{name}", f"{key}.{name[:200]}"): _json(value, f"{at}.{name}")
         for name, value in facet.items()
@@ -651,13 +658,14 @@ def _documentation(facets: Json, at: str) -> tuple[dict[str, str], list[str]]:
     marked as deleted; each is empty otherwise."""
     facet = _facet(facets, "documentation", at)
     description = _text(facet, "description", f"{at}.documentation")
-    gone = (facets.get("documentation") or {}).get("_deleted") is True
-    return {"description": description} if description else {}, ["description"] if gone else []
+    is_deleted = (facets.get("documentation") or {}).get("_deleted") is True
+    deleted_names = ["description"] if is_deleted else []
+    return {"description": description} if description else {}, deleted_names
 
 
 _OWNER_TYPES: Final = {
-    **{one: one for one in ("TECHNICAL_OWNER", "BUSINESS_OWNER", "DATA_STEWARD", "DELEGATE")},
-    **{one: one for one in ("PRODUCER", "CONSUMER", "STAKEHOLDER", "DATAOWNER", "DEVELOPER")},
+    **{name: name for name in ("TECHNICAL_OWNER", "BUSINESS_OWNER", "DATA_STEWARD", "DELEGATE")},
+    **{name: name for name in ("PRODUCER", "CONSUMER", "STAKEHOLDER", "DATAOWNER", "DEVELOPER")},
     "STEWARD": "DATA_STEWARD",
     "DATA_OWNER": "DATAOWNER",
 }
@@ -666,10 +674,10 @@ _OWNER_TYPES: Final = {
 def _ownership(urn: Urn, facets: Json, at: str) -> Iterator[AspectChange]:
     facet, at = _facet(facets, "ownership", at), f"{at}.ownership"
     owners = []
-    for index, one in enumerate(_list(facet, "owners", at, 1_000)):
+    for index, owner in enumerate(_list(facet, "owners", at, 1_000)):
         place = f"{at}.owners[{index}]"
-        name = _name(one, "name", place)
-        kind = (_text(one, "type", place) or "").strip().upper().replace(" ", "_")
+        name = _name(owner, "name", place)
+        kind = (_text(owner, "type", place) or "").strip().upper().replace(" ", "_")
         owners.append(
             {
                 "owner": str(_owner(name, place)),
@@ -711,12 +719,12 @@ def _tags(urn: Urn, facets: Json, at: str) -> Iterator[AspectChange]:
     columns."""
     facet, at = _facet(facets, "tags", at), f"{at}.tags"
     own, columns = [], []
-    for index, one in enumerate(_list(facet, "tags", at, 1_000)):
+    for index, entry in enumerate(_list(facet, "tags", at, 1_000)):
         place = f"{at}.tags[{index}]"
-        key, value = _name(one, "key", place), (_text(one, "value", place) or "").strip()
-        told = "" if value.lower() in ("true", key.lower()) else _CONTROL.sub(" ", value)
-        tag = _tag(f"{key}:{told}" if told else key, f"{place}.key")
-        path = _text(one, "field", place)
+        key, value = _name(entry, "key", place), (_text(entry, "value", place) or "").strip()
+        label = "" if value.lower() in ("true", key.lower()) else _CONTROL.sub(" ", value)
+        tag = _tag(f"{key}:{label}" if label else key, f"{place}.key")
+        path = _text(entry, "field", place)
         if path:
             _path(path, f"{place}.field")
             columns.append({"fieldPath": path, "globalTags": {"tags": [tag]}})
@@ -770,27 +778,31 @@ def _fields(holder: Json, at: str, above: str = "", level: int = 0) -> Iterator[
     if level > _MOST_LEVELS:
         raise InvalidInput(f"{at}: is nested more than {_MOST_LEVELS} levels deep")
     listed = _list(holder, "fields", at)
-    places = [_count(one, "ordinal_position", f"{at}.fields[{i}]") for i, one in enumerate(listed)]
+    places = [
+        _count(column, "ordinal_position", f"{at}.fields[{i}]") for i, column in enumerate(listed)
+    ]
     order: Sequence[int] = range(len(listed))
     if all(place is not None for place in places):
         order = sorted(order, key=lambda index: places[index] or 0)
     for index in order:
-        one, place = listed[index], f"{at}.fields[{index}]"
-        native = _text(one, "type", place) or ""
-        path = _path(above + _name(one, "name", place), f"{place}.name")
+        entry, place = listed[index], f"{at}.fields[{index}]"
+        native = _text(entry, "type", place) or ""
+        path = _path(above + _name(entry, "name", place), f"{place}.name")
         column: Json = {
             "fieldPath": path,
             "nullable": True,
             # The beginning and the last two characters are enough to tell the type.
-            "type": _field_type(native[:98] + native[98:][-2:], has_fields=bool(one.get("fields"))),
+            "type": _field_type(
+                native[:98] + native[98:][-2:], has_fields=bool(entry.get("fields"))
+            ),
             "nativeDataType": native,
             "recursive": False,
             "isPartOfKey": False,
         }
-        if description := _text(one, "description", place):
+        if description := _text(entry, "description", place):
             column["description"] = description
         yield column
-        yield from _fields(one, place, f"{path}.", level + 1)
+        yield from _fields(entry, place, f"{path}.", level + 1)
 
 
 def _schema(
@@ -833,12 +845,12 @@ class _Sources:
         upstreams: dict[str, None] = {}
         labels: dict[str, None] = {}
         described: dict[str, None] = {}
-        for one in inputs:
-            self.upstreams[str(one.dataset)] = one.dataset
-            if one.column is not None and columns:
-                upstreams[column_urn(one.dataset, one.column)] = None
-                labels |= dict.fromkeys(one.labels)
-                described |= dict.fromkeys(one.described)
+        for source in inputs:
+            self.upstreams[str(source.dataset)] = source.dataset
+            if source.column is not None and columns:
+                upstreams[column_urn(source.dataset, source.column)] = None
+                labels |= dict.fromkeys(source.labels)
+                described |= dict.fromkeys(source.described)
         self.pairs += len(columns) * len(upstreams)
         if self.pairs > _MOST_PAIRS:
             raise InvalidInput(
@@ -887,19 +899,19 @@ class _Input:
 Aliases = Mapping[tuple[str, str], Urn]
 
 
-def _input(one: Json, at: str, aliases: Aliases) -> _Input:
+def _input(source: Json, at: str, aliases: Aliases) -> _Input:
     labels, described = [], []
-    for index, how in enumerate(_list(one, "transformations", at, 100)):
+    for index, how in enumerate(_list(source, "transformations", at, 100)):
         place = f"{at}.transformations[{index}]"
         parts = [_text(how, "type", place), _text(how, "subtype", place)]
         masks = ["MASKING"] if how.get("masking") is True else []
         labels.append(":".join([*(part for part in parts if part), *masks]))
         described.append(_text(how, "description", place))
-    named = (_name(one, "namespace", at), _name(one, "name", at))
-    urn = aliases.get(named) or _dataset(one, at)
+    identifiers = (_name(source, "namespace", at), _name(source, "name", at))
+    urn = aliases.get(identifiers) or _dataset(source, at)
     return _Input(
         urn,
-        _path(_text(one, "field", at) or "", f"{at}.field") or None,
+        _path(_text(source, "field", at) or "", f"{at}.field") or None,
         tuple(filter(None, labels)),
         tuple(filter(None, described)),
     )
@@ -908,30 +920,30 @@ def _input(one: Json, at: str, aliases: Aliases) -> _Input:
 def _column_lineage(sources: _Sources, facets: Json, at: str, aliases: Aliases) -> None:
     facet, at = _facet(facets, "columnLineage", at), f"{at}.columnLineage"
     columns = _part(facet, "fields", at)
-    for column, told in columns.items():
-        if told is None:
+    for column, mapping in columns.items():
+        if mapping is None:
             continue
         place = f"{at}.fields.{_path(column, f'{at}.fields')}"
         # The first versions of the facet have this per column instead of per input.
-        old = _text(_object(told, place), "transformationType", place)
-        described = _text(told, "transformationDescription", place)
-        found = [
-            _input(one, f"{place}.inputFields[{index}]", aliases)
-            for index, one in enumerate(_list(told, "inputFields", place))
+        old = _text(_object(mapping, place), "transformationType", place)
+        described = _text(mapping, "transformationDescription", place)
+        sources_of_column = [
+            _input(source, f"{place}.inputFields[{index}]", aliases)
+            for index, source in enumerate(_list(mapping, "inputFields", place))
         ]
         if old or described:
-            found = [
-                one
-                if one.labels
-                else _Input(one.dataset, one.column, (old or "",), (described or "",))
-                for one in found
+            sources_of_column = [
+                source
+                if source.labels
+                else _Input(source.dataset, source.column, (old or "",), (described or "",))
+                for source in sources_of_column
             ]
-        sources.add([column], found)
-    whole = [
-        _input(one, f"{at}.dataset[{index}]", aliases)
-        for index, one in enumerate(_list(facet, "dataset", at))
+        sources.add([column], sources_of_column)
+    sources_of_all = [
+        _input(source, f"{at}.dataset[{index}]", aliases)
+        for index, source in enumerate(_list(facet, "dataset", at))
     ]
-    sources.add(list(columns), whole)
+    sources.add(list(columns), sources_of_all)
 
 
 # --- Datasets, jobs and runs ----------------------------------------------------------------------
@@ -973,7 +985,7 @@ def _cache_key(kind: str, *parts: Any) -> bytes | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _DatasetChanges:
     """A dataset of an event with its changes; `fine` is its column lineage."""
 
     dataset: Urn
@@ -1002,33 +1014,33 @@ class _Reader:
     def add_recurring(self, urn: Urn, aspect: str, value: Json) -> None:
         """Add a change of a run whose value recurs in other runs; it is the same object in each."""
         part = _cache_key("aspect", aspect, value)
-        known: tuple[Json, Note] | None = self.memory.get(part)
-        if known is None and part is not None:
-            known = value, Note()
-            self.memory.keep(part, known)
-        value, note = known or (value, None)
+        memo: tuple[Json, Note] | None = self.memory.get(part)
+        if memo is None and part is not None:
+            memo = value, Note()
+            self.memory.keep(part, memo)
+        value, note = memo or (value, None)
         self.event.changes.append(AspectChange(urn, aspect, value, note=note))
 
     def alias(self, dataset: Json, at: str) -> None:
         """Record the URN of a dataset, for references to it elsewhere in the event. `links` is set
         if one of the URNs comes from a `symlinks` facet."""
-        named = (_name(dataset, "namespace", at), _name(dataset, "name", at))
-        urn = _make_dataset_urn(*named, at)
+        identifiers = (_name(dataset, "namespace", at), _name(dataset, "name", at))
+        urn = _make_dataset_urn(*identifiers, at)
         if "symlinks" in _part(dataset, "facets", at):
             linked = _follow_symlink(dataset, at)
             self.links = self.links or linked is not urn
             urn = linked
-        self.aliases[named] = urn
+        self.aliases[identifiers] = urn
 
-    def dataset(self, dataset: Json, at: str, *, is_written: bool) -> "_Told":
+    def dataset(self, dataset: Json, at: str, *, is_written: bool) -> "_DatasetChanges":
         """Add the changes of a dataset, with its lineage, and return them.
 
         `is_written` is true if the dataset is an output or the event is about the dataset itself.
         """
         lasts = not self.links and _is_lasting(dataset)
         part = _cache_key("dataset", dataset, is_written) if lasts else None
-        known: _Told | None = self.memory.get(part)
-        if known is None:
+        dataset_changes: _DatasetChanges | None = self.memory.get(part)
+        if dataset_changes is None:
             begin = len(self.event.changes)
             sources = self._dataset(dataset, at, is_written=is_written)
             self.event.changes += sources.change()
@@ -1038,7 +1050,7 @@ class _Reader:
             del self.event.changes[begin:]
             if part is not None:
                 changes = [replace(change, recurs=True, note=Note()) for change in changes]
-            known = _Told(sources.dataset, tuple(changes), tuple(sources.fine))
+            dataset_changes = _DatasetChanges(sources.dataset, tuple(changes), tuple(sources.fine))
             characters = sum(
                 len(column["fieldPath"])
                 for change in changes
@@ -1051,24 +1063,24 @@ class _Reader:
                     f"{at}.facets.schema: the paths of the columns of the event have more than "
                     f"{_MOST_PATHS} characters up to here"
                 )
-            self.memory.keep(part, known, characters)
-        self.event.changes += known.changes
-        return known
+            self.memory.keep(part, dataset_changes, characters)
+        self.event.changes += dataset_changes.changes
+        return dataset_changes
 
     def _dataset(self, dataset: Json, at: str, *, is_written: bool) -> _Sources:
         name = _name(dataset, "name", at)
         urn = self.aliases[_name(dataset, "namespace", at), name]
         facets, place = _facets(dataset, "facets", at), f"{at}.facets"
         change = self._lifecycle(urn, facets, place, is_written=is_written)
-        properties, gone = _properties(facets, place, "tags")
+        properties, deleted_names = _properties(facets, place, "tags")
         described, undescribed = _documentation(facets, place)
         source = _text(_facet(facets, "dataSource", place), "uri", f"{place}.dataSource") or ""
-        told: Json = {"customProperties": properties, **described}
+        info: Json = {"customProperties": properties, **described}
         if source.startswith(("http://", "https://")):
-            told["externalUrl"] = _open(source)
+            info["externalUrl"] = _open(source)
         levels = re.split(r"[/:]" if "/" in name else r"\.", name.rstrip("/"))
-        told |= {"name": levels[-1] or name, "qualifiedName": name}
-        self.add(urn, "datasetProperties", told, [*gone, *undescribed])
+        info |= {"name": levels[-1] or name, "qualifiedName": name}
+        self.add(urn, "datasetProperties", info, [*deleted_names, *undescribed])
         kind = _facet(facets, "datasetType", place)
         kinds = [_text(kind, key, f"{place}.datasetType") for key in ("datasetType", "subType")]
         names = [kind.replace("_", " ").title() for kind in kinds if kind]
@@ -1078,9 +1090,9 @@ class _Reader:
         self.event.changes += _ownership(urn, facets, place)
         self.event.changes += _tags(urn, facets, place)
         inputs, outputs = _facets(dataset, "inputFacets", at), _facets(dataset, "outputFacets", at)
-        for given, where in ((facets, place), (inputs, f"{at}.inputFacets")):
-            self._profile(urn, _facet(given, "dataQualityMetrics", where), where)
-            self._assertions(urn, _facet(given, "dataQualityAssertions", where), where)
+        for facet_group, where in ((facets, place), (inputs, f"{at}.inputFacets")):
+            self._profile(urn, _facet(facet_group, "dataQualityMetrics", where), where)
+            self._assertions(urn, _facet(facet_group, "dataQualityAssertions", where), where)
         facet = _facet(outputs, "outputStatistics", at)
         is_profiled = bool(_facet(facets, "dataQualityMetrics", place))
         self._operation(urn, facet, change, f"{at}.outputFacets", is_profiled=is_profiled)
@@ -1111,23 +1123,26 @@ class _Reader:
             return
         rows = _count(facet, "rowCount", at)
         columns = []
-        for path, given in _part(facet, "columnMetrics", at).items():
-            if given is None:
+        for path, metrics in _part(facet, "columnMetrics", at).items():
+            if metrics is None:
                 continue
             place = f"{at}.columnMetrics.{_path(path, f'{at}.columnMetrics')}"
-            one = _object(given, place)
-            nulls, number = _count(one, "nullCount", place), _number(one, "count", place)
-            total = _number(one, "sum", place)
+            column_metrics = _object(metrics, place)
+            nulls, number = (
+                _count(column_metrics, "nullCount", place),
+                _number(column_metrics, "count", place),
+            )
+            total = _number(column_metrics, "sum", place)
             column: Json = {
                 "fieldPath": path,
                 "nullCount": nulls,
                 "nullProportion": nulls / rows if nulls is not None and rows else None,
-                "uniqueCount": _count(one, "distinctCount", place),
-                "min": _shorten(_number(one, "min", place)),
-                "max": _shorten(_number(one, "max", place)),
+                "uniqueCount": _count(column_metrics, "distinctCount", place),
+                "min": _shorten(_number(column_metrics, "min", place)),
+                "max": _shorten(_number(column_metrics, "max", place)),
                 "mean": _shorten(total / number) if total is not None and number else None,
             }
-            quantiles = _part(one, "quantiles", place)
+            quantiles = _part(column_metrics, "quantiles", place)
             column["quantiles"] = [
                 {"quantile": at_share, "value": _shorten(_number(quantiles, at_share, place))}
                 for at_share in quantiles
@@ -1141,7 +1156,7 @@ class _Reader:
             "sizeInBytes": _count(facet, "bytes", at),
             "fieldProfiles": columns or None,
         }
-        value = {key: one for key, one in value.items() if one is not None}
+        value = {key: content for key, content in value.items() if content is not None}
         if len(value) > 1:
             self.add(urn, "datasetProfile", value)
         files = _count(facet, "fileCount", at)
@@ -1154,36 +1169,36 @@ class _Reader:
 
     def _assertions(self, urn: Urn, facet: Json, at: str) -> None:
         at = f"{at}.dataQualityAssertions"
-        for index, one in enumerate(_list(facet, "assertions", at, 5_000)):
+        for index, entry in enumerate(_list(facet, "assertions", at, 5_000)):
             place = f"{at}.assertions[{index}]"
-            kind, column = _name(one, "assertion", place), _text(one, "column", place)
-            success = one.get("success")
+            kind, column = _name(entry, "assertion", place), _text(entry, "column", place)
+            success = entry.get("success")
             if not isinstance(success, bool):
                 raise _wrong(f"{place}.success", "true or false", success)
-            name = _text(one, "name", place)
+            name = _text(entry, "name", place)
             key = orjson.dumps([PIPELINE, str(urn), kind, column or "", name or ""])
             assertion = Urn("assertion", (md5(key, usedforsecurity=False).hexdigest(),))
             info = _assertion(urn, kind, column) | {
                 "nativeParameters": {
                     parameter: _json(value, f"{place}.params.{parameter}")
-                    for parameter, value in _part(one, "params", place).items()
+                    for parameter, value in _part(entry, "params", place).items()
                     if value is not None
                 },
             }
-            if logic := _text(one, "content", place):
+            if logic := _text(entry, "content", place):
                 info["logic"] = _open(logic)
-            told = {
+            texts = {
                 key: _open(text)
                 for key in ("name", "severity", "contentType")
-                if (text := _text(one, key, place))
+                if (text := _text(entry, key, place))
             }
             where = f" of {column}" if column else ""
             value: Json = {
                 "type": "DATASET",
                 "datasetAssertion": info,
-                "customProperties": told,
+                "customProperties": texts,
                 "source": {"type": "EXTERNAL"},
-                "description": _text(one, "description", place) or name or f"{kind}{where}",
+                "description": _text(entry, "description", place) or name or f"{kind}{where}",
             }
             self.add(assertion, "assertionInfo", value)
             platform = f"urn:li:dataPlatform:{self.orchestrator.translate(_RESERVED)}"
@@ -1191,7 +1206,7 @@ class _Reader:
             results = {
                 key: _open(text)
                 for key in ("expected", "actual", "severity")
-                if (text := _text(one, key, place))
+                if (text := _text(entry, key, place))
             }
             result: Json = {"type": "SUCCESS" if success else "FAILURE"}
             if results:
@@ -1215,13 +1230,15 @@ class _Reader:
         if not change and rows is None and size is None and files is None:
             return
         at_millis = self.event.at_millis
-        told = {"size": size, "fileCount": files, "lifecycleStateChange": change or None}
+        numbers = {"size": size, "fileCount": files, "lifecycleStateChange": change or None}
         value: Json = {
             "timestampMillis": at_millis,
             "operationType": _OPERATIONS.get(change, "CUSTOM"),
             "sourceType": "DATA_PROCESS",
             "lastUpdatedTimestamp": at_millis,
-            "customProperties": {key: str(one) for key, one in told.items() if one is not None},
+            "customProperties": {
+                key: str(number) for key, number in numbers.items() if number is not None
+            },
         }
         if value["operationType"] == "CUSTOM":
             value["customOperationType"] = change
@@ -1231,25 +1248,26 @@ class _Reader:
             value["numAffectedRows"] = rows
         self.add(urn, "operation", value)
         if change in ("CREATE", "OVERWRITE") and not is_profiled:
-            whole = {"rowCount": rows, "sizeInBytes": size}
-            known = {key: one for key, one in whole.items() if one is not None}
-            if known:
-                self.add(urn, "datasetProfile", {"timestampMillis": at_millis, **known})
+            profile = {"rowCount": rows, "sizeInBytes": size}
+            profile_fields = {key: number for key, number in profile.items() if number is not None}
+            if profile_fields:
+                self.add(urn, "datasetProfile", {"timestampMillis": at_millis, **profile_fields})
 
     def job(self, job: Json, at: str, more: Json) -> None:
         """Add the changes of the event's job; `more` are the facets of the run."""
-        told = [more.get(key) for key in ("processing_engine", "airflow", "airflowDagRun")]
+        tools = [more.get(key) for key in ("processing_engine", "airflow", "airflowDagRun")]
         part = None
         if "lineage" not in (job.get("facets") or {}):
-            part = _cache_key("job", self.orchestrator, job, told)
+            part = _cache_key("job", self.orchestrator, job, tools)
         changes: tuple[AspectChange, ...] | None = self.memory.get(part)
         if changes is None:
             begin = len(self.event.changes)
             self._job_itself(job, at, more)
-            made = self.event.changes[begin:]
+            new_changes = self.event.changes[begin:]
             del self.event.changes[begin:]
             changes = tuple(
-                replace(change, recurs=True, note=Note()) if part else change for change in made
+                replace(change, recurs=True, note=Note()) if part else change
+                for change in new_changes
             )
             self.memory.keep(part, changes)
         self.event.changes += changes
@@ -1259,17 +1277,17 @@ class _Reader:
         assert urn is not None  # noqa: S101 - set before
         flow = _flow(urn)
         facets, place = _facets(job, "facets", at), f"{at}.facets"
-        properties, gone = _properties(facets, place, "tags")
+        properties, deleted_names = _properties(facets, place, "tags")
         engine = _facet(more, "processing_engine", "run.facets")
         tool = _properties({"processing_engine": engine} if engine else {}, "run.facets")[0]
         source = "airflow" if more.get("airflow") else "airflowDagRun"
         airflow, where = _facet(more, source, "run.facets"), f"run.facets.{source}"
         # The facet is not in the specification and may have any shape.
         told_of = [airflow.get(key) for key in ("dag", "task")]
-        dag, task = (one if isinstance(one, dict) else {} for one in told_of)
+        dag, task = (part if isinstance(part, dict) else {} for part in told_of)
         described, undescribed = _documentation(facets, place)
         name = _name(job, "name", at)
-        told: Json = {
+        flow_info: Json = {
             "name": name.partition(".")[0] or name,
             "customProperties": _scalars(dag, f"{where}.dag") | tool,
         }
@@ -1277,8 +1295,8 @@ class _Reader:
             "" if "." in name else described.get("description")
         )
         if isinstance(description, str) and description:
-            told["description"] = description
-        self.add(flow, "dataFlowInfo", told)
+            flow_info["description"] = description
+        self.add(flow, "dataFlowInfo", flow_info)
         info: Json = {
             "name": name.partition(".")[2] or name,
             "type": {"string": self.orchestrator},
@@ -1290,13 +1308,13 @@ class _Reader:
         url = _text(location, "url", f"{place}.sourceCodeLocation") or ""
         if url.startswith(("http://", "https://")):
             info["externalUrl"] = _open(url)
-        self.add(urn, "dataJobInfo", info, [*gone, *undescribed])
+        self.add(urn, "dataJobInfo", info, [*deleted_names, *undescribed])
         query = _text(_facet(facets, "sql", place), "query", f"{place}.sql")
         if query and query.strip():
             statement = {"value": _statement(query), "language": "SQL"}
             self.add(urn, "dataTransformLogic", {"transforms": [{"queryStatement": statement}]})
-        for one in (flow, urn):
-            self.add(one, "status", {"removed": False})
+        for entity in (flow, urn):
+            self.add(entity, "status", {"removed": False})
         self.event.changes += _ownership(urn, facets, place)
         self.event.changes += _ownership(flow, facets, place)
         self.event.changes += _tags(urn, facets, place)
@@ -1318,14 +1336,14 @@ class _Reader:
         part = None
         if self.event.job is not None and all(map(_is_lasting, listed)):
             part = _cache_key("datasets", str(self.event.job), sides)
-        known: tuple[Used, list[AspectChange]] | None = self.memory.get(part)
-        if known is None:
+        memo: tuple[Used, list[AspectChange]] | None = self.memory.get(part)
+        if memo is None:
             begin = len(self.event.changes)
             used = self._inputs_and_outputs(sides, recurs=part is not None)
-            known = used, self.event.changes[begin:]
+            memo = used, self.event.changes[begin:]
             del self.event.changes[begin:]
-            self.memory.keep(part, known)
-        used, changes = known
+            self.memory.keep(part, memo)
+        used, changes = memo
         self.event.changes += changes
         return used
 
@@ -1333,27 +1351,31 @@ class _Reader:
         """Do what `inputs_and_outputs` does for datasets that were not parsed before. `recurs` says
         whether the job's lineage is the same in later events."""
         for side, listed in sides.items():
-            for index, one in enumerate(listed):
-                self.alias(one, f"{side}[{index}]")
+            for index, listed_dataset in enumerate(listed):
+                self.alias(listed_dataset, f"{side}[{index}]")
         used: Used = {}
-        toldses: dict[str, list[_Told]] = {}
+        changes_by_side: dict[str, list[_DatasetChanges]] = {}
         for side, facets in (("inputs", "inputFacets"), ("outputs", "outputFacets")):
-            toldses[side] = [
-                self.dataset(one, f"{side}[{index}]", is_written=side == "outputs")
-                for index, one in enumerate(sides[side])
+            changes_by_side[side] = [
+                self.dataset(dataset, f"{side}[{index}]", is_written=side == "outputs")
+                for index, dataset in enumerate(sides[side])
             ]
             used[side] = [
-                (known.dataset, _facets(one, facets, f"{side}[{index}]"))
-                for index, (known, one) in enumerate(zip(toldses[side], sides[side], strict=True))
+                (changes.dataset, _facets(dataset, facets, f"{side}[{index}]"))
+                for index, (changes, dataset) in enumerate(
+                    zip(changes_by_side[side], sides[side], strict=True)
+                )
             ]
-        if self.event.job is not None and (toldses["inputs"] or toldses["outputs"]):
+        if self.event.job is not None and (changes_by_side["inputs"] or changes_by_side["outputs"]):
             value = _input_output()
             for key, side in (("inputDatasetEdges", "inputs"), ("outputDatasetEdges", "outputs")):
-                if toldses[side]:
-                    datasets = dict.fromkeys(one.dataset for one in toldses[side])
+                if changes_by_side[side]:
+                    datasets = dict.fromkeys(changes.dataset for changes in changes_by_side[side])
                     value[key] = [_edge(dataset) for dataset in datasets]
             if fine := [
-                element for one in (*toldses["inputs"], *toldses["outputs"]) for element in one.fine
+                element
+                for changes in (*changes_by_side["inputs"], *changes_by_side["outputs"])
+                for element in changes.fine
             ]:
                 value["fineGrainedLineages"] = fine
             note = Note() if recurs else None
@@ -1370,18 +1392,18 @@ class _Reader:
                 self.entry(self._target(entry, place), entry, place)
                 continue
             job = self._job(entry, place)
-            for number, one in enumerate(_list(entry, "inputs", place)):
-                self._feed(job, one, f"{place}.inputs[{number}]")
+            for number, source in enumerate(_list(entry, "inputs", place)):
+                self._feed(job, source, f"{place}.inputs[{number}]")
 
     def _target(self, entry: Json, at: str) -> Urn:
-        named = (_name(entry, "namespace", at), _name(entry, "name", at))
-        return self.aliases.get(named) or _dataset(entry, at)
+        identifiers = (_name(entry, "namespace", at), _name(entry, "name", at))
+        return self.aliases.get(identifiers) or _dataset(entry, at)
 
-    def _job(self, told: Json, at: str) -> Urn:
+    def _job(self, reference: Json, at: str) -> Urn:
         """Return a job that a lineage facet refers to, or the event's job if it has no name."""
-        if told.get("name") is None and self.event.job is not None:
+        if reference.get("name") is None and self.event.job is not None:
             return self.event.job
-        return _job_urn(told, self.orchestrator, at)
+        return _job_urn(reference, self.orchestrator, at)
 
     def _feed(self, job: Urn, source: Json, at: str) -> None:
         """Add a dataset or another job as an input of a job; the job itself is ignored."""
@@ -1397,26 +1419,26 @@ class _Reader:
         """Add the lineage of a dataset and its columns. An input that is a job has the dataset as
         an output."""
         sources = _Sources(dataset)
-        for path, given in (None, entry), *_part(entry, "fields", at).items():
-            if given is None:
+        for path, mapping in (None, entry), *_part(entry, "fields", at).items():
+            if mapping is None:
                 continue
             place = at if path is None else f"{at}.fields.{_path(path, f'{at}.fields')}"
-            found = []
-            for index, one in enumerate(_list(_object(given, place), "inputs", place)):
+            inputs = []
+            for index, source in enumerate(_list(_object(mapping, place), "inputs", place)):
                 where = f"{place}.inputs[{index}]"
-                if (_text(one, "type", where) or "DATASET").upper() != "JOB":
-                    found.append(_input(one, where, self.aliases))
+                if (_text(source, "type", where) or "DATASET").upper() != "JOB":
+                    inputs.append(_input(source, where, self.aliases))
                     continue
                 edges = [_edge(dataset)]
                 input_output = _input_output() | {"outputDatasetEdges": edges}
-                self.add(self._job(one, where), "dataJobInputOutput", input_output)
-            sources.add([path] if path is not None else list(_part(entry, "fields", at)), found)
+                self.add(self._job(source, where), "dataJobInputOutput", input_output)
+            sources.add([path] if path is not None else list(_part(entry, "fields", at)), inputs)
         self.event.changes += sources.change()
 
     def process(self, event: Json, facets: Json, kind: str | None, used: Used) -> None:
         """Add the changes of the event's run."""
         urn, at_millis, run = _instance(self.run or ""), self.event.at_millis, self.run or ""
-        properties, gone = _properties(facets, "run.facets", memory=self.memory)
+        properties, deleted_names = _properties(facets, "run.facets", memory=self.memory)
         nominal = _facet(facets, "nominalTime", "run.facets")
         for name in ("nominalStartTime", "nominalEndTime"):
             _millis(nominal, name, "run.facets.nominalTime")
@@ -1437,7 +1459,7 @@ class _Reader:
         url = log.get("log_url") if isinstance(log, dict) else None
         if isinstance(url, str) and url.startswith(("http://", "https://")):
             value["externalUrl"] = _open(url)
-        self.add(urn, "dataProcessInstanceProperties", value, gone)
+        self.add(urn, "dataProcessInstanceProperties", value, deleted_names)
         relations: Json = {"parentTemplate": str(self.event.job), "upstreamInstances": []}
         if self.event.parent_run is not None:
             relations["parentInstance"] = str(self.event.parent_run)
@@ -1450,10 +1472,10 @@ class _Reader:
             if not used[side]:
                 continue
             edges = []
-            for dataset, given in used[side]:
-                if not given:
+            for dataset, side_facets in used[side]:
+                if not side_facets:
                     continue
-                numbers = _facet(given, facet, side)
+                numbers = _facet(side_facets, facet, side)
                 counted = {
                     name: str(number)
                     for name in ("rowCount", "size", "fileCount")
@@ -1461,12 +1483,12 @@ class _Reader:
                 }
                 if counted:
                     edges.append(_edge(dataset) | {"properties": counted})
-            named = list(dict.fromkeys(str(dataset) for dataset, _ in used[side]))
+            urns = list(dict.fromkeys(str(dataset) for dataset, _ in used[side]))
             edge_name = side.removesuffix("s") + "Edges"
             if edges:
-                self.add(urn, aspect, {side: named, edge_name: edges})
+                self.add(urn, aspect, {side: urns, edge_name: edges})
             else:
-                self.add_recurring(urn, aspect, {side: named})
+                self.add_recurring(urn, aspect, {side: urns})
         if kind in _RESULTS:
             ran: Json = {"timestampMillis": at_millis, "messageId": kind, "status": "STARTED"}
             result = _RESULTS[kind]
@@ -1481,10 +1503,10 @@ class _Reader:
         at, before = "run.facets.jobDependencies", []
         facet = _facet(facets, "jobDependencies", "run.facets")
         for side in ("upstream", "downstream"):
-            for index, one in enumerate(_list(facet, side, at, _MOST_DATASETS)):
+            for index, dependency in enumerate(_list(facet, side, at, _MOST_DATASETS)):
                 place = f"{at}.{side}[{index}]"
-                urn = _job_urn(_part(one, "job", place), self.orchestrator, f"{place}.job")
-                part = _part(one, "run", place)
+                urn = _job_urn(_part(dependency, "job", place), self.orchestrator, f"{place}.job")
+                part = _part(dependency, "run", place)
                 other_run = _instance(_run_id(part, f"{place}.run")) if part else None
                 own = self.event.job
                 if own is None or urn == own:
@@ -1542,8 +1564,12 @@ def _assertion(dataset: Urn, kind: str, column: str | None) -> Json:
     if name in ("not_null", "expect_column_values_to_not_be_null"):
         value |= {"operator": "NOT_NULL", "aggregation": "IDENTITY"}
     elif name in ("unique", "expect_column_values_to_be_unique"):
-        one = {"value": {"value": "1.0", "type": "NUMBER"}}
-        value |= {"operator": "EQUAL_TO", "aggregation": "UNIQUE_PROPOTION", "parameters": one}
+        parameters = {"value": {"value": "1.0", "type": "NUMBER"}}
+        value |= {
+            "operator": "EQUAL_TO",
+            "aggregation": "UNIQUE_PROPOTION",
+            "parameters": parameters,
+        }
     elif name in ("accepted_values", "expect_column_values_to_be_in_set"):
         value |= {"operator": "IN", "aggregation": "IDENTITY"}
     return value
@@ -1566,8 +1592,8 @@ def _airflow_tags(dag: Json) -> list[str]:
         tags = re.findall(r"'([^']+)'|\"([^\"]+)\"", tags)
         tags = [single or double for single, double in tags]
     listed = tags if isinstance(tags, list) else []
-    named = (_CONTROL.sub(" ", one).strip() for one in listed if isinstance(one, str))
-    return [one[:200] for one in named if one]
+    names = (_CONTROL.sub(" ", name).strip() for name in listed if isinstance(name, str))
+    return [name[:200] for name in names if name]
 
 
 def read_event(event: Any, memory: Memory | None = None) -> Event:
@@ -1593,8 +1619,8 @@ def read_event(event: Any, memory: Memory | None = None) -> Event:
     if is_run:
         return _run_event(event, at_millis, kind, producer, memory)
     day = datetime.fromtimestamp(at_millis / 1000, UTC).strftime("%Y-%m-%d")
-    found = Event(f"{PIPELINE}-{day}", at_millis, memory=memory)
-    reader = _Reader(found, memory)
+    parsed_event = Event(f"{PIPELINE}-{day}", at_millis, memory=memory)
+    reader = _Reader(parsed_event, memory)
     if event.get("dataset") is not None:
         dataset = _object(event["dataset"], "dataset")
         reader.alias(dataset, "dataset")
@@ -1603,13 +1629,13 @@ def read_event(event: Any, memory: Memory | None = None) -> Event:
     elif event.get("job") is not None:
         job = _object(event["job"], "job")
         reader.orchestrator = _orchestrator(_integration(job), producer=producer)
-        found.job = _job_urn(job, reader.orchestrator, "job")
+        parsed_event.job = _job_urn(job, reader.orchestrator, "job")
         reader.inputs_and_outputs(event)
         reader.job(job, "job", {})
     else:
         raise InvalidInput("an event has a run and a job, a job, or a dataset; this one has none")
-    found.changes = _combine(found.changes)
-    return found
+    parsed_event.changes = _combine(parsed_event.changes)
+    return parsed_event
 
 
 def _integration(job: Json) -> str | None:
@@ -1624,29 +1650,29 @@ def _run_event(
         if event.get(name) is None:
             raise InvalidInput(f"event.{name}: is required in an event about a run")
     run, job = _object(event["run"], "run"), _object(event["job"], "job")
-    found = Event(_run_id(run, "run"), at_millis, memory=memory)
+    parsed_event = Event(_run_id(run, "run"), at_millis, memory=memory)
     facets = _facets(run, "facets", "run")
     engine = _facet(facets, "processing_engine", "run.facets")
     text = _text(engine, "name", "run.facets.processing_engine")
     orchestrator = _orchestrator(_integration(job), text, producer=producer)
-    reader = _Reader(found, memory, found.run, orchestrator)
-    found.job = _job_urn(job, orchestrator, "job")
+    reader = _Reader(parsed_event, memory, parsed_event.run, orchestrator)
+    parsed_event.job = _job_urn(job, orchestrator, "job")
     parent = _facet(facets, "parent", "run.facets")
     if parent:
         at = "run.facets.parent"
-        found.parent_run = _instance(_run_id(_part(parent, "run", at), f"{at}.run"))
+        parsed_event.parent_run = _instance(_run_id(_part(parent, "run", at), f"{at}.run"))
         above = _part(parent, "job", at)
         integration = _integration(above)
         by = _text(parent, "_producer", at)
-        found.parent_job = _job_urn(
+        parsed_event.parent_job = _job_urn(
             above, _orchestrator(integration, producer=by or producer), f"{at}.job"
         )
     used = reader.inputs_and_outputs(event)
     reader.job(job, "job", facets)
     reader.lineage(_facet(facets, "lineage", "run.facets"), "run.facets.lineage")
     reader.process(event, facets, kind, used)
-    found.changes = _combine(found.changes)
-    return found
+    parsed_event.changes = _combine(parsed_event.changes)
+    return parsed_event
 
 
 _EDGES: Final = frozenset(
@@ -1690,17 +1716,17 @@ def _combine(changes: Iterable[AspectChange]) -> list[AspectChange]:
             apart += part
             continue
         # A complete schema supersedes those before it.
-        whole = [index for index, change in enumerate(part) if change.drops]
+        complete_indexes = [index for index, change in enumerate(part) if change.drops]
         value: Json = {}
-        for one in part[whole[-1] if whole else 0 :]:
-            for key, given in one.value.items():
-                if not isinstance(given, list):
-                    value.setdefault(key, given)
+        for change_of_part in part[complete_indexes[-1] if complete_indexes else 0 :]:
+            for key, addition in change_of_part.value.items():
+                if not isinstance(addition, list):
+                    value.setdefault(key, addition)
                 elif key in value:
-                    value[key] += given
+                    value[key] += addition
                 else:
-                    value[key] = list(given)
-        drops = ("columns",) if whole else ()
+                    value[key] = list(addition)
+        drops = ("columns",) if complete_indexes else ()
         change = replace(part[0], value=value, drops=drops, recurs=False, note=None)
         if not change.value.keys() & (_EDGES | {"inputDatasets"}):
             # Remove duplicate owners, tags and columns.
@@ -1768,60 +1794,64 @@ def without_taken_off(
     if not lacking:
         return change
     present: set[Any] = set()
-    taken: set[Any] = set()
+    removed_identities: set[Any] = set()
     for value, is_of_pipeline in versions():
         now = set(_identifiers(value))
         if not is_of_pipeline:
-            taken |= present - now
-        taken -= now
+            removed_identities |= present - now
+        removed_identities -= now
         present = now
-    taken &= lacking
-    if not taken:
+    removed_identities &= lacking
+    if not removed_identities:
         return change
     value = dict(change.value)
     for key in ("owners", "tags"):
         if key in value:
-            value[key] = [one for one in value[key] if _identity(one, key) not in taken]
+            value[key] = [
+                entry for entry in value[key] if _identity(entry, key) not in removed_identities
+            ]
     if columns := value.get("editableSchemaFieldInfo"):
-        value["editableSchemaFieldInfo"] = kept = []
+        value["editableSchemaFieldInfo"] = remaining_columns = []
         for column in columns:
             tags = column["globalTags"]["tags"]
-            left = [tag for tag in tags if (column["fieldPath"], tag["tag"]) not in taken]
-            if left:
-                kept.append({**column, "globalTags": {"tags": left}})
+            remaining_tags = [
+                tag for tag in tags if (column["fieldPath"], tag["tag"]) not in removed_identities
+            ]
+            if remaining_tags:
+                remaining_columns.append({**column, "globalTags": {"tags": remaining_tags}})
     return replace(change, value=value, recurs=False, note=None)
 
 
 def _identifiers(value: Json) -> Iterator[Any]:
     """Yield an identifier of each owner and tag, and of each column's tag."""
     for key in ("owners", "tags"):
-        yield from (_identity(one, key) for one in value.get(key) or ())
+        yield from (_identity(entry, key) for entry in value.get(key) or ())
     for column in value.get("editableSchemaFieldInfo") or ():
         for tag in (column.get("globalTags") or {}).get("tags") or ():
             yield column.get("fieldPath"), tag.get("tag")
 
 
-def _identity(one: Any, name: str) -> Any:
-    if not isinstance(one, dict):
-        return one
+def _identity(entry: Any, name: str) -> Any:
+    if not isinstance(entry, dict):
+        return entry
     match name:
         case "owners":
-            return one.get("owner"), one.get("type")
+            return entry.get("owner"), entry.get("type")
         case "tags":
-            return one.get("tag")
+            return entry.get("tag")
         case "upstreams":
-            return one.get("dataset")
+            return entry.get("dataset")
         case _:
-            return one.get("destinationUrn")
+            return entry.get("destinationUrn")
 
 
 def _extend_list(stored: Any, given: list[Any], name: str, at_millis: int = 0) -> list[Any]:
     """Return a stored list with the given elements that it lacks. The time of a stored edge is
     updated if it is at least a day old or the given edge has more properties."""
     listed = list(stored) if isinstance(stored, list) else []
-    known = {_identity(one, name): index for index, one in enumerate(listed)}
-    for one in given:
-        at = known.setdefault(_identity(one, name), len(listed))
+    places = {_identity(entry, name): index for index, entry in enumerate(listed)}
+    for addition in given:
+        at = places.setdefault(_identity(addition, name), len(listed))
         is_edge = name.endswith("Edges")
         if at == len(listed):
             more: Json = {}
@@ -1829,24 +1859,24 @@ def _extend_list(stored: Any, given: list[Any], name: str, at_millis: int = 0) -
                 more = {"lastModified": _stamp(at_millis)}
             elif name == "upstreams":
                 more = {"auditStamp": _stamp(at_millis)}
-            listed.append({**more, **one} if more else one)
+            listed.append({**more, **addition} if more else addition)
         elif is_edge:
             before = listed[at]
             time = (before.get("lastModified") or {}).get("time", 0)
-            says_more = not one.items() <= before.items()
+            says_more = not addition.items() <= before.items()
             if says_more or at_millis >= time + _DAY_MILLIS:
                 moment = {"lastModified": _stamp(max(time, at_millis))}
-                listed[at] = {**before, **one, **moment}
+                listed[at] = {**before, **addition, **moment}
     return listed
 
 
 def _merge_lineage(stored: Json, given: Json, at_millis: int) -> Json:
     value = dict(stored)
-    for key, one in given.items():
+    for key, addition in given.items():
         if key == "fineGrainedLineages":
-            value[key] = _merge_column_lineage(stored.get(key) or [], one)
+            value[key] = _merge_column_lineage(stored.get(key) or [], addition)
         else:
-            value[key] = _extend_list(stored.get(key), one, key, at_millis)
+            value[key] = _extend_list(stored.get(key), addition, key, at_millis)
     return value
 
 
@@ -1854,37 +1884,37 @@ def _merge_column_lineage(stored: list[Json], given: list[Json]) -> list[Json]:
     """Return stored column lineage with the given lineage added. Upstream columns are added to the
     entry with the same downstream columns and the same operation, if there is one."""
     value = list(stored)
-    known = {_fine_key(one): index for index, one in enumerate(value)}
+    places = {_fine_key(entry): index for index, entry in enumerate(value)}
     columns: dict[int, dict[str, None]] = {}
-    for one in given:
-        at = known.setdefault(_fine_key(one), len(value))
+    for addition in given:
+        at = places.setdefault(_fine_key(addition), len(value))
         if at == len(value):
-            value.append(one)
+            value.append(addition)
             continue
         if at not in columns:
             columns[at] = dict.fromkeys(value[at].get("upstreams") or ())
-        columns[at] |= dict.fromkeys(one["upstreams"])
+        columns[at] |= dict.fromkeys(addition["upstreams"])
     for at, upstreams in columns.items():
         if len(upstreams) > len(value[at].get("upstreams") or ()):
             value[at] = {**value[at], "upstreams": list(upstreams)}
     return value
 
 
-def _fine_key(one: Json) -> tuple[tuple[str, ...], str]:
-    operation = (one.get("transformOperation") or "").partition("\n")[0]
-    return tuple(sorted(one.get("downstreams") or ())), operation
+def _fine_key(entry: Json) -> tuple[tuple[str, ...], str]:
+    operation = (entry.get("transformOperation") or "").partition("\n")[0]
+    return tuple(sorted(entry.get("downstreams") or ())), operation
 
 
 def _merge_info(change: AspectChange, stored: Json, at_millis: int, *, is_own: bool) -> Json:
-    given = change.value
-    kept = dict(stored.get("customProperties") or {})
+    addition = change.value
+    properties = dict(stored.get("customProperties") or {})
     drops = frozenset(change.drops)
-    for name in [key for key in kept if drops and not drops.isdisjoint(_beginnings(key))]:
-        del kept[name]
-    for name, text in given.get("customProperties", {}).items():
-        if name in kept or len(kept) < _MOST_PROPERTIES:
-            kept[name] = text
-    value = {**stored, **given, "customProperties": kept}
+    for name in [key for key in properties if drops and not drops.isdisjoint(_beginnings(key))]:
+        del properties[name]
+    for name, text in addition.get("customProperties", {}).items():
+        if name in properties or len(properties) < _MOST_PROPERTIES:
+            properties[name] = text
+    value = {**stored, **addition, "customProperties": properties}
     if "description" in change.drops and is_own:
         value.pop("description", None)
     # Stored names are kept: another source may have written them.
@@ -1892,7 +1922,7 @@ def _merge_info(change: AspectChange, stored: Json, at_millis: int, *, is_own: b
     for name in first:
         if stored.get(name):
             value[name] = stored[name]
-    if given.get("type") == _UNPLANNED and stored.get("type"):
+    if addition.get("type") == _UNPLANNED and stored.get("type"):
         # An earlier event said that the run is scheduled or streaming.
         value["type"] = stored["type"]
     if change.aspect in ("dataJobInfo", "dataProcessInstanceProperties"):
@@ -1901,7 +1931,7 @@ def _merge_info(change: AspectChange, stored: Json, at_millis: int, *, is_own: b
         if before and before.get("time", 0) <= at_millis:
             value["created"] = before
         else:
-            value["created"] = {**(given.get("created") or {}), "time": at_millis}
+            value["created"] = {**(addition.get("created") or {}), "time": at_millis}
     return value
 
 
@@ -1919,11 +1949,11 @@ def _merge_columns(stored: Json, given: Json) -> Json:
     for column in given["editableSchemaFieldInfo"]:
         tags.setdefault(column["fieldPath"], []).extend(column["globalTags"]["tags"])
     listed = list(stored.get("editableSchemaFieldInfo") or ())
-    for at, one in enumerate(listed):
-        labels = one.get("globalTags") or {}
-        if more := tags.pop(one.get("fieldPath"), None):
+    for at, stored_column in enumerate(listed):
+        labels = stored_column.get("globalTags") or {}
+        if more := tags.pop(stored_column.get("fieldPath"), None):
             labels = {**labels, "tags": _extend_list(labels.get("tags"), more, "tags")}
-            listed[at] = {**one, "globalTags": labels}
+            listed[at] = {**stored_column, "globalTags": labels}
     for path, more in tags.items():
         listed.append({"fieldPath": path, "globalTags": {"tags": _extend_list(None, more, "tags")}})
     return {**stored, "editableSchemaFieldInfo": listed}
@@ -1945,24 +1975,26 @@ def _merge_schema(stored: Json, given: Json, *, is_whole: bool) -> Json:
     Unless `is_whole`, a stored column with types in its path, or in another case, is treated as the
     same column.
     """
-    before = {one.get("fieldPath"): one for one in stored.get("fields") or ()}
-    named = {one["fieldPath"] for one in given["fields"]}
+    before = {column.get("fieldPath"): column for column in stored.get("fields") or ()}
+    paths_of_event = {column["fieldPath"] for column in given["fields"]}
     paths = ColumnPaths()
-    if not is_whole and not named <= before.keys():
+    if not is_whole and not paths_of_event <= before.keys():
         paths = ColumnPaths.of(filter(_has_few_brackets, before))
     columns: dict[Any, Json] = {} if is_whole else dict(before)
-    for one in given["fields"]:
-        path = one["fieldPath"]
+    for added_column in given["fields"]:
+        path = added_column["fieldPath"]
         if path not in before and paths.paths and _has_few_brackets(path):
             alike = paths.exact(path)
             # The stored path is not used if it is that of another column of the event.
-            path = path if alike in named else alike
-        known = columns.get(path) or before.get(path)
-        said = {key: one[key] for key in _SAID if key in one} | {"fieldPath": path}
-        if known is not None and one["type"] == _UNTYPED:
+            path = path if alike in paths_of_event else alike
+        former = columns.get(path) or before.get(path)
+        fields = {key: added_column[key] for key in _SAID if key in added_column} | {
+            "fieldPath": path
+        }
+        if former is not None and added_column["type"] == _UNTYPED:
             # The event has no known type, so the stored one is kept.
-            said.pop("type")
-            if not said["nativeDataType"]:
-                said.pop("nativeDataType")
-        columns[path] = one if known is None else {**known, **said}
+            fields.pop("type")
+            if not fields["nativeDataType"]:
+                fields.pop("nativeDataType")
+        columns[path] = added_column if former is None else {**former, **fields}
     return {**given, **stored, "fields": list(columns.values())}

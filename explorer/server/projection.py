@@ -95,7 +95,7 @@ class Projection:
     ) -> None:
         """`name` is the name of this index if several are derived from the same store; each has its
         own notes of what is left to do."""
-        self._moved_note, self._use_note = (f"{one}{name and '.'}{name}" for one in _NOTES)
+        self._moved_note, self._use_note = (f"{note}{name and '.'}{name}" for note in _NOTES)
         self._store = store
         self._ledger = ledger
         self._index = index
@@ -184,7 +184,7 @@ class Projection:
 
     def publish(self, offset: int) -> None:
         """Apply the committed changes to the index."""
-        documents, gone = self._documents, self._gone
+        documents, removed_urns = self._documents, self._gone
         self._documents, self._gone = [], set()
         changed, aged, rewired = self._noted
         self._ledger.note(changed, aged, offset, rewired=rewired)
@@ -199,9 +199,9 @@ class Projection:
             if self._was_rebuilding:
                 # `prepare` ran during the rebuild, and did not look for contents that moved.
                 self._feed(self._changes_after(self._rebuilt_to), offset)
-            if documents or gone or self._behind:
-                self._behind |= {document.urn for document in documents} | gone
-                self._index.apply(0 if self._left else offset, documents, gone)
+            if documents or removed_urns or self._behind:
+                self._behind |= {document.urn for document in documents} | removed_urns
+                self._index.apply(0 if self._left else offset, documents, removed_urns)
                 self._behind.clear()
             self.followed = offset
 
@@ -211,12 +211,12 @@ class Projection:
         An empty index is built from all stored entities.
         """
         self._define_all()
-        head, known = self._store.log_bounds().head, self._index.committed_offset
+        head, committed_offset = self._store.log_bounds().head, self._index.committed_offset
         self.followed = head
-        if known >= head:
+        if committed_offset >= head:
             return 0
-        if known:
-            urns = self._changes_after(known)
+        if committed_offset:
+            urns = self._changes_after(committed_offset)
             self._feed(urns, head)
             return len(urns)
         count = sum(self._feed(chunk, 0) for chunk in self._everything())
@@ -309,9 +309,9 @@ class Projection:
                 for text, aspects in stored.items()
                 if (urn := Urn.parse(text)).entity_type in self._registry.entities
             ]
-            gone = set(chunk) - {document.urn for document in documents}
+            removed_urns = set(chunk) - {document.urn for document in documents}
             is_last = begin + _AT_ONCE >= len(urns)
-            self._index.apply(offset if is_last else 0, documents, gone)
+            self._index.apply(offset if is_last else 0, documents, removed_urns)
         return len(urns)
 
     def _find_moves(self, transaction: Transaction) -> set[str]:
@@ -411,8 +411,11 @@ class Projection:
 
         def settle(transaction: Transaction) -> None:
             now = orjson.loads(transaction.note(self._moved_note) or "[]")
-            left = [one for one in now if one not in noted]
-            transaction.set_note(self._moved_note, orjson.dumps(left).decode() if left else None)
+            remaining_moves = [move for move in now if move not in noted]
+            transaction.set_note(
+                self._moved_note,
+                orjson.dumps(remaining_moves).decode() if remaining_moves else None,
+            )
             due = read_respelled(transaction)
             note_respelled(
                 transaction,
@@ -424,7 +427,11 @@ class Projection:
             )
             note_left_incidents(
                 transaction,
-                [one for one in read_left_incidents(transaction) if one not in incidents],
+                [
+                    incident
+                    for incident in read_left_incidents(transaction)
+                    if incident not in incidents
+                ],
             )
 
         self._store.write(settle).result()
@@ -448,8 +455,8 @@ class Projection:
         respelled, now_millis = read_respelled(transaction), time.time_ns() // 1_000_000
         for text in transaction.existing(urns):
             urn = Urn.parse(text)
-            given = respelled.get(f"{_PLATFORM_URN}{urn.platform}", ())
-            respell_path(transaction, self._registry, urn, given, now_millis)
+            respellings = respelled.get(f"{_PLATFORM_URN}{urn.platform}", ())
+            respell_path(transaction, self._registry, urn, respellings, now_millis)
             self._place(transaction, urn, _store_values(transaction, text))
             transaction.changes.stale.add(text)
 
@@ -546,10 +553,10 @@ def document_of(
     measures = read_measures(registry, urn, view, from_millis)
     delimiter = noted_delimiter(view, urn.platform)
     placed = with_folders(registry, urn, values, delimiter, view.aspect)
-    held = {**placed, **measures.documents}
+    aspects = {**placed, **measures.documents}
     if urn.entity_type == "assertion":
-        return _assertion_document(registry, urn, held)
-    document = build_document(registry, urn, held)
+        return _assertion_document(registry, urn, aspects)
+    document = build_document(registry, urn, aspects)
     return replace(document, usage=measures.queries) if measures.queries else document
 
 
@@ -561,8 +568,8 @@ def _assertion_document(registry: Registry, urn: Urn, values: Mapping[str, Any])
     info = values.get("assertionInfo", {})
     entity = asserted_entity(info)
     about = {"entity": (entity,) if entity else (), "fieldPath": tuple(asserted_columns(info))}
-    found = {name: urns for name, urns in about.items() if urns}
-    return replace(document, fields={**document.fields, **found})
+    urns_by_field = {name: urns for name, urns in about.items() if urns}
+    return replace(document, fields={**document.fields, **urns_by_field})
 
 
 def places_of(
@@ -581,16 +588,16 @@ def _inside(view: Reader, urns: Iterable[str], most: float = math.inf) -> dict[s
     """Return the contents of the containers among the URNs, at any depth. The walk stops once it
     has found more than `most`."""
     nones: dict[str, None] = {}
-    left = [urn for urn in urns if urn.startswith(_CONTAINER_URN)]
-    while left and len(nones) <= most:
-        _, contents = view.edges([left.pop()], "INCOMING", (_PART_OF,))
+    containers = [urn for urn in urns if urn.startswith(_CONTAINER_URN)]
+    while containers and len(nones) <= most:
+        _, contents = view.edges([containers.pop()], "INCOMING", (_PART_OF,))
         inside = [
             content.urn
             for content in contents
             if _CONTAINER in content.aspects and content.urn not in nones
         ]
         nones |= dict.fromkeys(inside)
-        left += [urn for urn in inside if urn.startswith(_CONTAINER_URN)]
+        containers += [urn for urn in inside if urn.startswith(_CONTAINER_URN)]
     return nones
 
 
@@ -620,10 +627,10 @@ def _store_values(view: Reader, urn: str) -> _Values:
 def _values(urn: str, aspects: Iterable[StoredAspect]) -> dict[str, Any]:
     """Return the values of an entity's aspects by name, without those that are not JSON, which are
     logged."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for aspect in aspects:
         try:
-            found[aspect.name] = orjson.loads(aspect.value)
+            values[aspect.name] = orjson.loads(aspect.value)
         except orjson.JSONDecodeError:
             _log.error(
                 "the stored %s of %s is not JSON and is left out of the search index; write it "
@@ -631,7 +638,7 @@ def _values(urn: str, aspects: Iterable[StoredAspect]) -> dict[str, Any]:
                 aspect.name,
                 urn,
             )
-    return found
+    return values
 
 
 def _separates(row: LogEntry) -> bool:

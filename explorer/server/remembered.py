@@ -101,13 +101,15 @@ class CatalogMemory:
             if store.problem is None:
                 raise
 
-    def _compare(self, known: _Remembered) -> None:
+    def _compare(self, recall: _Remembered) -> None:
         self._head = self._store.log_bounds().head
-        if known.catalog != self._store.catalog_id():
+        if recall.catalog != self._store.catalog_id():
             # Another catalog was put in its place, or it is a new one.
             self._remembered = _Remembered()
-        elif (loss := _loss(known, self._store, self._head)) is not None:
-            losses = (one for one in known.losses if one.through != loss.through)
+        elif (loss := _loss(recall, self._store, self._head)) is not None:
+            losses = (
+                former_loss for former_loss in recall.losses if former_loss.through != loss.through
+            )
             self._remembered = _Remembered(losses=(*losses, loss))
         self._write()
 
@@ -152,11 +154,11 @@ def count_remembered(data_dir: Path) -> int | None:
 
 def accept_losses(data_dir: Path) -> tuple[Loss, ...]:
     """Forget the losses that a directory remembers, and return them. Raises `OSError`."""
-    known = _read(data_dir)
-    if known is None or not known.losses:
+    remembered = _read(data_dir)
+    if remembered is None or not remembered.losses:
         return ()
-    _write(data_dir, replace(known, losses=()))
-    return known.losses
+    _write(data_dir, replace(remembered, losses=()))
+    return remembered.losses
 
 
 def forget(data_dir: Path) -> None:
@@ -177,27 +179,27 @@ def say_gone(data_dir: Path, what: str, changes: int | None) -> str:
 
 def _recall(data_dir: Path) -> _Remembered | None:
     """Return what the file and the index of a directory remember of the same catalog, or `None`."""
-    known = _read(data_dir)
+    of_file = _read(data_dir)
     progress = read_progress(data_dir / INDEX)
     if progress is None:
-        return known
-    of_index = _Remembered(*progress, losses=() if known is None else known.losses)
-    if known is None or not known.offset:
+        return of_file
+    of_index = _Remembered(*progress, losses=() if of_file is None else of_file.losses)
+    if of_file is None or not of_file.offset:
         return of_index
-    is_later = of_index.catalog == known.catalog and of_index.offset > known.offset
-    return of_index if is_later else known
+    is_later = of_index.catalog == of_file.catalog and of_index.offset > of_file.offset
+    return of_index if is_later else of_file
 
 
-def _loss(known: _Remembered, store: Store, head: int) -> Loss | None:
+def _loss(recall: _Remembered, store: Store, head: int) -> Loss | None:
     """Return which of the remembered changes a store lacks, `None` if it has them."""
-    if head < known.offset:
+    if head < recall.offset:
         last = store.log(head - 1, 1) if head else ()
-        return Loss(known.offset, head, last[0].time_millis if last else None)
-    if known.offset <= store.log_bounds().floor:
+        return Loss(recall.offset, head, last[0].time_millis if last else None)
+    if recall.offset <= store.log_bounds().floor:
         # Nothing is remembered, or retention dropped the row that would tell.
         return None
-    mark = log_mark(store, known.offset)
-    return Loss(known.offset) if mark not in (known.mark, None) else None
+    mark = log_mark(store, recall.offset)
+    return Loss(recall.offset) if mark not in (recall.mark, None) else None
 
 
 def _read(data_dir: Path) -> _Remembered | None:

@@ -144,22 +144,24 @@ class _Pruner:
         step, rest = steps[0], steps[1:]
         match value:
             case dict() if step == "$key":
-                return {key: one for key, one in value.items() if key != self._urn}
+                return {key: content for key, content in value.items() if key != self._urn}
             case dict() if step == "*":
                 inner = _inner(kind)
-                kept = {key: self.pruned(one, rest, inner) for key, one in value.items()}
-                return {key: one for key, one in kept.items() if one is not _GONE}
+                pruned_map = {
+                    key: self.pruned(content, rest, inner) for key, content in value.items()
+                }
+                return {key: content for key, content in pruned_map.items() if content is not _GONE}
             case list() if step == "*":
                 inner = _inner(kind)
-                found = (self.pruned(one, rest, inner) for one in value)
-                return [one for one in found if one is not _GONE]
+                pruned_list = (self.pruned(element, rest, inner) for element in value)
+                return [element for element in pruned_list if element is not _GONE]
             case dict() if step in value:
                 field_kind, optional = self._field(kind, step)
-                left = self.pruned(value[step], rest, field_kind)
-                if left is not _GONE:
-                    return {**value, step: left}
+                remainder = self.pruned(value[step], rest, field_kind)
+                if remainder is not _GONE:
+                    return {**value, step: remainder}
                 if optional:
-                    return {key: one for key, one in value.items() if key != step}
+                    return {key: content for key, content in value.items() if key != step}
                 return _GONE
         return value
 

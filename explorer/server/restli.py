@@ -139,14 +139,14 @@ class QueryParameters:
         values = self._raw.get(name)
         if values is None:
             return None
-        found: list[str] = []
+        elements: list[str] = []
         for raw in values:
             if raw.startswith("List("):
-                found.extend(decode(element) for element in split_list(raw))
+                elements.extend(decode(element) for element in split_list(raw))
                 continue
             value = decode(raw.replace("+", " "))
-            found.extend(split_list(value) if value.startswith("List(") else [value])
-        return found
+            elements.extend(split_list(value) if value.startswith("List(") else [value])
+        return elements
 
 
 def split_list(text: str) -> list[str]:
@@ -242,24 +242,26 @@ def urns_in(given: Any) -> list[str]:
     At most 200 values are examined, breadth first, and of each object those that name something
     before all others.
     """
-    found: list[str] = []
+    urns: list[str] = []
     waiting = deque([("", given)])
     looks = 0
-    while waiting and looks < _MOST_LOOKS and len(found) < _MOST_URNS:
+    while waiting and looks < _MOST_LOOKS and len(urns) < _MOST_URNS:
         looks += 1
         name, value = waiting.popleft()
         if isinstance(value, str):
             if name in _NAMING and value:
-                found.append(value)
+                urns.append(value)
         elif isinstance(value, dict):
             naming = _NAMING & value.keys()
             texts = (value[key] for key in sorted(naming))
-            found += (text for text in texts if isinstance(text, str) and text)
-            others = ((key, held) for key, held in value.items() if not isinstance(held, str))
-            waiting.extend(itertools.islice(others, _MOST_LOOKS))
+            urns += (text for text in texts if isinstance(text, str) and text)
+            fields = (
+                (key, content) for key, content in value.items() if not isinstance(content, str)
+            )
+            waiting.extend(itertools.islice(fields, _MOST_LOOKS))
         elif isinstance(value, list):
-            waiting.extend((name, held) for held in value[:_MOST_URNS])
-    return found[:_MOST_URNS]
+            waiting.extend((name, element) for element in value[:_MOST_URNS])
+    return urns[:_MOST_URNS]
 
 
 class NotedChange(Struct):
@@ -402,13 +404,13 @@ class RestliRequest(Request):
             raise _too_large(most_bytes)
         _check_values(body)
         try:
-            given = orjson.loads(body)
+            content = orjson.loads(body)
         except orjson.JSONDecodeError as error:
             raise InvalidInput(f"the body is not JSON: {error}") from None
         endpoint = self.context.endpoint
         if endpoint is not None and endpoint.role != "reader":
-            self.context.urns = named_in(given)
-        return given
+            self.context.urns = named_in(content)
+        return content
 
     async def parameters(self) -> "Parameters":
         """Parse the body as the parameters of an action, a JSON object.
@@ -485,7 +487,7 @@ class Parameters:
         value = self.given.get(name)
         if value is None:
             return None
-        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        if not isinstance(value, list) or not all(isinstance(element, str) for element in value):
             raise self._wrong(name, "a list of strings", value)
         return value
 
@@ -674,10 +676,12 @@ class Resource:
         if endpoint is not None:
             return endpoint
         actions = sorted(
-            action for known, action in self._endpoints if known == method and action is not None
+            action
+            for endpoint_method, action in self._endpoints
+            if endpoint_method == method and action is not None
         )
         if not actions:
-            allowed = ", ".join(sorted({known for known, _ in self._endpoints}))
+            allowed = ", ".join(sorted({endpoint_method for endpoint_method, _ in self._endpoints}))
             raise RequestRefusal(
                 405, f"{method} is not supported on {self._path}; use {allowed}", {"allow": allowed}
             )

@@ -80,15 +80,15 @@ def _trim_all(
     is_ended: Callable[[], bool],
 ) -> int:
     after: int | None = 0
-    gone = 0
+    count = 0
 
     def job(transaction: "Transaction") -> "Trimmed":
         return trim(transaction, after or 0)
 
     while after is not None and not is_ended():
         trimmed = store.write(job).result()
-        gone, after = gone + trimmed.gone, trimmed.after
-    return gone
+        count, after = count + trimmed.gone, trimmed.after
+    return count
 
 
 def complete_since(reader: "Reader", aspects: Collection[str] | None = None) -> dict[str, int]:

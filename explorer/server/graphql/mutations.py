@@ -84,7 +84,7 @@ def replace_tags(tx: EditTransaction, urn: Urn, given: Given) -> None:
     tags = [tx.stored_reference(tag["tag"]["urn"], "tag", "tag") for tag in given.get("tags") or ()]
 
     def change(stored: _List) -> list[dict[str, Any]]:
-        return _with([one for one in stored if one.get("tag") in tags], "tag", tags)
+        return _with([tag for tag in stored if tag.get("tag") in tags], "tag", tags)
 
     tx.change_list(urn, _TAGS, change)
 
@@ -159,12 +159,12 @@ def _urns(given: Given, what: str) -> list[str]:
 
 
 def _with(stored: _List, key: str, urns: Iterable[str]) -> list[dict[str, Any]]:
-    present = {one.get(key) for one in stored}
+    present = {entry.get(key) for entry in stored}
     return [*stored, *({key: urn} for urn in dict.fromkeys(urns) if urn not in present)]
 
 
 def _without(stored: _List, key: str, urns: set[str]) -> list[dict[str, Any]]:
-    return [one for one in stored if one.get(key) not in urns]
+    return [entry for entry in stored if entry.get(key) not in urns]
 
 
 _LINKS = ("institutionalMemory", "elements")
@@ -179,8 +179,8 @@ def add_link(tx: EditTransaction, given: Given) -> None:
         same = [link for link in links if link.get("url") == url]
         if any(link.get("description") == given["label"] for link in same):
             return list(links)
-        kept = [link for link in links if link.get("url") != url]
-        return [*kept, {"url": url, "description": given["label"], "createStamp": tx.stamp}]
+        other_links = [link for link in links if link.get("url") != url]
+        return [*other_links, {"url": url, "description": given["label"], "createStamp": tx.stamp}]
 
     tx.change_list(urn, _LINKS, change)
 
@@ -211,15 +211,15 @@ def remove_link(tx: EditTransaction, given: Given) -> None:
     urn, url, label = tx.stored_entity(given["resourceUrn"]), given["linkUrl"], given.get("label")
 
     def change(links: _List) -> list[dict[str, Any]]:
-        kept = [
+        other_links = [
             link
             for link in links
             if link.get("url") != url
             or (label is not None and (link.get("description") or "") != label)
         ]
-        if len(kept) == len(links):
+        if len(other_links) == len(links):
             raise NotFound(f"{urn} has no link to {url}")
-        return kept
+        return other_links
 
     tx.change_list(urn, _LINKS, change)
 
@@ -253,7 +253,7 @@ def add_owners(tx: EditTransaction, given: Given) -> None:
     owners = [_owner(tx, owner, common) for owner in given.get("owners", (given,))]
 
     def change(stored: _List) -> list[dict[str, Any]]:
-        present = [_owner_key(one) for one in stored]
+        present = [_owner_key(owner) for owner in stored]
         return [*stored, *(owner for owner in owners if _owner_key(owner) not in present)]
 
     for urn in _find_resources(tx, given):
@@ -263,15 +263,16 @@ def add_owners(tx: EditTransaction, given: Given) -> None:
 def remove_owners(tx: EditTransaction, given: Given) -> None:
     """Remove owners from the entities that the input names, with one ownership type or with all.
     Owners that are not there are ignored."""
-    named = given["ownerUrns"] if "ownerUrns" in given else [given["ownerUrn"]]
-    gone = {str(Urn.parse(urn)) for urn in named}
+    texts = given["ownerUrns"] if "ownerUrns" in given else [given["ownerUrn"]]
+    owner_urns = {str(Urn.parse(urn)) for urn in texts}
     kind = given.get("ownershipTypeUrn")
 
     def change(stored: _List) -> list[dict[str, Any]]:
         return [
-            one
-            for one in stored
-            if one.get("owner") not in gone or (kind is not None and ownership_type(one) != kind)
+            owner
+            for owner in stored
+            if owner.get("owner") not in owner_urns
+            or (kind is not None and ownership_type(owner) != kind)
         ]
 
     for urn in _find_resources(tx, given):
@@ -283,8 +284,8 @@ def replace_owners(tx: EditTransaction, urn: Urn, given: Given) -> None:
     owners = [_owner(tx, {**owner, "ownerUrn": owner["owner"]}, None) for owner in given["owners"]]
 
     def change(stored: _List) -> list[dict[str, Any]]:
-        known = {_owner_key(one): one for one in stored}
-        return [known.get(_owner_key(owner), owner) for owner in owners]
+        owners_by_key = {_owner_key(owner): owner for owner in stored}
+        return [owners_by_key.get(_owner_key(owner), owner) for owner in owners]
 
     tx.change_list(urn, _OWNERSHIP, change)
 
@@ -294,15 +295,15 @@ def _owner(tx: EditTransaction, given: Given, common: str | None) -> dict[str, A
     owner_type = given.get("ownerEntityType")
     if owner_type is not None and Urn.parse(owner).entity_type != _OWNERS[owner_type]:
         raise InvalidInput(f"{owner} is not {with_article(owner_type)}")
-    kind, named = given.get("type"), given.get("ownershipTypeUrn") or common
-    if named is None:
+    kind, type_urn = given.get("type"), given.get("ownershipTypeUrn") or common
+    if type_urn is None:
         kind = kind or "NONE"
-        named = f"{BUILT_IN_OWNERSHIP}{kind.lower()}"
-    elif named.startswith(BUILT_IN_OWNERSHIP):
-        kind = kind or named.removeprefix(BUILT_IN_OWNERSHIP).upper()
+        type_urn = f"{BUILT_IN_OWNERSHIP}{kind.lower()}"
+    elif type_urn.startswith(BUILT_IN_OWNERSHIP):
+        kind = kind or type_urn.removeprefix(BUILT_IN_OWNERSHIP).upper()
     else:
-        named, kind = tx.stored_reference(named, "ownership type", "ownershipType"), "CUSTOM"
-    return {"owner": owner, "type": kind, "typeUrn": named, "source": {"type": "MANUAL"}}
+        type_urn, kind = tx.stored_reference(type_urn, "ownership type", "ownershipType"), "CUSTOM"
+    return {"owner": owner, "type": kind, "typeUrn": type_urn, "source": {"type": "MANUAL"}}
 
 
 def _owner_key(owner: Given) -> tuple[str, str]:
@@ -343,19 +344,20 @@ def assign_form(tx: EditTransaction, given: Given) -> None:
     that has the form already is not changed."""
     form = Urn.parse(tx.stored_reference(given["formUrn"], "form", "form"))
     prompts = tx.read(form, "formInfo").get("prompts") or ()
-    asked = [{"id": prompt["id"], "lastModified": tx.stamp} for prompt in prompts]
-    new = {"urn": str(form), "incompletePrompts": asked, "completedPrompts": []}
+    open_prompts = [{"id": prompt["id"], "lastModified": tx.stamp} for prompt in prompts]
+    new = {"urn": str(form), "incompletePrompts": open_prompts, "completedPrompts": []}
     for urn in map(tx.stored_entity, given["entityUrns"]):
         open_forms, answered = _forms(tx, urn)
-        if all(one["urn"] != str(form) for one in (*open_forms, *answered)):
-            both = {"incompleteForms": [*open_forms, new], "completedForms": answered}
-            tx.write(urn, "forms", both)
+        if all(association["urn"] != str(form) for association in (*open_forms, *answered)):
+            forms = {"incompleteForms": [*open_forms, new], "completedForms": answered}
+            tx.write(urn, "forms", forms)
 
 
 def _note_assignment(tx: EditTransaction, given: Given) -> None:
     form = Urn.parse(tx.stored_reference(given["formUrn"], "form", "form"))
     groups = [
-        {"and": [_criterion(one) for one in group.get("and") or ()]} for group in given["orFilters"]
+        {"and": [_criterion(criterion) for criterion in group.get("and") or ()]}
+        for group in given["orFilters"]
     ]
     tx.write(form, "dynamicFormAssignment", {"filter": {"or": groups}})
 
@@ -373,18 +375,18 @@ def _criterion(given: Given) -> dict[str, Any]:
 async def assign_form_by_filter(_root: Any, info: Info, **given: Any) -> bool:
     """Store the filter of a form, and ask the entities that match it now to answer the form. They
     are written in portions, each in one step."""
-    asked: Given = given["input"]
+    arguments: Given = given["input"]
     catalog = info.context.catalog
     registry = catalog.registry
     types = tuple(name for name in registry.entities if "forms" in registry.aspects_of(name))
-    matches = await input_filter(asked, symbols(registry), types, info.context)
+    matches = await input_filter(arguments, symbols(registry), types, info.context)
     if not matches.any_of or not all(matches.any_of):
         raise InvalidInput("each of orFilters must have criteria: none would match every entity")
-    await edit(_note_assignment)(None, info, input=asked)
+    await edit(_note_assignment)(None, info, input=arguments)
     query = SearchQuery("*", types, matches, 0, 0, facets=False)
     urns = sorted(await catalog.offload(catalog.index.found_urns, query))
     for at in range(0, len(urns), _PORTION):
-        portion = {"formUrn": asked["formUrn"], "entityUrns": urns[at : at + _PORTION]}
+        portion = {"formUrn": arguments["formUrn"], "entityUrns": urns[at : at + _PORTION]}
         await edit(assign_form)(None, info, input=portion)
     return True
 
@@ -395,9 +397,15 @@ def remove_form(tx: EditTransaction, given: Given) -> None:
     form = tx.stored_reference(given["formUrn"], "form", "form")
     for urn in map(tx.stored_entity, given["entityUrns"]):
         stored = _forms(tx, urn)
-        kept = [[one for one in forms if one["urn"] != form] for forms in stored]
-        if kept != list(stored):
-            tx.write(urn, "forms", {"incompleteForms": kept[0], "completedForms": kept[1]})
+        remaining_forms = [
+            [association for association in forms if association["urn"] != form] for forms in stored
+        ]
+        if remaining_forms != list(stored):
+            tx.write(
+                urn,
+                "forms",
+                {"incompleteForms": remaining_forms[0], "completedForms": remaining_forms[1]},
+            )
 
 
 def _forms(tx: EditTransaction, urn: Urn) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -571,11 +579,11 @@ def _move(tx: EditTransaction, urn: Urn, parent: str | None, what: str, above_ty
     """Set the parent of an entity. Raises `InvalidInput` if the parent is the entity itself or one
     of its descendants, `NotFound` if the parent or the entity's own aspect is not stored."""
     above = tx.stored_reference(parent, what, above_type) if parent else None
-    at, seen = above, set[str]()
-    while at is not None and at not in seen:
+    at, visited = above, set[str]()
+    while at is not None and at not in visited:
         if at == str(urn):
             raise InvalidInput(f"{urn} cannot be moved into itself or to what is below it")
-        seen.add(at)
+        visited.add(at)
         higher = Urn.parse(at)
         at = tx.read(higher, _NAMES[above_type][0]).get(PARENT_FIELDS[above_type])
     aspect, _ = _NAMES[urn.entity_type]
@@ -589,16 +597,16 @@ def _move(tx: EditTransaction, urn: Urn, parent: str | None, what: str, above_ty
 def _replace_columns(tx: EditTransaction, urn: Urn, given: Given) -> None:
     infos = []
     for info in given["editableSchemaFieldInfo"]:
-        one: dict[str, Any] = {"fieldPath": info["fieldPath"]}
+        column: dict[str, Any] = {"fieldPath": info["fieldPath"]}
         if info.get("description") is not None:
-            one["description"] = info["description"]
+            column["description"] = info["description"]
         if info.get("globalTags"):
             tags = [
                 {"tag": tx.stored_reference(tag["tag"]["urn"], "tag", "tag")}
                 for tag in info["globalTags"].get("tags") or ()
             ]
-            one["globalTags"] = {"tags": tags}
-        infos.append(one)
+            column["globalTags"] = {"tags": tags}
+        infos.append(column)
     tx.write(urn, "editableSchemaMetadata", {"editableSchemaFieldInfo": infos})
 
 
@@ -657,9 +665,11 @@ def set_product(tx: EditTransaction, given: Given) -> None:
         product = Urn.parse(tx.stored_reference(data_product_urn, "data product", "dataProduct"))
         tx.change_list(product, _ASSETS, lambda stored: _with(stored, "destinationUrn", urns))
         return
-    gone = set(urns)
+    asset_urns = set(urns)
     for product in {source for urn in urns for source in tx.sources(urn, "DataProductContains")}:
-        tx.change_list(product, _ASSETS, lambda stored: _without(stored, "destinationUrn", gone))
+        tx.change_list(
+            product, _ASSETS, lambda stored: _without(stored, "destinationUrn", asset_urns)
+        )
 
 
 def create_term(tx: EditTransaction, given: Given) -> str:

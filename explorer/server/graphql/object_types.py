@@ -184,20 +184,20 @@ def shape_fields(registry: Registry) -> dict[str, dict[str, str]]:
     """Return the fields with their types that each object type has beside its own: those derived
     from its aspects, and from the relationships that may point at it. Entity types without an
     object type of their own share those under `GENERIC`."""
-    found: dict[str, dict[str, str]] = {GENERIC: dict(_ALWAYS)}
+    fields_by_type: dict[str, dict[str, str]] = {GENERIC: dict(_ALWAYS)}
     for entity_type in registry.entities:
-        fields = found.setdefault(_type_name(entity_type), dict(_ALWAYS))
+        fields = fields_by_type.setdefault(_type_name(entity_type), dict(_ALWAYS))
         for aspect in registry.aspects_of(entity_type):
             fields.update(_BY_ASPECT.get(aspect, {}))
     for declared in registry.aspects.values():
         for relationship in declared.relationships:
             added = _BY_RELATIONSHIP.get(relationship.name, {})
             for entity_type in relationship.to if added else ():
-                found.setdefault(_type_name(entity_type), dict(_ALWAYS)).update(added)
+                fields_by_type.setdefault(_type_name(entity_type), dict(_ALWAYS)).update(added)
     # GraphQL documents that select these types must be valid even if the registry lacks some.
     for shape in SHAPES.values():
-        found.setdefault(shape.object_type, dict(_ALWAYS))
-    return found
+        fields_by_type.setdefault(shape.object_type, dict(_ALWAYS))
+    return fields_by_type
 
 
 def _type_name(entity_type: str) -> str:
@@ -207,9 +207,9 @@ def _type_name(entity_type: str) -> str:
 
 def symbols(registry: Registry) -> dict[str, str]:
     """Return every symbol of `EntityType` with its entity type; some types have two symbols."""
-    found = {entity_type_symbol(name): name for name in SHAPES}
-    found |= {entity_type_symbol(name): name for name in registry.entities}
-    for symbol, name in list(found.items()):
+    types_by_symbol = {entity_type_symbol(name): name for name in SHAPES}
+    types_by_symbol |= {entity_type_symbol(name): name for name in registry.entities}
+    for symbol, name in list(types_by_symbol.items()):
         if symbol.startswith(_PREFIX):
-            found.setdefault(symbol.removeprefix(_PREFIX), name)
-    return found
+            types_by_symbol.setdefault(symbol.removeprefix(_PREFIX), name)
+    return types_by_symbol

@@ -41,36 +41,40 @@ def upsert_properties(tx: EditTransaction, given: Given) -> _Value:
     Return all assignments of the entity afterwards."""
     urn = tx.stored_entity(given["assetUrn"])
     new: dict[str, _Value] = {}
-    for one in given["structuredPropertyInputParams"]:
-        text = tx.stored_reference(one["structuredPropertyUrn"], "structured property", _TYPE)
-        values = [_wire(value) for value in one["values"] if value is not None]
+    for parameter in given["structuredPropertyInputParams"]:
+        text = tx.stored_reference(parameter["structuredPropertyUrn"], "structured property", _TYPE)
+        values = [_wire(value) for value in parameter["values"] if value is not None]
         new[text] = {"propertyUrn": text, "values": values, "lastModified": tx.stamp}
-    kept: list[_Value] = []
-    for one in tx.read(urn, ASSIGNMENTS).get("properties") or ():
-        changed = new.pop(one.get("propertyUrn"), None)
-        if changed is None or changed["values"] == one.get("values"):
-            kept.append(one)
+    assignments: list[_Value] = []
+    for assignment in tx.read(urn, ASSIGNMENTS).get("properties") or ():
+        changed = new.pop(assignment.get("propertyUrn"), None)
+        if changed is None or changed["values"] == assignment.get("values"):
+            assignments.append(assignment)
         else:
-            kept.append({**one, **changed})
-    kept += [{**one, "created": tx.stamp} for one in new.values()]
-    return _write(tx, urn, kept)
+            assignments.append({**assignment, **changed})
+    assignments += [{**assignment, "created": tx.stamp} for assignment in new.values()]
+    return _write(tx, urn, assignments)
 
 
 def remove_properties(tx: EditTransaction, given: Given) -> _Value:
     """Remove structured properties from an entity. Return its remaining assignments."""
     urn = tx.stored_entity(given["assetUrn"])
-    gone = {str(Urn.parse(text)) for text in given["structuredPropertyUrns"]}
+    property_urns = {str(Urn.parse(text)) for text in given["structuredPropertyUrns"]}
     stored = tx.read(urn, ASSIGNMENTS).get("properties") or ()
-    return _write(tx, urn, [one for one in stored if one.get("propertyUrn") not in gone])
+    return _write(
+        tx,
+        urn,
+        [assignment for assignment in stored if assignment.get("propertyUrn") not in property_urns],
+    )
 
 
 def create_property(tx: EditTransaction, given: Given) -> str:
     """Create the definition of a structured property and return its URN. Raises `RequestRefusal`
     (409) if it exists."""
-    id_, named = given.get("id"), given.get("qualifiedName")
-    if id_ and named and id_ != named:
-        raise InvalidInput(f"id {id_!r} and qualifiedName {named!r} must be the same")
-    name = id_ or named or str(uuid4())
+    id_, qualified_name = given.get("id"), given.get("qualifiedName")
+    if id_ and qualified_name and id_ != qualified_name:
+        raise InvalidInput(f"id {id_!r} and qualifiedName {qualified_name!r} must be the same")
+    name = id_ or qualified_name or str(uuid4())
     if any(char.isspace() for char in name):
         raise InvalidInput(
             f"the id of a structured property must not contain white space: {name!r}"
@@ -85,7 +89,9 @@ def create_property(tx: EditTransaction, given: Given) -> str:
         "description": given.get("description"),
         "valueType": _urn(given["valueType"], "dataType"),
         "typeQualifier": {"allowedTypes": _types(allowed)} if allowed else None,
-        "allowedValues": [_parse_allowance(one) for one in given.get("allowedValues") or ()]
+        "allowedValues": [
+            _parse_allowance(allowance) for allowance in given.get("allowedValues") or ()
+        ]
         or None,
         "cardinality": given.get("cardinality") or "SINGLE",
         "entityTypes": _types(given["entityTypes"]),
@@ -138,7 +144,7 @@ async def delete_property(_root: Any, info: Info, **given: Any) -> bool:
 
 def _write(tx: EditTransaction, urn: Urn, properties: list[_Value]) -> _Value:
     tx.write(urn, ASSIGNMENTS, {"properties": properties})
-    return {"properties": [{**one, "associatedUrn": str(urn)} for one in properties]}
+    return {"properties": [{**assignment, "associatedUrn": str(urn)} for assignment in properties]}
 
 
 def _set(tx: EditTransaction, urn: Urn, given: Given) -> None:
@@ -170,10 +176,14 @@ def _parse_allowance(given: Given) -> _Value:
 def _extend_allowance(stored: Mapping[str, Any], given: Iterable[Given]) -> list[_Value]:
     """Return the allowed values with new ones added. A new one replaces a stored one that has the
     same value, and thereby its description."""
-    new = [_parse_allowance(one) for one in given]
-    values = [one["value"] for one in new]
+    new = [_parse_allowance(allowance) for allowance in given]
+    values = [allowance["value"] for allowance in new]
     return [
-        *(one for one in stored.get("allowedValues") or () if one.get("value") not in values),
+        *(
+            allowance
+            for allowance in stored.get("allowedValues") or ()
+            if allowance.get("value") not in values
+        ),
         *new,
     ]
 
@@ -205,13 +215,13 @@ async def _assignments(assignments: Mapping[str, Any], info: Info) -> list[_Valu
     shown again when the property is restored.
     """
     properties = assignments.get("properties") or ()
-    urns = Urn.parse_all(one.get("propertyUrn") for one in properties)
+    urns = Urn.parse_all(assignment.get("propertyUrn") for assignment in properties)
     removed = {
         str(node.urn)
         for node in await info.context.read(dict.fromkeys(map(str, urns)))
         if node.is_removed
     }
-    return [one for one in properties if one.get("propertyUrn") not in removed]
+    return [assignment for assignment in properties if assignment.get("propertyUrn") not in removed]
 
 
 def _filter_status(definition: Mapping[str, Any], _info: Info) -> str:
@@ -226,10 +236,10 @@ def _data_type(node: Node, _info: Info) -> _Value:
 
 def _entity_type(node: Node, info: Info) -> _Value:
     name = node.urn.name.removeprefix(_NAMESPACE)
-    known = {entity.casefold(): entity for entity in info.context.catalog.registry.entities}
-    found = known.get(name.casefold())
+    entity_types = {entity.casefold(): entity for entity in info.context.catalog.registry.entities}
+    entity_type = entity_types.get(name.casefold())
     info_fields = {"qualifiedName": node.urn.name, **(node.aspect("entityTypeInfo") or {})}
-    return {**info_fields, "type": entity_type_symbol(found) if found else None}
+    return {**info_fields, "type": entity_type_symbol(entity_type) if entity_type else None}
 
 
 RESOLVERS: Resolvers = {

@@ -184,9 +184,9 @@ def _assignees(node: Node, info: Info) -> list[Any]:
 
 
 def _about(node: Node, info: Info) -> Any:
-    named = entity_or_null("urn")
+    resolve = entity_or_null("urn")
     urns = _incident(node).get("entities") or ()
-    return next((found for urn in urns if (found := named({"urn": urn}, info)) is not None), None)
+    return next((asset for urn in urns if (asset := resolve({"urn": urn}, info)) is not None), None)
 
 
 def _assertion_entity(node: Node, _info: Info) -> Value | None:
@@ -233,8 +233,10 @@ def _entries(field: str) -> Resolver:
     no map."""
 
     def resolve(value: Value, _info: Info) -> list[dict[str, str]] | None:
-        found = value.get(field)
-        return found and [{"key": key, "value": str(text)} for key, text in found.items()]
+        texts_by_key = value.get(field)
+        return texts_by_key and [
+            {"key": key, "value": str(text)} for key, text in texts_by_key.items()
+        ]
 
     return resolve
 
@@ -311,13 +313,13 @@ def raise_incident(tx: EditTransaction, given: Given) -> str:
     """
     if given["type"] == "CUSTOM" and not given.get("customType"):
         raise InvalidInput("an incident of the type CUSTOM must have a customType")
-    named = [given.get("resourceUrn"), *(given.get("resourceUrns") or ())]
+    texts = [given.get("resourceUrn"), *(given.get("resourceUrns") or ())]
     values = {
         "type": given["type"],
         "customType": given.get("customType"),
         "title": given.get("title"),
         "description": given.get("description"),
-        "entities": _entities(tx, [text for text in named if text is not None]),
+        "entities": _entities(tx, [text for text in texts if text is not None]),
         "priority": _priority(given),
         "assignees": _resolve_assignees(tx, given.get("assigneeUrns") or ()) or None,
         "status": _new_status(tx, given.get("status") or {"state": "ACTIVE"}),
@@ -454,11 +456,15 @@ def report_assertion_result(tx: EditTransaction, given: Given) -> None:
 def _map_of(given: Iterable[Given] | None) -> dict[str, str] | None:
     """Return the map that an input has as a list of entries. If a key occurs more than once, its
     last value is used."""
-    return None if given is None else {one["key"]: one.get("value") or "" for one in given}
+    return None if given is None else {entry["key"]: entry.get("value") or "" for entry in given}
 
 
 def _parameters(given: Given | None) -> dict[str, Any] | None:
-    return {name: dict(one) for name, one in given.items() if one is not None} if given else None
+    return (
+        {name: dict(parameter) for name, parameter in given.items() if parameter is not None}
+        if given
+        else None
+    )
 
 
 def _platform(given: Given) -> str:
@@ -491,8 +497,8 @@ def _put_status(tx: EditTransaction, urn: Urn, stored: Given, given: Given) -> N
 
 def _new_status(tx: EditTransaction, given: Given) -> dict[str, Any]:
     values = {name: given.get(name) for name in ("state", "stage", "message")}
-    kept = {name: value for name, value in values.items() if value is not None}
-    return {**kept, "lastUpdated": tx.stamp}
+    status = {name: value for name, value in values.items() if value is not None}
+    return {**status, "lastUpdated": tx.stamp}
 
 
 def _priority(given: Given) -> int | None:
@@ -603,7 +609,7 @@ async def _summary(node: Node, info: Info) -> Value | None:
     if not (points or profiles or operations or features):
         return None
     profile = profiles[0] if profiles else {}
-    found: dict[str, Any] = {
+    summary: dict[str, Any] = {
         "changed": (node, start),
         "topUsersLast30Days": [],
         "rowCount": profile.get("rowCount"),
@@ -612,10 +618,10 @@ async def _summary(node: Node, info: Info) -> Value | None:
     }
     if points:
         used = _aggregate(points)
-        found["queryCountLast30Days"] = used["totalSqlQueries"]
-        found["uniqueUserCountLast30Days"] = used["uniqueUserCount"]
-        found["topUsersLast30Days"] = [user["user"] for user in used["users"][:_TOP_USERS]]
-    return found
+        summary["queryCountLast30Days"] = used["totalSqlQueries"]
+        summary["uniqueUserCountLast30Days"] = used["uniqueUserCount"]
+        summary["topUsersLast30Days"] = [user["user"] for user in used["users"][:_TOP_USERS]]
+    return summary
 
 
 async def _update_count(summary: Value, info: Info) -> int:

@@ -85,8 +85,8 @@ def or_else(field: str, default: Any) -> Resolver:
     fields that are non-null in the schema."""
 
     def resolve(value: Value, _info: Info) -> Any:
-        found = value.get(field)
-        return default if found is None else found
+        field_value = value.get(field)
+        return default if field_value is None else field_value
 
     return resolve
 
@@ -142,16 +142,16 @@ def properties(aspect: str, edited: str | None = None, name: str = "name") -> Re
     """
 
     def resolve(node: Node, info: Info) -> Value | None:
-        found = node.aspect(aspect)
-        written = (node.aspect(edited) or {}).get("description") if edited else None
-        if found is None:
-            if not written:
+        fields = node.aspect(aspect)
+        edited_text = (node.aspect(edited) or {}).get("description") if edited else None
+        if fields is None:
+            if not edited_text:
                 return None
-            found = {}
+            fields = {}
         return {
-            **found,
-            "name": found.get(name) or node.urn.name,
-            "description": shown_text(found.get("description"), written, info),
+            **fields,
+            "name": fields.get(name) or node.urn.name,
+            "description": shown_text(fields.get("description"), edited_text, info),
         }
 
     return resolve
@@ -169,8 +169,8 @@ def entries(field: str) -> Resolver:
     """Return a resolver that gives a map as a list of entries; empty if the aspect lacks it."""
 
     def resolve(value: Value, _info: Info) -> list[dict[str, str]]:
-        found = value.get(field) or {}
-        return [{"key": key, "value": text} for key, text in found.items()]
+        texts_by_key = value.get(field) or {}
+        return [{"key": key, "value": text} for key, text in texts_by_key.items()]
 
     return resolve
 
@@ -193,9 +193,9 @@ def assemble(
     union.
     """
     kinds = "".join(f"  {symbol}\n" for symbol in sorted(symbols(registry)))
-    written = parse(_read_schema_text().replace(_PLACE, kinds, 1))
-    added = parse(_derive_extensions(registry, written))
-    document = DocumentNode(definitions=(*written.definitions, *added.definitions))
+    base_document = parse(_read_schema_text().replace(_PLACE, kinds, 1))
+    added = parse(_derive_extensions(registry, base_document))
+    document = DocumentNode(definitions=(*base_document.definitions, *added.definitions))
     schema = build_ast_schema(document, assume_valid_sdl=True)
     tables = tuple(resolvers)
     for name, kind in schema.type_map.items():
@@ -212,14 +212,14 @@ def assemble(
     return schema
 
 
-def _long(given: Any) -> int:
+def _long(number: Any) -> int:
     """Return the 64-bit integer of an input; a float without a fraction is accepted. Raises
     `GraphQLError` for anything else."""
-    if isinstance(given, float) and given.is_integer():
-        given = int(given)
-    if type(given) is not int or not -(2**63) <= given < 2**63:
-        raise GraphQLError(f"Long cannot represent {str(given)[:40]!r}: an integer of 64 bits")
-    return given
+    if isinstance(number, float) and number.is_integer():
+        number = int(number)
+    if type(number) is not int or not -(2**63) <= number < 2**63:
+        raise GraphQLError(f"Long cannot represent {str(number)[:40]!r}: an integer of 64 bits")
+    return number
 
 
 def _long_literal(given: ValueNode) -> int:
@@ -231,8 +231,8 @@ def _long_literal(given: ValueNode) -> int:
 def _read_schema_text() -> str:
     """Return the text of all schema files together; a file may extend types of another."""
     files = resources.files("explorer.server.graphql").joinpath("sdl").iterdir()
-    named = sorted((file.name, file.read_text("utf-8")) for file in files)
-    return "\n".join(text for name, text in named if name.endswith(".graphql"))
+    named_texts = sorted((file.name, file.read_text("utf-8")) for file in files)
+    return "\n".join(text for name, text in named_texts if name.endswith(".graphql"))
 
 
 def _derive_extensions(registry: Registry, written: DocumentNode) -> str:

@@ -99,7 +99,7 @@ def page_bounds(
 
 async def input_filter(
     arguments: Given,
-    known: Mapping[str, str],
+    types_by_symbol: Mapping[str, str],
     types: Sequence[str],
     session: GraphQLContext,
     others: Sequence[str] = (),
@@ -116,16 +116,19 @@ async def input_filter(
     either = read_filter({"or": groups} if groups else None)
     every = read_filter({"criteria": list(arguments.get("filters") or ())})
     view = await _read_view(arguments.get("viewUrn"), types, session)
-    wanted = _both(_both(either, every), view)
-    wanted = Filter(
-        tuple(tuple(_name_criterion(one, known) for one in group) for group in wanted.any_of)
+    matches = _both(_both(either, every), view)
+    matches = Filter(
+        tuple(
+            tuple(_name_criterion(criterion, types_by_symbol) for criterion in group)
+            for group in matches.any_of
+        )
     )
-    check_size(wanted)
+    check_size(matches)
     rewrites = (arguments.get("searchFlags") or {}).get("rewriteQuery") is not False
-    wanted = await expand_related(wanted, session.catalog, rewrites=rewrites)
+    matches = await expand_related(matches, session.catalog, rewrites=rewrites)
     if session.dialect == "datahub":
-        return drop_unknown_fields(wanted, types, session.catalog.index.vocabulary, others)
-    return wanted
+        return drop_unknown_fields(matches, types, session.catalog.index.vocabulary, others)
+    return matches
 
 
 def _both(one: Filter, other: Filter) -> Filter:
@@ -156,31 +159,33 @@ async def _read_view(urn: str | None, types: Sequence[str], session: GraphQLCont
     definition = info.get("definition") or {}
     entity_types = tuple(definition.get("entityTypes") or ())
     among = Filter(((Criterion(_ENTITY_TYPE, entity_types),),)) if entity_types else Filter()
-    wanted = read_filter(definition.get("filter") or None)
-    return _both(drop_unknown_fields(wanted, types, session.catalog.index.vocabulary), among)
+    view_filter = read_filter(definition.get("filter") or None)
+    return _both(drop_unknown_fields(view_filter, types, session.catalog.index.vocabulary), among)
 
 
-def _name_criterion(criterion: Criterion, known: Mapping[str, str]) -> Criterion:
+def _name_criterion(criterion: Criterion, types_by_symbol: Mapping[str, str]) -> Criterion:
     if criterion.field != _ENTITY_TYPE:
         return criterion
-    values = tuple(known.get(value, value) for value in criterion.values)
+    values = tuple(types_by_symbol.get(value, value) for value in criterion.values)
     return Criterion(criterion.field, values, criterion.condition, criterion.negated)
 
 
 def _sort(given: Given) -> tuple[SortBy, ...]:
     single = given.get("sortCriterion")
     criteria = given.get("sortCriteria") or ([single] if single else [])
-    return tuple(SortBy(one["field"], one["sortOrder"] == "DESCENDING") for one in criteria)
+    return tuple(
+        SortBy(criterion["field"], criterion["sortOrder"] == "DESCENDING") for criterion in criteria
+    )
 
 
 async def _browse(_root: Any, info: Info, **given: Any) -> Value:
     arguments: Given = given["input"]
     catalog = info.context.catalog
-    known = symbols(catalog.registry)
+    types_by_symbol = symbols(catalog.registry)
     path = tuple(arguments.get("path") or ())
     start, count = page_bounds(arguments)
-    entity_type = known[arguments["type"]]
-    among = await input_filter(arguments, known, (entity_type,), info.context)
+    entity_type = types_by_symbol[arguments["type"]]
+    among = await input_filter(arguments, types_by_symbol, (entity_type,), info.context)
     page = await catalog.read(catalog.browse, entity_type, path, start, count, among)
     return {
         "urns": [urn for _, urn in page.entities],
@@ -195,13 +200,13 @@ async def _browse(_root: Any, info: Info, **given: Any) -> Value:
 async def _browse_v2(_root: Any, info: Info, **given: Any) -> Value:
     arguments: Given = given["input"]
     catalog = info.context.catalog
-    known = symbols(catalog.registry)
+    types_by_symbol = symbols(catalog.registry)
     kind = arguments.get("type")
-    types = [known[kind]] if kind else read_types(arguments, known)
+    types = [types_by_symbol[kind]] if kind else read_types(arguments, types_by_symbol)
     path = tuple(arguments.get("path") or ())
     start, count = page_bounds(arguments)
     text = arguments.get("query") or "*"
-    among = await input_filter(arguments, known, types, info.context)
+    among = await input_filter(arguments, types_by_symbol, types, info.context)
     page = await catalog.read(catalog.browse_v2, types, path, start, count, text, among)
     return {
         "groups": [
@@ -262,15 +267,15 @@ _COMPLETED = (
 
 
 async def _search(_root: Any, info: Info, **given: Any) -> Given:
-    known = symbols(info.context.catalog.registry)
+    types_by_symbol = symbols(info.context.catalog.registry)
     arguments: Given = given["input"]
-    return await _searched(info, arguments, [known[arguments["type"]]], known)
+    return await _searched(info, arguments, [types_by_symbol[arguments["type"]]], types_by_symbol)
 
 
 async def _search_across(_root: Any, info: Info, **given: Any) -> Given:
-    known = symbols(info.context.catalog.registry)
+    types_by_symbol = symbols(info.context.catalog.registry)
     arguments: Given = given["input"]
-    return await _searched(info, arguments, read_types(arguments, known), known)
+    return await _searched(info, arguments, read_types(arguments, types_by_symbol), types_by_symbol)
 
 
 def _search_by_meaning(_root: Any, _info: Info, **_given: Any) -> Given:
@@ -281,9 +286,11 @@ def _search_by_meaning(_root: Any, _info: Info, **_given: Any) -> Given:
 
 
 async def _searched(
-    info: Info, arguments: Given, types: Sequence[str], known: Mapping[str, str]
+    info: Info, arguments: Given, types: Sequence[str], types_by_symbol: Mapping[str, str]
 ) -> Given:
-    query = await read_query(arguments, known, types, info.context, facets=_asks(info, "facets"))
+    query = await read_query(
+        arguments, types_by_symbol, types, info.context, facets=_asks(info, "facets")
+    )
     return await found(info, query, arguments.get("searchFlags") or {})
 
 
@@ -294,10 +301,12 @@ async def found(info: Info, query: SearchQuery, flags: Given) -> dict[str, Any]:
 
 
 async def _scroll(_root: Any, info: Info, **given: Any) -> Given:
-    known = symbols(info.context.catalog.registry)
+    types_by_symbol = symbols(info.context.catalog.registry)
     arguments: Given = given["input"]
-    types = read_types(arguments, known)
-    first = await read_query(arguments, known, types, info.context, facets=_asks(info, "facets"))
+    types = read_types(arguments, types_by_symbol)
+    first = await read_query(
+        arguments, types_by_symbol, types, info.context, facets=_asks(info, "facets")
+    )
     query = begin_scroll(first, arguments.get("scrollId"))
     page = await info.context.catalog.offload(info.context.catalog.index.search, query)
     results = await _results(info, page, arguments.get("searchFlags") or {})
@@ -305,30 +314,38 @@ async def _scroll(_root: Any, info: Info, **given: Any) -> Given:
 
 
 async def _aggregate(_root: Any, info: Info, **given: Any) -> Given:
-    known = symbols(info.context.catalog.registry)
+    types_by_symbol = symbols(info.context.catalog.registry)
     arguments: Given = given["input"]
-    types = read_types(arguments, known)
-    wanted = [name.removesuffix(".keyword") for name in arguments.get("facets") or () if name]
+    types = read_types(arguments, types_by_symbol)
+    facet_names = [name.removesuffix(".keyword") for name in arguments.get("facets") or () if name]
     index = info.context.catalog.index
-    own = tuple(name for name in wanted if name.startswith(PREFIX))
+    own = tuple(name for name in facet_names if name.startswith(PREFIX))
     query = replace(
-        await read_query({**arguments, "count": 0}, known, types, info.context, facets=True),
+        await read_query(
+            {**arguments, "count": 0}, types_by_symbol, types, info.context, facets=True
+        ),
         also_counted=own,
     )
     page = await info.context.catalog.offload(index.search, query)
     # The request may name a structured property's field in DataHub's spelling; the answer repeats
     # that name.
     fields = index.vocabulary.known_fields(tuple(sorted(types)) or None)
-    meant = {one: name for name in own for one in index.vocabulary.fields_named(name, fields)}
-    facets = _facets(info, page.facets, arguments.get("searchFlags") or {}, wanted=tuple(meant))
-    named = [{**facet, "field": meant.get(facet["field"], facet["field"])} for facet in facets]
-    return {"facets": [one for one in named if not wanted or one["field"] in wanted]}
+    meant = {field: name for name in own for field in index.vocabulary.fields_named(name, fields)}
+    facets = _facets(
+        info, page.facets, arguments.get("searchFlags") or {}, property_names=tuple(meant)
+    )
+    facet_rows = [{**facet, "field": meant.get(facet["field"], facet["field"])} for facet in facets]
+    return {
+        "facets": [
+            facet for facet in facet_rows if not facet_names or facet["field"] in facet_names
+        ]
+    }
 
 
 async def _results(info: Info, page: FoundPage, flags: Given) -> dict[str, Any]:
     extra = flags.get("fetchExtraFields") or []
     values = await _extra(info, page.hits, extra) if extra else {}
-    shown = not flags.get("skipHighlighting")
+    highlights = not flags.get("skipHighlighting")
     return {
         "count": len(page.hits),
         "total": page.total,
@@ -341,7 +358,7 @@ async def _results(info: Info, page: FoundPage, flags: Given) -> dict[str, Any]:
                 "matchedFields": [
                     {"name": name, "value": value, "weight": weight}
                     for (name, value), weight in zip(hit.matched, hit.weights, strict=True)
-                    if shown
+                    if highlights
                 ],
                 "extraProperties": values.get(hit.urn, []),
                 "score": hit.score,
@@ -376,25 +393,29 @@ async def _extra(
 def _values(
     registry: Registry, urn: Urn, aspects: Mapping[str, Any], fields: Sequence[str]
 ) -> list[Given]:
-    held = build_document(registry, urn, aspects).fields
+    values_by_field = build_document(registry, urn, aspects).fields
     return [
-        {"name": name, "value": _json(held[name])} for name in fields if held.get(name) is not None
+        {"name": name, "value": _json(values_by_field[name])}
+        for name in fields
+        if values_by_field.get(name) is not None
     ]
 
 
 def _json(values: Sequence[Any]) -> str:
-    one = values[0] if len(values) == 1 else list(values)
-    return orjson.dumps(one).decode()
+    content = values[0] if len(values) == 1 else list(values)
+    return orjson.dumps(content).decode()
 
 
 def _facets(
-    info: Info, facets: Sequence[FacetCounts], flags: Given, wanted: Sequence[str] = ()
+    info: Info, facets: Sequence[FacetCounts], flags: Given, property_names: Sequence[str] = ()
 ) -> list[dict[str, Any]]:
     """Return facets in the form of `FacetMetadata`; those of structured properties only if the
-    flags or `wanted` ask for them."""
+    flags or `property_names` ask for them."""
     own = info.context.catalog.index.vocabulary.property_fields(None)
     if not flags.get("includeStructuredPropertyFacets"):
-        facets = [facet for facet in facets if facet.name not in own or facet.name in wanted]
+        facets = [
+            facet for facet in facets if facet.name not in own or facet.name in property_names
+        ]
     most = flags.get("maxAggValues")
     most = _FACET_VALUES if most is None else most
     if most < 0:
@@ -418,20 +439,25 @@ def _facet_value(field: str, value: str) -> str:
 
 
 async def _complete(_root: Any, info: Info, **given: Any) -> Given:
-    known = symbols(info.context.catalog.registry)
+    types_by_symbol = symbols(info.context.catalog.registry)
     arguments: Given = given["input"]
     kind = arguments.get("type")
-    types = (known[kind],) if kind else ()
-    return {"query": arguments["query"], **await _completed(info, arguments, types, known)}
+    types = (types_by_symbol[kind],) if kind else ()
+    return {
+        "query": arguments["query"],
+        **await _completed(info, arguments, types, types_by_symbol),
+    }
 
 
 async def _complete_each(_root: Any, info: Info, **given: Any) -> Given:
-    known = symbols(info.context.catalog.registry)
+    types_by_symbol = symbols(info.context.catalog.registry)
     arguments: Given = given["input"]
     registered = info.context.catalog.registry.entities
-    types = read_types(arguments, known) or [name for name in _COMPLETED if name in registered]
+    types = read_types(arguments, types_by_symbol) or [
+        name for name in _COMPLETED if name in registered
+    ]
     answers = await asyncio.gather(
-        *(_completed(info, arguments, (entity_type,), known) for entity_type in types)
+        *(_completed(info, arguments, (entity_type,), types_by_symbol) for entity_type in types)
     )
     return {
         "query": arguments["query"],
@@ -444,13 +470,13 @@ async def _complete_each(_root: Any, info: Info, **given: Any) -> Given:
 
 
 async def _completed(
-    info: Info, arguments: Given, types: tuple[str, ...], known: Mapping[str, str]
+    info: Info, arguments: Given, types: tuple[str, ...], types_by_symbol: Mapping[str, str]
 ) -> dict[str, Any]:
     _, limit = page_bounds(arguments, name="limit")
-    wanted = await input_filter(arguments, known, types, info.context)
+    matches = await input_filter(arguments, types_by_symbol, types, info.context)
     complete = info.context.catalog.index.autocomplete
     names = await info.context.catalog.offload(
-        complete, arguments["query"], types, wanted, 0, limit
+        complete, arguments["query"], types, matches, 0, limit
     )
     return {
         "suggestions": [name.text for name in names],

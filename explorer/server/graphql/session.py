@@ -176,9 +176,9 @@ class IfCurrent(Struct, frozen=True, forbid_unknown_fields=True):
             case "deprecation":
                 if value.get("deprecated") is not True:
                     return None
-                said = {key: value.get(key) for key in ("decommissionTime", "replacement")}
-                known = {key: part for key, part in said.items() if part is not None}
-                return {"note": value.get("note") or "", **known}
+                fields = {key: value.get(key) for key in ("decommissionTime", "replacement")}
+                details = {key: part for key, part in fields.items() if part is not None}
+                return {"note": value.get("note") or "", **details}
 
 
 class EditConflict(RequestRefusal):
@@ -200,14 +200,14 @@ def read_run(extensions: Any) -> str | None:
 
     Raises `InvalidInput` for a name that is not a line of 1 to 500 printable characters.
     """
-    given = extensions.get("run") if isinstance(extensions, Mapping) else None
-    if given is None:
+    run = extensions.get("run") if isinstance(extensions, Mapping) else None
+    if run is None:
         return None
-    if not isinstance(given, str) or not given.isprintable() or not 0 < len(given) <= _LONGEST_RUN:
+    if not isinstance(run, str) or not run.isprintable() or not 0 < len(run) <= _LONGEST_RUN:
         raise InvalidInput(
             f"extensions.run must be a single line of 1 to {_LONGEST_RUN} characters"
         )
-    return given
+    return run
 
 
 def read_if_current(extensions: Any) -> IfCurrent | None:
@@ -411,8 +411,8 @@ class GraphQLContext:
     async def _read_now(self, nodes: "list[Node]") -> None:
         urns = list({str(node.urn): None for node in nodes})
         self.budget.read(len(urns))
-        read = self.catalog.read if len(urns) > _MANY else self.catalog.read_few
-        aspectses = await read(self.catalog.store.aspects, urns)
+        read_aspects = self.catalog.read if len(urns) > _MANY else self.catalog.read_few
+        aspectses = await read_aspects(self.catalog.store.aspects, urns)
         for node in nodes:
             node.take(aspectses.get(str(node.urn), ()))
 
@@ -457,13 +457,13 @@ class Node:
 
     def aspect(self, name: str) -> dict[str, Any] | None:
         """Return the latest value of an aspect, None if it is not stored."""
-        found = self._decoded.get(name)
-        if found is None:
+        value = self._decoded.get(name)
+        if value is None:
             stored = self.stored.get(name)
             if stored is None:
                 return None
-            found = self._decoded[name] = orjson.loads(stored.value)
-        return found
+            value = self._decoded[name] = orjson.loads(stored.value)
+        return value
 
     def values(self) -> dict[str, dict[str, Any]]:
         """Return the latest value of every aspect by name."""
@@ -477,9 +477,9 @@ class Node:
     def platform(self) -> str | None:
         """Return the URN of the platform: the one in the key, else the one in the aspect
         `dataPlatformInstance`, else None."""
-        named = None if self.urn.entity_type in _NAMESPACED else self.urn.platform
-        if named is not None:
-            return str(Urn.of("dataPlatform", named))
+        platform_name = None if self.urn.entity_type in _NAMESPACED else self.urn.platform
+        if platform_name is not None:
+            return str(Urn.of("dataPlatform", platform_name))
         instance = self.aspect("dataPlatformInstance")
         platform = (instance or {}).get("platform")
         return str(platform) if platform else None
@@ -595,7 +595,7 @@ class EditTransaction:
         Raises the same errors as `Intake.check` if the entity type does not have the aspect.
         """
         value = {"timestampMillis": self._now_millis}
-        value |= {key: one for key, one in point.items() if one is not None}
+        value |= {key: content for key, content in point.items() if content is not None}
         self._put(Proposal(urn, aspect, value, actor=self.actor, system=self._system))
 
     def _put(self, proposal: Proposal) -> None:
@@ -722,11 +722,11 @@ async def _run(info: Info, job: Callable[[EditTransaction], Any], *, default: An
     def write(transaction: Transaction) -> Any:
         changed = expected.compare(transaction) if expected is not None else None
         tx = EditTransaction(transaction, catalog, actor, session.dialect, session.run)
-        made = job(tx)
+        answer = job(tx)
         if changed is not None and tx.has_written:
             raise changed
-        return made
+        return answer
 
-    made = await catalog.write(write)
+    answer = await catalog.write(write)
     session.forget()
-    return default if made is None else made
+    return default if answer is None else answer

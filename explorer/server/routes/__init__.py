@@ -171,9 +171,9 @@ def all_or_none(request: RestliRequest) -> bool:
     Without the header, that is the case for plain callers. Raises `InvalidInput` if the header is
     neither true nor false.
     """
-    given = request.headers.get(_ALL_OR_NONE)
-    if given is None:
+    text = request.headers.get(_ALL_OR_NONE)
+    if text is None:
         return request.dialect == "plain"
-    if given.lower() not in ("true", "false"):
-        raise InvalidInput(f"{_ALL_OR_NONE} must be true or false, not {given!r:.60}")
-    return given.lower() == "true"
+    if text.lower() not in ("true", "false"):
+        raise InvalidInput(f"{_ALL_OR_NONE} must be true or false, not {text!r:.60}")
+    return text.lower() == "true"

@@ -92,12 +92,12 @@ class VersionRoutes(Routes):
         )
         start = request.query.number("start", 0)
         count = min(request.query.number("count", DEFAULT_PAGE), MAX_PAGE)
-        found = await self._catalog.read(
+        page = await self._catalog.read(
             self._catalog.store.versions, str(urn), name, ends, start, count
         )
-        if found is None:
+        if page is None:
             raise NotFound(f"{urn} has no aspect {name}")
-        total, versions = found
+        total, versions = page
         return JsonResponse(
             {
                 "urn": str(urn),
@@ -331,7 +331,7 @@ def _require_role(request: RestliRequest, proposal: Any) -> None:
 def _conditional(proposal: Proposal, request: RestliRequest) -> Proposal:
     """Return the proposal with the conditions in the headers of the request; the proposal's own
     headers take precedence."""
-    given = {name: request.headers.get(name) for name in CONDITION_HEADERS}
+    texts_by_name = {name: request.headers.get(name) for name in CONDITION_HEADERS}
     own = {name.lower() for name in proposal.headers or ()}
-    added = {name: text for name, text in given.items() if text and name.lower() not in own}
+    added = {name: text for name, text in texts_by_name.items() if text and name.lower() not in own}
     return replace(proposal, headers={**(proposal.headers or {}), **added}) if added else proposal
