@@ -47,8 +47,8 @@ from explorer.server.ingestion import (
     UNKNOWN_ACTOR,
     CheckedProposal,
     Intake,
+    aspects_to_write,
     may_need_definition,
-    named_in,
     remove_property_values,
 )
 from explorer.server.projection import Projection
@@ -214,7 +214,7 @@ class CatalogEngine:
         lacked."""
         lacked = self._projection.catch_up()
         self._follow()
-        self._projection.follow_moved()
+        self._projection.follow_moves()
         return lacked
 
     def recount_use(self) -> int:
@@ -520,7 +520,7 @@ class CatalogEngine:
             )
             if not isinstance(outcome, RequestRefusal)
         }
-        batch = named_in(change for element in elements.values() for change in element)
+        batch = aspects_to_write(change for element in elements.values() for change in element)
 
         def write(transaction: Transaction, parts: Mapping[str, Sequence[CheckedProposal]]) -> None:
             # Look up all URNs together; the transaction caches the result.

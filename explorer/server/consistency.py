@@ -30,7 +30,7 @@ from explorer.server.data_directory import (
     open_store,
 )
 from explorer.server.ingestion import Intake
-from explorer.server.projection import document_of, noted_delimiter, places_of
+from explorer.server.projection import document_of, places_of, read_delimiter
 from explorer.server.remembered import CatalogMemory
 from explorer.server.retention import complete_since
 from explorer.server.search import SearchEngine
@@ -519,7 +519,7 @@ class _Checker:
     def _browse(
         self, urn: Urn, entity_rows: EntityRows, values: dict[str, Any]
     ) -> Iterator[Finding]:
-        delimiter = noted_delimiter(self._survey, urn.platform)
+        delimiter = read_delimiter(self._survey, urn.platform)
         if urn.entity_type == "dataPlatform":
             declared = values.get("dataPlatformInfo", {}).get("datasetNameDelimiter")
             due = declared or default_delimiter(urn.name)

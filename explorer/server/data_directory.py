@@ -33,9 +33,9 @@ from explorer.server.remembered import (
     INDEX,
     CatalogMemory,
     accept_losses,
-    count_remembered,
+    count_remembered_changes,
+    describe_missing_catalog,
     forget,
-    say_gone,
 )
 from explorer.server.search.document import Document
 from explorer.server.search.fields import Vocabulary
@@ -184,11 +184,13 @@ def find_missing(data_dir: Path) -> str | None:
     _require_own(data_dir)
     if not engine.is_empty(data_dir / FILE):
         return None
-    changes = count_remembered(data_dir)
+    changes = count_remembered_changes(data_dir)
     # A directory of an older release may have lost its index too.
     if not changes and not (changes is None and has_audit_records(str(data_dir))):
         return None
-    return say_gone(data_dir, "is empty" if (data_dir / FILE).exists() else "is missing", changes)
+    return describe_missing_catalog(
+        data_dir, "is empty" if (data_dir / FILE).exists() else "is missing", changes
+    )
 
 
 def accept_loss(data_dir: Path) -> list[str]:
@@ -278,7 +280,7 @@ def _recall(data_dir: Path, store: Store) -> CatalogMemory:
     memory = CatalogMemory(data_dir, store)
     for loss in memory.losses:
         if loss.after == 0:
-            raise StorageFault(say_gone(data_dir, "has no changes", loss.through))
+            raise StorageFault(describe_missing_catalog(data_dir, "has no changes", loss.through))
         _log.error(
             "%s; go back to a backup with catalog restore, or go on without them with catalog "
             "check --accept-loss",

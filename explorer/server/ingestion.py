@@ -52,16 +52,16 @@ __all__ = [
     "CheckedProposal",
     "Intake",
     "Respelling",
+    "aspects_to_write",
     "datasets_of",
     "entities_of_incident",
     "fill_derived",
     "may_need_definition",
-    "named_in",
-    "note_left_incidents",
-    "note_respelled",
+    "note_pending_incidents",
+    "note_respellings",
     "own_write",
-    "read_left_incidents",
-    "read_respelled",
+    "read_pending_incidents",
+    "read_respellings",
     "remove_property_values",
     "respell_path",
     "summarise_incident",
@@ -292,7 +292,7 @@ class Intake:
     ) -> None:
         """Apply several changes as one batch: the definitions of structured properties first, then
         the others, each in order. Raises as `apply` does."""
-        batch = named_in(changes)
+        batch = aspects_to_write(changes)
         for change in sorted(changes, key=may_need_definition):
             self.apply(transaction, change, now_millis, batch)
 
@@ -470,7 +470,7 @@ def _follows_stored(change: CheckedProposal) -> bool:
     return change.kind != "UPSERT" or change.condition is not None or change.aspect in _FOLLOWING
 
 
-def named_in(changes: Iterable[CheckedProposal]) -> Batch:
+def aspects_to_write(changes: Iterable[CheckedProposal]) -> Batch:
     """Return the aspects that the changes write, as pairs of URN and aspect name."""
     return {(change.text, change.aspect) for change in changes}
 
@@ -667,14 +667,14 @@ def datasets_of(platform: str) -> str:
     return f"urn:li:dataset:({platform},"
 
 
-def read_respelled(view: Reader) -> dict[str, list[Respelling]]:
+def read_respellings(view: Reader) -> dict[str, list[Respelling]]:
     """Return the changes that the datasets of platforms have not followed yet, by the URN of the
     platform. They are in a note that all services of a store share."""
     return msgspec.json.decode(view.note(_RESPELLED) or "{}", type=dict[str, list[Respelling]])
 
 
-def note_respelled(transaction: Transaction, respelled: Mapping[str, list[Respelling]]) -> None:
-    """Set what `read_respelled` returns."""
+def note_respellings(transaction: Transaction, respelled: Mapping[str, list[Respelling]]) -> None:
+    """Set what `read_respellings` returns."""
     note = msgspec.json.encode(respelled).decode() if respelled else None
     transaction.set_note(_RESPELLED, note)
 
@@ -691,9 +691,9 @@ def respell(
     prefix = datasets_of(str(platform))
     urns = transaction.urns(prefix=prefix, limit=MOVED_AT_ONCE + 1)
     if len(urns) > MOVED_AT_ONCE:
-        respelled = read_respelled(transaction)
+        respelled = read_respellings(transaction)
         respelled.setdefault(str(platform), []).append(respelling)
-        note_respelled(transaction, respelled)
+        note_respellings(transaction, respelled)
         return
     for text in urns:
         respell_path(transaction, registry, Urn.parse(text), (respelling,), now_millis)
@@ -838,15 +838,15 @@ _FOLLOWING = DERIVED | {ASSIGNMENTS, DEFINITION, _EDITED_COLUMNS}
 _LEFT_INCIDENTS = "incidents"
 
 
-def read_left_incidents(view: Reader) -> list[list[str]]:
+def read_pending_incidents(view: Reader) -> list[list[str]]:
     """Return the incidents whose entities are to be summarised yet, each with a token of the change
     that left it. They are in a note that all services of a store share."""
     pending: list[list[str]] = orjson.loads(view.note(_LEFT_INCIDENTS) or "[]")
     return pending
 
 
-def note_left_incidents(transaction: Transaction, pending: Sequence[Sequence[str]]) -> None:
-    """Set what `read_left_incidents` returns."""
+def note_pending_incidents(transaction: Transaction, pending: Sequence[Sequence[str]]) -> None:
+    """Set what `read_pending_incidents` returns."""
     transaction.set_note(_LEFT_INCIDENTS, orjson.dumps(pending).decode() if pending else None)
 
 
@@ -861,7 +861,7 @@ def summarise_incidents(transaction: Transaction, registry: Registry, now_millis
         else:
             summarise_incident(transaction, registry, text, entities, now_millis)
     if pending:
-        note_left_incidents(transaction, [*read_left_incidents(transaction), *pending])
+        note_pending_incidents(transaction, [*read_pending_incidents(transaction), *pending])
     return bool(pending)
 
 

@@ -66,7 +66,7 @@ class Tables:
         columns = self._store.lineage(frontier, upstream=self._upstream, limit=limit)
         return list(zip(*columns, strict=True))
 
-    def named(self, nodes: Sequence[int]) -> dict[int, WalkedEntity]:
+    def entities_of(self, nodes: Sequence[int]) -> dict[int, WalkedEntity]:
         """Return the entities that the handles stand for."""
         urns, exist = self._store.urns_of_handles(nodes)
         return {
@@ -126,7 +126,7 @@ class ColumnGraph:
         that the edge is also declared without one."""
         return list(self._vias[near, far])
 
-    def carried(self, path: Sequence[str], limit: int) -> list[tuple[str, ...]]:
+    def expand_path(self, path: Sequence[str], limit: int) -> list[tuple[str, ...]]:
         """Return a path of columns with the `via` of each edge inserted between its ends. Edges
         with several give one path for each combination; at most `limit` paths are returned."""
         between = [self.vias(*pair) for pair in pairwise(path)]
@@ -135,7 +135,7 @@ class ColumnGraph:
             for vias in islice(product(*between), limit)
         ]
 
-    def named(self, columns: Sequence[str]) -> dict[str, WalkedEntity]:
+    def entities_of(self, columns: Sequence[str]) -> dict[str, WalkedEntity]:
         """Return the columns as nodes. A column exists if the schema of its dataset has it, or if
         it is stored as an entity."""
         parents = {column: parent_of(column) for column in columns}
@@ -160,7 +160,7 @@ class ColumnGraph:
         )
         neighbours, _ = self._store.urns_of_handles(sorted(set(nearby)))
         jobs = [urn for urn in neighbours if urn.startswith(_JOB_URN)]
-        sources = parents if self._upstream else self._declaring(frontier, _DOWNSTREAM_OF)
+        sources = parents if self._upstream else self._find_declaring(frontier, _DOWNSTREAM_OF)
         for urns, aspect in ((sources, _DATASET), (jobs, _JOB)):
             for urn, stored in self._store.aspects(urns, (aspect,)).items():
                 for stored_aspect in stored:
@@ -172,7 +172,7 @@ class ColumnGraph:
                             lineage.get("downstreams") or (),
                             urn if aspect == _JOB else lineage.get("query"),
                         )
-        charts = parents if self._upstream else self._declaring(frontier, _CONSUMES_FIELD)
+        charts = parents if self._upstream else self._find_declaring(frontier, _CONSUMES_FIELD)
         for urn, stored in self._store.aspects(charts, (_CHART,)).items():
             for stored_aspect in stored:
                 for field in orjson.loads(stored_aspect.value).get("fields") or ():
@@ -181,7 +181,7 @@ class ColumnGraph:
                         own = f"{_COLUMN}{urn},{path})"
                         yield _Statement((field["schemaFieldUrn"],), (own,), None)
 
-    def _declaring(self, columns: Sequence[str], relationship: str) -> list[str]:
+    def _find_declaring(self, columns: Sequence[str], relationship: str) -> list[str]:
         """Return the URNs of the entities that declare a relationship to any of the columns."""
         _, neighbours = self._store.edges(columns, "INCOMING", (relationship,))
         return [neighbour.urn for neighbour in neighbours]
@@ -603,7 +603,7 @@ class LineageService:
         Takes one query per hop and one per 1,000 names or so. `find_removed` returns which URNs
         are soft-deleted, for callers that know it without reading the status of each.
         """
-        urn, find = str(question.urn), find_removed or self.removed
+        urn, find = str(question.urn), find_removed or self.find_removed
         if is_column(urn):
             columns = ColumnGraph(self._store, upstream=question.upstream)
             return self._list(question, urn, columns, find)
@@ -626,13 +626,13 @@ class LineageService:
         if question.filter is not None:
             candidates = _candidates(walked, name_nodes)
             chosen, looked_at_all = self._choose(question, candidates, limits)
-            matching = list(compress(walked.reached(), chosen))
+            matching = list(compress(walked.reached_nodes(), chosen))
         return list_lineage(
             walked,
             name_nodes,
             find_removed,
             upstream=question.upstream,
-            wanted=matching,
+            matching=matching,
             truncated=_why(walked.truncated, limits, looked_at_all=looked_at_all),
         )
 
@@ -641,7 +641,7 @@ class LineageService:
     ) -> LineageResults:
         filter = question.filter
         walked, limits = _walk(question, start, graph)
-        nodes = walked.reached()
+        nodes = walked.reached_nodes()
         candidates: list[Candidate] = []
         looked_at_all = True
         hides = not (question.include_missing and question.include_removed)
@@ -652,7 +652,7 @@ class LineageService:
             nodes, candidates = list(compress(nodes, matches)), list(compress(candidates, matches))
         count_before = len(nodes)
         if hides:
-            visible = self._shown(question, candidates)
+            visible = self._find_visible(question, candidates)
             nodes, candidates = list(compress(nodes, visible)), list(compress(candidates, visible))
         page = nodes[question.start : question.start + question.count]
         reached = self._fill_in(walked, page, graph)
@@ -671,7 +671,7 @@ class LineageService:
         walked, limits = _walk(question, start, graph)
         visits = _collect_visits(walked, graph, owners=question.columns == "owners")
         stored = self._store.existing(sorted({owner_of(visit.urn) for visit in visits}))
-        entities = graph.named([visit.urn for visit in visits if is_column(visit.urn)])
+        entities = graph.entities_of([visit.urn for visit in visits if is_column(visit.urn)])
         candidates = [
             Candidate(
                 visit.urn,
@@ -689,7 +689,7 @@ class LineageService:
         for visit, candidate in zip(visits, candidates, strict=True):
             groups.setdefault(visit.urn, []).append(visit)
             first.setdefault(visit.urn, candidate)
-        visible = self._shown(question, list(first.values()))
+        visible = self._find_visible(question, list(first.values()))
         visible_candidates = list(compress(first.values(), visible))
         page = visible_candidates[question.start : question.start + question.count]
         return LineageResults(
@@ -710,7 +710,7 @@ class LineageService:
     ) -> tuple[ReachedEntity, ...]:
         ends = {visit.column for candidate in page for visit in groups[candidate.urn]}
         trace = walked.trace(sorted(ends - {walked.start}))
-        removed = self.removed([candidate.urn for candidate in page])
+        removed = self.find_removed([candidate.urn for candidate in page])
         room, reached = _PATH_NODES, []
         for candidate in page:
             members = groups[candidate.urn]
@@ -720,8 +720,8 @@ class LineageService:
             for member in members:
                 for path in trace.paths(member.column, most + 1):
                     tail = (member.urn,) if member.is_via else ()
-                    for carried in graph.carried(path, most + 1):
-                        paths[*carried, *tail] = None
+                    for columns in graph.expand_path(path, most + 1):
+                        paths[*columns, *tail] = None
                 if not member.is_via:
                     degrees |= trace.met[member.column]
                 if len(paths) > most:
@@ -753,7 +753,9 @@ class LineageService:
             return [True] * len(candidates), True
         return question.filter.choose(self._store, candidates, limits.seconds)
 
-    def _shown(self, question: LineageQuestion, candidates: Sequence[Candidate]) -> list[bool]:
+    def _find_visible(
+        self, question: LineageQuestion, candidates: Sequence[Candidate]
+    ) -> list[bool]:
         """Return which entities the answer shows: missing and removed ones only if the query
         includes them."""
         tables = [parent_of(candidate.urn) or candidate.urn for candidate in candidates]
@@ -768,7 +770,7 @@ class LineageService:
                 for table, candidate in zip(tables, candidates, strict=True)
             ]
         if not question.include_removed:
-            removed = self.removed(sorted(set(compress(tables, visible))))
+            removed = self.find_removed(sorted(set(compress(tables, visible))))
             visible = [
                 is_shown and t not in removed for is_shown, t in zip(visible, tables, strict=True)
             ]
@@ -791,7 +793,7 @@ class LineageService:
             graph, sorted({node for path in paths.values() for p in path for node in p})
         )
         name_nodes |= _name_nodes(graph, [node for node in page if node not in name_nodes])
-        removed = self.removed([name_nodes[node].urn for node in page])
+        removed = self.find_removed([name_nodes[node].urn for node in page])
         return tuple(
             ReachedEntity(
                 urn=name_nodes[node].urn,
@@ -809,7 +811,7 @@ class LineageService:
             for node in page
         )
 
-    def removed(self, urns: Sequence[str]) -> set[str]:
+    def find_removed(self, urns: Sequence[str]) -> set[str]:
         """Return which of the URNs are soft-deleted; about 10 µs each."""
         return find_removed(self._store, urns)
 
@@ -851,7 +853,7 @@ def _collect_visits(walked: WalkResult[str], graph: ColumnGraph, *, owners: bool
     job or query that carries data counts at the distance at which it was first met."""
     visits = [
         _Visit(owner_of(column) if owners else column, walked.degrees[column], column)
-        for column in walked.reached()
+        for column in walked.reached_nodes()
     ]
     met_vias: set[str] = set()
     for degree, level in enumerate(walked.levels, 1):
@@ -870,7 +872,7 @@ def _collect_visits(walked: WalkResult[str], graph: ColumnGraph, *, owners: bool
 class _NamedGraph(Graph[N], Protocol[N]):
     """A graph whose nodes have URNs."""
 
-    def named(self, nodes: Sequence[N]) -> dict[N, WalkedEntity]: ...
+    def entities_of(self, nodes: Sequence[N]) -> dict[N, WalkedEntity]: ...
 
 
 def _walk(
@@ -891,7 +893,7 @@ def _candidates(walked: WalkResult[N], entities: Mapping[N, WalkedEntity]) -> li
             walked.degrees[node],
             entities[node].exists,
         )
-        for node in walked.reached()
+        for node in walked.reached_nodes()
     ]
 
 
@@ -908,7 +910,7 @@ def _verdict_cache(
 def _name_nodes(graph: _NamedGraph[N], nodes: Sequence[N]) -> dict[N, WalkedEntity]:
     entities: dict[N, WalkedEntity] = {}
     for begin in range(0, len(nodes), _NAMED_AT_ONCE):
-        entities |= graph.named(nodes[begin : begin + _NAMED_AT_ONCE])
+        entities |= graph.entities_of(nodes[begin : begin + _NAMED_AT_ONCE])
     return entities
 
 

@@ -93,7 +93,7 @@ class WalkResult(Generic[N]):
     levels: list[list[tuple[N, N, str]]]
     truncated: Truncation | None
 
-    def reached(self) -> list[N]:
+    def reached_nodes(self) -> list[N]:
         """Return every node but the start, nearest first."""
         return list(self.degrees)[1:]
 
@@ -109,9 +109,9 @@ class WalkResult(Generic[N]):
         """Return whether the walk followed the edges that lead on from the node."""
         return self.degrees[node] < len(self.levels)
 
-    def trace(self, wanted: Collection[N]) -> "Trace[N]":
+    def trace(self, nodes: Collection[N]) -> "Trace[N]":
         """Return the shortest paths to some of the nodes; takes one pass over the edges."""
-        trace = Trace(self.start, {node: {} for node in wanted})
+        trace = Trace(self.start, {node: {} for node in nodes})
         for degree in range(len(self.levels), 0, -1):
             for near, far, name in self.levels[degree - 1]:
                 if far not in trace.parents or far == self.start:
@@ -194,8 +194,8 @@ class LineageLists:
     `entities` holds the URNs of the start and of every entity reached, nearest first, and `degrees`
     the distance of each in hops. The edges are three lists of the same length: `upstream` and
     `downstream` hold the indexes of the edge's ends in `entities`, `relationships` the index of its
-    name in `names`. `missing`, `removed` and `wanted` are indexes in `entities`: of entities that
-    are only referenced, of soft-deleted ones, and of those that the filter accepted. `wanted` is
+    name in `names`. `missing`, `removed` and `matching` are indexes in `entities`: of entities that
+    are only referenced, of soft-deleted ones, and of those that the filter accepted. `matching` is
     None without a filter. `truncated` says in a few words why the result is incomplete.
     """
 
@@ -207,13 +207,13 @@ class LineageLists:
     names: list[str]
     missing: list[int]
     removed: list[int]
-    wanted: list[int] | None = None
+    matching: list[int] | None = None
     truncated: str | None = None
 
     @property
     def total(self) -> int:
         """The number of entities that the filter accepted, or of all reached without a filter."""
-        return len(self.entities) - 1 if self.wanted is None else len(self.wanted)
+        return len(self.entities) - 1 if self.matching is None else len(self.matching)
 
 
 def list_lineage(
@@ -222,7 +222,7 @@ def list_lineage(
     find_removed: Callable[[Sequence[str]], Collection[str]],
     *,
     upstream: bool,
-    wanted: Sequence[N] | None,
+    matching: Sequence[N] | None,
     truncated: str | None,
 ) -> LineageLists:
     """Return a walk as lists; takes about 1 µs per edge, and the time of `find_removed`."""
@@ -246,7 +246,7 @@ def list_lineage(
         names=names,
         missing=[at for at, entity in enumerate(entities) if not entity.exists],
         removed=[at for at, urn in enumerate(urns) if urn in removed] if removed else [],
-        wanted=None if wanted is None else [places[node] for node in wanted],
+        matching=None if matching is None else [places[node] for node in matching],
         truncated=truncated,
     )
 
@@ -293,14 +293,14 @@ def count_downstream(
     del near[:], far[:]
     group_of, sizes = _circles(size, below)
 
-    def between_groups() -> Iterator[tuple[int, int]]:
+    def group_edges() -> Iterator[tuple[int, int]]:
         for node in range(size):
             group = group_of[node]
             for neighbour in below.of(node):
                 if group_of[neighbour] != group:
                     yield group_of[neighbour], group
 
-    counts = _count_groups(sizes, _sort_edges(len(sizes), between_groups), is_over)
+    counts = _count_groups(sizes, _sort_edges(len(sizes), group_edges), is_over)
     return array("i", (0 if group < 0 else max(0, counts[group] - 1) for group in group_of))
 
 

@@ -7,7 +7,7 @@ model is kept in custom properties: the fields of the specification's own facets
 with `***`.
 
 Events are partial: one event of a run names its inputs, a later one its outputs. A change therefore
-contains additions, and `merged` adds them to the stored value.
+contains additions, and `merge_change` adds them to the stored value.
 """
 
 import re
@@ -37,9 +37,9 @@ __all__ = [
     "Memory",
     "Note",
     "dataset_urn",
-    "merged",
+    "leave_out_removed",
+    "merge_change",
     "read_event",
-    "without_taken_off",
 ]
 
 PIPELINE: Final = "openlineage"
@@ -645,7 +645,7 @@ def _stamp(at_millis: int) -> Json:
 
 
 def _edge(urn: Urn) -> Json:
-    """Return an edge without its time, which `merged` sets."""
+    """Return an edge without its time, which `merge_change` sets."""
     return {"destinationUrn": str(urn)}
 
 
@@ -1730,7 +1730,7 @@ def _combine(changes: Iterable[AspectChange]) -> list[AspectChange]:
         change = replace(part[0], value=value, drops=drops, recurs=False, note=None)
         if not change.value.keys() & (_EDGES | {"inputDatasets"}):
             # Remove duplicate owners, tags and columns.
-            change = replace(change, value=merged(change, None, 0, is_own=True))
+            change = replace(change, value=merge_change(change, None, 0, is_own=True))
         apart.append(change)
     return apart
 
@@ -1738,7 +1738,9 @@ def _combine(changes: Iterable[AspectChange]) -> list[AspectChange]:
 # --- Adding to stored values ----------------------------------------------------------------------
 
 
-def merged(change: AspectChange, stored: Json | None, at_millis: int, *, is_own: bool) -> Json:
+def merge_change(
+    change: AspectChange, stored: Json | None, at_millis: int, *, is_own: bool
+) -> Json:
     """Return the stored value of an aspect with a change added; equal to it if nothing is new.
 
     `stored` is `None` if the aspect does not exist. `at_millis` is the time of the change. `is_own`
@@ -1781,7 +1783,7 @@ def merged(change: AspectChange, stored: Json | None, at_millis: int, *, is_own:
             return value
 
 
-def without_taken_off(
+def leave_out_removed(
     change: AspectChange, stored: Json, versions: Callable[[], Iterable[tuple[Json, bool]]]
 ) -> AspectChange:
     """Return a change of one of the aspects in `GIVEN` without the owners and tags that somebody

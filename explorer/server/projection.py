@@ -25,10 +25,10 @@ from explorer.server.ingestion import (
     Respelling,
     datasets_of,
     entities_of_incident,
-    note_left_incidents,
-    note_respelled,
-    read_left_incidents,
-    read_respelled,
+    note_pending_incidents,
+    note_respellings,
+    read_pending_incidents,
+    read_respellings,
     respell_path,
     summarise_incident,
     summarise_incidents,
@@ -52,7 +52,7 @@ from explorer.server.timeseries import (
     use_from,
 )
 
-__all__ = ["Projection", "document_of", "noted_delimiter", "places_of"]
+__all__ = ["Projection", "document_of", "places_of", "read_delimiter"]
 
 _RUNS = "assertionRunEvent"
 _RUN_SUMMARY = "assertionRunSummary"
@@ -84,10 +84,10 @@ class Projection:
 
     If a container moves, so do its contents, and if the name delimiter of a platform changes, so do
     its datasets: few are updated in the same transaction, many in small transactions by
-    `follow_moved`; until then they are found at their former places. So are the summaries of the
+    `follow_moves`; until then they are found at their former places. So are the summaries of the
     entities of an incident. `on_moved` is called with that when it has work; notes in the store say
-    what is left to do. What moved because of a write of another service is left to `feed_left`, and
-    until then the index on disk stays at the offset before that write.
+    what is left to do. What moved because of a write of another service is left to `feed_pending`,
+    and until then the index on disk stays at the offset before that write.
     """
 
     def __init__(
@@ -180,7 +180,7 @@ class Projection:
             self.followed = offset
         self._ledger.note(urns, (), offset, rewired=True)
         if self._left:
-            self.on_moved(self.feed_left)
+            self.on_moved(self.feed_pending)
 
     def publish(self, offset: int) -> None:
         """Apply the committed changes to the index."""
@@ -190,7 +190,7 @@ class Projection:
         self._ledger.note(changed, aged, offset, rewired=rewired)
         if self._has_left:
             self._moves += 1
-            self.on_moved(self.follow_moved)
+            self.on_moved(self.follow_moves)
         for urn, definition in self._defined.items():
             self._index.vocabulary.define(urn, definition)
         with self._feeding:
@@ -316,7 +316,7 @@ class Projection:
 
     def _find_moves(self, transaction: Transaction) -> set[str]:
         """Return the contents of the containers that were moved into another one. If there are too
-        many, return none and leave a note for `follow_moved`."""
+        many, return none and leave a note for `follow_moves`."""
         touched = transaction.changes.touched
         moved = [
             urn
@@ -330,25 +330,25 @@ class Projection:
         return set()
 
     def _leave(self, transaction: Transaction, moved: Iterable[str]) -> None:
-        """Note that the contents of containers or platforms are left to `follow_moved`."""
+        """Note that the contents of containers or platforms are left to `follow_moves`."""
         noted = orjson.loads(transaction.note(self._moved_note) or "[]")
         noted += [(urn, secrets.token_hex(8)) for urn in moved]
         transaction.set_note(self._moved_note, orjson.dumps(noted).decode())
         self._has_left = True
 
-    def follow_moved(self) -> None:
+    def follow_moves(self) -> None:
         """Update the contents of the containers that moved, the datasets of the platforms whose
         name delimiter changed and the entities of incidents, some per transaction.
 
         Call it from a thread that may block for long. Work that a crash or `end` leaves undone is
         done when the catalog is opened next. Errors are logged.
         """
-        self._do(self._follow_moved)
+        self._do(self._follow_moves)
 
-    def feed_left(self) -> None:
+    def feed_pending(self) -> None:
         """Update in the index what moved because of a write of another service, some at a time, so
-        that writes need not wait for all. Call it as `follow_moved`."""
-        self._do(self._feed_left)
+        that writes need not wait for all. Call it as `follow_moves`."""
+        self._do(self._feed_pending)
 
     def _do(self, work: Callable[[], None]) -> None:
         try:
@@ -360,16 +360,16 @@ class Projection:
             )
 
     def moves_left(self) -> int | None:
-        """Return how many moves left their contents to `follow_moved` so far, or `None` while some
+        """Return how many moves left their contents to `follow_moves` so far, or `None` while some
         contents are not updated yet. If two calls return the same number, no such move happened in
         between."""
         return None if self._left or self._store.note(self._moved_note) else self._moves
 
     def end(self) -> None:
-        """Stop `follow_moved` and `recount_use` after the current transaction."""
+        """Stop `follow_moves` and `recount_use` after the current transaction."""
         self._ending.set()
 
-    def _feed_left(self) -> None:
+    def _feed_pending(self) -> None:
         while self._left:
             with self._feeding:
                 roots = dict(self._left)
@@ -391,10 +391,10 @@ class Projection:
                 if not self._left:
                     self._index.apply(self.followed, ())
 
-    def _follow_moved(self) -> None:
+    def _follow_moves(self) -> None:
         noted = orjson.loads(self._store.note(self._moved_note) or "[]")
         # What another service of the store was to update, and did not, is updated here too.
-        respelled, incidents = read_respelled(self._store), read_left_incidents(self._store)
+        respelled, incidents = read_respellings(self._store), read_pending_incidents(self._store)
         if not noted and not respelled and not incidents:
             return
         for incident in dict.fromkeys(urn for urn, _ in incidents):
@@ -416,8 +416,8 @@ class Projection:
                 self._moved_note,
                 orjson.dumps(remaining_moves).decode() if remaining_moves else None,
             )
-            due = read_respelled(transaction)
-            note_respelled(
+            due = read_respellings(transaction)
+            note_respellings(
                 transaction,
                 {
                     urn: respellings
@@ -425,11 +425,11 @@ class Projection:
                     if respellings != respelled.get(urn)
                 },
             )
-            note_left_incidents(
+            note_pending_incidents(
                 transaction,
                 [
                     incident
-                    for incident in read_left_incidents(transaction)
+                    for incident in read_pending_incidents(transaction)
                     if incident not in incidents
                 ],
             )
@@ -452,7 +452,7 @@ class Projection:
 
     def _respell(self, urns: Sequence[str], transaction: Transaction) -> None:
         """Update the browse paths and places of datasets by the delimiter of their platform."""
-        respelled, now_millis = read_respelled(transaction), time.time_ns() // 1_000_000
+        respelled, now_millis = read_respellings(transaction), time.time_ns() // 1_000_000
         for text in transaction.existing(urns):
             urn = Urn.parse(text)
             respellings = respelled.get(f"{_PLATFORM_URN}{urn.platform}", ())
@@ -514,27 +514,27 @@ class Projection:
         return aspect in measured_aspects(self._registry, urn.split(":", 3)[2])
 
     def _place(self, transaction: Transaction, urn: Urn, values: _Values) -> None:
-        name, places = places_of(urn, values, noted_delimiter(transaction, urn.platform))
+        name, places = places_of(urn, values, read_delimiter(transaction, urn.platform))
         transaction.place(str(urn), urn.entity_type, name, places)
 
     def _settle_delimiter(self, transaction: Transaction, platform: Urn) -> set[str]:
         """If the name delimiter of a platform changed, move its datasets in the browse tree; return
-        the URNs of the datasets that were moved. Many are left to `follow_moved`."""
+        the URNs of the datasets that were moved. Many are left to `follow_moves`."""
         values = _store_values(transaction, str(platform))
         declared = values.get(_PLATFORM_INFO, {}).get(_DELIMITER)
         delimiter = declared or default_delimiter(platform.name)
-        former = noted_delimiter(transaction, platform.name)
+        former = read_delimiter(transaction, platform.name)
         if delimiter == former:
             return set()
         transaction.set_note(_delimiter_note(platform.name), delimiter)
-        prefix, respelled = datasets_of(str(platform)), read_respelled(transaction)
+        prefix, respelled = datasets_of(str(platform)), read_respellings(transaction)
         moved = transaction.urns(prefix=prefix, limit=MOVED_AT_ONCE + 1)
         respellings = respelled.setdefault(str(platform), [])
         if respellings or len(moved) > MOVED_AT_ONCE:
             # What follows an earlier change may be at any of the delimiters in between.
             by = respellings[-1] if respellings else Respelling(former)
             respellings.append(Respelling(former, by.actor, by.system))
-            note_respelled(transaction, respelled)
+            note_respellings(transaction, respelled)
             self._leave(transaction, (str(platform),))
             return set()
         for urn in moved:
@@ -551,7 +551,7 @@ def document_of(
     Use is counted from `from_millis` on (milliseconds since 1970). Raises as `build_document`.
     """
     measures = read_measures(registry, urn, view, from_millis)
-    delimiter = noted_delimiter(view, urn.platform)
+    delimiter = read_delimiter(view, urn.platform)
     placed = with_folders(registry, urn, values, delimiter, view.aspect)
     aspects = {**placed, **measures.documents}
     if urn.entity_type == "assertion":
@@ -656,7 +656,7 @@ def _delimiter_note(platform: str) -> str:
     return f"delimiter.{platform}"
 
 
-def noted_delimiter(view: Reader, platform: str | None) -> str:
+def read_delimiter(view: Reader, platform: str | None) -> str:
     """Return the delimiter of the parts of a dataset's name on a platform, as last noted in the
     store; the default if there is no note."""
     noted = view.note(_delimiter_note(platform)) if platform else None

@@ -26,9 +26,9 @@ __all__ = [
     "CatalogMemory",
     "Loss",
     "accept_losses",
-    "count_remembered",
+    "count_remembered_changes",
+    "describe_missing_catalog",
     "forget",
-    "say_gone",
 ]
 
 FILE = "catalog.db"
@@ -143,7 +143,7 @@ class CatalogMemory:
                 _write(self._data_dir, self._remembered, is_synced=False)
 
 
-def count_remembered(data_dir: Path) -> int | None:
+def count_remembered_changes(data_dir: Path) -> int | None:
     """Return the number of changes that the catalog of a directory had as far as is remembered, 0
     if there were none, and `None` if nothing is remembered."""
     recall = _recall(data_dir)
@@ -166,7 +166,7 @@ def forget(data_dir: Path) -> None:
     _write(data_dir, _Remembered())
 
 
-def say_gone(data_dir: Path, what: str, changes: int | None) -> str:
+def describe_missing_catalog(data_dir: Path, what: str, changes: int | None) -> str:
     """Return the sentence that nothing is left of the catalog of a directory, and what to do.
     `changes` is how many it had, if that is known."""
     had = "a catalog" if changes is None else f"a catalog with {changes:,} changes"

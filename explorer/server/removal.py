@@ -48,24 +48,24 @@ class AspectReference(Struct, frozen=True, order=True):
 
 
 class UnlinkedReferences(Struct):
-    """The result of removing the references to an entity, or of a dry run: `taken` are the
-    references that were removed, `left` those in aspects that require them."""
+    """The result of removing the references to an entity, or of a dry run: `removed` are the
+    references that were removed, `required` those in aspects that require them."""
 
-    taken: list[AspectReference] = []
-    left: list[AspectReference] = []
+    removed: list[AspectReference] = []
+    required: list[AspectReference] = []
 
     def add(self, other: "UnlinkedReferences") -> None:
         """Add the references of another result."""
-        self.taken += other.taken
-        self.left += other.left
+        self.removed += other.removed
+        self.required += other.required
 
     def to_wire(self) -> dict[str, Any]:
         """Return the `value` of the response, which lists at most 100 references of each kind."""
         return {
-            "total": len(self.taken),
-            "relatedAspects": _to_list(self.taken),
-            "leftTotal": len(self.left),
-            "leftAspects": _to_list(self.left),
+            "total": len(self.removed),
+            "relatedAspects": _to_list(self.removed),
+            "leftTotal": len(self.required),
+            "leftAspects": _to_list(self.required),
         }
 
 
@@ -97,17 +97,17 @@ def unlink(
     source, aspect = Urn.parse(references[0].urn), references[0].aspect
     stored = view.aspect(references[0].urn, aspect)
     if stored is None or aspect == registry.entity(source.entity_type).key:
-        return UnlinkedReferences(left=references)
+        return UnlinkedReferences(required=references)
     paths = _paths(registry, aspect, references)
     before = orjson.loads(stored.value)
     value = without_references(registry, aspect, before, paths, urn)
     if value is None:
-        return UnlinkedReferences(left=references)
+        return UnlinkedReferences(required=references)
     value = fill_derived(aspect, before, value, adds=False)
     if stamp is not None:
         transaction, millis, actor = stamp
         transaction.put(own_write(registry, source, aspect, value, millis, actor))
-    return UnlinkedReferences(taken=references)
+    return UnlinkedReferences(removed=references)
 
 
 def without_references(
@@ -117,7 +117,7 @@ def without_references(
     if one of them cannot be removed."""
     record = registry.aspect(aspect).record
     for path in paths:
-        pruned = _Pruner(registry, urn).pruned(value, tuple(path.split(".")), record)
+        pruned = _Pruner(registry, urn).prune(value, tuple(path.split(".")), record)
         if not isinstance(pruned, dict):
             return None
         value = pruned
@@ -136,7 +136,7 @@ class _Pruner:
         self._registry = registry
         self._urn = urn
 
-    def pruned(self, value: Any, steps: tuple[str, ...], kind: str) -> Any:
+    def prune(self, value: Any, steps: tuple[str, ...], kind: str) -> Any:
         """Return `value`, which has the type `kind`, without the URN at the path `steps`, or
         `_GONE` if the value cannot exist without it."""
         if not steps:
@@ -148,16 +148,16 @@ class _Pruner:
             case dict() if step == "*":
                 inner = _inner(kind)
                 pruned_map = {
-                    key: self.pruned(content, rest, inner) for key, content in value.items()
+                    key: self.prune(content, rest, inner) for key, content in value.items()
                 }
                 return {key: content for key, content in pruned_map.items() if content is not _GONE}
             case list() if step == "*":
                 inner = _inner(kind)
-                pruned_list = (self.pruned(element, rest, inner) for element in value)
+                pruned_list = (self.prune(element, rest, inner) for element in value)
                 return [element for element in pruned_list if element is not _GONE]
             case dict() if step in value:
                 field_kind, optional = self._field(kind, step)
-                remainder = self.pruned(value[step], rest, field_kind)
+                remainder = self.prune(value[step], rest, field_kind)
                 if remainder is not _GONE:
                     return {**value, step: remainder}
                 if optional:
@@ -205,7 +205,7 @@ class RollbackResult(Struct):
 
     `rows` is the number of versions and timeseries documents, and `reverted` the number of aspects
     whose value changed. `deleted` are the entities that the run created, softly or for good;
-    `unsafe` those of them that others have written to since, and `others` is the number of their
+    `unsafe` those of them that others have written to since, and `foreign` is the number of their
     aspects that others wrote.
     """
 
@@ -216,7 +216,7 @@ class RollbackResult(Struct):
     entities: set[str] = set()
     deleted: list[str] = []
     unsafe: list[str] = []
-    others: int = 0
+    foreign: int = 0
 
     def add(self, other: "RollbackResult") -> None:
         """Add the result for other entities."""
@@ -226,7 +226,7 @@ class RollbackResult(Struct):
         self.entities |= other.entities
         self.deleted += other.deleted
         self.unsafe += other.unsafe
-        self.others += other.others
+        self.foreign += other.foreign
 
     def to_wire(self, dialect: Dialect = "plain") -> dict[str, Any]:
         """Return the `value` of the response.
@@ -238,7 +238,7 @@ class RollbackResult(Struct):
             "runId": self.run,
             "aspectRowSummaries": self.summaries,
             "entitiesAffected": len(self.entities),
-            "aspectsAffected": self.rows if dialect == "plain" else self.others,
+            "aspectsAffected": self.rows if dialect == "plain" else self.foreign,
             "aspectsReverted": self.reverted,
             "entitiesDeleted": len(self.deleted),
             "unsafeEntitiesCount": len(self.unsafe),
@@ -300,7 +300,7 @@ def roll_back(
     if key in versions:
         if shared:
             undone.unsafe.append(urn)
-            undone.others += shared
+            undone.foreign += shared
         if hard or is_soft or not shared:
             undone.deleted.append(urn)
             if stamp is not None and is_soft:

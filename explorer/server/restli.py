@@ -102,7 +102,7 @@ class QueryParameters:
         values = self._raw.get(name)
         return decode(values[0].replace("+", " ")) if values else None
 
-    def required(self, name: str) -> str:
+    def require(self, name: str) -> str:
         """Return the first value of a parameter.
 
         Raises `InvalidInput` if it is missing or empty.
@@ -391,9 +391,9 @@ class RestliRequest(Request):
     async def json(
         self,
         most_bytes: int = MAX_BODY_BYTES,
-        named_in: Callable[[Any], list[str]] = urns_in,
+        find_urns: Callable[[Any], list[str]] = urns_in,
     ) -> Any:
-        """Parse the body as JSON, and note what `named_in` finds in it for the audit log if the
+        """Parse the body as JSON, and note what `find_urns` finds in it for the audit log if the
         endpoint changes something.
 
         Raises `RequestRefusal` (413) if the body is larger than `most_bytes` or has too many
@@ -409,7 +409,7 @@ class RestliRequest(Request):
             raise InvalidInput(f"the body is not JSON: {error}") from None
         endpoint = self.context.endpoint
         if endpoint is not None and endpoint.role != "reader":
-            self.context.urns = named_in(content)
+            self.context.urns = find_urns(content)
         return content
 
     async def parameters(self) -> "Parameters":

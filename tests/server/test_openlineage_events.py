@@ -10,7 +10,7 @@ import pytest
 from explorer.errors import CatalogError
 from explorer.metadata.registry import load_registry
 from explorer.metadata.validation import Validator
-from explorer.server.openlineage import TIMESERIES, Event, Memory, merged, read_event
+from explorer.server.openlineage import TIMESERIES, Event, Memory, merge_change, read_event
 
 RUN = "01909d9f-0000-7000-8000-00000000000"
 HIVE = {"namespace": "hive", "name": "y", "type": "DATASET", "field": "f"}
@@ -139,9 +139,9 @@ def test_a_damaged_event_is_refused_or_changes_what_fits_and_once(seed: int) -> 
             if change.aspect in TIMESERIES:
                 continue
             key = (change.urn, change.aspect)
-            held[key] = merged(change, held.get(key), event.at_millis, is_own=True)
+            held[key] = merge_change(change, held.get(key), event.at_millis, is_own=True)
             validator.check(change.aspect, held[key])
-            assert merged(change, held[key], event.at_millis, is_own=True) == held[key]
+            assert merge_change(change, held[key], event.at_millis, is_own=True) == held[key]
     # About half are whole enough.
     assert 40 < taken < 180
 
@@ -169,7 +169,7 @@ def test_what_says_many_times_more_of_one_thing_is_added_once() -> None:
     held: dict[str, Any] = {}
     for change in found.changes:
         stored = held.get(change.aspect)
-        held[change.aspect] = merged(change, stored, found.at_millis, is_own=True)
+        held[change.aspect] = merge_change(change, stored, found.at_millis, is_own=True)
     assert len(held["dataJobInputOutput"]["inputDatasetEdges"]) == 1001
     assert len(held["ownership"]["owners"]) == len(held["globalTags"]["tags"]) == 50
     (column,) = held["editableSchemaMetadata"]["editableSchemaFieldInfo"]

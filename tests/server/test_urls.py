@@ -63,4 +63,4 @@ def test_a_parameter_may_repeat_or_be_missing() -> None:
     assert query.many("nothing") is None
     for name in ("y", "z", "nothing"):
         with pytest.raises(InvalidInput, match=f"'{name}' is required"):
-            query.required(name)
+            query.require(name)

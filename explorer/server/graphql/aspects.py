@@ -14,18 +14,18 @@ from explorer.server.graphql.object_types import GENERIC, SHAPES
 from explorer.server.graphql.schema import (
     Resolvers,
     Value,
+    aspect_value,
+    description_text,
     entities,
     entity,
     entity_or_null,
     entries,
+    field_of,
     or_else,
-    renamed,
-    shown_text,
-    stored,
     symbol,
 )
 from explorer.server.graphql.session import Info, Node, Resolver
-from explorer.server.projection import noted_delimiter
+from explorer.server.projection import read_delimiter
 from explorer.server.search.document import BROWSE_PATHS
 from explorer.server.store import StoredAspect
 
@@ -101,7 +101,7 @@ def _column(about: str, field: dict[str, Any], edited: str | None, info: Info) -
         "nullable": field.get("nullable") is True,
         "recursive": field.get("recursive") is True,
         "isPartOfKey": field.get("isPartOfKey") is True,
-        "description": shown_text(field.get("description"), edited, info),
+        "description": description_text(field.get("description"), edited, info),
         "type": column_type(record_of(field)),
     }
 
@@ -140,11 +140,11 @@ def _platform_schema(schema: Value, _info: Info) -> Value | None:
 COLUMN_RESOLVERS: Resolvers = {
     "Dataset": {
         "schemaMetadata": _schema,
-        "editableSchemaMetadata": stored("editableSchemaMetadata"),
+        "editableSchemaMetadata": aspect_value("editableSchemaMetadata"),
     },
     "SchemaMetadata": {"platformSchema": _platform_schema},
-    "SchemaField": {"tags": renamed("globalTags"), "schemaFieldEntity": _column_entity},
-    "EditableSchemaFieldInfo": {"tags": renamed("globalTags")},
+    "SchemaField": {"tags": field_of("globalTags"), "schemaFieldEntity": _column_entity},
+    "EditableSchemaFieldInfo": {"tags": field_of("globalTags")},
     "ForeignKeyConstraint": {
         "foreignFields": entities("foreignFields", "schemaField"),
         "sourceFields": entities("sourceFields", "schemaField"),
@@ -284,7 +284,7 @@ async def _browse_path_v2(node: Node, info: Info) -> Value | None:
         return session.node(urn).stored.get(name)
 
     def read() -> Value | None:
-        delimiter = noted_delimiter(session.catalog.store, node.urn.platform)
+        delimiter = read_delimiter(session.catalog.store, node.urn.platform)
         return with_folders(registry, node.urn, values, delimiter, aspect_of).get(BROWSE_PATHS)
 
     return await session.catalog.read_few(read)
@@ -368,7 +368,7 @@ _OF_EVERY_ENTITY: dict[str, Resolver] = {
     "lastIngested": _ingestion_time,
     "aspects": _raw,
     "institutionalMemory": _resolve_associations("institutionalMemory", "elements"),
-    "status": stored("status"),
+    "status": aspect_value("status"),
     "ownership": _resolve_associations("ownership", "owners"),
     "tags": _resolve_associations("globalTags", "tags"),
     "globalTags": _resolve_associations("globalTags", "tags"),
@@ -378,14 +378,14 @@ _OF_EVERY_ENTITY: dict[str, Resolver] = {
     "container": _container,
     "parentContainers": _parent_containers,
     "dataPlatformInstance": _instance,
-    "subTypes": stored("subTypes"),
+    "subTypes": aspect_value("subTypes"),
     "browsePaths": _browse_paths,
     "browsePathV2": _browse_path_v2,
     "structuredProperties": _resolve_associations("structuredProperties", "properties"),
-    "siblings": stored("siblings"),
-    "embed": stored("embed"),
-    "displayProperties": stored("displayProperties"),
-    "documentation": stored("documentation"),
+    "siblings": aspect_value("siblings"),
+    "embed": aspect_value("embed"),
+    "displayProperties": aspect_value("displayProperties"),
+    "documentation": aspect_value("documentation"),
     "businessAttributes": _business_attributes,
 }
 
@@ -415,8 +415,8 @@ RESOLVERS: Resolvers = {
     "GlossaryTerms": {"terms": _whose("terms", "urn", ("glossaryTerm",))},
     "GlossaryTermAssociation": {"term": entity("urn"), "actor": entity_or_null("actor")},
     "DomainAssociation": {"domain": entity("domain")},
-    "BrowsePathEntry": {"name": renamed("id"), "entity": entity_or_null("urn")},
-    "SiblingProperties": {"isPrimary": renamed("primary"), "siblings": entities("siblings")},
+    "BrowsePathEntry": {"name": field_of("id"), "entity": entity_or_null("urn")},
+    "SiblingProperties": {"isPrimary": field_of("primary"), "siblings": entities("siblings")},
     "ResolvedAuditStamp": {"time": or_else("time", 0), "actor": entity_or_null("actor")},
     "MetadataAttribution": {
         "actor": entity_or_null("actor"),

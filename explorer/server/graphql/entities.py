@@ -12,19 +12,25 @@ from explorer.server.graphql.object_types import GENERIC, SHAPES, symbols
 from explorer.server.graphql.schema import (
     Resolvers,
     Value,
+    aspect_value,
     entities,
     entity,
+    entity_name,
     entity_or_null,
     entries,
+    field_of,
     flat,
     key,
-    named,
     or_else,
     properties,
-    renamed,
-    stored,
 )
-from explorer.server.graphql.search import Given, found, page_bounds, read_query, read_types
+from explorer.server.graphql.search import (
+    Given,
+    page_bounds,
+    read_query,
+    read_types,
+    search_results,
+)
 from explorer.server.graphql.session import Info, Node, Resolver
 from explorer.server.ingestion import UNKNOWN_ACTOR
 from explorer.server.search.query import SearchQuery, SortBy
@@ -89,7 +95,7 @@ async def _resolve_relationships(node: Node, info: Info, **given: Any) -> Value:
             Criterion("sourceType", ("EXTERNAL",), negated=arguments["sourceType"] == "NATIVE")
         )
     query = SearchQuery("", ("document",), Filter((tuple(criteria),)), start, count)
-    results = await found(info, query, {})
+    results = await search_results(info, query, {})
     urns = [search_result["entity"] for search_result in results["searchResults"]]
     return {**results, "urns": urns}
 
@@ -102,8 +108,8 @@ DOCUMENT_RESOLVERS: Resolvers = {
     "Document": {
         "platform": _document_platform,
         "subType": _sub_type,
-        "info": stored("documentInfo"),
-        "settings": stored("documentSettings"),
+        "info": aspect_value("documentInfo"),
+        "settings": aspect_value("documentSettings"),
         "parentDocuments": _parent_documents,
     },
     "DocumentInfo": {
@@ -144,7 +150,7 @@ _NEWEST_FIRST = (SortBy("lastModifiedAt", descending=True),)
 
 
 def _entity(_root: Any, info: Info, urn: str) -> Any:
-    return info.context.existing(urn)
+    return info.context.find_entity(urn)
 
 
 async def _entities(_root: Any, info: Info, urns: list[str], **given: Any) -> list[Node | None]:
@@ -284,7 +290,7 @@ async def _members(info: Info, arguments: Given, members: Filter) -> Value:
         for group in members.any_of
         for criterions in query.filter.any_of or ((),)
     )
-    return await found(
+    return await search_results(
         info, replace(query, filter=Filter(groups)), arguments.get("searchFlags") or {}
     )
 
@@ -336,7 +342,7 @@ def type_of(value: Any, _info: Info, _abstract: Any) -> str:
 
 
 def _root(entity_type: str) -> Resolver:
-    return lambda _root, info, urn: info.context.existing(urn, entity_type)
+    return lambda _root, info, urn: info.context.find_entity(urn, entity_type)
 
 
 def _platform(node: Node, info: Info) -> Any:
@@ -448,7 +454,7 @@ def _ml(aspect: str, edited: str) -> dict[str, Resolver]:
         "description": flat(aspect, "description"),
         "dataType": flat(aspect, "dataType"),
         "properties": properties(aspect, edited),
-        "editableProperties": stored(edited),
+        "editableProperties": aspect_value(edited),
     }
 
 
@@ -465,14 +471,14 @@ def _description(node: Node, info: Info) -> str | None:
 
 RESOLVERS: Resolvers = {
     "Query": {shape.query: _root(shape.entity_type) for shape in SHAPES.values()},
-    GENERIC: {"name": named},
+    GENERIC: {"name": entity_name},
     "Dataset": {
         "name": key(1),
         "origin": key(2),
         "platform": _platform,
         "properties": _dataset_properties,
         "description": _description,
-        "editableProperties": stored("editableDatasetProperties"),
+        "editableProperties": aspect_value("editableDatasetProperties"),
         "viewProperties": _view,
         "fineGrainedLineages": flat("upstreamLineage", "fineGrainedLineages"),
     },
@@ -485,7 +491,7 @@ RESOLVERS: Resolvers = {
     "Container": {
         "platform": _platform,
         "properties": properties("containerProperties", "editableContainerProperties"),
-        "editableProperties": stored("editableContainerProperties"),
+        "editableProperties": aspect_value("editableContainerProperties"),
     },
     "ContainerProperties": _CUSTOM,
     "Chart": {
@@ -493,8 +499,8 @@ RESOLVERS: Resolvers = {
         "chartId": key(1),
         "platform": _platform,
         "properties": properties("chartInfo", "editableChartProperties", "title"),
-        "editableProperties": stored("editableChartProperties"),
-        "query": stored("chartQuery"),
+        "editableProperties": aspect_value("editableChartProperties"),
+        "query": aspect_value("chartQuery"),
     },
     "ChartProperties": {
         **_CUSTOM,
@@ -507,7 +513,7 @@ RESOLVERS: Resolvers = {
         "dashboardId": key(1),
         "platform": _platform,
         "properties": properties("dashboardInfo", "editableDashboardProperties", "title"),
-        "editableProperties": stored("editableDashboardProperties"),
+        "editableProperties": aspect_value("editableDashboardProperties"),
     },
     "DashboardProperties": {
         **_CUSTOM,
@@ -522,8 +528,8 @@ RESOLVERS: Resolvers = {
         "cluster": key(2),
         "platform": _platform,
         "properties": properties("dataFlowInfo", "editableDataFlowProperties"),
-        "editableProperties": stored("editableDataFlowProperties"),
-        "versionInfo": stored("versionInfo"),
+        "editableProperties": aspect_value("editableDataFlowProperties"),
+        "versionInfo": aspect_value("versionInfo"),
     },
     "DataFlowProperties": _CUSTOM,
     "DataJob": {
@@ -531,9 +537,9 @@ RESOLVERS: Resolvers = {
         "dataFlow": _flow,
         "platform": _platform,
         "properties": properties("dataJobInfo", "editableDataJobProperties"),
-        "editableProperties": stored("editableDataJobProperties"),
-        "inputOutput": stored("dataJobInputOutput"),
-        "versionInfo": stored("versionInfo"),
+        "editableProperties": aspect_value("editableDataJobProperties"),
+        "inputOutput": aspect_value("dataJobInputOutput"),
+        "versionInfo": aspect_value("versionInfo"),
         "runs": _runs_of_job,
     },
     "DataProcessInstanceResult": {"runs": entities("urns", "dataProcessInstance")},
@@ -546,7 +552,7 @@ RESOLVERS: Resolvers = {
     "DataPlatform": {
         "name": key(0),
         "displayName": flat("dataPlatformInfo", "displayName"),
-        "properties": stored("dataPlatformInfo"),
+        "properties": aspect_value("dataPlatformInfo"),
     },
     "DataPlatformInstance": {
         "platform": _parent,
@@ -556,12 +562,12 @@ RESOLVERS: Resolvers = {
     "DataPlatformInstanceProperties": _CUSTOM,
     "CorpUser": {
         "username": key(0),
-        "properties": stored("corpUserInfo"),
-        "info": stored("corpUserInfo"),
-        "editableProperties": stored("corpUserEditableInfo"),
-        "editableInfo": stored("corpUserEditableInfo"),
+        "properties": aspect_value("corpUserInfo"),
+        "info": aspect_value("corpUserInfo"),
+        "editableProperties": aspect_value("corpUserEditableInfo"),
+        "editableInfo": aspect_value("corpUserEditableInfo"),
         "status": flat("corpUserStatus", "status"),
-        "settings": stored("corpUserSettings"),
+        "settings": aspect_value("corpUserSettings"),
     },
     "CorpUserViewsSettings": {"defaultView": entity_or_null("defaultView")},
     "CorpGroupProperties": {
@@ -575,14 +581,14 @@ RESOLVERS: Resolvers = {
     },
     "CorpGroup": {
         "name": key(0),
-        "properties": stored("corpGroupInfo"),
-        "info": stored("corpGroupInfo"),
-        "editableProperties": stored("corpGroupEditableInfo"),
+        "properties": aspect_value("corpGroupInfo"),
+        "info": aspect_value("corpGroupInfo"),
+        "editableProperties": aspect_value("corpGroupEditableInfo"),
     },
     "Tag": {
         "name": _tag_name,
         "description": flat("tagProperties", "description"),
-        "properties": stored("tagProperties"),
+        "properties": aspect_value("tagProperties"),
     },
     "GlossaryTerm": {
         "name": key(0),
@@ -591,12 +597,12 @@ RESOLVERS: Resolvers = {
         "glossaryTermInfo": properties("glossaryTermInfo"),
         "parentNodes": _parent_nodes,
     },
-    "GlossaryTermProperties": {**_CUSTOM, "description": renamed("definition")},
+    "GlossaryTermProperties": {**_CUSTOM, "description": field_of("definition")},
     "GlossaryNode": {
         "properties": properties("glossaryNodeInfo"),
         "parentNodes": _parent_nodes,
     },
-    "GlossaryNodeProperties": {**_CUSTOM, "description": renamed("definition")},
+    "GlossaryNodeProperties": {**_CUSTOM, "description": field_of("definition")},
     "Domain": {
         "id": key(0),
         "properties": properties("domainProperties"),
@@ -635,8 +641,8 @@ RESOLVERS: Resolvers = {
         "tool": key(0),
         "notebookId": key(1),
         "platform": _platform,
-        "info": stored("notebookInfo"),
-        "editableProperties": stored("editableNotebookProperties"),
+        "info": aspect_value("notebookInfo"),
+        "editableProperties": aspect_value("editableNotebookProperties"),
     },
     "NotebookInfo": _CUSTOM,
     "Assertion": {"platform": _platform},
@@ -647,7 +653,7 @@ RESOLVERS: Resolvers = {
         "entityTypes": entities("entityTypes"),
     },
     "AllowedValue": {"value": lambda allowed, _info: property_value(allowed.get("value"))},
-    "OwnershipTypeEntity": {"info": stored("ownershipTypeInfo")},
+    "OwnershipTypeEntity": {"info": aspect_value("ownershipTypeInfo")},
     "DataProcessInstance": {
         "name": flat("dataProcessInstanceProperties", "name"),
         "created": flat("dataProcessInstanceProperties", "created"),
@@ -658,7 +664,7 @@ RESOLVERS: Resolvers = {
     "DataProcessInstanceProperties": _CUSTOM,
     "QueryEntity": {
         "platform": _platform,
-        "properties": stored("queryProperties"),
+        "properties": aspect_value("queryProperties"),
         "subjects": _subjects,
     },
     "QueryProperties": {"origin": entity_or_null("origin")},
@@ -672,10 +678,10 @@ RESOLVERS: Resolvers = {
     "BusinessAttributeInfo": {
         **_CUSTOM,
         "type": lambda value, _info: value.get("type") and column_type(record_of(value)),
-        "tags": renamed("globalTags"),
+        "tags": field_of("globalTags"),
     },
     "DataHubView": {
-        "name": named,
+        "name": entity_name,
         "description": flat("dataHubViewInfo", "description"),
         "viewType": flat("dataHubViewInfo", "type"),
     },

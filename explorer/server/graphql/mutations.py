@@ -850,7 +850,7 @@ def guard(schema: GraphQLSchema) -> None:
 
 
 def _guard(name: str, role: Role, resolve: Callable[..., Any]) -> Callable[..., Any]:
-    async def guarded(root: Any, info: Info, **given: Any) -> Any:
+    async def resolve_guarded(root: Any, info: Info, **given: Any) -> Any:
         noted = NotedChange(f"mutation {name}", urns_in(given), place=info.path.key)
         info.context.changes.append(noted)
         info.context.access.require(role, f"the mutation {name}")
@@ -861,4 +861,4 @@ def _guard(name: str, role: Role, resolve: Callable[..., Any]) -> Callable[..., 
         noted.urns = list(nones) or noted.urns
         return answer
 
-    return guarded
+    return resolve_guarded

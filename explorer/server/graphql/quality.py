@@ -18,9 +18,9 @@ from explorer.server.graphql.schema import (
     entities,
     entity_or_null,
     entries,
+    field_of,
     flat,
     or_else,
-    renamed,
 )
 from explorer.server.graphql.search import page_bounds
 from explorer.server.graphql.session import EditTransaction, Given, Info, Node, Resolver
@@ -136,7 +136,7 @@ async def _incidents(node: Node, info: Info, **given: Any) -> Value:
         if given.get("state") in (None, _state(node))
         and given.get("stage") in (None, _status(node).get("stage"))
         and given.get("priority") in (None, _priority_of(node))
-        and (not assigned or assigned & set(_assigned(node)))
+        and (not assigned or assigned & set(_assignee_urns(node)))
     ]
     nodes.sort(key=_creation_millis, reverse=True)
     page = [str(node.urn) for node in nodes[start : start + count]]
@@ -171,14 +171,14 @@ def _priority_of(node: Node) -> str | None:
     return PRIORITIES[place] if isinstance(place, int) and 0 <= place < len(PRIORITIES) else None
 
 
-def _assigned(node: Node) -> Iterable[str]:
+def _assignee_urns(node: Node) -> Iterable[str]:
     return [assignee.get("actor") for assignee in _incident(node).get("assignees") or ()]
 
 
 def _assignees(node: Node, info: Info) -> list[Any]:
     return [
         info.context.refer(str(urn), info)
-        for urn in Urn.parse_all(_assigned(node))
+        for urn in Urn.parse_all(_assignee_urns(node))
         if urn.entity_type in _OWNERS
     ]
 
@@ -246,7 +246,7 @@ def _error_text(error: Value, _info: Info) -> str | None:
     return text if isinstance(text, str) else None
 
 
-_TARGETED: dict[str, Resolver] = {"entityUrn": renamed("entity")}
+_TARGETED: dict[str, Resolver] = {"entityUrn": field_of("entity")}
 _HEALTHY: dict[str, Resolver] = {"health": _health, "incidents": _incidents}
 
 RESOLVERS: Resolvers = {
@@ -258,7 +258,7 @@ RESOLVERS: Resolvers = {
     "Assertion": {"info": _assertion_entity, "runEvents": _run_events},
     "AssertionInfo": {"customProperties": entries("customProperties")},
     "DatasetAssertionInfo": {
-        "datasetUrn": renamed("dataset"),
+        "datasetUrn": field_of("dataset"),
         "fields": _assertion_fields,
         "nativeParameters": _entries("nativeParameters"),
     },
@@ -705,7 +705,7 @@ MEASURE_RESOLVERS: Resolvers = {
         "statsSummary": _summary,
     },
     "DataProcessInstance": {"state": _states},
-    "DataProcessInstanceRunResult": {"resultType": renamed("type")},
+    "DataProcessInstanceRunResult": {"resultType": field_of("type")},
     "ValueFrequency": {"value": or_else("value", ""), "frequency": or_else("frequency", 0)},
     "UserUsageCounts": {"user": entity_or_null("user")},
     "DatasetStatsSummary": {

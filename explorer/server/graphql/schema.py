@@ -31,26 +31,26 @@ from explorer.server.graphql.session import Info, Node, Resolver
 __all__ = [
     "Resolvers",
     "Value",
+    "aspect_value",
     "assemble",
+    "description_text",
     "entities",
     "entity",
+    "entity_name",
     "entity_or_null",
     "entries",
+    "field_of",
     "flat",
     "key",
-    "named",
     "or_else",
     "properties",
-    "renamed",
-    "shown_text",
-    "stored",
     "symbol",
 ]
 
 Value = Mapping[str, Any]
 
 
-def stored(aspect: str) -> Resolver:
+def aspect_value(aspect: str) -> Resolver:
     """Return a resolver that gives an aspect of an entity unchanged."""
     return lambda node, _info: node.aspect(aspect)
 
@@ -65,7 +65,7 @@ def key(at: int) -> Resolver:
     return lambda node, _info: node.part(at)
 
 
-def named(node: Node, _info: Info) -> str:
+def entity_name(node: Node, _info: Info) -> str:
     """Return the display name of an entity."""
     return display_name(node.urn, node.values())
 
@@ -75,7 +75,7 @@ def symbol(node: Node, _info: Info) -> str:
     return entity_type_symbol(node.urn.entity_type)
 
 
-def renamed(field: str) -> Resolver:
+def field_of(field: str) -> Resolver:
     """Return a resolver for a field that the aspect has under another name, `field`."""
     return lambda value, _info: value.get(field)
 
@@ -151,13 +151,13 @@ def properties(aspect: str, edited: str | None = None, name: str = "name") -> Re
         return {
             **fields,
             "name": fields.get(name) or node.urn.name,
-            "description": shown_text(fields.get("description"), edited_text, info),
+            "description": description_text(fields.get("description"), edited_text, info),
         }
 
     return resolve
 
 
-def shown_text(ingested: str | None, written: str | None, info: Info) -> str | None:
+def description_text(ingested: str | None, written: str | None, info: Info) -> str | None:
     """Return the description to show in the request's dialect: in the plain one the edited text if
     there is one, in DataHub's the ingested text if there is one."""
     if info.context.dialect == "plain":

@@ -16,7 +16,7 @@ from explorer.server.browse import browse_paths, components
 from explorer.server.graphql.object_types import entity_type_symbol, symbols
 from explorer.server.graphql.schema import Resolvers, Value, entities, entity, entity_or_null
 from explorer.server.graphql.session import GraphQLContext, Info
-from explorer.server.projection import noted_delimiter
+from explorer.server.projection import read_delimiter
 from explorer.server.restli import DEFAULT_PAGE, MAX_PAGE
 from explorer.server.search.document import build_document
 from explorer.server.search.query import FacetCounts, FoundPage, SearchHit, SearchQuery, SortBy
@@ -36,11 +36,11 @@ __all__ = [
     "FOLDER_RESOLVERS",
     "RESOLVERS",
     "Given",
-    "found",
     "input_filter",
     "page_bounds",
     "read_query",
     "read_types",
+    "search_results",
 ]
 
 Given = Mapping[str, Any]
@@ -230,12 +230,12 @@ async def _browse_paths(_root: Any, info: Info, **given: Any) -> list[Value]:
     arguments: Given = given["input"]
     catalog = info.context.catalog
     entity_type = symbols(catalog.registry)[arguments["type"]]
-    stored_node = info.context.existing(arguments["urn"], entity_type)
+    stored_node = info.context.find_entity(arguments["urn"], entity_type)
     node = await stored_node if isinstance(stored_node, Awaitable) else stored_node
     if node is None:
         raise NotFound(f"{arguments['urn']} does not exist.")
     stored = (node.aspect("browsePaths") or {}).get("paths")
-    delimiter = await catalog.read_few(noted_delimiter, catalog.store, node.urn.platform)
+    delimiter = await catalog.read_few(read_delimiter, catalog.store, node.urn.platform)
     return [{"path": components(path)} for path in browse_paths(node.urn, stored, delimiter)]
 
 
@@ -269,13 +269,17 @@ _COMPLETED = (
 async def _search(_root: Any, info: Info, **given: Any) -> Given:
     types_by_symbol = symbols(info.context.catalog.registry)
     arguments: Given = given["input"]
-    return await _searched(info, arguments, [types_by_symbol[arguments["type"]]], types_by_symbol)
+    return await _find_results(
+        info, arguments, [types_by_symbol[arguments["type"]]], types_by_symbol
+    )
 
 
 async def _search_across(_root: Any, info: Info, **given: Any) -> Given:
     types_by_symbol = symbols(info.context.catalog.registry)
     arguments: Given = given["input"]
-    return await _searched(info, arguments, read_types(arguments, types_by_symbol), types_by_symbol)
+    return await _find_results(
+        info, arguments, read_types(arguments, types_by_symbol), types_by_symbol
+    )
 
 
 def _search_by_meaning(_root: Any, _info: Info, **_given: Any) -> Given:
@@ -285,16 +289,16 @@ def _search_by_meaning(_root: Any, _info: Info, **_given: Any) -> Given:
     )
 
 
-async def _searched(
+async def _find_results(
     info: Info, arguments: Given, types: Sequence[str], types_by_symbol: Mapping[str, str]
 ) -> Given:
     query = await read_query(
         arguments, types_by_symbol, types, info.context, facets=_asks(info, "facets")
     )
-    return await found(info, query, arguments.get("searchFlags") or {})
+    return await search_results(info, query, arguments.get("searchFlags") or {})
 
 
-async def found(info: Info, query: SearchQuery, flags: Given) -> dict[str, Any]:
+async def search_results(info: Info, query: SearchQuery, flags: Given) -> dict[str, Any]:
     """Return the results of a search in the form of `SearchResults`."""
     page = await info.context.catalog.offload(info.context.catalog.index.search, query)
     return {"start": query.start, **await _results(info, page, flags)}
@@ -445,7 +449,7 @@ async def _complete(_root: Any, info: Info, **given: Any) -> Given:
     types = (types_by_symbol[kind],) if kind else ()
     return {
         "query": arguments["query"],
-        **await _completed(info, arguments, types, types_by_symbol),
+        **await _find_completions(info, arguments, types, types_by_symbol),
     }
 
 
@@ -457,7 +461,10 @@ async def _complete_each(_root: Any, info: Info, **given: Any) -> Given:
         name for name in _COMPLETED if name in registered
     ]
     answers = await asyncio.gather(
-        *(_completed(info, arguments, (entity_type,), types_by_symbol) for entity_type in types)
+        *(
+            _find_completions(info, arguments, (entity_type,), types_by_symbol)
+            for entity_type in types
+        )
     )
     return {
         "query": arguments["query"],
@@ -469,7 +476,7 @@ async def _complete_each(_root: Any, info: Info, **given: Any) -> Given:
     }
 
 
-async def _completed(
+async def _find_completions(
     info: Info, arguments: Given, types: tuple[str, ...], types_by_symbol: Mapping[str, str]
 ) -> dict[str, Any]:
     _, limit = page_bounds(arguments, name="limit")

@@ -337,7 +337,7 @@ class GraphQLContext:
             node = self._nodes[text] = Node(Urn.parse(urn), self.catalog)
         return node
 
-    def existing(
+    def find_entity(
         self, text: str, entity_type: str | None = None
     ) -> "Node | Awaitable[Node | None] | None":
         """Return the entity with a URN if it is stored, else None; an awaitable of that if the
@@ -349,9 +349,9 @@ class GraphQLContext:
         node = self.node(urn)
         if node.is_read or self.catalog.store.is_local:
             return node if node.exists else None
-        return self._existing(node)
+        return self._read_if_stored(node)
 
-    async def _existing(self, node: "Node") -> "Node | None":
+    async def _read_if_stored(self, node: "Node") -> "Node | None":
         await self._read(node)
         return node if node.exists else None
 
@@ -365,7 +365,7 @@ class GraphQLContext:
         node = self.node(urn)
         return node if node.is_read or _shallow(info) else self._read(node)
 
-    async def edited(self, urn: str, info: Info) -> "Node":
+    async def read_edited(self, urn: str, info: Info) -> "Node":
         """Return the entity of an edit that was saved, read as `refer` does.
 
         Raises `ServerFault` if the store cannot be reached: after `StoreUnavailable` the caller
@@ -688,7 +688,7 @@ def edit_giving_entity(
     async def resolve(_root: Any, info: Info, **given: Any) -> Any:
         arguments = given[argument] if argument else given
         urn = await _run(info, lambda tx: change(tx, arguments), default=None)
-        return await info.context.edited(urn, info)
+        return await info.context.read_edited(urn, info)
 
     return resolve
 
@@ -710,7 +710,7 @@ def edit_of(
         await _run(info, lambda tx: change(tx, tx.stored_entity(text), arguments), default=None)
         if gives is not None:
             return gives(info.context.node(text))
-        return await info.context.edited(text, info) if argument == "urn" else True
+        return await info.context.read_edited(text, info) if argument == "urn" else True
 
     return resolve
 

@@ -84,7 +84,7 @@ class VersionRoutes(Routes):
     )
     async def _versions(self, request: RestliRequest) -> Response:
         urn = self._catalog.intake.read_urn(request.key)
-        name = request.query.required("aspect")
+        name = request.query.require("aspect")
         self._check(urn, name)
         ends = (
             request.query.number("from", 1, least=-_FAR),
@@ -213,7 +213,7 @@ class AspectRoutes(Routes):
     )
     async def _aspect(self, request: RestliRequest) -> Response:
         urn = self._catalog.intake.read_urn(request.key)
-        name = request.query.required("aspect")
+        name = request.query.require("aspect")
         version = request.query.number("version", 0, least=-_FAR)
         stored = await self._catalog.read_few(self._catalog.store.aspect, str(urn), name, version)
         if stored is None:

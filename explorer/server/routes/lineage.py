@@ -112,8 +112,8 @@ class RelationshipRoutes(Routes):
         self, request: RestliRequest, types: list[str], most: int
     ) -> tuple[int, int, list[Neighbour]]:
         query = request.query
-        urn = self._catalog.intake.read_urn(query.required("urn"))
-        direction = _direction(query.required("direction"))
+        urn = self._catalog.intake.read_urn(query.require("urn"))
+        direction = _direction(query.require("direction"))
         start = query.number("start", 0)
         count = min(query.number("count", most), MAX_PAGE)
         total, edges = await self._catalog.read(
@@ -311,8 +311,8 @@ class LineageRoutes(Routes):
             "missing": lists.missing,
             "removed": lists.removed,
         }
-        if lists.wanted is not None:
-            value["wanted"] = lists.wanted
+        if lists.matching is not None:
+            value["wanted"] = lists.matching
         if lists.truncated is not None:
             value["truncated"] = lists.truncated
         return orjson.dumps({"value": value})
@@ -324,11 +324,11 @@ class LineageRoutes(Routes):
         is faster than the store; the store is read if the index cannot answer.
         """
         if len(urns) <= _READ_ONE_BY_ONE:
-            return self._lineage.removed(urns)
+            return self._lineage.find_removed(urns)
         try:
             return self._catalog.index.found_urns(_EVERY_REMOVED)
         except (Busy, ServerFault):
-            return self._lineage.removed(urns)
+            return self._lineage.find_removed(urns)
 
     def _question(self, parameters: Parameters, *, leaves_out: bool) -> LineageQuestion:
         urn = self._catalog.intake.read_urn(parameters.text("urn"))

@@ -15,7 +15,7 @@ from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 from explorer.server.catalog import CatalogEngine
 from explorer.server.failures import RequestRefusal, status_of
-from explorer.server.ingestion import CheckedProposal, named_in
+from explorer.server.ingestion import CheckedProposal, aspects_to_write
 from explorer.server.openlineage import (
     GIVEN,
     PIPELINE,
@@ -23,9 +23,9 @@ from explorer.server.openlineage import (
     AspectChange,
     Event,
     Memory,
-    merged,
+    leave_out_removed,
+    merge_change,
     read_event,
-    without_taken_off,
 )
 from explorer.server.restli import Endpoint, JsonResponse, Parameter, RestliRequest, Routes
 from explorer.server.routes import ALL_OR_NONE, BATCHED, all_or_none
@@ -179,7 +179,7 @@ class OpenLineageRoutes(Routes):
         notes=("The body is a list of events, 1,000 at most; a single one will do.", BATCHED),
     )
     async def _post_batch(self, request: RestliRequest) -> Response:
-        json = await request.json(named_in=_runs_in)
+        json = await request.json(find_urns=_runs_in)
         events = json if isinstance(json, list) else [json]
         if len(events) > _MOST_EVENTS:
             raise RequestRefusal(
@@ -282,7 +282,7 @@ class OpenLineageRoutes(Routes):
                 is_own = before is None or before.is_own or one.aspect == "status"
                 system = checked.system if is_own else _without_pipeline(checked.system)
                 wanted.append((replace(one, system=system, actor=checked.actor), is_own))
-            batch = named_in(proposal for proposal, _ in wanted)
+            batch = aspects_to_write(proposal for proposal, _ in wanted)
             for one, is_own in wanted:
                 self._catalog.intake.apply(view, one, now_millis, batch)
                 held[one.text, one.aspect] = _Held(is_own, changed=one.value)
@@ -334,8 +334,8 @@ class OpenLineageRoutes(Routes):
             is_own = before is None or before.is_own
             added = change
             if before is not None and change.aspect in GIVEN:
-                added = without_taken_off(change, values[key], partial(_versions, view, *key))
-            value = merged(added, values[key], at_millis, is_own=is_own)
+                added = leave_out_removed(change, values[key], partial(_versions, view, *key))
+            value = merge_change(added, values[key], at_millis, is_own=is_own)
             if before is not None and values[key] is begun[key] and value == begun[key]:
                 _settle(change, before, at_millis)
             else:

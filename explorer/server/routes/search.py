@@ -12,7 +12,7 @@ from explorer.query.filters import Filter
 from explorer.server.browse import browse_paths, components
 from explorer.server.catalog import CatalogEngine
 from explorer.server.dialect import Dialect, search_hits
-from explorer.server.projection import noted_delimiter
+from explorer.server.projection import read_delimiter
 from explorer.server.restli import (
     Endpoint,
     Parameter,
@@ -230,7 +230,7 @@ class BrowsingRoutes(Routes):
             return []
         stored = store.aspect(str(urn), "browsePaths")
         value = orjson.loads(stored.value) if stored else {}
-        return browse_paths(urn, value.get("paths"), noted_delimiter(store, urn.platform))
+        return browse_paths(urn, value.get("paths"), read_delimiter(store, urn.platform))
 
 
 _FILTERED = (FILTER, SORT, SORT_CRITERIA)

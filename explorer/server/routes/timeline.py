@@ -99,7 +99,7 @@ class TimelineRoutes(Routes):
     async def _timeline(self, request: RestliRequest) -> Response:
         urn = self._catalog.intake.read_urn(request.key)
         self._catalog.registry.entity(urn.entity_type)
-        many = request.query.many("categories") or [request.query.required("categories")]
+        many = request.query.many("categories") or [request.query.require("categories")]
         names = [name for one in many for name in one.split(",") if name]
         end = _millis(request, "endTime") or time.time_ns() // 1_000_000
         start = _millis(request, "startTime")
