@@ -601,8 +601,8 @@ def _moment(at_millis: int | None) -> str:
     return "never" if at_millis is None else f"at {at_millis} (milliseconds since 1970)"
 
 
-def keep_descriptions(stored: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
-    """Return the given value with the stored descriptions of the columns that it does not describe.
+def keep_descriptions(stored: dict[str, Any], value: dict[str, Any]) -> dict[str, Any]:
+    """Return the new value with the stored descriptions of the columns that it does not describe.
 
     A connector that tags a column sends the whole aspect, without the descriptions that people
     wrote. A description is removed by an explicit empty text.
@@ -612,15 +612,15 @@ def keep_descriptions(stored: dict[str, Any], given: dict[str, Any]) -> dict[str
         for info in stored["editableSchemaFieldInfo"]
         if info.get("description")
     }
-    for info in given["editableSchemaFieldInfo"]:
+    for info in value["editableSchemaFieldInfo"]:
         if info.get("description") is not None:
             descriptions.pop(info["fieldPath"], None)
     infos = []
-    for info in given["editableSchemaFieldInfo"]:
+    for info in value["editableSchemaFieldInfo"]:
         description = descriptions.pop(info["fieldPath"], None)
         infos.append(info if description is None else {**info, "description": description})
     infos += [{"fieldPath": path, "description": text} for path, text in descriptions.items()]
-    return {**given, "editableSchemaFieldInfo": infos}
+    return {**value, "editableSchemaFieldInfo": infos}
 
 
 # Key fields that name a platform, or an entity that names one.
@@ -673,9 +673,9 @@ def read_respellings(view: Reader) -> dict[str, list[Respelling]]:
     return msgspec.json.decode(view.note(_RESPELLED) or "{}", type=dict[str, list[Respelling]])
 
 
-def note_respellings(transaction: Transaction, respelled: Mapping[str, list[Respelling]]) -> None:
+def note_respellings(transaction: Transaction, respellings: Mapping[str, list[Respelling]]) -> None:
     """Set what `read_respellings` returns."""
-    note = msgspec.json.encode(respelled).decode() if respelled else None
+    note = msgspec.json.encode(respellings).decode() if respellings else None
     transaction.set_note(_RESPELLED, note)
 
 
@@ -691,9 +691,9 @@ def respell(
     prefix = datasets_of(str(platform))
     urns = transaction.urns(prefix=prefix, limit=MOVED_AT_ONCE + 1)
     if len(urns) > MOVED_AT_ONCE:
-        respelled = read_respellings(transaction)
-        respelled.setdefault(str(platform), []).append(respelling)
-        note_respellings(transaction, respelled)
+        respellings = read_respellings(transaction)
+        respellings.setdefault(str(platform), []).append(respelling)
+        note_respellings(transaction, respellings)
         return
     for text in urns:
         respell_path(transaction, registry, Urn.parse(text), (respelling,), now_millis)

@@ -24,11 +24,11 @@ def log_as_json() -> None:
     logging.getLogger().handlers = [handler]
     logging.captureWarnings(True)
     sys.excepthook = _log_uncaught
-    threading.excepthook = lambda told: _log_error(
-        f"the thread {told.thread.name if told.thread else '?'} failed", told.exc_value
+    threading.excepthook = lambda failure: _log_error(
+        f"the thread {failure.thread.name if failure.thread else '?'} failed", failure.exc_value
     )
-    sys.unraisablehook = lambda told: _log_error(
-        f"{told.err_msg or 'an error was ignored in'} {told.object!r}", told.exc_value
+    sys.unraisablehook = lambda failure: _log_error(
+        f"{failure.err_msg or 'an error was ignored in'} {failure.object!r}", failure.exc_value
     )
     sys.stderr = _JsonLines(stream.buffer)
 

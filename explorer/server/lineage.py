@@ -109,17 +109,17 @@ class ColumnGraph:
     def hop(self, frontier: Sequence[str], limit: int) -> list[tuple[str, str, str]]:
         """See `lineage_graph.Graph`. Ends of declared lineage that are not columns are skipped."""
         columns = set(frontier)
-        nones: dict[tuple[str, str, str], None] = {}
+        edges: dict[tuple[str, str, str], None] = {}
         for upstreams, downstreams, via in self._statements(frontier):
             ups, downs = list(filter(is_column, upstreams)), list(filter(is_column, downstreams))
             near_side, far_side = (downs, ups) if self._upstream else (ups, downs)
             near = [column for column in near_side if column in columns]
-            for pair in islice(product(near, far_side), limit - len(nones)):
-                nones[*pair, _DOWNSTREAM_OF] = None
+            for pair in islice(product(near, far_side), limit - len(edges)):
+                edges[*pair, _DOWNSTREAM_OF] = None
                 self._vias.setdefault(pair, {})[via] = None
-            if len(nones) >= limit:
+            if len(edges) >= limit:
                 break
-        return list(nones)
+        return list(edges)
 
     def vias(self, near: str, far: str) -> list[str | None]:
         """Return the jobs and queries (`via`) of an edge that a hop found. None in the list means
@@ -348,16 +348,18 @@ class LineageFilter:
             return self._read(store, urns)
         removed = find_removed(store, urns)
         # The platform is in the first part of the key; parsing every URN would cost the most.
-        alike = {text: (text.partition(",")[0], text in removed) for text in urns}
-        verdicts = {key: self._verdicts[key] for key in alike.values() if key in self._verdicts}
-        unknown = {key: text for text, key in alike.items() if key not in verdicts}
+        keys_by_urn = {text: (text.partition(",")[0], text in removed) for text in urns}
+        verdicts = {
+            key: self._verdicts[key] for key in keys_by_urn.values() if key in self._verdicts
+        }
+        unknown = {key: text for text, key in keys_by_urn.items() if key not in verdicts}
         if unknown:
             verdicts |= self._verdicts_from_urns(unknown)
             if len(self._verdicts) < _MOST_TOLD:
                 self._verdicts |= verdicts
         verdicts_by_urn: dict[str, _Verdict] = {}
         unclear: list[str] = []
-        for text, key in alike.items():
+        for text, key in keys_by_urn.items():
             verdict = verdicts[key]
             if verdict is None:
                 unclear.append(text)
@@ -365,16 +367,18 @@ class LineageFilter:
                 verdicts_by_urn[text] = verdict
         return verdicts_by_urn | self._read(store, unclear)
 
-    def _verdicts_from_urns(self, asked: Mapping[_Alike, str]) -> dict[_Alike, _Verdict | None]:
+    def _verdicts_from_urns(
+        self, urns_by_key: Mapping[_Alike, str]
+    ) -> dict[_Alike, _Verdict | None]:
         """Return the verdicts that follow from the URNs and the removals; None where the URN names
         no platform, so the aspects must be read."""
         values: dict[Urn, dict[str, Any]] = {}
-        for (_, removed), text in asked.items():
+        for (_, removed), text in urns_by_key.items():
             for urn in Urn.parse_all((text,)):
                 if platform_of(urn) is not None:
                     values[urn] = {_STATUS: {"removed": True}} if removed else {}
         verdicts = self._verdicts_of(values)
-        return {key: verdicts.get(text) for key, text in asked.items()}
+        return {key: verdicts.get(text) for key, text in urns_by_key.items()}
 
     def _read(self, store: Store, urns: Sequence[str]) -> dict[str, _Verdict]:
         """Return the same as `_judge`, using all fields of the entities: from the search index, or
@@ -914,8 +918,10 @@ def _name_nodes(graph: _NamedGraph[N], nodes: Sequence[N]) -> dict[N, WalkedEnti
     return entities
 
 
-def _why(met: Truncation | None, limits: LineageLimits, *, looked_at_all: bool) -> str | None:
-    match met:
+def _why(
+    truncation: Truncation | None, limits: LineageLimits, *, looked_at_all: bool
+) -> str | None:
+    match truncation:
         case "nodes":
             return f"the walk stopped after the nearest {limits.nodes} entities"
         case "edges":

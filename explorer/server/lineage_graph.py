@@ -218,7 +218,7 @@ class LineageLists:
 
 def list_lineage(
     walked: WalkResult[N],
-    named: dict[N, WalkedEntity],
+    entities_by_node: dict[N, WalkedEntity],
     find_removed: Callable[[Sequence[str]], Collection[str]],
     *,
     upstream: bool,
@@ -227,7 +227,7 @@ def list_lineage(
 ) -> LineageLists:
     """Return a walk as lists; takes about 1 µs per edge, and the time of `find_removed`."""
     places = {node: at for at, node in enumerate(walked.degrees)}
-    entities = list(map(named.__getitem__, places))
+    entities = list(map(entities_by_node.__getitem__, places))
     urns = [entity.urn for entity in entities]
     edges = walked.edges()
     removed = find_removed(urns)

@@ -263,21 +263,21 @@ class Issuer:
         self._fetched_at = time.monotonic()
 
 
-def _key(given: Any) -> tuple[str | None, _Key] | None:
+def _key(web_key: Any) -> tuple[str | None, _Key] | None:
     """Parse a key of a JSON Web Key Set; return its id and the key, or `None` if it cannot verify
     tokens."""
-    if not isinstance(given, dict) or given.get("use", "sig") != "sig":
+    if not isinstance(web_key, dict) or web_key.get("use", "sig") != "sig":
         return None
-    kind = "RSA" if given.get("kty") == "RSA" else given.get("crv")
+    kind = "RSA" if web_key.get("kty") == "RSA" else web_key.get("crv")
     algorithms = _ALGORITHMS.get(kind, ()) if isinstance(kind, str) else ()
-    if "alg" in given:
-        algorithms = tuple(algorithm for algorithm in algorithms if algorithm == given["alg"])
-    key_id = given.get("kid")
+    if "alg" in web_key:
+        algorithms = tuple(algorithm for algorithm in algorithms if algorithm == web_key["alg"])
+    key_id = web_key.get("kid")
     if not algorithms or not (key_id is None or isinstance(key_id, str)):
         return None
     try:
         # Drop the private members, in case a private key was published by mistake.
-        public = {name: value for name, value in given.items() if name not in _PRIVATE}
+        public = {name: value for name, value in web_key.items() if name not in _PRIVATE}
         return key_id, _Key(jwt.PyJWK(public, algorithms[0]).key, algorithms)
     except jwt.PyJWTError:
         return None

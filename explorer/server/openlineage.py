@@ -109,11 +109,11 @@ class Memory(ByteCache[bytes | None, Any]):
     def __init__(self) -> None:
         super().__init__(_MEMORY_BYTES, _MEMORY_BYTES)
 
-    def keep(self, part: bytes | None, made: Any, more: int = 0) -> None:
+    def keep(self, part: bytes | None, parsed_part: Any, more: int = 0) -> None:
         """Cache the result for a part, unless that is `None`. The size of the result is estimated
         as eight times that of the part, plus `more`."""
         if part is not None:
-            self.put(part, made, 8 * len(part) + more)
+            self.put(part, parsed_part, 8 * len(part) + more)
 
 
 @dataclass(slots=True)
@@ -169,11 +169,11 @@ def _kind(value: Any) -> str:
     return names.get(type(value), "a number")
 
 
-def _wrong(at: str, wanted: str, value: Any) -> InvalidInput:
+def _wrong(at: str, expectation: str, value: Any) -> InvalidInput:
     description = (
         f"{_kind(value)} {value!r:.60}" if isinstance(value, str | int | float) else _kind(value)
     )
-    return InvalidInput(f"{at}: expected {wanted}, found {description}")
+    return InvalidInput(f"{at}: expected {expectation}, found {description}")
 
 
 def _object(value: Any, at: str) -> Json:
@@ -1283,8 +1283,8 @@ class _Reader:
         source = "airflow" if more.get("airflow") else "airflowDagRun"
         airflow, where = _facet(more, source, "run.facets"), f"run.facets.{source}"
         # The facet is not in the specification and may have any shape.
-        told_of = [airflow.get(key) for key in ("dag", "task")]
-        dag, task = (part if isinstance(part, dict) else {} for part in told_of)
+        parts = [airflow.get(key) for key in ("dag", "task")]
+        dag, task = (part if isinstance(part, dict) else {} for part in parts)
         described, undescribed = _documentation(facets, place)
         name = _name(job, "name", at)
         flow_info: Json = {
@@ -1847,12 +1847,12 @@ def _identity(entry: Any, name: str) -> Any:
             return entry.get("destinationUrn")
 
 
-def _extend_list(stored: Any, given: list[Any], name: str, at_millis: int = 0) -> list[Any]:
+def _extend_list(stored: Any, additions: list[Any], name: str, at_millis: int = 0) -> list[Any]:
     """Return a stored list with the given elements that it lacks. The time of a stored edge is
     updated if it is at least a day old or the given edge has more properties."""
     listed = list(stored) if isinstance(stored, list) else []
     places = {_identity(entry, name): index for index, entry in enumerate(listed)}
-    for addition in given:
+    for addition in additions:
         at = places.setdefault(_identity(addition, name), len(listed))
         is_edge = name.endswith("Edges")
         if at == len(listed):
@@ -1872,9 +1872,9 @@ def _extend_list(stored: Any, given: list[Any], name: str, at_millis: int = 0) -
     return listed
 
 
-def _merge_lineage(stored: Json, given: Json, at_millis: int) -> Json:
+def _merge_lineage(stored: Json, additions: Json, at_millis: int) -> Json:
     value = dict(stored)
-    for key, addition in given.items():
+    for key, addition in additions.items():
         if key == "fineGrainedLineages":
             value[key] = _merge_column_lineage(stored.get(key) or [], addition)
         else:
@@ -1882,13 +1882,13 @@ def _merge_lineage(stored: Json, given: Json, at_millis: int) -> Json:
     return value
 
 
-def _merge_column_lineage(stored: list[Json], given: list[Json]) -> list[Json]:
+def _merge_column_lineage(stored: list[Json], additions: list[Json]) -> list[Json]:
     """Return stored column lineage with the given lineage added. Upstream columns are added to the
     entry with the same downstream columns and the same operation, if there is one."""
     value = list(stored)
     places = {_fine_key(entry): index for index, entry in enumerate(value)}
     columns: dict[int, dict[str, None]] = {}
-    for addition in given:
+    for addition in additions:
         at = places.setdefault(_fine_key(addition), len(value))
         if at == len(value):
             value.append(addition)
@@ -1946,9 +1946,9 @@ def _beginnings(name: str) -> Iterator[str]:
         at = name.rfind(".", 0, at)
 
 
-def _merge_columns(stored: Json, given: Json) -> Json:
+def _merge_columns(stored: Json, additions: Json) -> Json:
     tags: dict[str, list[Json]] = {}
-    for column in given["editableSchemaFieldInfo"]:
+    for column in additions["editableSchemaFieldInfo"]:
         tags.setdefault(column["fieldPath"], []).extend(column["globalTags"]["tags"])
     listed = list(stored.get("editableSchemaFieldInfo") or ())
     for at, stored_column in enumerate(listed):
@@ -1970,7 +1970,7 @@ def _has_few_brackets(path: Any) -> bool:
     return isinstance(path, str) and path.count("[") <= _MOST_LEVELS
 
 
-def _merge_schema(stored: Json, given: Json, *, is_whole: bool) -> Json:
+def _merge_schema(stored: Json, addition: Json, *, is_whole: bool) -> Json:
     """Return the stored schema with the columns of an event; with `is_whole`, other columns are
     removed. What events do not contain, such as keys, labels and nullability, is kept.
 
@@ -1978,17 +1978,17 @@ def _merge_schema(stored: Json, given: Json, *, is_whole: bool) -> Json:
     same column.
     """
     before = {column.get("fieldPath"): column for column in stored.get("fields") or ()}
-    paths_of_event = {column["fieldPath"] for column in given["fields"]}
+    paths_of_event = {column["fieldPath"] for column in addition["fields"]}
     paths = ColumnPaths()
     if not is_whole and not paths_of_event <= before.keys():
         paths = ColumnPaths.of(filter(_has_few_brackets, before))
     columns: dict[Any, Json] = {} if is_whole else dict(before)
-    for added_column in given["fields"]:
+    for added_column in addition["fields"]:
         path = added_column["fieldPath"]
         if path not in before and paths.paths and _has_few_brackets(path):
-            alike = paths.exact(path)
+            path_in_store = paths.exact(path)
             # The stored path is not used if it is that of another column of the event.
-            path = path if alike in paths_of_event else alike
+            path = path if path_in_store in paths_of_event else path_in_store
         former = columns.get(path) or before.get(path)
         fields = {key: added_column[key] for key in _SAID if key in added_column} | {
             "fieldPath": path
@@ -1999,4 +1999,4 @@ def _merge_schema(stored: Json, given: Json, *, is_whole: bool) -> Json:
             if not fields["nativeDataType"]:
                 fields.pop("nativeDataType")
         columns[path] = added_column if former is None else {**former, **fields}
-    return {**given, **stored, "fields": list(columns.values())}
+    return {**addition, **stored, "fields": list(columns.values())}

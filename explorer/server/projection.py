@@ -323,17 +323,17 @@ class Projection:
             for urn in touched
             if urn.startswith(_CONTAINER_URN) and self._has_moved(transaction, urn)
         ]
-        nones = _inside(transaction, moved, MOVED_AT_ONCE)
-        if len(nones) <= MOVED_AT_ONCE:
-            return set(nones)
+        contents = _inside(transaction, moved, MOVED_AT_ONCE)
+        if len(contents) <= MOVED_AT_ONCE:
+            return set(contents)
         self._leave(transaction, moved)
         return set()
 
     def _leave(self, transaction: Transaction, moved: Iterable[str]) -> None:
         """Note that the contents of containers or platforms are left to `follow_moves`."""
-        noted = orjson.loads(transaction.note(self._moved_note) or "[]")
-        noted += [(urn, secrets.token_hex(8)) for urn in moved]
-        transaction.set_note(self._moved_note, orjson.dumps(noted).decode())
+        moves = orjson.loads(transaction.note(self._moved_note) or "[]")
+        moves += [(urn, secrets.token_hex(8)) for urn in moved]
+        transaction.set_note(self._moved_note, orjson.dumps(moves).decode())
         self._has_left = True
 
     def follow_moves(self) -> None:
@@ -392,17 +392,23 @@ class Projection:
                     self._index.apply(self.followed, ())
 
     def _follow_moves(self) -> None:
-        noted = orjson.loads(self._store.note(self._moved_note) or "[]")
+        moves = orjson.loads(self._store.note(self._moved_note) or "[]")
         # What another service of the store was to update, and did not, is updated here too.
-        respelled, incidents = read_respellings(self._store), read_pending_incidents(self._store)
-        if not noted and not respelled and not incidents:
+        respellings_by_platform, incidents = (
+            read_respellings(self._store),
+            read_pending_incidents(self._store),
+        )
+        if not moves and not respellings_by_platform and not incidents:
             return
         for incident in dict.fromkeys(urn for urn, _ in incidents):
             entities = entities_of_incident(self._store, incident)
             self._write_parts(entities, partial(self._summarise, incident))
-        roots = {urn for urn, _ in noted}
+        roots = {urn for urn, _ in moves}
         self._write_parts(list(_inside(self._store, roots)), _mark_stale)
-        for platform in {*respelled, *(urn for urn in roots if urn.startswith(_PLATFORM_URN))}:
+        for platform in {
+            *respellings_by_platform,
+            *(urn for urn in roots if urn.startswith(_PLATFORM_URN)),
+        }:
             self._write_parts(self._store.urns(prefix=datasets_of(platform)), self._respell)
         if self._ending.is_set():
             return
@@ -411,7 +417,7 @@ class Projection:
 
         def settle(transaction: Transaction) -> None:
             now = orjson.loads(transaction.note(self._moved_note) or "[]")
-            remaining_moves = [move for move in now if move not in noted]
+            remaining_moves = [move for move in now if move not in moves]
             transaction.set_note(
                 self._moved_note,
                 orjson.dumps(remaining_moves).decode() if remaining_moves else None,
@@ -422,7 +428,7 @@ class Projection:
                 {
                     urn: respellings
                     for urn, respellings in due.items()
-                    if respellings != respelled.get(urn)
+                    if respellings != respellings_by_platform.get(urn)
                 },
             )
             note_pending_incidents(
@@ -452,10 +458,13 @@ class Projection:
 
     def _respell(self, urns: Sequence[str], transaction: Transaction) -> None:
         """Update the browse paths and places of datasets by the delimiter of their platform."""
-        respelled, now_millis = read_respellings(transaction), time.time_ns() // 1_000_000
+        respellings_by_platform, now_millis = (
+            read_respellings(transaction),
+            time.time_ns() // 1_000_000,
+        )
         for text in transaction.existing(urns):
             urn = Urn.parse(text)
-            respellings = respelled.get(f"{_PLATFORM_URN}{urn.platform}", ())
+            respellings = respellings_by_platform.get(f"{_PLATFORM_URN}{urn.platform}", ())
             respell_path(transaction, self._registry, urn, respellings, now_millis)
             self._place(transaction, urn, _store_values(transaction, text))
             transaction.changes.stale.add(text)
@@ -473,12 +482,12 @@ class Projection:
         before = document.fields.get(_CONTAINER, (None,)) if document else (None,)
         return now != before[0]
 
-    def _find_renames(self, known: int, urns: Iterable[str]) -> dict[str, None]:
-        """Return the platforms among the URNs whose name delimiter changed after the offset
-        `known`."""
+    def _find_renames(self, offset: int, urns: Iterable[str]) -> dict[str, None]:
+        """Return the platforms among the URNs whose name delimiter changed after an offset of the
+        change log."""
         platforms = {urn for urn in urns if urn.startswith(_PLATFORM_URN)}
         changed: dict[str, None] = {}
-        at = known
+        at = offset
         while platforms and (rows := self._store.log(at, _AT_ONCE)):
             at = rows[-1].offset
             changed |= dict.fromkeys(
@@ -490,15 +499,15 @@ class Projection:
         """Recount the use of the last 30 days for the entities whose counted use includes some that
         is older by now, or lacks some because the clock was ahead; return how many changed. Call it
         from a thread that may block for long."""
-        noted, begin = int(self._store.note(self._use_note) or 0), use_from()
-        if noted == begin:
+        last_begin, begin = int(self._store.note(self._use_note) or 0), use_from()
+        if last_begin == begin:
             return 0
-        urns = self._store.urns(measured=DocumentRange(USAGE, *sorted((noted, begin))))
+        urns = self._store.urns(measured=DocumentRange(USAGE, *sorted((last_begin, begin))))
         changed = [urn for urn in urns if self._is_used_otherwise(Urn.parse(urn), begin)]
         self._write_parts(changed, _mark_stale)
         if self._ending.is_set():
             return 0
-        if urns or noted:
+        if urns or last_begin:
             self._store.write(partial(_note_use, self._use_note, begin)).result()
         return len(changed)
 
@@ -527,14 +536,14 @@ class Projection:
         if delimiter == former:
             return set()
         transaction.set_note(_delimiter_note(platform.name), delimiter)
-        prefix, respelled = datasets_of(str(platform)), read_respellings(transaction)
+        prefix, respellings_by_platform = datasets_of(str(platform)), read_respellings(transaction)
         moved = transaction.urns(prefix=prefix, limit=MOVED_AT_ONCE + 1)
-        respellings = respelled.setdefault(str(platform), [])
+        respellings = respellings_by_platform.setdefault(str(platform), [])
         if respellings or len(moved) > MOVED_AT_ONCE:
             # What follows an earlier change may be at any of the delimiters in between.
             by = respellings[-1] if respellings else Respelling(former)
             respellings.append(Respelling(former, by.actor, by.system))
-            note_respellings(transaction, respelled)
+            note_respellings(transaction, respellings_by_platform)
             self._leave(transaction, (str(platform),))
             return set()
         for urn in moved:
@@ -587,18 +596,18 @@ def places_of(
 def _inside(view: Reader, urns: Iterable[str], most: float = math.inf) -> dict[str, None]:
     """Return the contents of the containers among the URNs, at any depth. The walk stops once it
     has found more than `most`."""
-    nones: dict[str, None] = {}
+    descendants: dict[str, None] = {}
     containers = [urn for urn in urns if urn.startswith(_CONTAINER_URN)]
-    while containers and len(nones) <= most:
+    while containers and len(descendants) <= most:
         _, contents = view.edges([containers.pop()], "INCOMING", (_PART_OF,))
         inside = [
             content.urn
             for content in contents
-            if _CONTAINER in content.aspects and content.urn not in nones
+            if _CONTAINER in content.aspects and content.urn not in descendants
         ]
-        nones |= dict.fromkeys(inside)
+        descendants |= dict.fromkeys(inside)
         containers += [urn for urn in inside if urn.startswith(_CONTAINER_URN)]
-    return nones
+    return descendants
 
 
 def _below(view: Reader, roots: Collection[str], most: float = math.inf) -> dict[str, None]:
@@ -659,5 +668,5 @@ def _delimiter_note(platform: str) -> str:
 def read_delimiter(view: Reader, platform: str | None) -> str:
     """Return the delimiter of the parts of a dataset's name on a platform, as last noted in the
     store; the default if there is no note."""
-    noted = view.note(_delimiter_note(platform)) if platform else None
-    return noted or default_delimiter(platform)
+    delimiter = view.note(_delimiter_note(platform)) if platform else None
+    return delimiter or default_delimiter(platform)

@@ -263,7 +263,7 @@ def roll_back(
     others have written to it since; then it stays. `view` is the transaction of the stamp. Without
     a stamp nothing is written, and the result is what would be done.
     """
-    undone = RollbackResult(run)
+    rollback = RollbackResult(run)
     entity_type = Urn.parse(urn).entity_type
     key = registry.entity(entity_type).key
     versions: dict[str, list[RunRow]] = {}
@@ -273,7 +273,7 @@ def roll_back(
         kind.setdefault(row.aspect, []).append(row)
     is_soft = not hard and "status" in registry.aspects_of(entity_type)
     if is_soft and versions.keys() == {key} and not documents and _is_removed(view, urn):
-        return undone
+        return rollback
     # The aspects that others wrote are counted before anything is removed.
     shared = sum(
         len(versions.get(aspect.name, ())) < _version_count(view, urn, aspect.name)
@@ -281,34 +281,34 @@ def roll_back(
         if aspect.name != key and aspect.name not in SUMMARIES
     )
     for aspect, rows in versions.items():
-        undone.entities.add(urn)
-        _count(undone, urn, rows, is_key=aspect == key)
+        rollback.entities.add(urn)
+        _count(rollback, urn, rows, is_key=aspect == key)
         if aspect == key:
             continue
-        undone.reverted += rows[0].version == 0
+        rollback.reverted += rows[0].version == 0
         if stamp is not None:
             _withdraw(stamp, urn, rows, intake)
     for aspect, rows in documents.items():
-        undone.entities.add(urn)
-        undone.rows += len(rows)
-        undone.reverted += 1
+        rollback.entities.add(urn)
+        rollback.rows += len(rows)
+        rollback.reverted += 1
         summary = _summary(run, urn, aspect, max(row.time_millis for row in rows))
-        _list(undone, summary | {"rows": len(rows)})
+        _list(rollback, summary | {"rows": len(rows)})
         if stamp is not None:
             transaction, millis, actor = stamp
             transaction.remove_documents(urn, aspect, (None, None), millis, actor, run)
     if key in versions:
         if shared:
-            undone.unsafe.append(urn)
-            undone.foreign += shared
+            rollback.unsafe.append(urn)
+            rollback.foreign += shared
         if hard or is_soft or not shared:
-            undone.deleted.append(urn)
+            rollback.deleted.append(urn)
             if stamp is not None and is_soft:
                 _soft_delete(stamp, urn)
             elif stamp is not None:
                 transaction, millis, actor = stamp
                 transaction.remove_entity(urn, key, millis, actor)
-    return undone
+    return rollback
 
 
 def _is_removed(view: Reader, urn: str) -> bool:
@@ -339,11 +339,11 @@ def _soft_delete(stamp: Stamp, urn: str) -> None:
     transaction.put(Write(urn, entity_type, "status", value, millis, actor, system))
 
 
-def _count(undone: RollbackResult, urn: str, rows: list[RunRow], *, is_key: bool) -> None:
-    undone.rows += len(rows)
+def _count(rollback: RollbackResult, urn: str, rows: list[RunRow], *, is_key: bool) -> None:
+    rollback.rows += len(rows)
     for row in rows:
-        summary = _summary(undone.run, urn, row.aspect, row.time_millis)
-        _list(undone, summary | {"version": row.version, "keyAspect": is_key})
+        summary = _summary(rollback.run, urn, row.aspect, row.time_millis)
+        _list(rollback, summary | {"version": row.version, "keyAspect": is_key})
 
 
 def _summary(run: str, urn: str, aspect: str, time_millis: int) -> dict[str, Any]:
@@ -359,6 +359,6 @@ def _summary(run: str, urn: str, aspect: str, time_millis: int) -> dict[str, Any
     }
 
 
-def _list(undone: RollbackResult, summary: dict[str, Any]) -> None:
-    if len(undone.summaries) < _MAX_LISTED:
-        undone.summaries.append(summary)
+def _list(rollback: RollbackResult, summary: dict[str, Any]) -> None:
+    if len(rollback.summaries) < _MAX_LISTED:
+        rollback.summaries.append(summary)

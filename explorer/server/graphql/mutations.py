@@ -192,15 +192,15 @@ def update_link(tx: EditTransaction, given: Given) -> None:
 
     def change(links: _List) -> list[dict[str, Any]]:
         # A link that was ingested without a label has an empty one for clients.
-        meant = [
+        matches = [
             link
             for link in links
             if (link.get("url"), link.get("description") or "") == (url, label)
         ]
-        if not meant:
+        if not matches:
             raise NotFound(f"{urn} has no link to {url} with the label {label!r}")
         new = {"url": given["linkUrl"], "description": given["label"]}
-        return [{**link, **new} if link in meant else link for link in links]
+        return [{**link, **new} if link in matches else link for link in links]
 
     tx.change_list(urn, _LINKS, change)
 
@@ -851,14 +851,14 @@ def guard(schema: GraphQLSchema) -> None:
 
 def _guard(name: str, role: Role, resolve: Callable[..., Any]) -> Callable[..., Any]:
     async def resolve_guarded(root: Any, info: Info, **given: Any) -> Any:
-        noted = NotedChange(f"mutation {name}", urns_in(given), place=info.path.key)
-        info.context.changes.append(noted)
+        change = NotedChange(f"mutation {name}", urns_in(given), place=info.path.key)
+        info.context.changes.append(change)
         info.context.access.require(role, f"the mutation {name}")
-        with noting_writes() as nones:
+        with noting_writes() as written_urns:
             answer = resolve(root, info, **given)
             if isawaitable(answer):
                 answer = await answer
-        noted.urns = list(nones) or noted.urns
+        change.urns = list(written_urns) or change.urns
         return answer
 
     return resolve_guarded

@@ -506,8 +506,8 @@ def _priority(given: Given) -> int | None:
     return None if priority is None else PRIORITIES.index(priority)
 
 
-def _entities(tx: EditTransaction, named: Iterable[str]) -> list[str]:
-    urns = list(dict.fromkeys(str(tx.stored_entity(text)) for text in named))
+def _entities(tx: EditTransaction, texts: Iterable[str]) -> list[str]:
+    urns = list(dict.fromkeys(str(tx.stored_entity(text)) for text in texts))
     if not urns:
         raise InvalidInput(
             "an incident must be about at least one entity; name it with resourceUrn"
@@ -515,9 +515,9 @@ def _entities(tx: EditTransaction, named: Iterable[str]) -> list[str]:
     return urns
 
 
-def _resolve_assignees(tx: EditTransaction, named: Iterable[str]) -> list[dict[str, Any]]:
+def _resolve_assignees(tx: EditTransaction, texts: Iterable[str]) -> list[dict[str, Any]]:
     # As in DataHub, they need not be stored: pipelines assign people who have never signed in.
-    urns = [Urn.parse(text) for text in dict.fromkeys(named)]
+    urns = [Urn.parse(text) for text in dict.fromkeys(texts)]
     for urn in urns:
         if urn.entity_type not in _OWNERS:
             raise InvalidInput(f"{urn} is not an assignee: name a user or a group")
@@ -649,7 +649,7 @@ async def _operations(node: Node, info: Info, **given: Any) -> list[Value]:
 
 
 async def _filter_points(
-    node: Node, info: Info, aspect: str, given: Mapping[str, Any]
+    node: Node, info: Info, aspect: str, arguments: Mapping[str, Any]
 ) -> list[Value]:
     """Return the documents of a timeseries aspect that match the arguments `filter`,
     `startTimeMillis`, `endTimeMillis` and `limit`, newest first."""
@@ -657,10 +657,10 @@ async def _filter_points(
         node,
         info,
         aspect,
-        given.get("startTimeMillis"),
-        given.get("endTimeMillis"),
-        given.get("limit"),
-        read_filter({"or": [given["filter"]]} if given.get("filter") else None),
+        arguments.get("startTimeMillis"),
+        arguments.get("endTimeMillis"),
+        arguments.get("limit"),
+        read_filter({"or": [arguments["filter"]]} if arguments.get("filter") else None),
     )
 
 

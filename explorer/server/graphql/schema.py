@@ -157,12 +157,12 @@ def properties(aspect: str, edited: str | None = None, name: str = "name") -> Re
     return resolve
 
 
-def description_text(ingested: str | None, written: str | None, info: Info) -> str | None:
+def description_text(ingested: str | None, edited: str | None, info: Info) -> str | None:
     """Return the description to show in the request's dialect: in the plain one the edited text if
     there is one, in DataHub's the ingested text if there is one."""
     if info.context.dialect == "plain":
-        return written or ingested or written
-    return ingested or written or ingested
+        return edited or ingested or edited
+    return ingested or edited or ingested
 
 
 def entries(field: str) -> Resolver:
@@ -222,10 +222,10 @@ def _long(number: Any) -> int:
     return number
 
 
-def _long_literal(given: ValueNode) -> int:
-    if not isinstance(given, IntValueNode) or len(given.value) > _LONG_DIGITS:
-        raise GraphQLError("Long takes an integer of 64 bits", given)
-    return _long(int(given.value))
+def _long_literal(literal: ValueNode) -> int:
+    if not isinstance(literal, IntValueNode) or len(literal.value) > _LONG_DIGITS:
+        raise GraphQLError("Long takes an integer of 64 bits", literal)
+    return _long(int(literal.value))
 
 
 def _read_schema_text() -> str:
@@ -235,11 +235,11 @@ def _read_schema_text() -> str:
     return "\n".join(text for name, text in named_texts if name.endswith(".graphql"))
 
 
-def _derive_extensions(registry: Registry, written: DocumentNode) -> str:
+def _derive_extensions(registry: Registry, base_document: DocumentNode) -> str:
     """Return extensions of the schema: the fields that object types have because of their aspects,
     and one root field for each object type of an entity."""
     own: dict[str, set[str]] = {}
-    for definition in written.definitions:
+    for definition in base_document.definitions:
         if isinstance(definition, ObjectTypeDefinitionNode | ObjectTypeExtensionNode):
             fields = own.setdefault(definition.name.value, set())
             fields |= {field.name.value for field in definition.fields or ()}

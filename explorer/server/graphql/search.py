@@ -50,7 +50,7 @@ _ENTITY_TYPE = "_entityType"
 
 async def read_query(
     arguments: Given,
-    known: Mapping[str, str],
+    types_by_symbol: Mapping[str, str],
     types: Sequence[str],
     session: GraphQLContext,
     *,
@@ -65,7 +65,7 @@ async def read_query(
     query = SearchQuery(
         text=arguments.get("query") or "",
         entity_types=tuple(types) or None,
-        filter=await input_filter(arguments, known, types, session),
+        filter=await input_filter(arguments, types_by_symbol, types, session),
         start=start,
         count=count,
         facets=facets and not flags.get("skipAggregates"),
@@ -77,9 +77,9 @@ async def read_query(
     return leave_out_unlisted(query, session.catalog.index.vocabulary)
 
 
-def read_types(arguments: Given, known: Mapping[str, str]) -> list[str]:
+def read_types(arguments: Given, types_by_symbol: Mapping[str, str]) -> list[str]:
     """Return the entity types that an input names; an empty list means all."""
-    return [known[symbol] for symbol in dict.fromkeys(arguments.get("types") or ())]
+    return [types_by_symbol[symbol] for symbol in dict.fromkeys(arguments.get("types") or ())]
 
 
 def page_bounds(
@@ -131,17 +131,21 @@ async def input_filter(
     return matches
 
 
-def _both(one: Filter, other: Filter) -> Filter:
+def _both(left_filter: Filter, right_filter: Filter) -> Filter:
     """Return the filter that matches what both filters match."""
-    if not one.any_of or not other.any_of:
-        return one if one.any_of else other
-    if len(one.any_of) * len(other.any_of) > MAX_VALUES:
+    if not left_filter.any_of or not right_filter.any_of:
+        return left_filter if left_filter.any_of else right_filter
+    if len(left_filter.any_of) * len(right_filter.any_of) > MAX_VALUES:
         raise InvalidInput(
             f"the filters make more than {MAX_VALUES:,} criteria together; ask for fewer "
             "alternatives"
         )
     return Filter(
-        tuple((*criterions, *right) for criterions in one.any_of for right in other.any_of)
+        tuple(
+            (*criterions, *right)
+            for criterions in left_filter.any_of
+            for right in right_filter.any_of
+        )
     )
 
 
@@ -334,11 +338,15 @@ async def _aggregate(_root: Any, info: Info, **given: Any) -> Given:
     # The request may name a structured property's field in DataHub's spelling; the answer repeats
     # that name.
     fields = index.vocabulary.known_fields(tuple(sorted(types)) or None)
-    meant = {field: name for name in own for field in index.vocabulary.fields_named(name, fields)}
+    names_by_field = {
+        field: name for name in own for field in index.vocabulary.fields_named(name, fields)
+    }
     facets = _facets(
-        info, page.facets, arguments.get("searchFlags") or {}, property_names=tuple(meant)
+        info, page.facets, arguments.get("searchFlags") or {}, property_names=tuple(names_by_field)
     )
-    facet_rows = [{**facet, "field": meant.get(facet["field"], facet["field"])} for facet in facets]
+    facet_rows = [
+        {**facet, "field": names_by_field.get(facet["field"], facet["field"])} for facet in facets
+    ]
     return {
         "facets": [
             facet for facet in facet_rows if not facet_names or facet["field"] in facet_names
