@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from explorer.config.servers import forget_in_keyring, keep_in_keyring, read_from_keyring
 from explorer.errors import CatalogError, InvalidInput, MissingExtra, Unreachable
-from explorer.sources.profile import MOST_ROWS, SCALARS, Profiler, Sample, interrupted_after
+from explorer.sources.profile import MOST_ROWS, SCALARS, Profiler, Sample, limit_time
 from explorer.sources.source import (
     DATABASE,
     SCHEMA,
@@ -155,10 +155,10 @@ class Database:
     def _find_password(self) -> str | None:
         if self._dialect == "sqlite":
             return None
-        found = os.environ.get(PASSWORD_VARIABLE) or None
-        if found is None and self._options.keyring:
-            found = read_from_keyring(self._account, _IN_KEYRING)
-        return found
+        password = os.environ.get(PASSWORD_VARIABLE) or None
+        if password is None and self._options.keyring:
+            password = read_from_keyring(self._account, _IN_KEYRING)
+        return password
 
     @property
     def _account(self) -> str:
@@ -207,8 +207,10 @@ class Database:
         open_query: dict[str, tuple[str, ...]] = {}
         for name, value in url.query.items():
             values = (value,) if isinstance(value, str) else value
-            shown = tuple(one for text in values if (one := open_value(name, text)) is not None)
-            open_query |= {name: shown} if shown else {}
+            texts = tuple(
+                open_text for text in values if (open_text := open_value(name, text)) is not None
+            )
+            open_query |= {name: texts} if texts else {}
         location: str = url.set(query=open_query).render_as_string(hide_password=False)
         # References to variables are not secret and stay readable.
         return location.replace("%24%7B", "${").replace("%7D", "}")
@@ -296,21 +298,21 @@ class Database:
                 f"it, such as {_DRIVERS.get(url.get_backend_name(), 'its SQLAlchemy dialect')}"
             ) from None
         except ModuleNotFoundError as error:
-            wanted = _DRIVERS.get(self._dialect, error.name or "its driver")
+            package = _DRIVERS.get(self._dialect, error.name or "its driver")
             raise InvalidInput(
                 f"the driver {error.name} for {self._dialect} is not installed: pip install "
-                f"'{wanted}'{self._other_driver(wanted)}"
+                f"'{package}'{self._other_driver(package)}"
             ) from None
         return engine
 
-    def _other_driver(self, wanted: str) -> str:
+    def _other_driver(self, package: str) -> str:
         """Return advice to name the recommended driver in the URL; empty if the URL names it or it
         is SQLAlchemy's default."""
-        named = {"psycopg[binary]": "postgresql+psycopg", "pymysql": "mysql+pymysql"}.get(wanted)
+        scheme = {"psycopg[binary]": "postgresql+psycopg", "pymysql": "mysql+pymysql"}.get(package)
         default = self._sqlalchemy.make_url(f"{self._dialect}://").get_dialect()
-        if named is None or self._url.drivername == named or default.driver in named:
+        if scheme is None or self._url.drivername == scheme or default.driver in scheme:
             return ""
-        return f", and write the address as {named}://…"
+        return f", and write the address as {scheme}://…"
 
     def _failure(self, error: Exception) -> CatalogError:
         reason = _reason(error)
@@ -357,10 +359,10 @@ def _import_sqlalchemy() -> Any:
     return sqlalchemy
 
 
-def _variable(found: re.Match[str]) -> str:
-    value = os.environ.get(found[1])
+def _variable(reference: re.Match[str]) -> str:
+    value = os.environ.get(reference[1])
     if value is None:
-        raise InvalidInput(f"the address names the variable {found[1]}, which is not set")
+        raise InvalidInput(f"the address names the variable {reference[1]}, which is not set")
     from urllib.parse import quote_plus
 
     return quote_plus(value)
@@ -437,11 +439,13 @@ class _Reader:
             return
         profiler = Profiler(self.options, inventory)
         driver: Any = self.connection.connection.driver_connection
-        named = next((one for one in ("interrupt", "cancel") if hasattr(driver, one)), None)
-        interrupt: Callable[[], Any] = getattr(driver, named) if named else lambda: None
+        method_name = next(
+            (method for method in ("interrupt", "cancel") if hasattr(driver, method)), None
+        )
+        interrupt: Callable[[], Any] = getattr(driver, method_name) if method_name else lambda: None
         for done, table in enumerate(tables, start=1):
             try:
-                with interrupted_after(interrupt):
+                with limit_time(interrupt):
                     profiler.profile(table, self._sample(table))
             except self._errors() as error:
                 self._undo(error)
@@ -471,8 +475,10 @@ class _Reader:
                 )
             # Documents, lists and bytes can be large, so only whether they are null is read.
             selected = (
-                one if one.name in scalars else case((one.is_not(None), 1)).label(one.name)
-                for one in source.c
+                column
+                if column.name in scalars
+                else case((column.is_not(None), 1)).label(column.name)
+                for column in source.c
             )
             query = select(*selected).limit(MOST_ROWS + 1)
             streamed = self.connection.execution_options(stream_results=True, max_row_buffer=5_000)
@@ -514,9 +520,12 @@ class _Reader:
             return
         system = _SYSTEM_SCHEMAS.get(self.dialect, ("information_schema",))
         schemas = self.options.schemas
-        named = self.connection.engine.url.database if self.dialect in _TWO_LEVELS else None
+        database = self.connection.engine.url.database if self.dialect in _TWO_LEVELS else None
         for name in inspector.get_schema_names():
-            if any(fnmatchcase(name, pattern) for pattern in system) or named not in (None, name):
+            if any(fnmatchcase(name, pattern) for pattern in system) or database not in (
+                None,
+                name,
+            ):
                 continue
             if schemas and not any(fnmatchcase(name, pattern) for pattern in schemas):
                 continue
@@ -524,15 +533,17 @@ class _Reader:
 
     def _names(self, inspector: "Inspector", schema: str | None) -> dict[str, str]:
         """Return the subtypes of the tables and views of a schema, sorted by name."""
-        hidden = self._hidden()
-        found = {name: "Table" for name in inspector.get_table_names(schema) if name not in hidden}
-        found |= dict.fromkeys(inspector.get_view_names(schema), "View")
+        hidden = self._shadow_tables()
+        subtypes = {
+            name: "Table" for name in inspector.get_table_names(schema) if name not in hidden
+        }
+        subtypes |= dict.fromkeys(inspector.get_view_names(schema), "View")
         with suppress(NotImplementedError):
             materialized = inspector.get_materialized_view_names(schema)
-            found |= dict.fromkeys(materialized, "Materialized View")
-        return dict(sorted(found.items()))
+            subtypes |= dict.fromkeys(materialized, "Materialized View")
+        return dict(sorted(subtypes.items()))
 
-    def _hidden(self) -> frozenset[str]:
+    def _shadow_tables(self) -> frozenset[str]:
         """Return SQLite's shadow tables, which store the content of virtual tables."""
         if self.dialect != "sqlite":
             return frozenset()
@@ -564,13 +575,13 @@ class _Reader:
                     self._undo(error)
                     reason = f"its columns cannot be read: {_reason(error)}"
                     skipped.append(SkippedPart(subject, reason))
-            listed = details.columns(name)
+            columns = details.columns(name)
             table = TableDefinition((*path, name), subtype)
             table.columns = None
-            if listed is not None:
+            if columns is not None:
                 table.columns = [
                     self._column(column, native.get((schema, name, column["name"])))
-                    for column in listed
+                    for column in columns
                 ]
             table.description = details.comment(name)
             table.primary_key = details.primary_key(name)
@@ -622,13 +633,13 @@ class _Reader:
         is not known or too expensive to determine."""
         query = _STATISTICS.get("mysql" if self.dialect == "mariadb" else self.dialect)
         if query is not None:
-            found: dict[tuple[str, str], tuple[int | None, int | None]] = {}
+            sizes: dict[tuple[str, str], tuple[int | None, int | None]] = {}
             try:
                 rows = self.connection.exec_driver_sql(query.replace("%", self._percent)).all()
-                found = {(row[0], row[1]): (_integer(row[2]), _integer(row[3])) for row in rows}
+                sizes = {(row[0], row[1]): (_integer(row[2]), _integer(row[3])) for row in rows}
             except self._errors() as error:
                 self._undo(error)
-            return lambda schema, table: found.get((schema or "", table.path[-1]), (None, None))
+            return lambda schema, table: sizes.get((schema or "", table.path[-1]), (None, None))
         if (
             self.dialect == "sqlite"
             and self.file.is_file()
@@ -705,17 +716,18 @@ class _Details:
     def foreign_keys(self, name: str, path: tuple[str, ...]) -> Iterator[ForeignKeyDefinition]:
         """Yield the foreign keys of a table; `path` is that of its container."""
         for key in self._foreign.get(name) or ():
-            own, other = tuple(key["constrained_columns"]), tuple(key["referred_columns"])
+            columns = tuple(key["constrained_columns"])
+            referred_columns = tuple(key["referred_columns"])
             schema = key.get("referred_schema") or path[-1]
             table = (*path[:-1], schema, key["referred_table"])
             # SQLite omits the referred columns if they are the primary key.
-            other = other or self.primary_key(key["referred_table"])
-            named = key.get("name") or f"{name}_{'_'.join(own)}_fkey"
-            yield ForeignKeyDefinition(named, own, table, other)
+            referred_columns = referred_columns or self.primary_key(key["referred_table"])
+            key_name = key.get("name") or f"{name}_{'_'.join(columns)}_fkey"
+            yield ForeignKeyDefinition(key_name, columns, table, referred_columns)
 
 
-def _by_name(found: "Mapping[TableKey, Any]") -> dict[str, Any]:
-    return {name: value for (_, name), value in found.items()}
+def _by_name(values_by_key: "Mapping[TableKey, Any]") -> dict[str, Any]:
+    return {name: value for (_, name), value in values_by_key.items()}
 
 
 def _native_type(kind: "TypeEngine[Any]", connection: "Connection") -> str:
@@ -737,7 +749,7 @@ def _model_type(kind: "TypeEngine[Any]") -> str:
     if isinstance(inner, types.TypeEngine):
         # The type is a domain of PostgreSQL.
         return _model_type(inner)
-    for known, name in (
+    for base, name in (
         (types.Enum, "Enum"),
         (types.Boolean, "Boolean"),
         (types.Integer, "Number"),
@@ -753,7 +765,7 @@ def _model_type(kind: "TypeEngine[Any]") -> str:
         (types.JSON, "Record"),
         (types.Uuid, "String"),
     ):
-        if isinstance(kind, known):
+        if isinstance(kind, base):
             return name
     if isinstance(kind, types.TypeDecorator):
         return _model_type(kind.impl_instance)
@@ -764,8 +776,7 @@ def _model_type(kind: "TypeEngine[Any]") -> str:
 
 
 def _python_type(kind: "TypeEngine[Any]") -> type | None:
-    """Return the type of Python that values of a column have, `None` where SQLAlchemy names none:
-    it raises `NotImplementedError` then."""
+    """Return the Python type of a column's values, or `None` if SQLAlchemy does not define one."""
     try:
         return kind.python_type
     except NotImplementedError:

@@ -32,7 +32,7 @@ from explorer.sources.source import (
     Progress,
     SkippedPart,
     SourceOptions,
-    redacted,
+    redact,
 )
 
 if TYPE_CHECKING:
@@ -151,15 +151,15 @@ class DataHubRecipe:
         last: deque[str] = deque(maxlen=_LAST_LINES)
         with _process(command, self.path.resolve().parent) as process:
             Thread(target=_follow, args=(process, lines), daemon=True).start()
-            said, ended = "starting datahub", False
+            message, ended = "starting datahub", False
             while not ended:
                 # Called also without output, because the callback may raise to stop the run.
-                progress(said, 0, None)
+                progress(message, 0, None)
                 with suppress(Empty):
                     line = lines.get(timeout=_TICK_SECONDS)
                     ended = line is None
                     if line and (match := _LOG.fullmatch(line)):
-                        said = redacted(f"datahub: {match['said'][:_LONGEST]}")
+                        message = redact(f"datahub: {match['said'][:_LONGEST]}")
                         if match["level"] not in _QUIET:
                             last.append(match["said"][:_LONGEST])
                     elif line and not _TRACE.match(line):
@@ -168,13 +168,13 @@ class DataHubRecipe:
 
 
 def _command(source: object) -> str:
-    named = os.environ.get(DATAHUB_VARIABLE)
+    command = os.environ.get(DATAHUB_VARIABLE)
     beside = Path(sys.executable).with_name("datahub")
-    which = shutil.which(named or "datahub")
-    if which is None and not named and beside.is_file():
+    which = shutil.which(command or "datahub")
+    if which is None and not command and beside.is_file():
         which = str(beside)
     if which is None:
-        where = f"{DATAHUB_VARIABLE} names {named}, which" if named else "the command datahub"
+        where = f"{DATAHUB_VARIABLE} names {command}, which" if command else "the command datahub"
         raise Misconfigured(
             f"running a recipe needs DataHub's ingestion, and {where} is not found: install it, "
             f"best in an environment of its own, with pip install 'acryl-datahub[{source}]', and "
@@ -191,10 +191,12 @@ def _redirect_to_file(recipe: Mapping[str, Any], output: Path) -> str:
     source = dict(recipe["source"])
     config = source.get("config")
     if isinstance(config, Mapping):
-        source["config"] = {key: one for key, one in config.items() if key != "stateful_ingestion"}
-    kept = {key: one for key, one in recipe.items() if key not in ("datahub_api", "reporting")}
+        source["config"] = {
+            key: setting for key, setting in config.items() if key != "stateful_ingestion"
+        }
+    parts = {key: part for key, part in recipe.items() if key not in ("datahub_api", "reporting")}
     sink = {"type": "file", "config": {"filename": str(output)}}
-    return str(yaml.safe_dump({**kept, "source": source, "sink": sink}, sort_keys=False))
+    return str(yaml.safe_dump({**parts, "source": source, "sink": sink}, sort_keys=False))
 
 
 @contextmanager
@@ -237,20 +239,20 @@ def _without_secrets(text: str, recipe: Mapping[str, Any]) -> str:
     refers to, and without the passwords and other secrets in the recipe."""
     for secret in sorted(_secrets(recipe, ""), key=len, reverse=True):
         text = text.replace(secret, "…")
-    return redacted(text)
+    return redact(text)
 
 
 def _secrets(value: Any, name: str) -> Iterator[str]:
     if isinstance(value, Mapping):
-        for key, one in value.items():
-            yield from _secrets(one, str(key))
+        for key, element in value.items():
+            yield from _secrets(element, str(key))
     elif isinstance(value, list):
-        for one in value:
-            yield from _secrets(one, name)
+        for element in value:
+            yield from _secrets(element, name)
     elif isinstance(value, str) and value:
-        held = (os.environ.get(one, "") for one in _VARIABLE.findall(value))
+        secrets = (os.environ.get(variable, "") for variable in _VARIABLE.findall(value))
         # Replacing values of one or two characters would make messages unreadable.
-        yield from (one for one in held if len(one) > 2)
+        yield from (secret for secret in secrets if len(secret) > 2)
         if SECRET_NAME.search(name) and not _VARIABLE.match(value) and len(value) > 2:
             yield value
 
@@ -259,19 +261,19 @@ def _inventory(output: Path) -> Inventory:
     """Return the content of DataHub's file sink: for each entity the last value of each aspect, and
     all patches and time-series values in order. Records that cannot be read are skipped."""
     inventory, registry = Inventory(), load_registry()
-    proposalses: dict[Urn, dict[tuple[str, int], Proposal]] = {}
+    proposals_by_urn: dict[Urn, dict[tuple[str, int], Proposal]] = {}
     if output.is_file():
         with output.open("rb") as stream:
-            for number, one in enumerate(MetadataFile(stream, registry)):
-                if isinstance(one, Refused):
-                    subject = one.urn or f"record {one.index + 1}"
-                    inventory.skipped.append(SkippedPart(subject, one.reason))
-                elif one.urn.entity_type not in _OWN:
-                    aspect = registry.aspects.get(one.aspect)
-                    is_series = one.change == "PATCH" or bool(aspect and aspect.timeseries)
-                    key = (one.aspect, number if is_series else -1)
-                    proposalses.setdefault(one.urn, {})[key] = replace(one, system=None)
-    for urn, changes in proposalses.items():
+            for number, record in enumerate(MetadataFile(stream, registry)):
+                if isinstance(record, Refused):
+                    subject = record.urn or f"record {record.index + 1}"
+                    inventory.skipped.append(SkippedPart(subject, record.reason))
+                elif record.urn.entity_type not in _OWN:
+                    aspect = registry.aspects.get(record.aspect)
+                    is_series = record.change == "PATCH" or bool(aspect and aspect.timeseries)
+                    key = (record.aspect, number if is_series else -1)
+                    proposals_by_urn.setdefault(record.urn, {})[key] = replace(record, system=None)
+    for urn, changes in proposals_by_urn.items():
         inventory.proposals += changes.values()
         values = {
             change.aspect: change.value for change in changes.values() if change.change != "PATCH"

@@ -124,8 +124,8 @@ class DbtArtifacts:
             return None
         folders = path.resolve().parents[:2]
         for folder in (folder for folder in folders if (folder / "dbt_project.yml").is_file()):
-            written = artifact_path(folder, read_settings(folder), "manifest.json")
-            if written.resolve() == path.resolve():
+            manifest_path = artifact_path(folder, read_settings(folder), "manifest.json")
+            if manifest_path.resolve() == path.resolve():
                 return cls(folder, options)
         try:
             manifest = _artifact(path)
@@ -218,8 +218,8 @@ def _mapping(value: Any, *keys: str) -> Mapping[str, Any]:
 
 def _mappings(value: Any) -> list[Mapping[str, Any]]:
     """Return the objects in a list, or in a single object; anything else is left out."""
-    held = value if isinstance(value, list) else [value]
-    return [one for one in held if isinstance(one, dict)]
+    elements = value if isinstance(value, list) else [value]
+    return [element for element in elements if isinstance(element, dict)]
 
 
 def _depends_on(value: Mapping[str, Any]) -> tuple[str, ...]:
@@ -269,8 +269,11 @@ class _Node:
     def types(self) -> dict[str, tuple[str, str | None]]:
         """The types and comments of its columns in the warehouse, by name and in their order."""
         columns = (self.catalog.get("columns") or {}).values()
-        listed = sorted(columns, key=lambda one: one.get("index") or 0)
-        return {one["name"]: (str(one.get("type") or ""), one.get("comment")) for one in listed}
+        ordered_columns = sorted(columns, key=lambda column: column.get("index") or 0)
+        return {
+            column["name"]: (str(column.get("type") or ""), column.get("comment"))
+            for column in ordered_columns
+        }
 
     @property
     def documented(self) -> dict[str, Mapping[str, Any]]:
@@ -288,10 +291,17 @@ class _Node:
         SQL, followed by documented columns that are not among these."""
         if self.types:
             return list(self.types)
-        known = {name.casefold() for name in self.inferred}
-        said = [str(one["name"]) for key, one in self.documented.items() if key not in known]
-        named = {key: str(one["name"]) for key, one in self.documented.items()}
-        return [*(named.get(name.casefold(), name) for name in self.inferred), *said]
+        inferred_keys = {name.casefold() for name in self.inferred}
+        further_names = [
+            str(column["name"])
+            for key, column in self.documented.items()
+            if key not in inferred_keys
+        ]
+        names_by_key = {key: str(column["name"]) for key, column in self.documented.items()}
+        return [
+            *(names_by_key.get(name.casefold(), name) for name in self.inferred),
+            *further_names,
+        ]
 
 
 def _semantic_model(value: Mapping[str, Any]) -> dict[str, Any]:
@@ -325,20 +335,20 @@ class _Reader:
 
     def read(self) -> Inventory:
         manifest, catalog = self.artifacts["manifest"], self.artifacts["catalog"]
-        held = {
+        values_by_id = {
             key: value
             for part in ("nodes", "sources")
             for key, value in _mapping(manifest, part).items()
             if isinstance(value, dict)
         }
-        described = {**_mapping(catalog, "nodes"), **_mapping(catalog, "sources")}
+        catalog_nodes = {**_mapping(catalog, "nodes"), **_mapping(catalog, "sources")}
         nodes = {
-            key: _Node(value, _mapping(described.get(key)))
-            for key, value in held.items()
+            key: _Node(value, _mapping(catalog_nodes.get(key)))
+            for key, value in values_by_id.items()
             if value.get("resource_type") in _KINDS and _is_enabled(value)
         }
-        tests = [one for one in held.values() if one.get("resource_type") == "test"]
-        for key, value in self.listed("semantic_models"):
+        tests = [value for value in values_by_id.values() if value.get("resource_type") == "test"]
+        for key, value in self.entries("semantic_models"):
             nodes[key] = _Node({**_semantic_model(value), "unique_id": key}, {})
         self.by_relation = {node.relation: node for node in nodes.values()}
         lineages = self._lineages(nodes)
@@ -350,11 +360,11 @@ class _Reader:
         self._add_freshness(nodes)
         metrics = _Metrics(self, nodes)
         metrics.add_all()
-        for key, value in self.listed("exposures"):
+        for key, value in self.entries("exposures"):
             self._add_exposure(key, value, nodes, metrics.urns)
         return self.inventory
 
-    def listed(self, part: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    def entries(self, part: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """Yield the enabled entries of a part of the manifest, by their ids. Entries whose id
         cannot be part of a URN, or which are no objects, are listed as skipped."""
         for key, value in sorted(_mapping(self.artifacts["manifest"], part).items()):
@@ -386,7 +396,7 @@ class _Reader:
         return Urn.dataset(platform, ".".join(node.relation), self.options.env)
 
     def skip(self, subject: str, reason: str) -> None:
-        """List something as skipped."""
+        """Add a part of the project to the skipped ones, with the reason."""
         self.inventory.skipped.append(SkippedPart(subject, reason))
 
     def _lineages(self, nodes: Mapping[str, _Node]) -> dict[str, QueryLineage]:
@@ -441,9 +451,11 @@ class _Reader:
         if not self.dialect or relation is None or not node.columns:
             return None
         fields = node.documented.values()
-        selected = [read_text(one.get("expr")) or str(one["name"]) for one in fields]
-        listed = ", ".join(f"{one} as c{at}" for at, one in enumerate(selected))
-        lineage = read_lineage(f"select {listed} from {relation}", self.dialect, tables, ())
+        expressions = [
+            read_text(model_field.get("expr")) or str(model_field["name"]) for model_field in fields
+        ]
+        selection = ", ".join(f"{expression} as c{at}" for at, expression in enumerate(expressions))
+        lineage = read_lineage(f"select {selection} from {relation}", self.dialect, tables, ())
         if lineage.problem is not None:
             self.skip(node.id, f"no column lineage: {lineage.problem}")
             return None
@@ -485,19 +497,20 @@ class _Reader:
         self.inventory.proposals += (Proposal(urn, name, value) for name, value in aspects.items())
 
     def browse_path(self, value: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the folder of what is not in the warehouse: that of its package."""
+        """Return the browse path of an entity that is not in the warehouse: the folder of its
+        package."""
         return {"path": [{"id": read_text(value.get("package_name")) or self.project}]}
 
     def platform(self) -> dict[str, Any]:
         """Return the aspect of the platform, with the platform instance if there is one."""
         value = {"platform": _PLATFORM}
         if self.options.instance:
-            named = f"({_PLATFORM},{self.options.instance})"
-            value["instance"] = f"urn:li:dataPlatformInstance:{named}"
+            instance_key = f"({_PLATFORM},{self.options.instance})"
+            value["instance"] = f"urn:li:dataPlatformInstance:{instance_key}"
         return value
 
     def _properties(self, node: _Node) -> dict[str, Any]:
-        known = {
+        properties = {
             "node_type": node.kind,
             "materialization": node.materialized,
             "dbt_file_path": node.value.get("original_file_path"),
@@ -506,9 +519,12 @@ class _Reader:
             "language": node.value.get("language"),
             "catalog_type": (node.catalog.get("metadata") or {}).get("type"),
         }
-        said = {f"meta.{key}": one for key, one in _further(node.value).items()}
+        meta_properties = {f"meta.{key}": text for key, text in _further(node.value).items()}
         value: dict[str, Any] = {
-            "customProperties": {key: str(one) for key, one in known.items() if one} | said,
+            "customProperties": {
+                key: str(property_) for key, property_ in properties.items() if property_
+            }
+            | meta_properties,
             "name": node.name,
             "qualifiedName": ".".join(node.path),
             "tags": [],
@@ -520,10 +536,12 @@ class _Reader:
     def _schema(self, node: _Node) -> dict[str, Any]:
         fields = []
         for name in node.columns:
-            said = node.documented.get(name.casefold(), {})
-            native, comment = node.types.get(name, (str(said.get("data_type") or ""), None))
-            text = read_text(said.get("description")) or read_text(comment)
-            labels = _labels(said)
+            documentation = node.documented.get(name.casefold(), {})
+            native, comment = node.types.get(
+                name, (str(documentation.get("data_type") or ""), None)
+            )
+            text = read_text(documentation.get("description")) or read_text(comment)
+            labels = _labels(documentation)
             column = ColumnDefinition(name, native, _model_type(native), description=text)
             fields.append(
                 column_aspect(
@@ -571,19 +589,19 @@ class _Reader:
     ) -> None:
         if not _is_enabled(test):
             return
-        listed = _depends_on(test)
-        about = [nodes[key] for key in listed if key in nodes]
-        attached = nodes.get(str(test.get("attached_node")))
+        upstream_ids = _depends_on(test)
+        about = [nodes[key] for key in upstream_ids if key in nodes]
+        tested_node = nodes.get(str(test.get("attached_node")))
         metadata = test.get("test_metadata") or {}
-        if attached is None and about:
+        if tested_node is None and about:
             # The last dependency of a `relationships` test is the tested table.
-            attached = about[-1] if metadata.get("name") == "relationships" else about[0]
-        if attached is None:
+            tested_node = about[-1] if metadata.get("name") == "relationships" else about[0]
+        if tested_node is None:
             self.skip(str(test.get("unique_id")), "the table that it tests is not in the manifest")
             return
-        entity, arguments = self.urn(attached), metadata.get("kwargs") or {}
-        called = str(metadata.get("name") or test.get("name"))
-        operator, aggregation = _TESTS.get(called, ("_NATIVE_", "_NATIVE_"))
+        entity, arguments = self.urn(tested_node), metadata.get("kwargs") or {}
+        test_name = str(metadata.get("name") or test.get("name"))
+        operator, aggregation = _TESTS.get(test_name, ("_NATIVE_", "_NATIVE_"))
         column = read_text(test.get("column_name") or arguments.get("column_name"))
         custom: dict[str, Any] = {
             "type": "dbt",
@@ -598,7 +616,7 @@ class _Reader:
             },
         }
         if column:
-            exact = {name.casefold(): name for name in attached.columns}
+            exact = {name.casefold(): name for name in tested_node.columns}
             field_urn = column_urn(entity, exact.get(column.casefold(), column))
             custom |= {"field": field_urn, "fields": [field_urn]}
         if logic := read_text(test.get("compiled_code") or test.get("compiled_sql")):
@@ -606,7 +624,7 @@ class _Reader:
         name = str(test.get("unique_id"))
         # DataHub's connector creates an assertion per table for a test of several tables, with the
         # table in its key.
-        part = {"on_dbt_upstream": attached.id} if len(about) > 1 else {}
+        part = {"on_dbt_upstream": tested_node.id} if len(about) > 1 else {}
         self._add_assertion(name, part, entity, custom, read_text(test.get("description")), result)
         self.inventory.count("test")
 
@@ -647,7 +665,7 @@ class _Reader:
                 "status": "COMPLETE",
                 "result": {
                     "type": results[result.status],
-                    "nativeResults": dict(result.told),
+                    "nativeResults": dict(result.details),
                 },
             }
         self.add(urn, aspects)
@@ -657,10 +675,10 @@ class _Reader:
             if (node := nodes.get(key)) is not None:
                 entity = self.urn(node)
                 custom = {"type": "dbt Freshness", "entity": str(entity)}
-                said, properties = _freshness(_mapping(node.value, "freshness"))
+                description, properties = _freshness(_mapping(node.value, "freshness"))
                 name = f"{key}_freshness"
                 self._add_assertion(
-                    name, {}, entity, custom, said, result, properties, _FRESHNESS_RESULTS
+                    name, {}, entity, custom, description, result, properties, _FRESHNESS_RESULTS
                 )
                 self.inventory.count("freshness test")
 
@@ -672,27 +690,27 @@ class _Reader:
         metrics: Mapping[str, Urn],
     ) -> None:
         urn = Urn.of("dashboard", "dbt", self._within_instance(key))
-        datasets, consumed = list[str](), list[str]()
+        datasets, metric_urns = list[str](), list[str]()
         for upstream in _depends_on(value):
             if upstream in nodes:
                 datasets.append(str(self.urn(nodes[upstream])))
             elif upstream in metrics:
-                consumed.append(str(metrics[upstream]))
+                metric_urns.append(str(metrics[upstream]))
             else:
                 self.skip(key, f"no lineage from {upstream}, which is not in the manifest")
         kind = read_text(value.get("type")) or "dashboard"
-        known = {
+        optional_properties = {
             "dbt_unique_id": key,
             "exposure_type": kind,
             "maturity": read_text(value.get("maturity")),
             "dbt_package_name": read_text(value.get("package_name")),
             "dbt_file_path": read_text(value.get("original_file_path")),
         }
-        said = {name: one for name, one in known.items() if one}
+        properties = {name: text for name, text in optional_properties.items() if text}
         info: dict[str, Any] = {
             "title": read_text(value.get("label")) or read_text(value.get("name")) or key,
             "description": read_text(value.get("description")) or "",
-            "customProperties": _further(value) | said,
+            "customProperties": _further(value) | properties,
             "lastModified": {"created": _UNKNOWN_STAMP, "lastModified": _UNKNOWN_STAMP},
             "datasets": datasets,
         }
@@ -705,19 +723,22 @@ class _Reader:
             "status": {"removed": False},
             "browsePathsV2": self.browse_path(value),
         }
-        if consumed:
-            edges = [{"destinationUrn": one} for one in consumed]
+        if metric_urns:
+            edges = [{"destinationUrn": metric} for metric in metric_urns]
             aspects["upstreamMetrics"] = {"metrics": edges}
         owners = _exposure_owners(value)
         if wrong := [owner for owner in owners if not _is_valid(Urn.of("corpuser", owner))]:
             self.skip(key, f"no owner {wrong[0]!r}: it has characters that a URN cannot have")
-        listed = [
+        ownerships = [
             {"owner": _full_name(owner, "corpuser"), "type": "DATAOWNER"}
             for owner in owners
             if owner not in wrong
         ]
         self.add(
-            urn, aspects | _labels(value) | ({"ownership": {"owners": listed}} if listed else {})
+            urn,
+            aspects
+            | _labels(value)
+            | ({"ownership": {"owners": ownerships}} if ownerships else {}),
         )
         self.inventory.count("exposure")
 
@@ -738,7 +759,7 @@ class _Metrics:
         }
         self.values: dict[str, Mapping[str, Any]] = {}
         self.ids: dict[str, str] = {}
-        for key, value in reader.listed("metrics"):
+        for key, value in reader.entries("metrics"):
             name = read_text(value.get("name"))
             if name is None or not _is_valid(self._urn(name)):
                 reader.skip(key, "it has no name that a URN can have")
@@ -798,7 +819,9 @@ class _Metrics:
             "metricUpstreams": {
                 "datasetUpstreams": [{"destinationUrn": upstream} for upstream in upstreams]
             },
-            "metricRelationships": {"derivedFrom": [{"destinationUrn": one} for one in derived]},
+            "metricRelationships": {
+                "derivedFrom": [{"destinationUrn": metric} for metric in derived]
+            },
             "dataPlatformInstance": reader.platform(),
             "subTypes": {"typeNames": [_title(kind or "simple")]},
             "status": {"removed": False},
@@ -830,25 +853,25 @@ class _Metrics:
         parameters = _mapping(metric, "type_params")
         conditions = [*_filters(metric)]
         measures = _references(parameters, _MEASURES)
-        written = read_text(parameters.get("expr"))
+        author_expression = read_text(parameters.get("expr"))
         sides = _references(parameters, (("numerator",), ("denominator",)), unique=False)
         if sql := read_text(metric.get("expression")) or read_text(metric.get("sql")):
             method = read_text(metric.get("calculation_method")) or read_text(metric.get("type"))
-            found, is_aggregate = _old_expression(method, sql)
-        elif written and written not in measures:
-            found, is_aggregate = written, False
+            expression, is_aggregate = _old_expression(method, sql)
+        elif author_expression and author_expression not in measures:
+            expression, is_aggregate = author_expression, False
         elif len(sides) == 2:
-            found = " / ".join(self._aggregate(metric, side) or side for side in sides)
+            expression = " / ".join(self._aggregate(metric, side) or side for side in sides)
             is_aggregate = False
         elif len(measures) == 1 and (aggregate := self._aggregate(metric, measures[0])):
-            found, is_aggregate = aggregate, True
+            expression, is_aggregate = aggregate, True
             for mapping in _mappings(parameters.get("measure")):
                 conditions = [*_filters(mapping), *conditions]
         else:
             return None
         notes = []
         if conditions and is_aggregate:
-            found += f" FILTER (WHERE {_all_of(conditions)})"
+            expression += f" FILTER (WHERE {_all_of(conditions)})"
         elif conditions:
             notes.append(f"filtered: {_all_of(conditions)}")
         cumulative = {**parameters, **_mapping(parameters, "cumulative_type_params")}
@@ -858,7 +881,7 @@ class _Metrics:
             notes.append(f"cumulative over {text}")
         elif grain:
             notes.append(f"cumulative to date by {grain}")
-        return f"{found} /* {'; '.join(notes)} */" if notes else found
+        return f"{expression} /* {'; '.join(notes)} */" if notes else expression
 
 
 def _references(
@@ -866,13 +889,13 @@ def _references(
 ) -> list[str]:
     """Return the names of the metrics or measures at paths in the parameters of a metric: strings,
     objects with a name, or lists of these."""
-    found = list[str]()
+    names = list[str]()
     for *above, last in paths:
-        held = _mapping(parameters, *above).get(last)
-        for one in held if isinstance(held, list) else [held]:
-            name = read_text(one.get("name") if isinstance(one, dict) else one)
-            found += [name] if name else []
-    return list(dict.fromkeys(found)) if unique else found
+        references = _mapping(parameters, *above).get(last)
+        for reference in references if isinstance(references, list) else [references]:
+            name = read_text(reference.get("name") if isinstance(reference, dict) else reference)
+            names += [name] if name else []
+    return list(dict.fromkeys(names)) if unique else names
 
 
 # Such as `{{ Dimension('order__late') }}` and `{{ TimeDimension('order__at', 'day') }}`.
@@ -892,7 +915,8 @@ def _filters(value: Mapping[str, Any]) -> Iterator[str]:
     ]
     for text in filter(None, map(read_text, texts)):
         yield _FIELD_TEMPLATE.sub(
-            lambda found: "__".join(filter(None, (found[1], found[2] or found[3]))), text
+            lambda template: "__".join(filter(None, (template[1], template[2] or template[3]))),
+            text,
         )
     for mapping in _mappings(value.get("filters")):
         parts = [str(mapping[key]) for key in ("field", "operator", "value") if mapping.get(key)]
@@ -918,25 +942,27 @@ def _old_expression(method: str | None, sql: str) -> tuple[str, bool]:
 
 def _freshness(limits: Mapping[str, Any]) -> tuple[str, list[tuple[str, str]]]:
     """Return when a source counts as stale, in words and as properties."""
-    said, properties = [], [("dbt_freshness_test", "true")]
+    phrases, properties = [], [("dbt_freshness_test", "true")]
     for key, verb in (("warn_after", "warns"), ("error_after", "fails")):
         count, period = (_mapping(limits, key).get(part) for part in ("count", "period"))
         if isinstance(count, int) and isinstance(period, str):
-            said.append(f"{verb} after {count:,} {period}{'' if count == 1 else 's'}")
+            phrases.append(f"{verb} after {count:,} {period}{'' if count == 1 else 's'}")
             properties += [(f"{key}_count", str(count)), (f"{key}_period", period)]
-    return f"Freshness: {', '.join(said)}" if said else "Freshness", properties
+    return f"Freshness: {', '.join(phrases)}" if phrases else "Freshness", properties
 
 
 def _exposure_owners(value: Mapping[str, Any]) -> list[str]:
     """Return the owners of an exposure: their e-mail addresses or, without any, their names."""
     owner = _mapping(value, "owner")
-    emails = [one.strip() for one in strings_in(owner.get("email")) if one.strip()]
-    names = [one.strip() for one in strings_in(owner.get("name")) if one.strip()]
+    emails = [email.strip() for email in strings_in(owner.get("email")) if email.strip()]
+    names = [
+        owner_name.strip() for owner_name in strings_in(owner.get("name")) if owner_name.strip()
+    ]
     return emails or [name.replace(" ", "_").lower() for name in names]
 
 
 def _is_valid(urn: Urn) -> bool:
-    """Return whether a URN is read as the one that was written."""
+    """Return whether the text of a URN is valid and is parsed to the same URN."""
     try:
         urn.check_characters()
         return Urn.parse(str(urn)) == urn
@@ -945,7 +971,7 @@ def _is_valid(urn: Urn) -> bool:
 
 
 def _title(kind: str) -> str:
-    """Return a kind as dbt writes it in words for people: `semantic_model` is Semantic Model."""
+    """Return the display name of a kind, such as `Semantic Model` for `semantic_model`."""
     return kind.replace("_", " ").title()
 
 
@@ -957,7 +983,7 @@ class _Result:
     status: str
     at_millis: int
     run: str
-    told: Mapping[str, str]
+    details: Mapping[str, str]
 
 
 def _results(artifact: Mapping[str, Any]) -> dict[str, _Result]:
@@ -965,23 +991,23 @@ def _results(artifact: Mapping[str, Any]) -> dict[str, _Result]:
     failed, such as skipped tests, are left out."""
     metadata = artifact.get("metadata") or {}
     run = str(metadata.get("invocation_id") or "")
-    found: dict[str, _Result] = {}
-    for one in artifact.get("results") or ():
-        status = str(one.get("status") or "")
+    results_by_id: dict[str, _Result] = {}
+    for record in artifact.get("results") or ():
+        status = str(record.get("status") or "")
         if status not in _RESULTS:
             continue
-        ended = [step.get("completed_at") for step in one.get("timing") or ()]
-        at = one.get("snapshotted_at") or next(filter(None, reversed(ended)), None)
-        told = {
-            key: str(one[key])
+        end_times = [step.get("completed_at") for step in record.get("timing") or ()]
+        at = record.get("snapshotted_at") or next(filter(None, reversed(end_times)), None)
+        details = {
+            key: str(record[key])
             for key in ("message", "failures", "max_loaded_at", "max_loaded_at_time_ago_in_s")
-            if one.get(key) is not None
+            if record.get(key) is not None
         }
         at_millis = _millis(at or metadata.get("generated_at"))
         if at_millis is not None:
-            key = str(one.get("unique_id"))
-            found[key] = _Result(status, at_millis, run, {"status": status, **told})
-    return found
+            key = str(record.get("unique_id"))
+            results_by_id[key] = _Result(status, at_millis, run, {"status": status, **details})
+    return results_by_id
 
 
 def _millis(text: Any) -> int | None:
@@ -1003,8 +1029,8 @@ def _meta(value: Mapping[str, Any]) -> dict[str, Any]:
 def _further(value: Mapping[str, Any]) -> dict[str, str]:
     """Return the entries of `meta` that are not owners or terms, as texts."""
     return {
-        key: one if isinstance(one, str) else _json(one)
-        for key, one in _meta(value).items()
+        key: entry if isinstance(entry, str) else _json(entry)
+        for key, entry in _meta(value).items()
         if key not in _MAPPED
     }
 
@@ -1019,12 +1045,12 @@ def _labels(value: Mapping[str, Any]) -> dict[str, Any]:
         aspects["globalTags"] = {"tags": [{"tag": urn} for urn in urns]}
     if terms := (*strings_in(meta.get("term")), *strings_in(meta.get("terms"))):
         urns = dict.fromkeys(_full_name(name, "glossaryTerm") for name in terms)
-        held = [{"urn": urn} for urn in urns]
-        aspects["glossaryTerms"] = {"terms": held, "auditStamp": _UNKNOWN_STAMP}
+        associations = [{"urn": urn} for urn in urns]
+        aspects["glossaryTerms"] = {"terms": associations, "auditStamp": _UNKNOWN_STAMP}
     if owners := (*strings_in(meta.get("owner")), *strings_in(meta.get("owners"))):
         urns = dict.fromkeys(_full_name(name, "corpuser") for name in owners)
-        listed = [{"owner": urn, "type": "DATAOWNER"} for urn in urns]
-        aspects["ownership"] = {"owners": listed}
+        ownerships = [{"owner": urn, "type": "DATAOWNER"} for urn in urns]
+        aspects["ownership"] = {"owners": ownerships}
     return aspects
 
 
@@ -1035,14 +1061,14 @@ def _full_name(name: str, entity_type: str) -> str:
 def _profile(node: _Node) -> dict[str, int]:
     """Return the number of rows and bytes in `catalog.json`, as far as it has them."""
     statistics = node.catalog.get("stats") or {}
-    found: dict[str, int] = {}
+    statistics_by_name: dict[str, int] = {}
     for name, keys in _STATISTICS.items():
         for key in keys:
             value = (statistics.get(key) or {}).get("value")
             if isinstance(value, int | float) and not isinstance(value, bool):
-                found[name] = int(value)
+                statistics_by_name[name] = int(value)
                 break
-    return found
+    return statistics_by_name
 
 
 def _model_type(native: str) -> str:

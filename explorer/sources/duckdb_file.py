@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from explorer.errors import InUse, InvalidInput, MissingExtra
-from explorer.sources.profile import MOST_ROWS, Profiler, Sample, interrupted_after
+from explorer.sources.profile import MOST_ROWS, Profiler, Sample, limit_time
 from explorer.sources.source import (
     ColumnDefinition,
     DatasetWriter,
@@ -123,21 +123,21 @@ class DuckDbFile:
         writer = DatasetWriter("duckdb", self.options)
         with self._connect() as connection:
             database = str(connection.execute("select current_database()").fetchall()[0][0])
-            wanted = self.options.schemas
+            patterns = self.options.schemas
             schemas = connection.execute(
                 "select schema_name, comment from duckdb_schemas()"
                 " where database_name = current_database()"
                 " and schema_name not in ('information_schema', 'pg_catalog') order by 1"
             ).fetchall()
-            chosen = [
+            schemas_to_read = [
                 (name, comment)
                 for name, comment in schemas
-                if not wanted or any(fnmatchcase(name, one) for one in wanted)
+                if not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
             ]
-            for name, comment in chosen:
+            for name, comment in schemas_to_read:
                 writer.add_container((database,))
                 writer.add_container((database, name), read_text(comment))
-            names = {name for name, _ in chosen}
+            names = {name for name, _ in schemas_to_read}
             tables = [
                 table
                 for table in _tables(connection, database, writer.inventory.skipped)
@@ -146,7 +146,7 @@ class DuckDbFile:
             profiler = Profiler(self.options, writer.inventory)
             for done, table in enumerate(tables, start=1):
                 try:
-                    with interrupted_after(connection.interrupt):
+                    with limit_time(connection.interrupt):
                         profiler.profile(table, _sample(connection, table))
                 except import_duckdb("profiling").Error as error:
                     reason = f"not profiled: {' '.join(str(error).split())}"
@@ -178,11 +178,11 @@ class DuckDbFile:
 
 def _sample(connection: "DuckDBPyConnection", table: TableDefinition) -> Sample:
     return lambda names: sample_rows(
-        connection, ".".join(map(quoted, table.path)), names, table.row_count
+        connection, ".".join(map(quote_name, table.path)), names, table.row_count
     )
 
 
-def quoted(name: str) -> str:
+def quote_name(name: str) -> str:
     """Return a name in double quotes, as an identifier in DuckDB's SQL."""
     return '"' + name.replace('"', '""') + '"'
 
@@ -200,8 +200,8 @@ def sample_rows(
     if row_count is not None and row_count > 2 * MOST_ROWS:
         share = 120 * MOST_ROWS / row_count
         part = f" using sample {share:.4f} percent (bernoulli, 42)"
-    chosen = ", ".join(map(quoted, names))
-    query = f"select {chosen} from {relation}{part} limit {MOST_ROWS + 1}"
+    selection = ", ".join(map(quote_name, names))
+    query = f"select {selection} from {relation}{part} limit {MOST_ROWS + 1}"
     cursor = connection.execute(query, list(values))
     while rows := cursor.fetchmany(_FETCHED):
         yield from rows
@@ -244,7 +244,7 @@ class InMemoryTable:
 
     def _rows(self, names: Sequence[str]) -> Iterator[Sequence[Any]]:
         relation: Any = self.relation
-        chosen = relation.project(", ".join(map(quoted, names))).limit(MOST_ROWS + 1)
+        chosen = relation.project(", ".join(map(quote_name, names))).limit(MOST_ROWS + 1)
         yield from chosen.fetchall()
 
 
@@ -264,10 +264,10 @@ def _tables(
     def rows(query: str) -> list[Any]:
         return list(connection.execute(query).fetchall())
 
-    here = "where database_name = current_database()"
+    condition = "where database_name = current_database()"
     definitions: dict[_Key, TableDefinition] = {}
     for schema, name, comment, count in rows(
-        f"select schema_name, table_name, comment, estimated_size from duckdb_tables() {here}"
+        f"select schema_name, table_name, comment, estimated_size from duckdb_tables() {condition}"
         " and not internal and not temporary"
     ):
         path = (database, schema, name)
@@ -275,7 +275,7 @@ def _tables(
             path, description=read_text(comment), row_count=int(count)
         )
     for schema, name, comment, sql in rows(
-        f"select schema_name, view_name, comment, sql from duckdb_views() {here}"
+        f"select schema_name, view_name, comment, sql from duckdb_views() {condition}"
         " and not internal and not temporary"
     ):
         definitions[schema, name] = TableDefinition(
@@ -285,16 +285,16 @@ def _tables(
             definition=read_text(sql),
         )
     columns: defaultdict[_Key, list[ColumnDefinition]] = defaultdict(list)
-    for schema, table, name, comment, is_nullable, written in rows(
+    for schema, table, name, comment, is_nullable, native_type in rows(
         "select schema_name, table_name, column_name, comment, is_nullable, data_type"
-        f" from duckdb_columns() {here} and not internal order by table_oid, column_index"
+        f" from duckdb_columns() {condition} and not internal order by table_oid, column_index"
     ):
         try:
-            kind = duckdb.sqltype(written)
+            kind = duckdb.sqltype(native_type)
         except duckdb.Error:
             # The type is a named enum.
             columns[schema, table].append(
-                ColumnDefinition(name, written, "Enum", bool(is_nullable), read_text(comment))
+                ColumnDefinition(name, native_type, "Enum", bool(is_nullable), read_text(comment))
             )
             continue
         columns[schema, table] += columns_of(
@@ -306,23 +306,25 @@ def _tables(
             # DuckDB lists no columns for a view whose tables no longer exist.
             table.columns = None
             skipped.append(SkippedPart(".".join(table.path), "its columns cannot be read"))
-    _add_keys(definitions, rows, here)
+    _add_keys(definitions, rows, condition)
     return [definitions[key] for key in sorted(definitions)]
 
 
-def _add_keys(found: Mapping[_Key, TableDefinition], rows: Any, here: str) -> None:
-    for schema, name, kind, own, referenced, others, label in rows(
+def _add_keys(tables: Mapping[_Key, TableDefinition], rows: Any, condition: str) -> None:
+    for schema, name, kind, key_columns, referenced_name, referenced_columns, label in rows(
         "select schema_name, table_name, constraint_type, constraint_column_names,"
         " referenced_table, referenced_column_names, constraint_name"
-        f" from duckdb_constraints() {here} order by table_oid, constraint_index"
+        f" from duckdb_constraints() {condition} order by table_oid, constraint_index"
     ):
-        table = found.get((schema, name))
+        table = tables.get((schema, name))
         if table is None:
             continue
         if kind == "PRIMARY KEY":
-            table.primary_key = tuple(own)
+            table.primary_key = tuple(key_columns)
         elif kind == "FOREIGN KEY":
             # DuckDB has no foreign keys across schemas.
-            other = (*table.path[:-1], referenced)
-            key = ForeignKeyDefinition(label, tuple(own), other, tuple(others))
+            referenced_path = (*table.path[:-1], referenced_name)
+            key = ForeignKeyDefinition(
+                label, tuple(key_columns), referenced_path, tuple(referenced_columns)
+            )
             table.foreign_keys = (*table.foreign_keys, key)

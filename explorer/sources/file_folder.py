@@ -22,7 +22,7 @@ import orjson
 from explorer.client.display import counted
 from explorer.errors import CatalogError, InvalidFile, InvalidInput, MissingExtra
 from explorer.sources.duckdb_file import columns_of, import_duckdb, sample_rows
-from explorer.sources.profile import Profiler, Sample, interrupted_after, is_personal
+from explorer.sources.profile import Profiler, Sample, is_personal, limit_time
 from explorer.sources.source import (
     BUCKET,
     FOLDER,
@@ -103,8 +103,8 @@ def file_format(name: str) -> Format | None:
     suffixes = [suffix.lower() for suffix in PurePosixPath(name).suffixes[-2:]]
     if suffixes and suffixes[-1] in _COMPRESSED:
         suffixes.pop()
-        found = _FORMATS.get(suffixes[-1]) if suffixes else None
-        return None if found == "parquet" else found
+        format_ = _FORMATS.get(suffixes[-1]) if suffixes else None
+        return None if format_ == "parquet" else format_
     return _FORMATS.get(suffixes[-1]) if suffixes else None
 
 
@@ -193,16 +193,16 @@ class FileFolder:
                     if table.format in ("delta", "iceberg"):
                         writer.add(self._lake_table(table, writer.inventory))
                         continue
-                    described = _describe_table(connection, table)
+                    definition = _describe_table(connection, table)
                     try:
-                        with interrupted_after(connection.interrupt):
-                            sample = _sample(connection, table, described.row_count)
-                            profiler.profile(described, sample)
+                        with limit_time(connection.interrupt):
+                            sample = _sample(connection, table, definition.row_count)
+                            profiler.profile(definition, sample)
                     except duckdb.Error as error:
                         reason = f"not profiled: {_reason(error)}"
                         skipped = SkippedPart("/".join(table.path), reason)
                         writer.inventory.skipped.append(skipped)
-                    writer.add(described)
+                    writer.add(definition)
                 except (duckdb.Error, CatalogError, OSError, RuntimeError) as error:
                     reason = _reason(error)
                     name = writer.dataset(table.path).name
@@ -228,10 +228,10 @@ class FileFolder:
             folder = _iceberg_folder(self.path)
             table = tuple(folder.split("/")) if len(path) > 1 else (folder.rpartition("/")[2],)
             return [_Table(table, "iceberg", {self.path: size})]
-        found = file_format(self._name)
-        if found is None:
+        format_ = file_format(self._name)
+        if format_ is None:
             raise InvalidInput(f"{self.location} is not read: {_READ_FORMATS}")
-        return [_Table(path, found, {self.storage.address(self.path): size})]
+        return [_Table(path, format_, {self.storage.address(self.path): size})]
 
     def _lake_table(self, table: _Table, inventory: Inventory) -> TableDefinition:
         (place,) = table.files
@@ -258,7 +258,7 @@ class _Finder:
 
     def find(self, folder: str, path: tuple[str, ...]) -> list[_Table]:
         self._look(folder, path, is_root=True)
-        return sorted(self.tables, key=lambda one: one.path)
+        return sorted(self.tables, key=lambda table: table.path)
 
     def _look(self, folder: str, path: tuple[str, ...], *, is_root: bool = False) -> None:
         try:
@@ -276,11 +276,11 @@ class _Finder:
                 self.tables.append(_Table(path, "delta", {folder: 0}, is_folder=True))
                 return
             case "iceberg":
-                found = [file.name for file in self.storage.list(metadata)]
+                metadata_names = [file.name for file in self.storage.list(metadata)]
                 hint = None
-                if METADATA_HINT in found:
+                if METADATA_HINT in metadata_names:
                     hint = self.storage.read(f"{metadata}/{METADATA_HINT}").decode(errors="replace")
-                file = f"{metadata}/{newest_metadata(found, hint)}"
+                file = f"{metadata}/{newest_metadata(metadata_names, hint)}"
                 self.tables.append(_Table(path, "iceberg", {file: 0}, is_folder=True))
                 return
         files = [entry for entry in entries if not entry.name.startswith((".", "_"))]
@@ -294,11 +294,11 @@ class _Finder:
         if are_parts and all(_PART.fullmatch(file.name.partition(".")[0]) for file in data):
             self._add(path, folder, data, is_folder=True)
         else:
-            for one in data:
-                self._add((*path, one.name), folder, [one])
+            for file_ in data:
+                self._add((*path, file_.name), folder, [file_])
         unread = [ending[0] for file in files if (ending := _UNREAD.search(file.name))]
         if unread:
-            endings = ", ".join(sorted({one.lower() for one in unread}))
+            endings = ", ".join(sorted({suffix.lower() for suffix in unread}))
             count = counted(len(unread), "file")
             self._skip(path, f"{count} not read ({endings}): {_READ_FORMATS}")
         for name in folders:
@@ -324,7 +324,7 @@ class _Finder:
         *,
         is_folder: bool = False,
     ) -> None:
-        formats = {found for file in files if (found := file_format(file.name))}
+        formats = {format_ for file in files if (format_ := file_format(file.name))}
         if len(formats) != 1:
             reason = f"its files are {' and '.join(sorted(formats))}" if formats else "it is empty"
             self._skip(path, reason, self.writer.dataset(path).name)
@@ -340,11 +340,11 @@ def _reason(error: Exception) -> str:
     """Return the message of an error on one line, without the query that DuckDB appends; for a CSV
     file also without the row in question and DuckDB's settings."""
     # An error that pyarrow raises inside DuckDB is preceded by a traceback.
-    told = _TRACEBACK.sub("", str(error).partition("\nLINE ")[0])
-    first, *rest = told.splitlines() or [type(error).__name__]
+    message = _TRACEBACK.sub("", str(error).partition("\nLINE ")[0])
+    first, *lines = message.splitlines() or [type(error).__name__]
     if "CSV" in first or "sniffing" in first:
-        rest = [one for one in rest if one.startswith(_CSV_WORDS)]
-    return " ".join(" ".join((first, *rest)).split())
+        lines = [line for line in lines if line.startswith(_CSV_WORDS)]
+    return " ".join(" ".join((first, *lines)).split())
 
 
 def _sample(connection: "DuckDBPyConnection", table: _Table, row_count: int | None) -> Sample:
@@ -364,7 +364,7 @@ def _describe_table(connection: "DuckDBPyConnection", table: _Table) -> TableDef
         raise OSError("it is empty")
     is_parquet = table.format == "parquet"
     files = list(table.files)
-    described = _rows(
+    description_rows = _rows(
         connection,
         f"describe select * from {_READERS[table.format]}",
         [files if is_parquet else files[:_MOST_SNIFFED], bool(table.keys)],
@@ -377,7 +377,7 @@ def _describe_table(connection: "DuckDBPyConnection", table: _Table) -> TableDef
     return TableDefinition(
         table.path,
         "Table" if table.is_folder else "File",
-        list(_describe_columns(described, table.keys)),
+        list(_describe_columns(description_rows, table.keys)),
         row_count=_row_count(connection, files) if is_parquet else None,
         size_bytes=sum(table.files.values()),
         properties=properties,
@@ -435,10 +435,10 @@ def lake_format(names: Iterable[str], metadata: Callable[[], Iterable[str]]) -> 
     """Return the format of the table in a folder with these names in it, or `None` if it is not a
     table. `metadata` returns the names in its folder `metadata`; it is called only if there is one.
     """
-    there = set(names)
-    if "_delta_log" in there:
+    unique_names = set(names)
+    if "_delta_log" in unique_names:
         return "delta"
-    if "metadata" in there and any(METADATA.fullmatch(one) for one in metadata()):
+    if "metadata" in unique_names and any(METADATA.fullmatch(name) for name in metadata()):
         return "iceberg"
     return None
 
@@ -446,12 +446,14 @@ def lake_format(names: Iterable[str], metadata: Callable[[], Iterable[str]]) -> 
 def newest_metadata(names: Iterable[str], hint: str | None) -> str:
     """Return the current metadata file among the names in a folder `metadata`: the one that the
     hint names by version or file name, otherwise the one of the highest version."""
-    found = {(int(match[1]), name): name for name in names if (match := METADATA.fullmatch(name))}
-    wanted = (hint or "").strip()
-    for (version, _), name in found.items():
-        if wanted and wanted in (str(version), name):
+    names_by_version = {
+        (int(match[1]), name): name for name in names if (match := METADATA.fullmatch(name))
+    }
+    hint_text = (hint or "").strip()
+    for (version, _), name in names_by_version.items():
+        if hint_text and hint_text in (str(version), name):
             return name
-    return found[max(found)]
+    return names_by_version[max(names_by_version)]
 
 
 def describe_delta(
@@ -472,30 +474,30 @@ def describe_delta(
         metadata = table.metadata()
         partitions = list(metadata.partition_columns)
         actions: Any = table.get_add_actions(flatten=True)
-        listed = {name: actions.column(name).to_pylist() for name in actions.column_names}
+        values_by_name = {name: actions.column(name).to_pylist() for name in actions.column_names}
     except (DeltaError, OSError, ValueError, KeyError) as error:
         raise InvalidFile(f"its Delta log cannot be read: {_lake_error(error)}") from error
-    counts = [_optional_int(num_record) for num_record in listed.get("num_records", ())]
-    deleted = listed.get("deletion_vector.cardinality", ())
-    sizes = listed.get("size_bytes", ())
+    counts = [_optional_int(num_record) for num_record in values_by_name.get("num_records", ())]
+    deleted = values_by_name.get("deletion_vector.cardinality", ())
+    sizes = values_by_name.get("size_bytes", ())
     statistics = _Statistics(options, counts)
     for column in columns:
         path_ = column.path
         if path_ in partitions:
-            values = listed.get(f"partition.{path_}") or []
+            values = values_by_name.get(f"partition.{path_}") or []
             nulls = [
                 count if value is None else 0 for value, count in zip(values, counts, strict=False)
             ]
             statistics.add(column, nulls, values, values)
-        elif f"null_count.{path_}" in listed:
+        elif f"null_count.{path_}" in values_by_name:
             nothing: list[Any] = []
             statistics.add(
                 column,
-                listed[f"null_count.{path_}"],
-                listed.get(f"min.{path_}", nothing),
-                listed.get(f"max.{path_}", nothing),
+                values_by_name[f"null_count.{path_}"],
+                values_by_name.get(f"min.{path_}", nothing),
+                values_by_name.get(f"max.{path_}", nothing),
             )
-    keys = [listed.get(f"partition.{partition}") or [] for partition in partitions]
+    keys = [values_by_name.get(f"partition.{partition}") or [] for partition in partitions]
     return _lake_definition(
         path,
         "delta",
@@ -506,7 +508,7 @@ def describe_delta(
         partitions=len(set(zip(*keys, strict=False))) if partitions else None,
         row_count=None
         if None in counts
-        else sum(count or 0 for count in counts) - sum(one or 0 for one in deleted),
+        else sum(count or 0 for count in counts) - sum(deletions or 0 for deletions in deleted),
         size_bytes=sum(sizes),
         profiles=statistics.profiles,
     )
@@ -532,18 +534,18 @@ class _Statistics:
         file. A statistic that a file lacks is left out of the profile; files that have only nulls
         need no smallest and largest value."""
         profile: dict[str, Any] = {"fieldPath": column.path}
-        known = [null for null in nulls if null is not None]
+        null_counts = [null for null in nulls if null is not None]
         total = sum(row or 0 for row in self.rows)
-        if known and len(known) == len(self.rows):
-            profile["nullCount"] = sum(known)
+        if null_counts and len(null_counts) == len(self.rows):
+            profile["nullCount"] = sum(null_counts)
             if None not in self.rows and total:
-                profile["nullProportion"] = round(sum(known) / total, 6)
+                profile["nullProportion"] = round(sum(null_counts) / total, 6)
         # A file in which all values are null has no smallest and largest value.
         empty = [
             null is not None and null == rows for null, rows in zip(nulls, self.rows, strict=False)
         ]
-        low = [one for one in lowest if one is not None]
-        high = [one for one in highest if one is not None]
+        low = [bound for bound in lowest if bound is not None]
+        high = [bound for bound in highest if bound is not None]
         is_known = low and len(low) == len(high) == empty.count(False)
         if self.options.profile and is_known and self._may_be_shown(column, [*low, *high]):
             profile |= {"min": _lake_text(min(low)), "max": _lake_text(max(high))}
@@ -600,10 +602,14 @@ def _lake_columns(
     structs."""
     if depth > _DEEPEST:
         return
-    for one in fields:
-        path, kind = f"{above}{one['name']}", one["type"]
-        is_nullable = one["nullable"] if "nullable" in one else not one.get("required")
-        comment = one.get("doc") or (one.get("metadata") or {}).get("comment")
+    for struct_field in fields:
+        path, kind = f"{above}{struct_field['name']}", struct_field["type"]
+        is_nullable = (
+            struct_field["nullable"]
+            if "nullable" in struct_field
+            else not struct_field.get("required")
+        )
+        comment = struct_field.get("doc") or (struct_field.get("metadata") or {}).get("comment")
         yield ColumnDefinition(
             path,
             _format_type(kind),
@@ -619,8 +625,8 @@ def _lake_fields(kind: Any) -> Sequence[Mapping[str, Any]]:
     """Return the fields of a struct or of a list of structs; empty for other types."""
     while isinstance(kind, Mapping) and kind.get("type") in ("list", "array"):
         kind = kind.get("element", kind.get("elementType"))
-    found = kind.get("fields") if isinstance(kind, Mapping) else None
-    return found or ()
+    fields = kind.get("fields") if isinstance(kind, Mapping) else None
+    return fields or ()
 
 
 def _format_type(kind: Any) -> str:
@@ -630,7 +636,8 @@ def _format_type(kind: Any) -> str:
     match kind.get("type"):
         case "struct":
             inner = (
-                f"{one['name']}: {_format_type(one['type'])}" for one in kind.get("fields") or ()
+                f"{struct_field['name']}: {_format_type(struct_field['type'])}"
+                for struct_field in kind.get("fields") or ()
             )
             return f"struct<{', '.join(inner)}>"
         case "map":
@@ -658,8 +665,8 @@ def _lake_text(value: Any) -> str:
 def _lake_error(error: Exception) -> str:
     """Return the message of a library's error on one line, at most 300 characters, without links to
     its documentation."""
-    said = " ".join(_PYDANTIC.sub("", str(error)).split())
-    return said[:300] or type(error).__name__
+    message = " ".join(_PYDANTIC.sub("", str(error)).split())
+    return message[:300] or type(error).__name__
 
 
 def describe_iceberg(
@@ -696,8 +703,10 @@ def describe_iceberg(
         # The number of rows that an equality delete removes is not known.
         is_exact = not _number(summary, "total-equality-deletes")
         rows = rows - (_number(summary, "total-position-deletes") or 0) if is_exact else None
-    keys = {one.source_id: str(one.transform) for one in spec.fields}
-    names = {one.field_id: one.name for one in schema.fields}
+    keys = {
+        partition_field.source_id: str(partition_field.transform) for partition_field in spec.fields
+    }
+    names = {schema_field.field_id: schema_field.name for schema_field in schema.fields}
     partitioned_by = [
         names[source] if transform == "identity" else f"{transform}({names[source]})"
         for source, transform in keys.items()
@@ -741,18 +750,18 @@ def _add_bounds(
     from pyiceberg.types import PrimitiveType
 
     try:
-        found = schema.find_field(column.path)
+        schema_field = schema.find_field(column.path)
     except ValueError:
         # A field of a struct in a list: pyiceberg has `element` in its path.
         return
-    if not isinstance(found.field_type, PrimitiveType):
+    if not isinstance(schema_field.field_type, PrimitiveType):
         return
-    number = found.field_id
+    number = schema_field.field_id
 
-    def bound(one: Mapping[int, bytes] | None) -> Any:
-        content = (one or {}).get(number)
+    def bound(bounds_by_id: Mapping[int, bytes] | None) -> Any:
+        content = (bounds_by_id or {}).get(number)
         try:
-            return None if content is None else from_bytes(found.field_type, content)
+            return None if content is None else from_bytes(schema_field.field_type, content)
         except (ValueError, OverflowError):
             return None
 

@@ -82,10 +82,12 @@ def _without_password(address: str) -> LocalSource:
     name, _, password = user.partition(":")
     password = unquote(password)
     qsl = parse_qsl(query, keep_blank_values=True)
-    shown = [(key, one) for key, value in qsl if (one := open_value(key, value)) is not None]
-    if shown != qsl:
+    open_parameters = [
+        (key, open_text) for key, value in qsl if (open_text := open_value(key, value)) is not None
+    ]
+    if open_parameters != qsl:
         password = password or dict(qsl).get("password", "")
-        query = urlencode(shown)
+        query = urlencode(open_parameters)
     scheme = "postgresql" if scheme == "postgres" else scheme
     location = f"{scheme}://{name}{at}{place}{mark if query else ''}{query}"
     return LocalSource(location, "DATABASE_URL", password or None)

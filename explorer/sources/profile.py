@@ -25,7 +25,7 @@ from explorer.sources.source import (
     TableDefinition,
 )
 
-__all__ = ["MOST_ROWS", "SCALARS", "Profiler", "Sample", "interrupted_after", "is_personal"]
+__all__ = ["MOST_ROWS", "SCALARS", "Profiler", "Sample", "is_personal", "limit_time"]
 
 MOST_ROWS: Final = 50_000
 """The number of rows read per table; a table with more is profiled on a sample."""
@@ -64,7 +64,7 @@ _PERSONAL_WORDS: Final = frozenset(
     )
 )
 # The longer words are also searched within other words, as in `dateofbirth`.
-_LONG_WORDS: Final = tuple(one for one in _PERSONAL_WORDS if len(one) > 4 and one[1:] != "name")
+_LONG_WORDS: Final = tuple(word for word in _PERSONAL_WORDS if len(word) > 4 and word[1:] != "name")
 # Dates in columns whose names have one of these words are those of events; others may be personal.
 _EVENTS: Final = frozenset(
     (
@@ -115,31 +115,31 @@ def is_personal(column: ColumnDefinition, values: Sequence[Any]) -> bool:
     joined = "".join(_WORD.findall(column.path)).lower()
     if words & _PERSONAL_WORDS or any(word in joined for word in _LONG_WORDS):
         return True
-    known = list(dict.fromkeys(value for value in values if value is not None))
+    distinct_values = list(dict.fromkeys(value for value in values if value is not None))
     numbers = [
-        str(one)
-        for one in known[:_MOST_LOOKED_AT]
-        if isinstance(one, int | Decimal) and not isinstance(one, bool)
+        str(value)
+        for value in distinct_values[:_MOST_LOOKED_AT]
+        if isinstance(value, int | Decimal) and not isinstance(value, bool)
     ]
     if sum(map(_is_card, numbers)) > max(1, len(numbers) // 2):
         return True
     # As text, also network addresses, UUIDs and other types of the driver.
-    texts = [str(one) for one in known if not isinstance(one, _MEASURES)]
+    texts = [str(value) for value in distinct_values if not isinstance(value, _MEASURES)]
     looked_at = texts[:_MOST_LOOKED_AT]
-    has_dates = any(isinstance(one, date) for one in known) or (
+    has_dates = any(isinstance(value, date) for value in distinct_values) or (
         bool(looked_at) and all(map(_DATE_TEXT.fullmatch, looked_at))
     )
     if has_dates and not (words & _EVENTS or (words and words <= _MOMENTS)):
         return True
     if not looked_at:
         return False
-    found = sum(
-        bool(_PERSONAL_VALUES.fullmatch(one.strip())) and not _DATE_TEXT.fullmatch(one.strip())
-        for one in looked_at
+    personal_count = sum(
+        bool(_PERSONAL_VALUES.fullmatch(text.strip())) and not _DATE_TEXT.fullmatch(text.strip())
+        for text in looked_at
     )
-    if found > _PERSONAL_SHARE * len(looked_at) or any("@" in text for text in texts):
+    if personal_count > _PERSONAL_SHARE * len(looked_at) or any("@" in text for text in texts):
         return True
-    if all(_DATE_TEXT.fullmatch(one) or _is_number(one) for one in looked_at):
+    if all(_DATE_TEXT.fullmatch(text) or _is_number(text) for text in looked_at):
         return False
     is_free = sum(map(len, looked_at)) > _FREE_TEXT * len(looked_at)
     number = sum(value is not None for value in values)
@@ -159,11 +159,11 @@ def _is_card(digits: str) -> bool:
     if not digits.isdigit() or not 13 <= len(digits) <= 19:
         return False
     doubled = (int(digit) * (1 + at % 2) for at, digit in enumerate(reversed(digits)))
-    return sum(one - 9 if one > 9 else one for one in doubled) % 10 == 0
+    return sum(product - 9 if product > 9 else product for product in doubled) % 10 == 0
 
 
 @contextmanager
-def interrupted_after(interrupt: Callable[[], Any]) -> Iterator[None]:
+def limit_time(interrupt: Callable[[], Any]) -> Iterator[None]:
     """Call `interrupt` if the block runs longer than the time limit of a table."""
     timer = Timer(_TABLE_SECONDS, interrupt)
     timer.daemon = True
@@ -231,27 +231,29 @@ class Profiler:
     def _column(
         self, column: ColumnDefinition, values: list[Any], *, is_sample: bool
     ) -> dict[str, Any]:
-        known = [value for value in values if value is not None and not _is_nan(value)]
+        present_values = [value for value in values if value is not None and not _is_nan(value)]
         profile: dict[str, Any] = {"fieldPath": column.path}
         if not values:
             return profile | ({} if is_sample else {"nullCount": 0})
         # Counts in a sample are not counts of the table.
         if not is_sample:
-            profile["nullCount"] = len(values) - len(known)
-        profile["nullProportion"] = round(1 - len(known) / len(values), 6)
-        if column.kind not in SCALARS or not all(isinstance(one, Hashable) for one in known):
+            profile["nullCount"] = len(values) - len(present_values)
+        profile["nullProportion"] = round(1 - len(present_values) / len(values), 6)
+        if column.kind not in SCALARS or not all(
+            isinstance(value, Hashable) for value in present_values
+        ):
             return profile
-        counted = Counter(known)
+        counted = Counter(present_values)
         if not is_sample:
             profile["uniqueCount"] = len(counted)
-        if known:
-            profile["uniqueProportion"] = round(len(counted) / len(known), 6)
-        if not known:
+        if present_values:
+            profile["uniqueProportion"] = round(len(counted) / len(present_values), 6)
+        if not present_values:
             return profile
-        if not self.options.values and is_personal(column, known):
+        if not self.options.values and is_personal(column, present_values):
             self.inventory.count("column without values")
             return profile
-        return profile | _values(known, counted, is_sample=is_sample)
+        return profile | _values(present_values, counted, is_sample=is_sample)
 
 
 def _is_nan(value: Any) -> bool:
@@ -260,26 +262,26 @@ def _is_nan(value: Any) -> bool:
     return isinstance(value, float) and math.isnan(value)
 
 
-def _values(known: list[Any], counted: Counter[Any], *, is_sample: bool) -> dict[str, Any]:
+def _values(values: list[Any], counts: Counter[Any], *, is_sample: bool) -> dict[str, Any]:
     """Return the statistics of values that may be shown."""
-    found: dict[str, Any] = {}
-    first = known[0]
-    if isinstance(first, bool) or all(isinstance(one, bool) for one in counted):
+    statistics: dict[str, Any] = {}
+    first = values[0]
+    if isinstance(first, bool) or all(isinstance(value, bool) for value in counts):
         pass
-    elif all(isinstance(one, int | float | Decimal) for one in counted):
-        found |= _numbers(sorted(float(one) for one in known))
-        found |= {"min": _text(min(counted)), "max": _text(max(counted))}
-    elif any(all(isinstance(one, kind) for one in counted) for kind in (str, datetime, clock)) or (
-        all(isinstance(one, date) and not isinstance(one, datetime) for one in counted)
-    ):
-        found |= {"min": _text(min(counted)), "max": _text(max(counted))}
-    if not is_sample and len(counted) < len(known):
-        ranked = sorted(counted.items(), key=lambda one: (-one[1], _text(one[0])))
-        found["distinctValueFrequencies"] = [
+    elif all(isinstance(value, int | float | Decimal) for value in counts):
+        statistics |= _numbers(sorted(float(value) for value in values))
+        statistics |= {"min": _text(min(counts)), "max": _text(max(counts))}
+    elif any(
+        all(isinstance(value, kind) for value in counts) for kind in (str, datetime, clock)
+    ) or (all(isinstance(value, date) and not isinstance(value, datetime) for value in counts)):
+        statistics |= {"min": _text(min(counts)), "max": _text(max(counts))}
+    if not is_sample and len(counts) < len(values):
+        ranked = sorted(counts.items(), key=lambda pair: (-pair[1], _text(pair[0])))
+        statistics["distinctValueFrequencies"] = [
             {"value": _text(value), "frequency": number}
             for value, number in ranked[:_MOST_FREQUENT]
         ]
-    return found
+    return statistics
 
 
 def _numbers(ordered: list[float]) -> dict[str, Any]:
@@ -289,24 +291,24 @@ def _numbers(ordered: list[float]) -> dict[str, Any]:
         return {}
     number = len(ordered)
     mean = math.fsum(ordered) / number
-    found: dict[str, Any] = {"mean": _text(mean), "median": _text(_quantile(ordered, 0.5))}
+    statistics: dict[str, Any] = {"mean": _text(mean), "median": _text(_quantile(ordered, 0.5))}
     if number > 1:
-        spread = math.fsum((one - mean) ** 2 for one in ordered) / (number - 1)
-        found["stdev"] = _text(math.sqrt(spread))
-    found["quantiles"] = [
+        spread = math.fsum((value - mean) ** 2 for value in ordered) / (number - 1)
+        statistics["stdev"] = _text(math.sqrt(spread))
+    statistics["quantiles"] = [
         {"quantile": str(part), "value": _text(_quantile(ordered, part))} for part in _QUANTILES
     ]
     low, high = ordered[0], ordered[-1]
     if low < high and math.isfinite(high - low):
         heights = [0] * _BINS
-        for one in ordered:
-            heights[min(int((one - low) / (high - low) * _BINS), _BINS - 1)] += 1
+        for measure in ordered:
+            heights[min(int((measure - low) / (high - low) * _BINS), _BINS - 1)] += 1
         bounds = [low + (high - low) * at / _BINS for at in range(_BINS + 1)]
-        found["histogram"] = {
+        statistics["histogram"] = {
             "boundaries": [_text(bound) for bound in bounds],
             "heights": [round(height / number, 6) for height in heights],
         }
-    return found
+    return statistics
 
 
 def _quantile(ordered: list[float], part: float) -> float:

@@ -207,19 +207,19 @@ class QueryLog:
             raise InvalidInput(
                 "a query log can only be read into a catalog that already has its tables"
             )
-        named = self.options.dialect or ""
-        require_sqlglot(named)
-        dialect = sql_dialect(named)
+        dialect_name = self.options.dialect or ""
+        require_sqlglot(dialect_name)
+        dialect = sql_dialect(dialect_name)
         inventory = Inventory(is_supplement=True)
         log = _read_log(self.path.resolve(), dialect, inventory, progress)
-        urns = _platform_urns(catalog, platform_of(named), self.options.env)
+        urns = _platform_urns(catalog, platform_of(dialect_name), self.options.env)
         words_in = _words_in(log.texts, dialect)
         tables = read_tables(catalog, [urn for urn in urns if _last_name(urn) in words_in])
         if not tables.urns:
             raise InvalidInput(
                 f"the catalog has none of the tables that {self.path} names, on the platform "
-                f"{platform_of(named).rpartition(':')[2]} and in {self.options.env}: add their "
-                "database first, or give another --dialect or --env"
+                f"{platform_of(dialect_name).rpartition(':')[2]} and in {self.options.env}: "
+                "add their database first, or give another --dialect or --env"
             )
         reader = _Reader(dialect, tables)
         for done, (statement, key) in enumerate(log.statements):
@@ -230,18 +230,18 @@ class QueryLog:
         inventory.proposals = list(reader.proposals())
         inventory.count("statement", len(log.statements))
         inventory.count("different statement", len(log.texts))
-        for key, (place, problem, shown) in reader.problems.items():
+        for key, (place, problem, text) in reader.problems.items():
             times = log.times[key]
             often = f"; {times:,} times" if times > 1 else ""
             inventory.skipped.append(
-                SkippedPart(f"statement {place}", f"{problem} ({shown}){often}")
+                SkippedPart(f"statement {place}", f"{problem} ({text}){often}")
             )
         return inventory
 
 
 def _platform_urns(catalog: Catalog, platform: str, env: str) -> list[Urn]:
-    here = (Criterion("platform", (platform,)), Criterion("origin", (env,)))
-    return list(catalog.urns("dataset", filter=Filter((here,))))
+    criteria = (Criterion("platform", (platform,)), Criterion("origin", (env,)))
+    return list(catalog.urns("dataset", filter=Filter((criteria,))))
 
 
 def _last_name(urn: Urn) -> str:
@@ -253,16 +253,16 @@ def _words_in(texts: Mapping[str, str], dialect: str) -> set[str]:
     from sqlglot.dialects.dialect import Dialect
     from sqlglot.errors import SqlglotError
 
-    found: set[str] = set()
+    words: set[str] = set()
     tokenizer = Dialect.get_or_raise(dialect)
     for text in texts.values():
         try:
             for token in tokenizer.tokenize(text):
                 if token.token_type.name not in LITERALS:
-                    found.add(token.text.rpartition(".")[2].casefold())
+                    words.add(token.text.rpartition(".")[2].casefold())
         except (SqlglotError, ValueError):
             continue
-    return found
+    return words
 
 
 @dataclass(slots=True)
@@ -304,7 +304,7 @@ def _read_log(path: Path, dialect: str, inventory: Inventory, progress: Progress
                 log.statements.append((replace(statement, text="", place=place), key))
     if all(statement.at for statement, _ in log.statements):
         # Some exports begin with the newest statement.
-        log.statements.sort(key=lambda held: held[0].at or datetime.min.replace(tzinfo=UTC))
+        log.statements.sort(key=lambda pair: pair[0].at or datetime.min.replace(tzinfo=UTC))
     return log
 
 
@@ -320,7 +320,7 @@ def _statements(path: Path, inventory: Inventory, dialect: str = "") -> Iterator
             # Of the last statement only a part is there.
             script = script[: script.rfind(";") + 1]
         yield _Statement(script, 1, session=str(path))
-        inventory.skipped += lines.cut()
+        inventory.skipped += lines.report_damage()
         return
     readers: Mapping[str | None, Callable[[], Iterable[Mapping[str, Any]]]] = {
         "csv": lambda: _csv_rows(lines, ","),
@@ -341,7 +341,7 @@ def _statements(path: Path, inventory: Inventory, dialect: str = "") -> Iterator
         if text:
             yield _statement(row, text, place, dialect)
     inventory.count("failed statement", failed)
-    inventory.skipped += lines.cut()
+    inventory.skipped += lines.report_damage()
 
 
 class _Lines:
@@ -372,9 +372,9 @@ class _Lines:
                 self.number += 1
                 yield last
 
-    def cut(self) -> list[SkippedPart]:
-        """Return what is told of a file that is cut off or damaged, nothing of another. Raises
-        `InvalidInput` if none of it could be read."""
+    def report_damage(self) -> list[SkippedPart]:
+        """Return the skipped part of a file that is cut off or damaged; empty for a complete file.
+        Raises `InvalidInput` if nothing of the file could be read."""
         if self.damage is None:
             return []
         if not self.number:
@@ -422,7 +422,7 @@ def _parquet_rows(path: Path) -> Iterator[Mapping[str, Any]]:
     try:
         with duckdb.connect(":memory:") as connection:
             cursor = connection.execute("select * from read_parquet($1)", [str(path)])
-            names = [str(one[0]) for one in cursor.description]
+            names = [str(column[0]) for column in cursor.description]
             while rows := cursor.fetchmany(_ROWS):
                 for row in rows:
                     yield _fold(dict(zip(names, row, strict=True)))
@@ -432,12 +432,14 @@ def _parquet_rows(path: Path) -> Iterator[Mapping[str, Any]]:
 
 def _fold(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a row with its names in lower case. Values in objects are added with dotted names."""
-    found: dict[str, Any] = {}
+    folded_row: dict[str, Any] = {}
     for name, value in row.items():
-        found[name.casefold()] = value
+        folded_row[name.casefold()] = value
         if isinstance(value, dict):
-            found |= {f"{name}.{inner}".casefold(): one for inner, one in value.items()}
-    return found
+            folded_row |= {
+                f"{name}.{inner}".casefold(): element for inner, element in value.items()
+            }
+    return folded_row
 
 
 def _first(row: Mapping[str, Any], names: Iterable[str]) -> Any:
@@ -456,8 +458,8 @@ def _has_text(row: Mapping[str, Any], path: Path) -> bool:
 
 
 def _text_of(row: Mapping[str, Any]) -> str | None:
-    """Return the statement in a row, or `None` if it has none, as many lines of PostgreSQL's
-    log."""
+    """Return the statement in a row, or `None` if the row has none; many lines of PostgreSQL's log
+    have none."""
     first = _first(row, _TEXT)
     if first is None and "message" in row:
         # `duration: 1.2 ms  statement: …`, `execute <unnamed>: …`
@@ -516,9 +518,9 @@ def _moment(value: Any) -> datetime | None:
     day, _, rest = text.replace("T", " ", 1).partition(" ")
     # `12:00:00.123456789 UTC` or `12:00:00 -0800`: names of zones are ignored.
     clock, _, zone = rest.strip().partition(" ")
-    whole, dot, fraction = clock.partition(".")
+    seconds, dot, fraction = clock.partition(".")
     digits = fraction[: len(fraction) - len(fraction.lstrip("0123456789"))]
-    clock = f"{whole}.{digits[:6]:0<6}{fraction[len(digits) :]}" if dot else whole
+    clock = f"{seconds}.{digits[:6]:0<6}{fraction[len(digits) :]}" if dot else seconds
     zone = zone if zone[:1] in ("+", "-") else ""
     try:
         moment = datetime.fromisoformat(f"{day} {clock or '00:00:00'}{zone}")
@@ -567,7 +569,7 @@ class _Reader:
     """Collects lineage and usage from the statements of a log, which are read in order."""
 
     dialect: str
-    known: CatalogTables
+    catalog_tables: CatalogTables
     problems: dict[str, tuple[int, str, str]] = field(default_factory=dict)
     _made: KnownTables = field(init=False)
     _sessions: dict[str, Session] = field(default_factory=dict)
@@ -579,48 +581,48 @@ class _Reader:
     _lineage: dict[TablePath, _Origins] = field(default_factory=dict)
     _of_made: dict[tuple[str | None, TablePath], _Origins] = field(default_factory=dict)
     _use: dict[TablePath, dict[datetime, _Day]] = field(default_factory=dict)
-    _shown: dict[str, str | None] = field(default_factory=dict)
+    _open_queries: dict[str, str | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._made = KnownTables(below=self.known.tables)
+        self._made = KnownTables(below=self.catalog_tables.tables)
 
-    def read(self, one: _Statement, key: str, text: str) -> None:
+    def read(self, statement: _Statement, key: str, text: str) -> None:
         """Record what a statement reads and writes. It is parsed only if no earlier statement with
         the same key, whose names referred to the same tables, is in the cache."""
-        name = one.session or ""
-        if name not in self._sessions or (not name and one.place != self._alone):
+        name = statement.session or ""
+        if name not in self._sessions or (not name and statement.place != self._alone):
             self._sessions[name] = Session(self.dialect, self._made)
-            self._alone = None if name else one.place
+            self._alone = None if name else statement.place
         session = self._sessions[name]
-        if one.near:
-            session.near = one.near
+        if statement.near:
+            session.near = statement.near
         near, names = session.near, self._names.get(key)
-        at = None if names is None else (key, near, session.resolved(names))
+        at = None if names is None else (key, near, session.resolve(names))
         reading = None if at is None else self._readings.get(at)
         if at is not None and reading is not None:
             self._readings.move_to_end(at)
             session.repeat(reading.near, reading.changes)
         else:
-            parts = session.read(text, one.place)
+            parts = session.read(text, statement.place)
             reading = _Reading(parts, session.near, list(session.changes))
-            if session.seen is not None:
-                self._names[key], resolved = session.seen
+            if session.references is not None:
+                self._names[key], resolved = session.references
                 self._readings[key, near, resolved] = reading
                 if len(self._readings) > _MOST_HELD:
                     self._readings.popitem(last=False)
         for number, part in enumerate(reading.parts):
             if part.lineage.problem is not None:
-                self.problems.setdefault(key, (one.place, part.lineage.problem, part.text))
+                self.problems.setdefault(key, (statement.place, part.lineage.problem, part.text))
             if number not in reading.settled and self._note_made(part, session, name):
                 reading.settled.add(number)
-            if one.at is not None:
-                self._note_use(part, session, one, one.at, key)
+            if statement.at is not None:
+                self._note_use(part, session, statement, statement.at, key)
         for path, columns, is_own in reading.changes:
             if columns is None:
                 self._of_made.pop((name if is_own else None, path), None)
 
     def _is_made(self, path: TablePath, session: Session) -> bool:
-        return path in session.tables or path not in self.known.urns
+        return path in session.tables or path not in self.catalog_tables.urns
 
     def _owner(self, path: TablePath, session: Session, name: str) -> str | None:
         """Return the session that owns a created table if it is temporary, otherwise `None`."""
@@ -635,10 +637,10 @@ class _Reader:
         of_made: dict[TablePath, _Origins] = {}
         for path in lineage.tables:
             if self._is_made(path, session):
-                of_made[path] = held = self._of_made.get(
+                of_made[path] = made_from = self._of_made.get(
                     (self._owner(path, session, name), path), _Origins()
                 )
-                origins.tables |= held.tables
+                origins.tables |= made_from.tables
             else:
                 origins.tables[path] = None
         if part.lineage.problem is None:
@@ -660,7 +662,12 @@ class _Reader:
         return not of_made
 
     def _note_use(
-        self, part: StatementLineage, session: Session, one: _Statement, at: datetime, key: str
+        self,
+        part: StatementLineage,
+        session: Session,
+        statement: _Statement,
+        at: datetime,
+        key: str,
     ) -> None:
         day = at.replace(hour=0, minute=0, second=0, microsecond=0)
         for path in part.lineage.tables:
@@ -668,15 +675,15 @@ class _Reader:
                 continue
             use = self._use.setdefault(path, {}).setdefault(day, _Day())
             use.queries[key] += 1
-            if one.user is not None:
-                use.users[one.user] += 1
+            if statement.user is not None:
+                use.users[statement.user] += 1
             use.fields.update(list(part.lineage.used.get(path, ())))
 
     def proposals(self) -> Iterator[Proposal]:
         """Yield the lineage and usage of the catalog's tables; the proposals of a table are
         adjacent."""
         for path in sorted({*self._lineage, *self._use}):
-            urn = self.known.urns[path]
+            urn = self.catalog_tables.urns[path]
             if path in self._lineage:
                 yield from self._lineage_of(path, urn)
             for day, use in sorted(self._use.get(path, {}).items()):
@@ -684,14 +691,16 @@ class _Reader:
 
     def _lineage_of(self, path: TablePath, urn: Urn) -> Iterator[Proposal]:
         origins = self._lineage[path]
-        tables = [self.known.urns[table] for table in sorted(origins.tables) if table != path]
+        tables = [
+            self.catalog_tables.urns[table] for table in sorted(origins.tables) if table != path
+        ]
         columns = (
             ColumnSources(
-                self.known.field(path, name),
+                self.catalog_tables.field(path, name),
                 tuple(
-                    (self.known.urns[one], self.known.field(one, column))
-                    for one, column in sorted(sources)
-                    if one != path
+                    (self.catalog_tables.urns[table], self.catalog_tables.field(table, column))
+                    for table, column in sorted(sources)
+                    if table != path
                 ),
             )
             for name, sources in sorted(origins.columns.items())
@@ -703,13 +712,13 @@ class _Reader:
     def _top_queries(self, queries: Counter[str]) -> list[str]:
         """Return the ten queries that were run most often, without their literals, each cut after
         4,000 characters."""
-        counted = Counter[str]()
+        counts = Counter[str]()
         for key, number in queries.items():
-            if key not in self._shown:
-                self._shown[key] = open_statement(key, self.dialect)
-            if (shown := self._shown[key]) is not None:
-                counted[shown[:_MOST_QUERY]] += number
-        return [shown for shown, _ in _rank(counted)[:_MOST_QUERIES]]
+            if key not in self._open_queries:
+                self._open_queries[key] = open_statement(key, self.dialect)
+            if (query := self._open_queries[key]) is not None:
+                counts[query[:_MOST_QUERY]] += number
+        return [query for query, _ in _rank(counts)[:_MOST_QUERIES]]
 
     def _use_of(self, path: TablePath, day: datetime, use: _Day) -> dict[str, Any]:
         users = Counter[str]()
@@ -731,11 +740,11 @@ class _Reader:
                 for user, number in _rank(users)
             ],
             "fieldCounts": [
-                {"fieldPath": self.known.field(path, name), "count": number}
+                {"fieldPath": self.catalog_tables.field(path, name), "count": number}
                 for name, number in _rank(use.fields)
             ],
         }
 
 
 def _rank(counted: Counter[str]) -> Sequence[tuple[str, int]]:
-    return sorted(counted.items(), key=lambda one: (-one[1], one[0]))
+    return sorted(counted.items(), key=lambda pair: (-pair[1], pair[0]))

@@ -103,7 +103,7 @@ class RunPlan:
 
     def of(self, effect: Effect) -> list[Urn]:
         """Return the entities with an effect."""
-        return [urn for urn, one in self.effects.items() if one == effect]
+        return [urn for urn, effect_of_urn in self.effects.items() if effect_of_urn == effect]
 
     @property
     def removals(self) -> "tuple[int, int] | None":
@@ -196,11 +196,13 @@ def plan_run(
         # DataHub's connectors, such as dbt's, also write aspects of other sources' datasets.
         return plan
     proposed = {proposal.urn for proposal in inventory.proposals}
-    others = claimed_by_others(sources, name, (str(urn) for urn in proposed if _is_dataset(urn)))
-    if others:
-        urn, other = next(iter(others.items()))
+    sources_by_urn = claimed_by_others(
+        sources, name, (str(urn) for urn in proposed if _is_dataset(urn))
+    )
+    if sources_by_urn:
+        urn, owner = next(iter(sources_by_urn.items()))
         raise InvalidInput(
-            f"{Urn.parse(urn).name} already comes from the source {other}; give this one an "
+            f"{Urn.parse(urn).name} already comes from the source {owner}; give this one an "
             "--instance, which is put before the names of its tables"
         )
     return plan
@@ -211,28 +213,29 @@ def _is_dataset(urn: Urn) -> bool:
 
 
 def _compare(
-    catalog: Catalog, plan: RunPlan, others: Mapping[str, str], progress: Progress
+    catalog: Catalog, plan: RunPlan, sources_by_urn: Mapping[str, str], progress: Progress
 ) -> None:
-    """Determine what happens to each entity. Entities that `others` also provide are not hidden."""
+    """Determine what happens to each entity. Entities that other sources, those in
+    `sources_by_urn`, also provide are not hidden."""
     proposed = _by_entity(plan.inventory.proposals)
     last = plan.before.state if plan.before else SeenState()
     unreadable = _unreadable(plan.inventory, last)
-    gone = [
+    missing = [
         urn
         for urn in last.seen
-        if Urn.parse(urn) not in proposed and urn not in unreadable and urn not in others
+        if Urn.parse(urn) not in proposed and urn not in unreadable and urn not in sources_by_urn
     ]
     names = sorted(
         {proposal.aspect for proposal in plan.inventory.proposals} | {"status"} | _find_drops(last)
     )
-    asked = [name for name in names if not _is_measured(name)]
+    aspects = [name for name in names if not _is_measured(name)]
     entities: dict[str, SeenEntity] = {urn: last.seen[urn] for urn in unreadable}
     done, total = 0, len(proposed)
     for part in in_chunks(proposed.items(), _BATCH):
-        stored = catalog.entities([urn for urn, _ in part], asked)
+        stored = catalog.entities([urn for urn, _ in part], aspects)
         for urn, changes in part:
             text = str(urn)
-            effect, writes, noted = _differences(
+            effect, writes, state = _differences(
                 stored.get(urn),
                 changes,
                 last.seen.get(text),
@@ -243,13 +246,13 @@ def _compare(
             plan.effects[urn] = effect
             plan.writes += writes
             if urn.entity_type not in _COMMON:
-                entities[text] = noted
+                entities[text] = state
             if plan.before is not None and _is_dataset(urn):
                 plan.drift += _drift(urn, effect, stored.get(urn), changes)
         done += len(part)
         progress("compared", done, total)
-    stored = catalog.entities(gone, ["status"]) if gone else {}
-    for urn in map(Urn.parse, gone):
+    stored = catalog.entities(missing, ["status"]) if missing else {}
+    for urn in map(Urn.parse, missing):
         entity = stored.get(urn)
         if entity is None or not entity.exists:
             continue
@@ -258,7 +261,7 @@ def _compare(
             plan.drift.append(DriftEntry(str(urn), "table gone"))
         if not _is_removed(entity):
             plan.writes.append(Proposal(urn, "status", {"removed": True}))
-    plan.state = SeenState(entities, (last.gone | set(gone)) - entities.keys())
+    plan.state = SeenState(entities, (last.gone | set(missing)) - entities.keys())
 
 
 def _compare_supplement(catalog: Catalog, plan: RunPlan, progress: Progress) -> None:
@@ -279,13 +282,13 @@ def _compare_supplement(catalog: Catalog, plan: RunPlan, progress: Progress) -> 
                 replace(proposal, value=_join_lineage(entity.raw(proposal.aspect), proposal.value))
                 for proposal in proposals
             ]
-            _, writes, noted = _differences(entity, [*proposals, *_measurements(changes)], before)
+            _, writes, state = _differences(entity, [*proposals, *_measurements(changes)], before)
             writes = [write for write in writes if not _is_measured(write.aspect) and write.value]
-            if before is None or before.measured != noted.measured:
+            if before is None or before.measured != state.measured:
                 writes += _new_points(catalog, urn, _measurements(changes))
             plan.effects[urn] = "changed" if writes else "unchanged"
             plan.writes += writes
-            entities[str(urn)] = noted
+            entities[str(urn)] = state
         done += len(part)
         progress("compared", done, total)
     plan.state = SeenState(entities, last.gone)
@@ -295,12 +298,12 @@ def _compare_supplement(catalog: Catalog, plan: RunPlan, progress: Progress) -> 
 def _is_measured(aspect: str) -> bool:
     """Return whether an aspect is a timeseries, whose values are stored by time instead of being
     replaced."""
-    known = load_registry().aspects.get(aspect)
-    return known is not None and known.timeseries
+    definition = load_registry().aspects.get(aspect)
+    return definition is not None and definition.timeseries
 
 
-def _is_full_value(one: Proposal, aspect: str) -> bool:
-    return one.aspect == aspect and one.change != "PATCH"
+def _is_full_value(proposal: Proposal, aspect: str) -> bool:
+    return proposal.aspect == aspect and proposal.change != "PATCH"
 
 
 def _drift(
@@ -333,43 +336,45 @@ def _new_points(catalog: Catalog, urn: Urn, points: Sequence[Proposal]) -> list[
         start=datetime.fromtimestamp(first, UTC),
         end=datetime.fromtimestamp(last, UTC),
     )
-    held = {value["timestampMillis"]: value for value in series.values}
+    values_by_time = {value["timestampMillis"]: value for value in series.values}
     return [
         point
         for point in points
-        if (there := held.get(point.value["timestampMillis"])) is None
+        if (stored := values_by_time.get(point.value["timestampMillis"])) is None
         or (
-            int(there.get("totalSqlQueries") or 0) <= point.value["totalSqlQueries"]
-            and _plain(there) | point.value != _plain(there)
+            int(stored.get("totalSqlQueries") or 0) <= point.value["totalSqlQueries"]
+            and _plain(stored) | point.value != _plain(stored)
         )
     ]
 
 
-def _join_lineage(held: Mapping[str, Any] | None, value: Any) -> Any:
+def _join_lineage(stored: Mapping[str, Any] | None, value: Any) -> Any:
     """Return the stored lineage with the upstreams and column sources that it lacks."""
-    if not held:
+    if not stored:
         return value
-    tables = {upstream["dataset"] for upstream in held.get("upstreams") or ()}
-    fine = list(held.get("fineGrainedLineages") or ())
-    known: dict[str, set[str]] = {}
-    for one in fine:
-        for column in one.get("downstreams") or ():
-            known.setdefault(column, set()).update(one.get("upstreams") or ())
+    tables = {upstream["dataset"] for upstream in stored.get("upstreams") or ()}
+    fine = list(stored.get("fineGrainedLineages") or ())
+    sources_by_column: dict[str, set[str]] = {}
+    for entry in fine:
+        for column in entry.get("downstreams") or ():
+            sources_by_column.setdefault(column, set()).update(entry.get("upstreams") or ())
     upstreams = [upstream for upstream in value["upstreams"] if upstream["dataset"] not in tables]
-    for one in value.get("fineGrainedLineages") or ():
-        (column,) = one["downstreams"]
-        missing = [urn for urn in one["upstreams"] if urn not in known.get(column, ())]
+    for entry in value.get("fineGrainedLineages") or ():
+        (column,) = entry["downstreams"]
+        missing = [
+            urn for urn in entry["upstreams"] if urn not in sources_by_column.get(column, ())
+        ]
         if missing:
-            fine.append({**one, "upstreams": missing})
-    joined = {**held, "upstreams": [*(held.get("upstreams") or ()), *upstreams]}
+            fine.append({**entry, "upstreams": missing})
+    joined = {**stored, "upstreams": [*(stored.get("upstreams") or ()), *upstreams]}
     return joined | ({"fineGrainedLineages": fine} if fine else {})
 
 
 def _by_entity(proposals: Iterable[Proposal]) -> dict[Urn, list[Proposal]]:
-    proposalses: dict[Urn, list[Proposal]] = {}
+    proposals_by_urn: dict[Urn, list[Proposal]] = {}
     for proposal in proposals:
-        proposalses.setdefault(proposal.urn, []).append(proposal)
-    return proposalses
+        proposals_by_urn.setdefault(proposal.urn, []).append(proposal)
+    return proposals_by_urn
 
 
 def _find_drops(last: SeenState) -> set[str]:
@@ -384,9 +389,9 @@ def _unreadable(inventory: Inventory, last: SeenState) -> set[str]:
         return set()
     urns = {proposal.urn for proposal in inventory.proposals}
     missing = [urn for urn in map(Urn.parse, last.seen) if urn not in urns]
-    kept = {str(urn) for urn in missing if _is_dataset(urn) and urn.name.startswith(prefixes)}
+    datasets = {str(urn) for urn in missing if _is_dataset(urn) and urn.name.startswith(prefixes)}
     containers = {str(urn) for urn in missing if urn.entity_type == "container"}
-    return kept | containers if kept else set()
+    return datasets | containers if datasets else set()
 
 
 def _is_removed(entity: Entity | None) -> bool:
@@ -411,22 +416,22 @@ def _differences(
             continue
         if proposal.aspect == "status" and _is_removed(stored) and not shows:
             continue
-        held = stored.raw(proposal.aspect) if stored else None
+        stored_value = stored.raw(proposal.aspect) if stored else None
         if proposal.change != "UPSERT":
-            writes += [proposal] if _has_effect(proposal, held) else []
+            writes += [proposal] if _has_effect(proposal, stored_value) else []
             continue
-        value = _keep_others_entries(proposal.aspect, held, proposal.value, before)
-        if value is not None and (held is None or _plain(held) != _plain(value)):
+        value = _keep_others_entries(proposal.aspect, stored_value, proposal.value, before)
+        if value is not None and (stored_value is None or _plain(stored_value) != _plain(value)):
             writes.append(replace(proposal, value=value))
     measured = [proposal for proposal in proposals if _is_measured(proposal.aspect)]
     checksum = zlib.crc32(orjson.dumps(list(map(_content, measured)))) if measured else None
-    kept = set(last.aspects).intersection(unread) if last else set[str]()
-    aspects = tuple(sorted({proposal.aspect for proposal in proposals} | kept))
+    unread_aspects = set(last.aspects).intersection(unread) if last else set[str]()
+    aspects = tuple(sorted({proposal.aspect for proposal in proposals} | unread_aspects))
     upserted = (proposal for proposal in proposals if proposal.change == "UPSERT")
-    given = (
+    elements = (
         text for proposal in upserted for text in _elements_by_key(proposal.aspect, proposal.value)
     )
-    noted = SeenEntity(aspects, checksum, frozenset(given))
+    state = SeenEntity(aspects, checksum, frozenset(elements))
     if last and stored:
         # Aspects that the source no longer has: a view that became a table has no definition.
         dropped = [name for name in last.aspects if name not in (*aspects, *_SHARED)]
@@ -441,22 +446,22 @@ def _differences(
         effect = "back"
     elif writes or is_measured_anew:
         effect = "changed"
-    return effect, [*writes, *(measured if is_measured_anew else ())], noted
+    return effect, [*writes, *(measured if is_measured_anew else ())], state
 
 
-def _has_effect(one: Proposal, held: Mapping[str, Any] | None) -> bool:
+def _has_effect(proposal: Proposal, stored: Mapping[str, Any] | None) -> bool:
     """Return whether a change other than UPSERT alters the stored value."""
-    if one.change == "DELETE":
-        return held is not None
-    if one.change != "PATCH":
+    if proposal.change == "DELETE":
+        return stored is not None
+    if proposal.change != "PATCH":
         # CREATE has no effect on an existing aspect.
-        return held is None
+        return stored is None
     patcher = Patcher(load_registry())
     try:
-        patch, before = read_patch(one.value), deepcopy(dict(held)) if held else None
+        patch, before = read_patch(proposal.value), deepcopy(dict(stored)) if stored else None
         if before is None:
             return not patch.only_removes
-        return bool(_plain(patcher.apply(one.aspect, before, patch, _STAMP)) != _plain(held))
+        return bool(_plain(patcher.apply(proposal.aspect, before, patch, _STAMP)) != _plain(stored))
     except CatalogError:
         # The write reports why the patch cannot be applied.
         return True
@@ -466,7 +471,7 @@ def _content(measured: Proposal) -> Any:
     """Return a measured value without the time of measurement, which differs with each run."""
     if measured.aspect != "datasetProfile":
         return measured.value
-    return {key: one for key, one in measured.value.items() if key != "timestampMillis"}
+    return {key: element for key, element in measured.value.items() if key != "timestampMillis"}
 
 
 def _plain(value: Any) -> Any:
@@ -483,13 +488,13 @@ def _elements_by_key(aspect: str, value: Any) -> dict[str, Any]:
         return {}
     name, keys = _SHARED[aspect]
     return {
-        " ".join((aspect, *(str(one.get(key) or "") for key in keys))): one
-        for one in value.get(name) or ()
+        " ".join((aspect, *(str(element.get(key) or "") for key in keys))): element
+        for element in value.get(name) or ()
     }
 
 
 def _keep_others_entries(
-    aspect: str, held: Mapping[str, Any] | None, value: Any, before: Collection[str]
+    aspect: str, stored: Mapping[str, Any] | None, value: Any, before: Collection[str]
 ) -> Any:
     """Return the value to write. For a list that people also add to, this is the stored list with
     the missing elements added; elements in `before` that are no longer stored were removed by a
@@ -497,15 +502,15 @@ def _keep_others_entries(
     if aspect not in _SHARED:
         return value
     name, _ = _SHARED[aspect]
-    elements_by_key = _elements_by_key(aspect, held)
+    elements_by_key = _elements_by_key(aspect, stored)
     added = [
-        one
-        for key, one in _elements_by_key(aspect, value).items()
+        element
+        for key, element in _elements_by_key(aspect, value).items()
         if key not in {*elements_by_key, *before}
     ]
     if not added:
         return None
-    return {**(held or value), name: [*((held or {}).get(name) or ()), *added]}
+    return {**(stored or value), name: [*((stored or {}).get(name) or ()), *added]}
 
 
 def run_source(
@@ -527,13 +532,13 @@ def run_source(
     last = plan.before.state if plan.before else SeenState()
     # Neither are new owners, tags and terms, so that one that was not written does not look as if a
     # person had removed it.
-    begun = {
+    entities_at_start = {
         urn: replace(entity, measured=None, given=_before(last, urn))
         for urn, entity in plan.state.seen.items()
     }
-    noted = replace(plan.source, state=last.merged(SeenState(begun, plan.state.gone)))
-    _record(catalog, noted, run)
-    written, refused = 0, list[RefusedChange]()
+    source = replace(plan.source, state=last.merged(SeenState(entities_at_start, plan.state.gone)))
+    _record(catalog, source, run)
+    written_count, refused = 0, list[RefusedChange]()
     changes = [_of_run(write, run) for write in plan.writes]
     merged = ("upstreamLineage",) if plan.inventory.is_supplement else tuple(_SHARED)
     own = {
@@ -545,9 +550,9 @@ def run_source(
         for part in in_chunks(_entity_batches(changes), _BATCH):
             batch = [proposal for group in part for proposal in group]
             report = catalog.ingest_batch(_merge_again(catalog, plan, own, batch))
-            written += report.written
+            written_count += report.written
             refused += report.refused
-            progress("written", written + len(refused), len(changes))
+            progress("written", written_count + len(refused), len(changes))
         failed = {str(change.urn) for change in refused}
         entities = {
             urn: replace(entity, given=_before(last, urn)) if urn in failed else entity
@@ -556,14 +561,14 @@ def run_source(
         state = SeenState(entities, plan.state.gone)
         _send(catalog, replace(plan.source, state=state).proposal())
     except BaseException as error:
-        _finish(catalog, run, "FAILURE", plan, str(error) or "it was interrupted", written)
+        _finish(catalog, run, "FAILURE", plan, str(error) or "it was interrupted", written_count)
         raise
     report_lines = [f"{part.subject}: {part.reason}" for part in plan.inventory.skipped]
     report_lines += [
         f"{change.urn} {change.aspect} was refused: {change.reason}" for change in refused
     ]
-    _finish(catalog, run, "SUCCESS", plan, "\n".join(report_lines), written, len(refused))
-    return RunOutcome(run.id, plan, written, tuple(refused))
+    _finish(catalog, run, "SUCCESS", plan, "\n".join(report_lines), written_count, len(refused))
+    return RunOutcome(run.id, plan, written_count, tuple(refused))
 
 
 def _before(last: SeenState, urn: str) -> frozenset[str]:
@@ -592,19 +597,19 @@ def _merge_again(
             proposals.append(proposal)
             continue
         entity, value = stored.get(proposal.urn), own[key].value
-        held = entity.raw(proposal.aspect) if entity else None
+        stored_value = entity.raw(proposal.aspect) if entity else None
         if proposal.aspect in _SHARED:
             before = _before(last, str(proposal.urn)) if entity and entity.exists else frozenset()
-            value = _keep_others_entries(proposal.aspect, held, value, before)
+            value = _keep_others_entries(proposal.aspect, stored_value, value, before)
         else:
-            value = _join_lineage(held, value)
-        if value is not None and (held is None or _plain(held) != _plain(value)):
+            value = _join_lineage(stored_value, value)
+        if value is not None and (stored_value is None or _plain(stored_value) != _plain(value)):
             proposals.append(replace(proposal, value=value))
     return proposals
 
 
 def _entity_batches(changes: Sequence[Proposal]) -> Iterator[list[Proposal]]:
-    for _, group in groupby(changes, key=lambda one: one.urn):
+    for _, group in groupby(changes, key=lambda proposal: proposal.urn):
         yield list(group)
 
 
@@ -621,11 +626,15 @@ def _finish(
     status: str,
     plan: RunPlan,
     report: str,
-    written: int,
-    refused: int = 0,
+    written_count: int,
+    refused_count: int = 0,
 ) -> None:
     counts = {**plan.inventory.kinds, **plan.counts}
-    counts |= {"written": written, "refused": refused, "skipped": len(plan.inventory.skipped)}
+    counts |= {
+        "written": written_count,
+        "refused": refused_count,
+        "skipped": len(plan.inventory.skipped),
+    }
     duration = _now_millis() - run.started_millis
     done = replace(
         run,
@@ -674,14 +683,14 @@ class Removal:
 def plan_removal(catalog: Catalog, source: ConfiguredSource, *, is_hard: bool) -> Removal:
     """Return what is removed with a source; with `is_hard`, including entities that had disappeared
     from it before."""
-    brought = {} if source.is_supplement else dict.fromkeys(source.state.seen)
+    urns_of_source = {} if source.is_supplement else dict.fromkeys(source.state.seen)
     if is_hard:
-        brought |= dict.fromkeys(sorted(source.state.gone))
-    others = claimed_by_others(read_sources(catalog), source.name, brought)
-    mine = [Urn.parse(urn) for urn in brought if urn not in others]
+        urns_of_source |= dict.fromkeys(sorted(source.state.gone))
+    sources_by_urn = claimed_by_others(read_sources(catalog), source.name, urns_of_source)
+    own_urns = [Urn.parse(urn) for urn in urns_of_source if urn not in sources_by_urn]
     # Contents are removed before their containers.
-    mine.sort(key=lambda urn: urn.entity_type == "container")
-    return Removal(source, tuple(mine), tuple(run_urns(catalog, source)))
+    own_urns.sort(key=lambda urn: urn.entity_type == "container")
+    return Removal(source, tuple(own_urns), tuple(run_urns(catalog, source)))
 
 
 def remove_source(
@@ -706,14 +715,14 @@ def remove_source(
     else:
         # If the removal is interrupted, the next run shows the hidden entities again.
         state = removal.source.state
-        hidden = state.gone | {str(urn) for urn in urns}
-        _send(catalog, replace(removal.source, state=SeenState(state.seen, hidden)).proposal())
-        shown = [urn for urn in urns if not _is_removed(stored[urn])]
-        for part in in_chunks(shown, _BATCH):
+        hidden_urns = state.gone | {str(urn) for urn in urns}
+        _send(catalog, replace(removal.source, state=SeenState(state.seen, hidden_urns)).proposal())
+        visible_urns = [urn for urn in urns if not _is_removed(stored[urn])]
+        for part in in_chunks(visible_urns, _BATCH):
             changes = (Proposal(urn, "status", {"removed": True}) for urn in part)
             catalog.ingest_batch([change.from_run(run_id, started) for change in changes])
             done += len(part)
-            progress(done, len(shown))
+            progress(done, len(visible_urns))
     for urn in (*removal.runs, removal.source.entity):
         catalog.delete(urn)
     return done

@@ -112,7 +112,7 @@ def read_changes(
     base, head = repository.range(revisions)
     schemas = ChangedSchemas(base[:12], head[:12])
     before, after = _Commit(repository, base), _Commit(repository, head)
-    changed = repository.changed(base, head)
+    changed = repository.changed_files(base, head)
     plain = list[str]()
     by_project: dict[str, list[str]] = {}
     for name in changed:
@@ -142,15 +142,15 @@ class NamedDatasets:
         case, and their siblings, each with its schema. A dbt model matches datasets on dbt's
         platform, and those of other platforms only if there are none. Removed datasets are left
         out."""
-        found = self._find(path[-1])
+        candidates = self._find(path[-1])
         if is_dbt:
-            of_dbt = [entity for entity in found if entity.urn.platform == _DBT]
-            entities = of_dbt or found
+            of_dbt = [entity for entity in candidates if entity.urn.platform == _DBT]
+            entities = of_dbt or candidates
         else:
             end = tuple(part.casefold() for part in path)
             entities = [
                 entity
-                for entity in found
+                for entity in candidates
                 if tuple(entity.urn.name.casefold().split("."))[-len(end) :] == end
             ]
         siblings = Urn.parse_all(
@@ -158,11 +158,11 @@ class NamedDatasets:
             for entity in entities
             for urn in (entity.raw("siblings") or {}).get("siblings", ())
         )
-        known = {entity.urn: entity for entity in entities}
-        more = [urn for urn in siblings if urn not in known]
+        entities_by_urn = {entity.urn: entity for entity in entities}
+        more = [urn for urn in siblings if urn not in entities_by_urn]
         if more:
-            known |= self._catalog.entities(more, _ASPECTS)
-        return [entity for entity in known.values() if not entity.removed]
+            entities_by_urn |= self._catalog.entities(more, _ASPECTS)
+        return [entity for entity in entities_by_urn.values() if not entity.removed]
 
     def columns(self, path: TablePath, *, is_dbt: bool) -> list[str] | None:
         """Return the columns of the first of these datasets that has any, or `None`."""
@@ -201,8 +201,8 @@ class _Repository:
         except FileNotFoundError:
             raise InvalidInput("reading commits needs git, which is not installed") from None
         if done.returncode:
-            said = done.stderr.decode(errors="replace").strip().splitlines()
-            raise InvalidInput(f"git {arguments[0]}: {said[-1] if said else 'failed'}")
+            messages = done.stderr.decode(errors="replace").strip().splitlines()
+            raise InvalidInput(f"git {arguments[0]}: {messages[-1] if messages else 'failed'}")
         return done.stdout
 
     def range(self, revisions: str) -> tuple[str, str]:
@@ -230,11 +230,11 @@ class _Repository:
             ) from None
         return shared[0], commits[1]
 
-    def changed(self, base: str, head: str) -> list[str]:
+    def changed_files(self, base: str, head: str) -> list[str]:
         """Return the SQL, CSV and YAML files that differ between two commits, sorted by name. A
         renamed file is listed under both names."""
-        listed = self.read("diff", "--name-only", "--no-renames", "-z", base, head, "--")
-        names = listed.decode(errors="surrogateescape").split("\0")
+        output = self.read("diff", "--name-only", "--no-renames", "-z", base, head, "--")
+        names = output.decode(errors="surrogateescape").split("\0")
         return sorted(name for name in names if name.endswith(_SUFFIXES))
 
 
@@ -248,10 +248,10 @@ class _Commit:
     @cached_property
     def files(self) -> frozenset[str]:
         """The paths of all files, relative to the root of the repository."""
-        listed = self._repository.read(
+        output = self._repository.read(
             "ls-tree", "-r", "-z", "--name-only", "--full-tree", self._commit
         )
-        return frozenset(listed.decode(errors="surrogateescape").split("\0"))
+        return frozenset(output.decode(errors="surrogateescape").split("\0"))
 
     def text(self, name: str) -> str | None:
         """Return the content of a file, or `None` if the commit has no such file. Raises
@@ -301,8 +301,8 @@ class _DbtProject:
 
     def _folders(self, kind: str) -> tuple[str, ...]:
         name, older, default = _FOLDERS[kind]
-        given = strings_in(self._settings.get(name, self._settings.get(older)))
-        folders = (PurePosixPath(one).as_posix() for one in given or (default,))
+        configured_folders = strings_in(self._settings.get(name, self._settings.get(older)))
+        folders = (PurePosixPath(folder).as_posix() for folder in configured_folders or (default,))
         return tuple("" if folder == "." else f"{folder}/" for folder in folders)
 
     def files(self, kind: str) -> dict[str, str]:
@@ -357,7 +357,7 @@ class _DbtProject:
         file, text = self.tables[name], self.source(name)
         if file.endswith(".csv"):
             header = next(csv.reader(text.splitlines()), [])
-            return [DefinedColumn(one.strip()) for one in header]
+            return [DefinedColumn(name.strip()) for name in header]
         if file.endswith(".py"):
             raise NotUnderstood("it is a Python model, whose columns cannot be read from its text")
         raw, compiled = self._compiled.get(name, ("", ""))
@@ -414,9 +414,9 @@ class _DbtProject:
 
     def _builtins(self) -> dict[str, Any]:
         variables = self._settings.get("vars")
-        known: dict[str, Any] = dict(variables) if isinstance(variables, dict) else {}
-        own = known.get(str(self._settings.get("name")))
-        known |= own if isinstance(own, dict) else {}
+        values_by_name: dict[str, Any] = dict(variables) if isinstance(variables, dict) else {}
+        own = values_by_name.get(str(self._settings.get("name")))
+        values_by_name |= own if isinstance(own, dict) else {}
 
         def ref(*names: str, **_: Any) -> str:
             return self._quote(names[-1])
@@ -425,9 +425,9 @@ class _DbtProject:
             return f"{self._quote(schema)}.{self._quote(table)}"
 
         def var(name: str, default: Any = None) -> Any:
-            if name not in known and default is None:
+            if name not in values_by_name and default is None:
                 raise NotUnderstood(f"the variable {name} is only set when dbt runs")
-            return known.get(name, default)
+            return values_by_name.get(name, default)
 
         def env_var(name: str, default: str | None = None) -> str:
             if default is None:
@@ -490,11 +490,11 @@ def _compare_projects(
     changed: Sequence[str],
     datasets: "NamedDatasets",
     dialect: str | None,
-    found: ChangedSchemas,
+    schemas: ChangedSchemas,
 ) -> None:
     manifest = _read_manifest(root / prefix)
     adapter = (manifest.get("metadata") or {}).get("adapter_type")
-    spoken = sql_dialect(dialect or str(adapter or ""))
+    sql_name = sql_dialect(dialect or str(adapter or ""))
     compiled = {
         str(node.get("name")): (
             str(node.get("raw_code") or node.get("raw_sql") or ""),
@@ -506,9 +506,9 @@ def _compare_projects(
     projects = []
     for commit in commits:
         try:
-            projects.append(_DbtProject(commit, prefix, compiled, datasets, spoken))
+            projects.append(_DbtProject(commit, prefix, compiled, datasets, sql_name))
         except (InvalidInput, NotUnderstood) as error:
-            found.skipped.append(SkippedPart(f"{prefix}{_SETTINGS}", str(error)))
+            schemas.skipped.append(SkippedPart(f"{prefix}{_SETTINGS}", str(error)))
             return
     before, after = projects
     names = {
@@ -520,18 +520,18 @@ def _compare_projects(
         try:
             new = after.columns(name)
         except NotUnderstood as error:
-            found.skipped.append(SkippedPart(file, str(error)))
+            schemas.skipped.append(SkippedPart(file, str(error)))
             continue
         try:
             old = before.columns(name)
         except NotUnderstood as error:
             columns = datasets.columns((name,), is_dbt=True)
             if columns is None:
-                found.skipped.append(SkippedPart(file, f"as it was before: {error}"))
+                schemas.skipped.append(SkippedPart(file, f"as it was before: {error}"))
                 continue
             old = [DefinedColumn(column) for column in columns]
-        found.changes += _compare((name,), file, old, new, is_dbt=True)
-    _compare_contracts(commits, changed, found)
+        schemas.changes += _compare((name,), file, old, new, is_dbt=True)
+    _compare_contracts(commits, changed, schemas)
 
 
 def _read_manifest(project: Path) -> Mapping[str, Any]:
@@ -567,27 +567,33 @@ def _macro_users(before: _DbtProject, after: _DbtProject) -> set[str]:
 
 
 def _compare_contracts(
-    commits: tuple[_Commit, _Commit], changed: Sequence[str], found: ChangedSchemas
+    commits: tuple[_Commit, _Commit], changed: Sequence[str], schemas: ChangedSchemas
 ) -> None:
     """Add changes of the column types that properties files declare, unless a change of the same
     column was already found in the SQL."""
-    told = {(change.table, (change.column or "").casefold()) for change in found.changes}
-    gone = {change.table for change in found.changes if change.column is None}
+    changed_columns = {
+        (change.table, (change.column or "").casefold()) for change in schemas.changes
+    }
+    changed_tables = {change.table for change in schemas.changes if change.column is None}
     for file in changed:
         if not file.endswith((".yml", ".yaml")):
             continue
         try:
             old, new = (_read_types(commit.text(file)) for commit in commits)
         except (InvalidInput, NotUnderstood) as error:
-            found.skipped.append(SkippedPart(file, str(error)))
+            schemas.skipped.append(SkippedPart(file, str(error)))
             continue
         for (model, column), after in new.items():
             before = old.get((model, column))
-            if before is None or before.casefold() == after.casefold() or (model,) in gone:
+            if (
+                before is None
+                or before.casefold() == after.casefold()
+                or (model,) in changed_tables
+            ):
                 continue
-            if ((model,), column.casefold()) not in told:
+            if ((model,), column.casefold()) not in changed_columns:
                 change = SchemaChange("retyped", (model,), column, file, before, after, is_dbt=True)
-                found.changes.append(change)
+                schemas.changes.append(change)
 
 
 def _read_types(text: str | None) -> dict[tuple[str, str], str]:
@@ -606,7 +612,11 @@ def _read_types(text: str | None) -> dict[tuple[str, str], str]:
 
 
 def _mappings(value: Any) -> Iterator[Mapping[str, Any]]:
-    return (one for one in value if isinstance(one, dict)) if isinstance(value, list) else iter(())
+    return (
+        (element for element in value if isinstance(element, dict))
+        if isinstance(value, list)
+        else iter(())
+    )
 
 
 # Other SQL files
@@ -617,7 +627,7 @@ def _compare_scripts(
     files: Sequence[str],
     datasets: "NamedDatasets",
     dialect: str,
-    found: ChangedSchemas,
+    schemas: ChangedSchemas,
 ) -> None:
     old, new = _Scripts(datasets, dialect), _Scripts(datasets, dialect)
     for scripts, commit in zip((old, new), commits, strict=True):
@@ -628,21 +638,21 @@ def _compare_scripts(
                 scripts.problems[file, ""] = str(error)
     for path in old.tables.keys() - new.tables.keys() - new.dropped:
         if not any(file == old.tables[path][0] for file, _ in new.problems):
-            found.changes.append(SchemaChange("dropped", path, None, old.tables[path][0]))
+            schemas.changes.append(SchemaChange("dropped", path, None, old.tables[path][0]))
     for path, (file, columns, replaces) in sorted(new.tables.items()):
         before = old.tables[path][1] if path in old.tables else None
         if (
             before is None
             and replaces
-            and (known := datasets.columns(path, is_dbt=False)) is not None
+            and (names := datasets.columns(path, is_dbt=False)) is not None
         ):
-            before = [DefinedColumn(one) for one in known]
-        found.changes += _compare(path, file, before, columns, is_dbt=False)
-    found.changes += (change for change in new.changes if change not in old.changes)
+            before = [DefinedColumn(name) for name in names]
+        schemas.changes += _compare(path, file, before, columns, is_dbt=False)
+    schemas.changes += (change for change in new.changes if change not in old.changes)
     for (file, text), reason in new.problems.items():
         if (file, text) not in old.problems:
             subject = f"{file}: {text}" if text else file
-            found.skipped.append(SkippedPart(subject, reason))
+            schemas.skipped.append(SkippedPart(subject, reason))
 
 
 class _Scripts:
@@ -754,10 +764,10 @@ def _compare(
     dropped = [column for key, column in before.items() if key not in after]
     renamed = dict(_match_renames(dropped, added, old, new))
     for key, column in before.items():
-        named = renamed.get(column)
-        if named is not None:
+        new_column = renamed.get(column)
+        if new_column is not None:
             yield SchemaChange(
-                "renamed", table, column.name, file, column.name, named.name, is_dbt=is_dbt
+                "renamed", table, column.name, file, column.name, new_column.name, is_dbt=is_dbt
             )
         elif key not in after:
             yield SchemaChange("dropped", table, column.name, file, is_dbt=is_dbt)
@@ -782,8 +792,12 @@ def _match_renames(
     same position and type, and the expression of at least one of them is unknown.
     """
     for column in dropped:
-        same = [other for other in added if column.made_by and other.made_by == column.made_by]
-        rivals = [other for other in dropped if other.made_by == column.made_by]
+        same = [
+            candidate
+            for candidate in added
+            if column.made_by and candidate.made_by == column.made_by
+        ]
+        rivals = [rival for rival in dropped if rival.made_by == column.made_by]
         if len(same) == 1 and len(rivals) == 1:
             yield column, same[0]
         elif (

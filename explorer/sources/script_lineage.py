@@ -12,6 +12,7 @@ from explorer.sources.sql_lineage import (
     NotUnderstood,
     Path,
     QueryLineage,
+    abbreviate_statement,
     open_expression,
     open_problem,
     parse_statement,
@@ -19,7 +20,6 @@ from explorer.sources.sql_lineage import (
     reading,
     require_names,
     require_sqlglot,
-    shown_statement,
     sql_dialect,
     table_path,
     trace_query,
@@ -112,13 +112,13 @@ def find_tables(catalog: Catalog, sql: str, dialect: str) -> CatalogTables:
     """
     require_sqlglot(dialect)
     filter = Filter(((Criterion("platform", (platform_of(dialect),)),),))
-    nones: dict[Urn, None] = {}
+    urns: dict[Urn, None] = {}
     for name in _names(sql, dialect):
         hits = catalog.search(name, entity="dataset", filter=filter, count=_MOST_NAMESAKES)
         for hit in hits:
             if hit.urn.name.rpartition(".")[2].casefold() == name:
-                nones[hit.urn] = None
-    return read_tables(catalog, list(nones))
+                urns[hit.urn] = None
+    return read_tables(catalog, list(urns))
 
 
 def read_tables(catalog: Catalog, urns: Sequence[Urn]) -> CatalogTables:
@@ -169,43 +169,43 @@ def read_script(sql: str, dialect: str, tables: KnownTables) -> Iterator[Stateme
 class Session:
     """The state of one session while its statements are read.
 
-    `tables` has its temporary tables; names that are not found there are looked up in `made`, the
-    tables that statements of any session have created, and then in the catalog. `near` is the
-    container set by `USE`.
+    `tables` has its temporary tables; names that are not found there are looked up in
+    `script_tables`, the tables that statements of any session have created, and then in the
+    catalog. `near` is the container set by `USE`.
 
-    `seen` describes the last statement: the names of the tables in it, and what they referred to
-    before it ran; it is `None` if its result depends on more than that. `changes` has the tables
+    `references` describes the last statement: the names of the tables in it, and what they referred
+    to before it ran; it is `None` if its result depends on more than that. `changes` has the tables
     that the last statement created, with their columns, or dropped, with `None`.
     """
 
     dialect: str
-    made: KnownTables
+    script_tables: KnownTables
     near: Path = ()
     tables: KnownTables = field(init=False)
-    seen: tuple[tuple[Path, ...], Resolved] | None = None
+    references: tuple[tuple[Path, ...], Resolved] | None = None
     changes: list[Change] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.tables = KnownTables(below=self.made)
+        self.tables = KnownTables(below=self.script_tables)
 
     def is_made(self, path: Path) -> bool:
         """Return whether a statement created the table, as opposed to a table of the catalog."""
-        return path in self.tables or path in self.made
+        return path in self.tables or path in self.script_tables
 
     def read(self, text: str, line: int = 1) -> list[StatementLineage]:
         """Return what a statement reads and writes: one item for each table that it writes, an
         empty list if it does neither."""
-        lineage = StatementLineage(line, shown_statement(text, self.dialect))
-        self.seen, self.changes = ((), ()), []
+        lineage = StatementLineage(line, abbreviate_statement(text, self.dialect))
+        self.references, self.changes = ((), ()), []
         with reading(lineage.lineage):
             statement = _parse(text, self.dialect)
-            self.seen = self._names(statement)
+            self.references = self._names(statement)
             return self._read(statement, lineage)
         if lineage.lineage.problem is not None:
             lineage.lineage.problem = open_problem(lineage.lineage.problem, text, self.dialect)
         return [_without_itself(lineage)]
 
-    def _read(self, statement: Any, found: StatementLineage) -> list[StatementLineage]:
+    def _read(self, statement: Any, part: StatementLineage) -> list[StatementLineage]:
         from sqlglot import exp
 
         match statement:
@@ -217,21 +217,21 @@ class Session:
                     if path is not None:
                         self._note((path, None, path in self.tables))
             case exp.Create():
-                return self._create(statement, found)
+                return self._create(statement, part)
             case exp.Insert():
-                return self._insert(statement, found)
+                return self._insert(statement, part)
             case exp.MultitableInserts():
-                return self._insert_all(statement, found)
+                return self._insert_all(statement, part)
             case exp.Update():
-                return self._write(found, *_Update(self).read(statement))
+                return self._write(part, *_Update(self).read(statement))
             case exp.Merge():
-                return self._write(found, *_Merge(self).read(statement))
+                return self._write(part, *_Merge(self).read(statement))
             case exp.Alter():
-                return self._rename(statement, found)
+                return self._rename(statement, part)
             case exp.Copy(this=exp.Query() as query):
-                return self._query(query, found)
+                return self._query(query, part)
             case exp.Query():
-                return self._query(statement, found)
+                return self._query(statement, part)
             case exp.Execute():
                 raise NotUnderstood("the procedure that it calls is not analysed")
             case exp.Command() if statement.name.upper() not in _SILENT:
@@ -244,23 +244,23 @@ class Session:
         if isinstance(statement, exp.Alter):
             # A rename also looks up names that are not in the statement.
             return None
-        paths = [table_path(one) for one in statement.find_all(exp.Table)]
+        paths = [table_path(table) for table in statement.find_all(exp.Table)]
         if self.dialect == "sqlite":
             # Names are also looked up without `main`.
             paths += [path[1:] for path in paths if len(path) > 1]
         names = dict.fromkeys(paths)
-        return tuple(names), self.resolved(tuple(names))
+        return tuple(names), self.resolve(tuple(names))
 
-    def resolved(self, names: Sequence[Path]) -> Resolved:
+    def resolve(self, names: Sequence[Path]) -> Resolved:
         """Return what table names refer to: for each name the path, whether it is a temporary
         table, and the columns if a statement created it."""
-        found = []
+        resolutions = []
         for name in names:
             path = self.tables.find(name, self.near)
             is_made = path is not None and self.is_made(path)
             columns = tuple(self.columns(path)) if path is not None and is_made else None
-            found.append((path, path in self.tables if path else False, columns))
-        return tuple(found)
+            resolutions.append((path, path in self.tables if path else False, columns))
+        return tuple(resolutions)
 
     def repeat(self, near: Path, changes: Sequence[Change]) -> None:
         """Apply the effects of a statement that was read before, when its names referred to the
@@ -278,12 +278,12 @@ class Session:
     def _change(self, change: Change) -> None:
         path, columns, is_own = change
         if columns is None:
-            (self.tables if is_own else self.made).remove(path)
+            (self.tables if is_own else self.script_tables).remove(path)
         elif is_own:
             self.tables.add(path, columns)
-        elif path in self.made or not self.columns(path):
+        elif path in self.script_tables or not self.columns(path):
             # For a table of the catalog, the catalog's columns take precedence.
-            self.made.add(path, columns)
+            self.script_tables.add(path, columns)
 
     def _use(self, statement: Any) -> None:
         kind, path = (statement.text("kind") or "").upper(), table_path(statement.this)
@@ -299,7 +299,7 @@ class Session:
         else:
             self.near = path
 
-    def _query(self, query: Any, found: StatementLineage) -> list[StatementLineage]:
+    def _query(self, query: Any, part: StatementLineage) -> list[StatementLineage]:
         from sqlglot import exp
 
         first = query
@@ -308,10 +308,10 @@ class Session:
         into = first.args.get("into")
         first.set("into", None)
         if into is not None and isinstance(into.this, exp.Table):
-            return self._make(into.this, [], query, found, is_own=bool(into.args.get("temporary")))
-        self.trace(query_of(query), found.lineage)
-        found.target_columns = found.lineage.names
-        return [found]
+            return self._make(into.this, [], query, part, is_own=bool(into.args.get("temporary")))
+        self.trace(query_of(query), part.lineage)
+        part.target_columns = part.lineage.names
+        return [part]
 
     def trace(self, query: Any, lineage: QueryLineage) -> None:
         """Add what a query reads to a lineage."""
@@ -326,7 +326,7 @@ class Session:
         """Return the columns of a table, empty if they are not known."""
         return self.tables.columns(path)
 
-    def _create(self, statement: Any, found: StatementLineage) -> list[StatementLineage]:
+    def _create(self, statement: Any, part: StatementLineage) -> list[StatementLineage]:
         from sqlglot import exp
 
         if statement.kind == "PROCEDURE":
@@ -339,11 +339,13 @@ class Session:
         properties = statement.args.get("properties")
         is_own = bool(properties and properties.find(exp.TemporaryProperty))
         parts = [statement.this, *([properties] if properties else [])]
-        like = next((one for part in parts for one in part.find_all(exp.LikeProperty)), None)
+        like = next(
+            (property_ for node in parts for property_ in node.find_all(exp.LikeProperty)), None
+        )
         clone = statement.args.get("clone")
         if clone is not None:
             query = exp.select("*").from_(clone.this.copy())
-            return self._make(target, columns, query, found, is_own=is_own)
+            return self._make(target, columns, query, part, is_own=is_own)
         if statement.expression is None or isinstance(statement.expression, exp.Schema):
             path = table_path(target) if is_own else self.path_of(target)
             if like is not None:
@@ -353,23 +355,23 @@ class Session:
         if not isinstance(statement.expression, exp.Query):
             raise NotUnderstood(f"it is a {type(statement.expression).__name__}, not a query")
         query = query_of(statement)
-        found.is_view = statement.kind == "VIEW"
-        return self._make(target, columns, query, found, is_own=is_own)
+        part.is_view = statement.kind == "VIEW"
+        return self._make(target, columns, query, part, is_own=is_own)
 
     def _make(
         self,
         target: Any,
         columns: list[str],
         query: Any,
-        found: StatementLineage,
+        part: StatementLineage,
         *,
         is_own: bool,
     ) -> list[StatementLineage]:
         """Read a query that creates the table `target`. With `is_own`, the table is temporary: it
         belongs to the session and is not a table of the catalog."""
         names = [select.alias_or_name for select in query_of(query).selects]
-        found.target = path = table_path(target) if is_own else self.path_of(target)
-        lineage, found.is_new = found.lineage, True
+        part.target = path = table_path(target) if is_own else self.path_of(target)
+        lineage, part.is_new = part.lineage, True
         self.trace(query, lineage)
         if not columns:
             require_names(lineage.names)
@@ -380,18 +382,18 @@ class Session:
             raise NotUnderstood(
                 f"the query has {len(lineage.columns)} columns where the table has {len(columns)}"
             )
-        known = {name.casefold(): name for name in self.columns(path)} if not is_own else {}
-        found.target_columns = [known.get(name.casefold(), name) for name in columns]
+        names_by_key = {name.casefold(): name for name in self.columns(path)} if not is_own else {}
+        part.target_columns = [names_by_key.get(name.casefold(), name) for name in columns]
         self._add(path, columns, is_own=is_own)
-        return [_without_itself(found)]
+        return [_without_itself(part)]
 
     def _add(self, path: Path, columns: Sequence[str], *, is_own: bool) -> None:
         self._note((path, tuple(columns), is_own))
 
-    def _insert(self, statement: Any, found: StatementLineage) -> list[StatementLineage]:
+    def _insert(self, statement: Any, part: StatementLineage) -> list[StatementLineage]:
         from sqlglot import exp
 
-        target, named = _target_and_columns(statement.this)
+        target, column_names = _target_and_columns(statement.this)
         query = statement.expression
         if isinstance(query, exp.Values) and query.find(exp.Query):
             if len(query.expressions) != 1:
@@ -402,33 +404,33 @@ class Session:
             return []
         query = query_of(statement)
         if not isinstance(target, exp.Table):
-            return self._query(query, found)
-        found.target = path = self.path_of(target)
-        self.trace(query, found.lineage)
+            return self._query(query, part)
+        part.target = path = self.path_of(target)
+        self.trace(query, part.lineage)
         if statement.args.get("by_name"):
-            named = found.lineage.names
-        columns = self._target_columns(target, path, named, found.lineage.names)
-        if len(columns) != len(found.lineage.columns):
+            column_names = part.lineage.names
+        columns = self._target_columns(target, path, column_names, part.lineage.names)
+        if len(columns) != len(part.lineage.columns):
             raise NotUnderstood(
-                f"the query has {len(found.lineage.columns)} columns where the table has "
+                f"the query has {len(part.lineage.columns)} columns where the table has "
                 f"{len(columns)}"
             )
-        sources = dict(zip(columns, found.lineage.columns, strict=True))
+        sources = dict(zip(columns, part.lineage.columns, strict=True))
         for column, more in self._on_conflict(statement, target, sources):
             sources[column] = tuple(sorted({*sources.get(column, ()), *more}))
-        found.target_columns, found.lineage.columns = list(sources), list(sources.values())
-        return [_without_itself(found)]
+        part.target_columns, part.lineage.columns = list(sources), list(sources.values())
+        return [_without_itself(part)]
 
     def _target_columns(
-        self, target: Any, path: Path, named: Sequence[str], otherwise: Sequence[str]
+        self, target: Any, path: Path, names: Sequence[str], otherwise: Sequence[str]
     ) -> Sequence[str]:
         """Return the columns that an `INSERT` writes, in the order of the columns of its query."""
         from sqlglot import exp
 
-        known = self.columns(path)
-        columns = self.spelled(path, named) if named else list(known or otherwise)
+        table_columns = self.columns(path)
+        columns = self.spell_as_table(path, names) if names else list(table_columns or otherwise)
         partition = target.args.get("partition")
-        if partition is not None and not named and known:
+        if partition is not None and not names and table_columns:
             # Partition columns without a value come last in the query; those with one are not in
             # it.
             keys = [key.this if isinstance(key, exp.EQ) else key for key in partition.expressions]
@@ -440,17 +442,17 @@ class Session:
             folded = [key.name.casefold() for key in keys]
             rest = [column for column in columns if column.casefold() not in folded]
             by_name = {column.casefold(): column for column in columns}
-            columns = rest + [by_name.get(one, one) for one in folded if one not in fixed]
+            columns = rest + [by_name.get(key, key) for key in folded if key not in fixed]
         return columns
 
-    def spelled(self, path: Path, named: Sequence[str]) -> list[str]:
+    def spell_as_table(self, path: Path, names: Sequence[str]) -> list[str]:
         """Return column names in the case that the table has. Raises `NotUnderstood` if the table
         is known and lacks one."""
-        known = {name.casefold(): name for name in self.columns(path)}
-        for name in named:
-            if known and name.casefold() not in known:
+        names_by_key = {name.casefold(): name for name in self.columns(path)}
+        for name in names:
+            if names_by_key and name.casefold() not in names_by_key:
                 raise NotUnderstood(f"{'.'.join(path)} has no column {name}")
-        return [known.get(name.casefold(), name) for name in named]
+        return [names_by_key.get(name.casefold(), name) for name in names]
 
     def _on_conflict(
         self, statement: Any, target: Any, sources: Mapping[str, Sources]
@@ -462,29 +464,29 @@ class Session:
         conflict = statement.args.get("conflict")
         folded = {name.casefold(): source for name, source in sources.items()}
         own = {"", (target.alias or target.name).casefold(), target.name.casefold()}
-        for one in (conflict and conflict.expressions) or ():
-            if not isinstance(one, exp.EQ) or one.find(exp.Query):
+        for assignment in (conflict and conflict.expressions) or ():
+            if not isinstance(assignment, exp.EQ) or assignment.find(exp.Query):
                 raise NotUnderstood("its update of existing rows is not understood")
-            made: set[tuple[Path, str]] = set()
-            for call in one.expression.find_all(exp.Anonymous):
+            origins: set[tuple[Path, str]] = set()
+            for call in assignment.expression.find_all(exp.Anonymous):
                 if call.name.upper() == "VALUES":
-                    made |= set(folded.get(call.expressions[0].name.casefold(), ()))
-            for column in one.expression.find_all(exp.Column):
+                    origins |= set(folded.get(call.expressions[0].name.casefold(), ()))
+            for column in assignment.expression.find_all(exp.Column):
                 if column.table.casefold() in ("excluded", "new"):
-                    made |= set(folded.get(column.name.casefold(), ()))
+                    origins |= set(folded.get(column.name.casefold(), ()))
                 elif column.table.casefold() not in own:
                     raise NotUnderstood("its update of existing rows is not understood")
-            (name,) = self.spelled(self.path_of(target), [one.this.name])
-            yield name, tuple(made)
+            (name,) = self.spell_as_table(self.path_of(target), [assignment.this.name])
+            yield name, tuple(origins)
 
-    def _insert_all(self, statement: Any, found: StatementLineage) -> list[StatementLineage]:
+    def _insert_all(self, statement: Any, part: StatementLineage) -> list[StatementLineage]:
         """Read an `INSERT ALL` or a `FROM … INSERT … INSERT …`, one item for each `INSERT`."""
         from sqlglot import exp
 
         source = statement.args["source"]
         if isinstance(source, exp.Query) and not isinstance(source, exp.Subquery):
             source = exp.Subquery(this=source, alias=exp.TableAlias(this=exp.to_identifier("s")))
-        several = []
+        inserts = []
         for expression in statement.expressions:
             insert = (
                 expression.this if isinstance(expression, exp.ConditionalInsert) else expression
@@ -497,13 +499,13 @@ class Session:
             ctes = statement.args.get("with_")
             with_ctes(query, ctes and ctes.copy())
             insert.set("expression", query.from_(source.copy()))
-            part = StatementLineage(found.line, found.text)
-            with reading(part.lineage):
-                self._insert(insert, part)
-            several.append(_without_itself(part))
-        return several
+            part_of_insert = StatementLineage(part.line, part.text)
+            with reading(part_of_insert.lineage):
+                self._insert(insert, part_of_insert)
+            inserts.append(_without_itself(part_of_insert))
+        return inserts
 
-    def _rename(self, statement: Any, found: StatementLineage) -> list[StatementLineage]:
+    def _rename(self, statement: Any, part: StatementLineage) -> list[StatementLineage]:
         """Read an `ALTER TABLE` that renames or swaps a table which a statement created: the table
         of the new name is then made from it, column by column."""
         from sqlglot import exp
@@ -513,41 +515,43 @@ class Session:
         source = self.path_of(statement.this)
         for action in statement.args.get("actions") or ():
             if isinstance(action, exp.AlterRename | exp.SwapTable) and self.is_made(source):
-                named = table_path(action.this)
-                path = self.tables.find(named, self.near)
-                if path is None and len(named) == 1:
-                    path = (*source[:-1], *named)
-                found.target = path or named
+                new_name = table_path(action.this)
+                path = self.tables.find(new_name, self.near)
+                if path is None and len(new_name) == 1:
+                    path = (*source[:-1], *new_name)
+                part.target = path or new_name
                 columns = list(self.columns(source))
-                known = {name.casefold(): name for name in self.columns(found.target)}
-                found.target_columns = [known.get(column.casefold(), column) for column in columns]
-                found.is_new = True
-                found.lineage.tables = [source]
-                found.lineage.columns = [((source, name),) for name in columns]
-                self._add(found.target, columns, is_own=False)
-                return [found]
+                names_by_key = {name.casefold(): name for name in self.columns(part.target)}
+                part.target_columns = [
+                    names_by_key.get(column.casefold(), column) for column in columns
+                ]
+                part.is_new = True
+                part.lineage.tables = [source]
+                part.lineage.columns = [((source, name),) for name in columns]
+                self._add(part.target, columns, is_own=False)
+                return [part]
         return []
 
     def _write(
-        self, found: StatementLineage, target: Path, reads: Sequence[tuple[Any, Sequence[str]]]
+        self, part: StatementLineage, target: Path, reads: Sequence[tuple[Any, Sequence[str]]]
     ) -> list[StatementLineage]:
         """Set the lineage of a statement that writes the results of several queries to `target`.
         `reads` has each query with the columns that its result columns are written to."""
-        found.target = target
-        noneses: dict[str, dict[tuple[Path, str], None]] = {}
+        part.target = target
+        sources_by_column: dict[str, dict[tuple[Path, str], None]] = {}
         for query, columns in reads:
-            part = QueryLineage()
+            lineage = QueryLineage()
             try:
-                self.trace(query, part)
+                self.trace(query, lineage)
             finally:
-                found.lineage.tables = list(dict.fromkeys((*found.lineage.tables, *part.tables)))
-                for path, used in part.used.items():
-                    found.lineage.used.setdefault(path, {}).update(used)
-            for column, sources in zip(columns, part.columns, strict=False):
-                noneses.setdefault(column, {}).update(dict.fromkeys(sources))
-        found.target_columns = list(noneses)
-        found.lineage.columns = [tuple(sorted(sources)) for sources in noneses.values()]
-        return [_without_itself(found)]
+                part.lineage.tables = list(dict.fromkeys((*part.lineage.tables, *lineage.tables)))
+                for path, used in lineage.used.items():
+                    part.lineage.used.setdefault(path, {}).update(used)
+            for column, sources in zip(columns, lineage.columns, strict=False):
+                sources_by_column.setdefault(column, {}).update(dict.fromkeys(sources))
+        part.target_columns = list(sources_by_column)
+        part.lineage.columns = [tuple(sorted(sources)) for sources in sources_by_column.values()]
+        return [_without_itself(part)]
 
 
 def _parse(text: str, dialect: str) -> Any:
@@ -570,15 +574,15 @@ def _parse(text: str, dialect: str) -> Any:
     return statement
 
 
-def _without_itself(found: StatementLineage) -> StatementLineage:
+def _without_itself(part: StatementLineage) -> StatementLineage:
     """Remove a table from its own sources, and return the statement."""
-    lineage = found.lineage
-    lineage.tables = [path for path in lineage.tables if path != found.target]
+    lineage = part.lineage
+    lineage.tables = [path for path in lineage.tables if path != part.target]
     lineage.columns = [
-        tuple(source for source in sources if source[0] != found.target)
+        tuple(source for source in sources if source[0] != part.target)
         for sources in lineage.columns
     ]
-    return found
+    return part
 
 
 def _target_and_columns(target: Any) -> tuple[Any, list[str]]:
@@ -587,9 +591,9 @@ def _target_and_columns(target: Any) -> tuple[Any, list[str]]:
 
     if not isinstance(target, exp.Schema):
         return target, []
-    named = exp.Identifier | exp.ColumnDef | exp.Column
+    kinds = exp.Identifier | exp.ColumnDef | exp.Column
     return target.this, [
-        expression.name for expression in target.expressions if isinstance(expression, named)
+        expression.name for expression in target.expressions if isinstance(expression, kinds)
     ]
 
 
@@ -660,19 +664,20 @@ class _Update(_Assignments):
             raise NotUnderstood(f"it updates {open_expression(target)}, which is not a table")
         start = statement.args.get("from_")
         sources = [start.this] if start else []
-        written = {
+        sources_by_name = {
             walk_source.alias_or_name.casefold(): walk_source
             for walk_source in _walk_sources([target, *sources])
         }
-        named = target.alias_or_name.casefold()
+        target_name = target.alias_or_name.casefold()
         if any(
-            walk_source.alias_or_name.casefold() == named for walk_source in _walk_sources(sources)
+            walk_source.alias_or_name.casefold() == target_name
+            for walk_source in _walk_sources(sources)
         ):
             # In SQL Server, the target may be the alias of a table in `FROM`.
-            written[named] = next(
+            sources_by_name[target_name] = next(
                 walk_source
                 for walk_source in _walk_sources(sources)
-                if walk_source.alias_or_name.casefold() == named
+                if walk_source.alias_or_name.casefold() == target_name
             )
         else:
             sources = [target, *sources]
@@ -682,17 +687,17 @@ class _Update(_Assignments):
             raise NotUnderstood("it updates several tables")
         is_joined = bool(target.args.get("joins"))
         if owners and is_joined:
-            named = owners.pop()
+            target_name = owners.pop()
         elif is_joined:
             raise NotUnderstood("the assigned columns do not say which table they belong to")
-        table = written.get(named)
-        ctes_named = {one.alias.casefold() for one in (ctes.expressions if ctes else ())}
+        table = sources_by_name.get(target_name)
+        cte_names = {cte.alias.casefold() for cte in (ctes.expressions if ctes else ())}
         if not isinstance(table, exp.Table) or (
-            len(table.parts) == 1 and table.name.casefold() in ctes_named
+            len(table.parts) == 1 and table.name.casefold() in cte_names
         ):
-            raise NotUnderstood(f"it updates {named}, which is not a table")
+            raise NotUnderstood(f"it updates {target_name}, which is not a table")
         path = self.session.path_of(table)
-        columns = self.session.spelled(path, [column.name for column, _ in pairs])
+        columns = self.session.spell_as_table(path, [column.name for column, _ in pairs])
         where = statement.args.get("where")
         values = [value for _, value in pairs]
         query = self.query(values, sources, [where and where.this], ctes)
@@ -732,14 +737,14 @@ class _Merge(_Assignments):
                     reads.append(self._all(path, using, ctes))
                     continue
                 pairs = list(self.pairs(then.expressions))
-                columns = self.session.spelled(path, [column.name for column, _ in pairs])
+                columns = self.session.spell_as_table(path, [column.name for column, _ in pairs])
                 values = [value for _, value in pairs]
                 sources = [target] if by_source else [target, using]
             elif isinstance(then, exp.Insert):
                 if isinstance(then.this, exp.Star | exp.Var) or then.this is None:
                     reads.append(self._insert_all(path, then, using, ctes))
                     continue
-                columns = self.session.spelled(
+                columns = self.session.spell_as_table(
                     path, [expression.name for expression in then.this.expressions]
                 )
                 values, sources = list(then.expression.expressions), [using]
@@ -772,7 +777,7 @@ class _Merge(_Assignments):
 
     def _all(self, path: Path, using: Any, ctes: Any) -> tuple[Any, Sequence[str]]:
         query = self._star(using, ctes)
-        return query, self.session.spelled(path, self._names(query))
+        return query, self.session.spell_as_table(path, self._names(query))
 
     def _star(self, using: Any, ctes: Any) -> Any:
         from sqlglot import exp
@@ -798,13 +803,13 @@ def split_statements(sql: str, dialect: str) -> Iterator[tuple[int, str]]:
     except (SqlglotError, ValueError):
         yield 1, sql
         return
-    begun: Any = None
+    first: Any = None
     for token in tokens:
         if token.token_type.name == "SEMICOLON":
-            if begun is not None:
-                yield begun.line, sql[begun.start : token.start]
-            begun = None
-        elif begun is None:
-            begun = token
-    if begun is not None:
-        yield begun.line, sql[begun.start :]
+            if first is not None:
+                yield first.line, sql[first.start : token.start]
+            first = None
+        elif first is None:
+            first = token
+    if first is not None:
+        yield first.line, sql[first.start :]

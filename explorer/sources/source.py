@@ -35,7 +35,7 @@ __all__ = [
     "datahub_guid",
     "lineage_aspect",
     "open_value",
-    "redacted",
+    "redact",
 ]
 
 Progress = Callable[[str, int, int | None], None]
@@ -72,7 +72,7 @@ class SkippedPart:
     prefix: str | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "reason", redacted(self.reason))
+        object.__setattr__(self, "reason", redact(self.reason))
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,8 +362,8 @@ class DatasetWriter:
         platform: dict[str, Any] = {"platform": f"urn:li:dataPlatform:{self.platform}"}
         steps = []
         if self.options.instance:
-            named = f"(urn:li:dataPlatform:{self.platform},{self.options.instance})"
-            platform["instance"] = f"urn:li:dataPlatformInstance:{named}"
+            instance_key = f"(urn:li:dataPlatform:{self.platform},{self.options.instance})"
+            platform["instance"] = f"urn:li:dataPlatformInstance:{instance_key}"
             steps.append({"id": platform["instance"], "urn": platform["instance"]})
         holders = [str(self.container(above[:depth])) for depth in range(1, len(above) + 1)]
         steps += [{"id": holder, "urn": holder} for holder in holders]
@@ -434,12 +434,12 @@ class DatasetWriter:
 
 def _profile(table: TableDefinition) -> dict[str, Any]:
     """Return a profile without its time, which the run sets."""
-    known = {
+    counts = {
         "rowCount": table.row_count,
         "columnCount": None if table.columns is None else len(table.columns),
         "sizeInBytes": table.size_bytes,
     }
-    profile: dict[str, Any] = {name: one for name, one in known.items() if one is not None}
+    profile: dict[str, Any] = {name: count for name, count in counts.items() if count is not None}
     if table.field_profiles:
         profile["fieldProfiles"] = list(table.field_profiles)
     if table.sampled_rows is not None:
@@ -496,7 +496,7 @@ _SECRETS: Final = (
 )
 
 
-def redacted(text: str) -> str:
+def redact(text: str) -> str:
     """Return a message of a source or its driver without passwords, rows and values."""
     for pattern, instead in _SECRETS:
         text = pattern.sub(instead, text)
@@ -523,5 +523,5 @@ def open_value(name: str, value: str) -> str | None:
         is_open = not SECRET_NAME.search(setting[1]) or _VARIABLE.fullmatch(setting[2].strip())
         return setting[0] if is_open else ""
 
-    shown = _SETTING.sub(without_secret, value)
-    return shown if redacted(shown) == shown else None
+    setting_text = _SETTING.sub(without_secret, value)
+    return setting_text if redact(setting_text) == setting_text else None

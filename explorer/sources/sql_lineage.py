@@ -27,6 +27,7 @@ __all__ = [
     "NotUnderstood",
     "Path",
     "QueryLineage",
+    "abbreviate_statement",
     "add_tables",
     "defined_columns",
     "open_expression",
@@ -40,7 +41,6 @@ __all__ = [
     "rename_table",
     "require_names",
     "require_sqlglot",
-    "shown_statement",
     "sql_dialect",
     "table_path",
     "trace_query",
@@ -104,14 +104,14 @@ class KnownTables:
         self._below = below
         self._columns: dict[Path, Sequence[str]] = {}
         self._by_end: dict[Path, list[Path]] = {}
-        self._found: dict[tuple[Path, Path], tuple[Path | None, bool]] = {}
+        self._resolutions: dict[tuple[Path, Path], tuple[Path | None, bool]] = {}
         for path, columns in tables:
             self.add(path, columns)
 
     def add(self, path: Path, columns: Sequence[str]) -> None:
         """Add a table, or replace its columns if it is already known."""
         if path not in self._columns:
-            self._found.clear()
+            self._resolutions.clear()
             folded = tuple(part.casefold() for part in path)
             for start in range(len(folded)):
                 self._by_end.setdefault(folded[start:], []).append(path)
@@ -128,7 +128,7 @@ class KnownTables:
     def remove(self, path: Path) -> None:
         """Remove a table, if it is among these; `below` is not changed."""
         if self._columns.pop(path, None) is not None:
-            self._found.clear()
+            self._resolutions.clear()
             folded = tuple(part.casefold() for part in path)
             for start in range(len(folded)):
                 same = self._by_end[folded[start:]]
@@ -140,7 +140,7 @@ class KnownTables:
         """Return whether a table is among these, without those of `below`."""
         return path in self._columns
 
-    def find(self, named: Path, near: Path) -> Path | None:
+    def find(self, table_name: Path, near: Path) -> Path | None:
         """Return the path of the table that a query names, or `None` if there is no such table or
         the name is ambiguous.
 
@@ -148,57 +148,59 @@ class KnownTables:
         beside it match; an empty part of it is unknown. Of several matches the nearest is returned.
         """
         if self._columns:
-            if len(self._found) > _MOST_FOUND:
-                self._found.clear()
-            if (named, near) not in self._found:
-                self._found[named, near] = self._find_here(named, near)
-            path, is_here = self._found[named, near]
+            if len(self._resolutions) > _MOST_FOUND:
+                self._resolutions.clear()
+            if (table_name, near) not in self._resolutions:
+                self._resolutions[table_name, near] = self._find_here(table_name, near)
+            path, is_here = self._resolutions[table_name, near]
             if is_here:
                 return path
-        return self._below.find(named, near) if self._below is not None else None
+        return self._below.find(table_name, near) if self._below is not None else None
 
-    def _find_here(self, named: Path, near: Path) -> tuple[Path | None, bool]:
+    def _find_here(self, table_name: Path, near: Path) -> tuple[Path | None, bool]:
         """Return the table among these that a query names, and whether any of these matches the
         name. The table is `None` if several match equally."""
-        folded = tuple(part.casefold() for part in named)
-        found = self._by_end.get(folded, [])
+        folded = tuple(part.casefold() for part in table_name)
+        paths = self._by_end.get(folded, [])
         if any(near):
             place = tuple(part.casefold() for part in near)
-            steps = [(path, _steps(path, len(named), place)) for path in found]
-            least = min((one for _, one in steps if one is not None), default=None)
-            found = [path for path, one in steps if one is not None and one == least]
-        if len(found) > 1:
+            steps = [(path, _steps(path, len(table_name), place)) for path in paths]
+            least = min((count for _, count in steps if count is not None), default=None)
+            paths = [path for path, count in steps if count is not None and count == least]
+        if len(paths) > 1:
             # A name that matches exactly is preferred to one that differs in case.
-            found = [path for path in found if path[-len(named) :] == named] or found
-        if len(found) < 2:
-            return (found[0], True) if found else (None, False)
+            paths = [path for path in paths if path[-len(table_name) :] == table_name] or paths
+        if len(paths) < 2:
+            return (paths[0], True) if paths else (None, False)
         beside = [(*outer, name) for outer in (near[:-1], near) for name in _DEFAULT_SCHEMAS]
         for at in (near, *beside):
-            same = [path for path in found if path == (*at[: len(path) - len(named)], *named)]
+            same = [
+                path for path in paths if path == (*at[: len(path) - len(table_name)], *table_name)
+            ]
             folded = tuple(part.casefold() for part in at)
             same = same or [
                 path
-                for path in found
-                if len(path) - len(named) <= len(at)
-                and _is_in(tuple(part.casefold() for part in path[: -len(named)]), folded)
+                for path in paths
+                if len(path) - len(table_name) <= len(at)
+                and _is_in(tuple(part.casefold() for part in path[: -len(table_name)]), folded)
             ]
             if len(same) == 1:
                 return same[0], True
         return None, True
 
 
-def _steps(path: Path, given: int, near: Path) -> int | None:
+def _steps(path: Path, name_length: int, near: Path) -> int | None:
     """Return how many names of a path precede those of `near`, such as that of a platform instance
-    or of a database that is not given; `None` if the table is not in `near`. `given` is the number
-    of trailing parts that the query names."""
-    container = tuple(part.casefold() for part in path[:-given])
+    or of a database that is not given; `None` if the table is not in `near`. `name_length`
+    is the number of trailing parts that the query names."""
+    container = tuple(part.casefold() for part in path[:-name_length])
     depth = len(path) - 1
     if not container:
         return 0
     if len(near) > depth:
         # A table that a script created may lack the outer names, and some platforms have no
         # schemas.
-        return 0 if any(_is_in(container, one) for one in (near[:depth], near[-depth:])) else None
+        return 0 if any(_is_in(container, part) for part in (near[:depth], near[-depth:])) else None
     for step in range(depth - len(near) + 1):
         places = [near]
         if step + len(near) == depth and (step == 0 or len(near) > 1):
@@ -209,7 +211,9 @@ def _steps(path: Path, given: int, near: Path) -> int | None:
 
 
 def _is_in(container: Path, near: Path) -> bool:
-    return all(not known or known == part for part, known in zip(container, near, strict=False))
+    return all(
+        not near_part or near_part == part for part, near_part in zip(container, near, strict=False)
+    )
 
 
 @dataclass(slots=True)
@@ -333,16 +337,16 @@ def open_problem(problem: str, sql: str, dialect: str) -> str:
     return problem
 
 
-def shown_statement(sql: str, dialect: str) -> str:
+def abbreviate_statement(sql: str, dialect: str) -> str:
     """Return the first 60 characters of a statement, with `?` in place of its literals.
 
     Only the first two words are returned if it is not a query, a change of data, or a `CREATE`,
     `ALTER` or `DROP` of a table or view, or if it cannot be tokenised.
     """
-    if _OPEN.match(sql) and (found := open_statement(sql, dialect)) is not None:
-        return found[:_SHOWN]
+    if _OPEN.match(sql) and (text := open_statement(sql, dialect)) is not None:
+        return text[:_SHOWN]
     words = _TWO_WORDS.match(sql)
-    return f"{' '.join(one for one in words.groups() if one)} …" if words else "…"
+    return f"{' '.join(word for word in words.groups() if word)} …" if words else "…"
 
 
 def open_expression(expression: Any) -> str:
@@ -352,10 +356,10 @@ def open_expression(expression: Any) -> str:
 
     kinds = exp.Literal | exp.National | exp.RawString | exp.HexString | exp.ByteString
     open_copy = expression.transform(
-        lambda one: (
+        lambda node: (
             exp.Placeholder()
-            if isinstance(one, kinds | exp.UnicodeString | exp.Heredoc | exp.BitString)
-            else one
+            if isinstance(node, kinds | exp.UnicodeString | exp.Heredoc | exp.BitString)
+            else node
         )
     )
     return str(open_copy.sql())[:_SHOWN]
@@ -379,12 +383,14 @@ def require_sqlglot(dialect: str) -> None:
         if error.name != "sqlglot":
             raise
         raise MissingExtra("reading SQL needs sqlglot", "sources") from None
-    named = sql_dialect(dialect)
-    if named not in sqlglot.Dialects.__members__.values() and named not in (
+    dialect_name = sql_dialect(dialect)
+    if dialect_name not in sqlglot.Dialects.__members__.values() and dialect_name not in (
         dialects.value for dialects in sqlglot.Dialects
     ):
-        known = ", ".join(sorted(dialects.value for dialects in sqlglot.Dialects if dialects.value))
-        raise InvalidInput(f"sqlglot knows no SQL dialect {dialect!r}; known: {known}")
+        dialect_names = ", ".join(
+            sorted(dialects.value for dialects in sqlglot.Dialects if dialects.value)
+        )
+        raise InvalidInput(f"sqlglot knows no SQL dialect {dialect!r}; known: {dialect_names}")
 
 
 def _words(error: Exception) -> str:
@@ -395,13 +401,13 @@ def _words(error: Exception) -> str:
     if isinstance(error, TokenError):
         # Its message contains the statement.
         return "it cannot be split into tokens: a quote or a comment in it may not be closed"
-    listed = getattr(error, "errors", None)
-    first = listed[0] if listed and isinstance(listed[0], dict) else {}
+    errors = getattr(error, "errors", None)
+    first = errors[0] if errors and isinstance(errors[0], dict) else {}
     if first.get("description"):
         near = str(first.get("highlight"))
         is_name = re.fullmatch(r'[^\W\d]\w*|"[^"@]*"|`[^`]*`|\W', near)
-        shown = repr(near) if is_name else "a literal"
-        return f"line {first.get('line')}: {first['description']} near {shown}"
+        token = repr(near) if is_name else "a literal"
+        return f"line {first.get('line')}: {first['description']} near {token}"
     text = _LITERAL.sub("?", " ".join(str(error).split()))
     return text.rstrip(".") or type(error).__name__
 
@@ -417,7 +423,7 @@ each of them may nest, as in `- - - 1`. Far beyond that the compiled parser over
 which ends the process."""
 _OPENING: Final = frozenset(("L_PAREN", "L_BRACKET", "L_BRACE", "CASE"))
 _CLOSING: Final = frozenset(("R_PAREN", "R_BRACKET", "R_BRACE", "END"))
-# What stands between expressions, or makes a list of them however many there are.
+# Types of tokens that separate expressions, or that join any number of them.
 _SEPARATING: Final = frozenset(("COMMA", "AND", "OR", "DPIPE", "WHEN", "SELECT", "ON", "SEMICOLON"))
 
 
@@ -506,7 +512,7 @@ def trace_query(
     if query.find(exp.Columns):
         raise NotUnderstood("it has COLUMNS(…), which selects columns by a pattern")
     _inline_windows(query)
-    named = {
+    references = {
         id(physical_table): (physical_table, table_path(physical_table))
         for physical_table in physical_tables(query)
     }
@@ -515,9 +521,9 @@ def trace_query(
         identifier.set("this", identifier.name.casefold())
         identifier.set("quoted", True)
     schema: dict[str, object] = {}
-    found: dict[str, Path] = {}
+    paths_by_label: dict[str, Path] = {}
     missing: list[str] = []
-    for table, parts in named.values():
+    for table, parts in references.values():
         is_in_file = dialect == "sqlite" and parts[0].casefold() == "main"
         path = tables.find(parts[1:] or parts if is_in_file else parts, near)
         if path is None:
@@ -526,8 +532,8 @@ def trace_query(
         if path not in lineage.tables:
             lineage.tables.append(path)
         # A label is never the name of a CTE.
-        label = f"table {len(found)}"
-        found[label] = path
+        label = f"table {len(paths_by_label)}"
+        paths_by_label[label] = path
         columns = tables.columns(path)
         if not columns:
             raise NotUnderstood(f"the columns of {'.'.join(path)} are not known")
@@ -543,7 +549,7 @@ def trace_query(
     mapping = MappingSchema(schema, dialect=dialect, normalize=False)
     query = qualify(query, dialect=dialect, schema=mapping)
     _join_laterals(query)
-    _trace(query, build_scope(query), mapping, dialect, tables, found, lineage)
+    _trace(query, build_scope(query), mapping, dialect, tables, paths_by_label, lineage)
 
 
 def _join_laterals(query: Any) -> None:
@@ -572,13 +578,18 @@ def _inline_windows(query: Any) -> None:
     for select in query.find_all(exp.Select):
         defined = {window.name.casefold(): window for window in select.args.get("windows") or ()}
         for window in select.find_all(exp.Window) if defined else ():
-            found = defined.get(window.text("alias").casefold())
-            if found is not None and found is not window:
+            definition = defined.get(window.text("alias").casefold())
+            if definition is not None and definition is not window:
                 for part in ("partition_by", "order"):
-                    held = found.args.get(part)
-                    if held is not None and not window.args.get(part):
-                        is_list = isinstance(held, list)
-                        window.set(part, [one.copy() for one in held] if is_list else held.copy())
+                    clause = definition.args.get(part)
+                    if clause is not None and not window.args.get(part):
+                        is_list = isinstance(clause, list)
+                        window.set(
+                            part,
+                            [expression.copy() for expression in clause]
+                            if is_list
+                            else clause.copy(),
+                        )
 
 
 def physical_tables(query: Any) -> Iterator[Any]:
@@ -587,15 +598,15 @@ def physical_tables(query: Any) -> Iterator[Any]:
     from sqlglot import exp
     from sqlglot.optimizer.scope import traverse_scope
 
-    seen: set[int] = set()
+    source_ids: set[int] = set()
     for scope in traverse_scope(query):
         # `selected_sources` leaves out tables joined with SEMI or ANTI.
         for name, node in scope.references:
             source = scope.sources.get(name)
-            if isinstance(source, exp.Table) and id(source) not in seen:
+            if isinstance(source, exp.Table) and id(source) not in source_ids:
                 if not isinstance(source.this, exp.Identifier):
                     raise NotUnderstood(f"it reads {open_expression(source)}, which is not a table")
-                seen.add(id(source))
+                source_ids.add(id(source))
                 yield node
 
 
@@ -625,7 +636,7 @@ def _trace(
     schema: Any,
     dialect: str,
     tables: KnownTables,
-    found: Mapping[str, Path],
+    paths_by_label: Mapping[str, Path],
     lineage: QueryLineage,
 ) -> None:
     from sqlglot import exp
@@ -636,9 +647,9 @@ def _trace(
         raise NotUnderstood("it is not a query")
     exact = {
         label: {name.casefold(): name for name in tables.columns(path)}
-        for label, path in found.items()
+        for label, path in paths_by_label.items()
     }
-    _note_used(scope, found, exact, lineage)
+    _note_used(scope, paths_by_label, exact, lineage)
     names = [select.alias_or_name for select in query.selects]
     if any(select.is_star for select in query.selects):
         raise NotUnderstood("it has a * that cannot be resolved")
@@ -662,14 +673,14 @@ def _trace(
             table = leaf.source.name if isinstance(leaf.source, exp.Table) else ""
             if column not in exact.get(table, {}):
                 raise NotUnderstood(f"the column {leaf.name} cannot be traced")
-            sources[found[table], exact[table][column]] = None
+            sources[paths_by_label[table], exact[table][column]] = None
         lineage.columns.append(tuple(sorted(sources)))
         lineage.names.append(name)
 
 
 def _note_used(
     top: "Scope",
-    found: Mapping[str, Path],
+    paths_by_label: Mapping[str, Path],
     exact: Mapping[str, Mapping[str, str]],
     lineage: QueryLineage,
 ) -> None:
@@ -681,7 +692,7 @@ def _note_used(
             label = source.name if isinstance(source, exp.Table) else ""
             if column.name in exact.get(label, {}):
                 name = exact[label][column.name]
-                lineage.used.setdefault(found[label], {})[name] = None
+                lineage.used.setdefault(paths_by_label[label], {})[name] = None
 
 
 def _leaves(node: "Node") -> "Iterator[Node]":
@@ -689,23 +700,25 @@ def _leaves(node: "Node") -> "Iterator[Node]":
     Raises `NotUnderstood` for an unresolved `*`."""
     from sqlglot import exp
 
-    for one in node.walk():
-        if isinstance(one.expression, exp.Table | exp.Placeholder):
-            yield one
-        elif isinstance(one.expression, exp.Star):
+    for leaf in node.walk():
+        if isinstance(leaf.expression, exp.Table | exp.Placeholder):
+            yield leaf
+        elif isinstance(leaf.expression, exp.Star):
             raise NotUnderstood("it has a * that cannot be resolved")
 
 
 def add_tables(writer: DatasetWriter, tables: Sequence[TableDefinition], dialect: str) -> None:
     """Add the tables of a database to an inventory, views with their lineage. A view whose query is
     not understood completely has no column lineage and is listed as skipped."""
-    known = KnownTables((table.path, table.names) for table in tables)
+    known_tables = KnownTables((table.path, table.names) for table in tables)
     for table in tables:
         if not table.definition or table.columns is None:
             writer.add(table)
             continue
-        near = table.path[:-1]
-        lineage = read_lineage(table.definition, dialect, known, near, len(table.names))
+        schema_path = table.path[:-1]
+        lineage = read_lineage(
+            table.definition, dialect, known_tables, schema_path, len(table.names)
+        )
         if lineage.problem is not None:
             subject = writer.delimiter.join(table.path)
             reason = f"no column lineage: {lineage.problem}"
@@ -800,8 +813,10 @@ def _columns_of_query(
         identify=False,
     )
     if any(select.is_star for select in query.selects):
-        unknown = ".".join(next((labels[label] for label in labels if label not in schema), ("",)))
-        raise NotUnderstood(f"its * selects the columns of {unknown}, which are not known")
+        unknown_table = ".".join(
+            next((labels[label] for label in labels if label not in schema), ("",))
+        )
+        raise NotUnderstood(f"its * selects the columns of {unknown_table}, which are not known")
     scope = build_scope(query)
     names = [select.alias_or_name for select in query.selects]
     if len(set(names)) < len(names):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from explorer.errors import InvalidInput, MissingExtra, Unreachable
 from explorer.sources.duckdb_file import import_duckdb
-from explorer.sources.source import redacted
+from explorer.sources.source import redact
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -81,7 +81,7 @@ class LocalFiles:
                 files.append(StoredFile(entry.name, is_folder=True))
             elif entry.is_file():
                 files.append(StoredFile(entry.name, size=entry.stat().st_size))
-        return sorted(files, key=lambda one: one.name)
+        return sorted(files, key=lambda file: file.name)
 
     def walk(self, folder: str) -> Iterator[StoredFile]:
         """Yield the files below a folder, each with its path relative to it."""
@@ -144,7 +144,7 @@ class Bucket:
 
     def walk(self, folder: str) -> Iterator[StoredFile]:
         """Yield the files below a folder, sorted by name, each with its path relative to it."""
-        return (one for one in self._list(folder, is_deep=True) if not one.is_folder)
+        return (file for file in self._list(folder, is_deep=True) if not file.is_folder)
 
     def read(self, path: str) -> bytes:
         """Return the content of a file."""
@@ -181,16 +181,16 @@ class Bucket:
     def _list(self, folder: str, *, is_deep: bool) -> Iterator[StoredFile]:
         from pyarrow.fs import FileSelector, FileType
 
-        file_info = self._system().get_file_info(FileSelector(folder, recursive=is_deep))
-        for one in sorted(file_info, key=lambda one: str(one.path)):
-            name = str(one.path).removeprefix(folder).strip("/")
-            if one.type == FileType.Directory:
+        file_infos = self._system().get_file_info(FileSelector(folder, recursive=is_deep))
+        for info in sorted(file_infos, key=lambda info: str(info.path)):
+            name = str(info.path).removeprefix(folder).strip("/")
+            if info.type == FileType.Directory:
                 yield StoredFile(name, is_folder=True)
-            elif one.type == FileType.File:
-                yield StoredFile(name, size=int(one.size))
+            elif info.type == FileType.File:
+                yield StoredFile(name, size=int(info.size))
 
     def _failure(self, path: str, error: OSError) -> Unreachable:
-        reason = redacted(" ".join(str(error).split()))
+        reason = redact(" ".join(str(error).split()))
         return Unreachable(
             f"{self.address(path)} cannot be reached: {reason}. Check the bucket's name, and "
             f"{_PLATFORMS[self.scheme][1]}"
@@ -198,10 +198,10 @@ class Bucket:
 
     def _system(self) -> Any:
         if not self._files:
-            self._files.append(self._opened())
+            self._files.append(self._open_system())
         return self._files[0]
 
-    def _opened(self) -> Any:
+    def _open_system(self) -> Any:
         try:
             import fsspec  # noqa: F401 - DuckDB asks for it
             from pyarrow import fs

@@ -154,19 +154,19 @@ class AsyncStewardship:
 
         Example: `steward.import_changeset(changeset).counts()`
         """
-        here = await self._catalog.known_as()
-        if not why_foreign(changeset, here, server_key(self._catalog)):
+        known_catalog = await self._catalog.known_as()
+        if not why_foreign(changeset, known_catalog, server_key(self._catalog)):
             raise InvalidInput("this changeset is of this catalog: review it as it is")
         edits = [item.edit for item in changeset.items]
         conflicts = await read_conflicts(self._catalog, edits)
         imported = await self.stage(edits, changeset.title)
-        found = {
+        conflicts_by_number = {
             item.number: conflicts[item.edit.place]
             for item in imported.items
             if item.edit.place in conflicts
         }
-        if found:
-            await asyncio.to_thread(imported.note_conflicts, found)
+        if conflicts_by_number:
+            await asyncio.to_thread(imported.note_conflicts, conflicts_by_number)
         return imported
 
     async def documentation(

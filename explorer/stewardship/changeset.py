@@ -207,23 +207,23 @@ def compare(
     """
     places = _Places(held)
     changes = [_change(entry, places, clear_empty=clear_empty) for entry in entries]
-    return Changeset(tuple(_each_once(changes)))
+    return Changeset(tuple(_mark_duplicates(changes)))
 
 
 class _Places:
     """The present descriptions of some datasets and their columns."""
 
-    def __init__(self, held: Mapping[Urn, Entity]) -> None:
-        self._held = {str(urn): entity for urn, entity in held.items() if entity.exists}
+    def __init__(self, entities: Mapping[Urn, Entity]) -> None:
+        self._entities = {str(urn): entity for urn, entity in entities.items() if entity.exists}
         self._texts: dict[str, dict[str, str]] = {}
 
     def texts(self, urn: str) -> dict[str, str] | None:
         """Return the edited descriptions of a dataset by field path; `None` if there is no such
         dataset."""
-        if urn not in self._held:
+        if urn not in self._entities:
             return None
         if urn not in self._texts:
-            self._texts[urn] = {row.column: row.edited for row in rows_of(self._held[urn])}
+            self._texts[urn] = {row.column: row.edited for row in rows_of(self._entities[urn])}
         return self._texts[urn]
 
     def column(self, row: Row) -> str | None:
@@ -239,7 +239,7 @@ class _Places:
 
     def is_orphan(self, urn: str, column: str) -> bool:
         """Return whether the dataset has a description for a column that it no longer has."""
-        return any(lost.field_path == column for lost in self._held[urn].schema.orphans)
+        return any(lost.field_path == column for lost in self._entities[urn].schema.orphans)
 
 
 def _change(entry: Entry, places: _Places, *, clear_empty: bool) -> Change:
@@ -294,7 +294,7 @@ def _ends(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _each_once(changes: Sequence[Change]) -> Iterable[Change]:
+def _mark_duplicates(changes: Sequence[Change]) -> Iterable[Change]:
     """Yield the changes; of several for one place only one applies, or none if they differ."""
     wishes: dict[tuple[str, str | None], list[Change]] = {}
     for change in changes:
@@ -305,8 +305,8 @@ def _each_once(changes: Sequence[Change]) -> Iterable[Change]:
         if len(rivals) < 2 or not any(change is rival for rival in rivals):
             yield change
         elif len({rival.mine for rival in rivals}) > 1:
-            others = ", ".join(rival.entry.place for rival in rivals if rival is not change)
-            yield replace(change, kind="duplicate", why=f"{others} has another text")
+            places = ", ".join(rival.entry.place for rival in rivals if rival is not change)
+            yield replace(change, kind="duplicate", why=f"{places} has another text")
         elif change is rivals[0]:
             yield change
         else:
@@ -499,7 +499,7 @@ async def apply_staged(
 
 
 async def reopen_undone(catalog: "AsyncCatalog", changeset: StagedChangeset) -> int:
-    """Make the applied edits undecided again that were undone since, and return their number.
+    """Make those applied edits undecided again that were undone since, and return their number.
 
     The journal of this machine says what was undone, so this finds what was applied and undone
     here. The others learn of it by the next sync. A read-only client changes nothing. No request.
@@ -510,29 +510,34 @@ async def reopen_undone(catalog: "AsyncCatalog", changeset: StagedChangeset) -> 
         return 0
     entries = await catalog.journal()
     saves = await asyncio.to_thread(changeset.save_ids)
-    made: dict[tuple[str, str, str], list[str]] = {}
+    ids_by_place: dict[tuple[str, str, str], list[str]] = {}
     for entry in entries:
         if entry.save in saves:
-            made.setdefault(_place(entry.urn, entry.column, entry.what), []).append(entry.id)
+            ids_by_place.setdefault(_place(entry.urn, entry.column, entry.what), []).append(
+                entry.id
+            )
     undone = undone_in(entries)
-    found: dict[int, list[str]] = {}
+    ids_by_number: dict[int, list[str]] = {}
     for item in applied:
-        # What was undone before and is applied once more counts from then on only.
-        ids = set(made.get(_place(*item.edit.place), ())) - changeset.entries_undone(item.number)
+        # Of an edit that was undone and applied again, only the later entries count.
+        ids = set(ids_by_place.get(_place(*item.edit.place), ())) - changeset.entries_undone(
+            item.number
+        )
         if ids and all(is_undone(id_, undone) for id_ in ids):
-            found[item.number] = sorted(ids)
-    if found:
-        await asyncio.to_thread(changeset.note_undone, found)
-    return len(found)
+            ids_by_number[item.number] = sorted(ids)
+    if ids_by_number:
+        await asyncio.to_thread(changeset.note_undone, ids_by_number)
+    return len(ids_by_number)
 
 
 def _place(urn: str, column: str | None, what: str) -> tuple[str, str, str]:
-    """Return what an edit changed, alike before and after the type or case of a column changed."""
+    """Return a key of what an edit changed: the entity, the column and the property. The key stays
+    the same if the type or case of the column changes."""
     return urn, FieldPath(column or "").simple.casefold(), what
 
 
 async def reopen_changeset_of(catalog: "AsyncCatalog", save: "JournalSave") -> int:
-    """Make the edits of a changeset undecided again of which this save was undone, and return their
+    """Make the edits undecided again that were written by a save and undone since, and return their
     number.
 
     Changesets are looked for among the files of this machine's state directory; one that is stored
@@ -553,7 +558,7 @@ async def reopen_changeset_of(catalog: "AsyncCatalog", save: "JournalSave") -> i
 
 
 def _changesets_with(saves: Collection[str], key: str) -> list[StagedChangeset]:
-    """Return the changesets on this machine that any of the saves may be of."""
+    """Return the changesets on this machine that have an edit written by one of these saves."""
     changesets: list[StagedChangeset] = []
     for path in (*changeset_files(), *shared_copies(key)):
         with suppress(InvalidInput, StorageFault):
@@ -566,11 +571,11 @@ def _changesets_with(saves: Collection[str], key: str) -> list[StagedChangeset]:
 async def read_conflicts(
     catalog: "AsyncCatalog", edits: Sequence[StagedEdit]
 ) -> dict[tuple[str, str | None, StagedKind], tuple[str, str | None]]:
-    """Return which edits that were made for another catalog cannot be written here as they are, by
-    place: why, and the present text if that is another than the edit was written against.
+    """Return the edits made for another catalog that cannot be written here as they are, by place:
+    the reason, and the present text if the edit was written against another text.
 
-    Descriptions are compared; others are when they are written. Costs the requests of
-    `AsyncCatalog.entities`.
+    Only descriptions are compared here; other edits are checked when they are written.
+    Costs the requests of `AsyncCatalog.entities`.
     """
     targets = {
         edit.place: edit_target(Urn.parse(edit.urn), edit.what, edit.column) for edit in edits
@@ -578,26 +583,26 @@ async def read_conflicts(
     by_kind: dict[str, list[EditTarget]] = {}
     for target in targets.values():
         by_kind.setdefault(target.urn.entity_type, []).append(target)
-    held: dict[Urn, Entity] = {}
+    entities: dict[Urn, Entity] = {}
     for kind in by_kind.values():
         aspects = dict.fromkeys((*(target.aspect for target in kind), SCHEMA))
-        held |= await catalog.entities([target.urn for target in kind], tuple(aspects))
-    found: dict[tuple[str, str | None, StagedKind], tuple[str, str | None]] = {}
+        entities |= await catalog.entities([target.urn for target in kind], tuple(aspects))
+    reasons_by_place: dict[tuple[str, str | None, StagedKind], tuple[str, str | None]] = {}
     for edit in edits:
-        target, entity = targets[edit.place], held.get(targets[edit.place].urn)
+        target, entity = targets[edit.place], entities.get(targets[edit.place].urn)
         if entity is None or not entity.exists:
-            found[edit.place] = "this catalog does not have it", None
+            reasons_by_place[edit.place] = "this catalog does not have it", None
         elif edit.what == "description":
             value = entity.raw(target.aspect) or {}
             if edit.column is not None:
-                paths = [one.path.raw for one in entity.schema]
+                paths = [schema_column.path.raw for schema_column in entity.schema]
                 column = ColumnPaths.of(paths).match(edit.column) or edit.column
                 target = edit_target(target.urn, edit.what, column)
                 value = at_present_paths(value, paths)
             now = held_text(target.read(value))
             if _ends(now) not in (_ends(edit.before), _ends(edit.text)):
-                found[edit.place] = "this catalog has another text", now
-    return found
+                reasons_by_place[edit.place] = "this catalog has another text", now
+    return reasons_by_place
 
 
 def _conflicting_text(error: CatalogError) -> str | None:
@@ -633,7 +638,8 @@ async def _write_item(catalog: "AsyncCatalog", item: ReviewItem, by: str) -> tup
 
 
 async def _of_present_column(catalog: "AsyncCatalog", edit: StagedEdit) -> StagedEdit | None:
-    """Return an edit with the path that its column has now; `None` if it has no other one."""
+    """Return an edit with the present path of its column, or `None` if the path is unchanged or
+    there is no such column."""
     if edit.column is None:
         return None
     entity = await catalog.entity(edit.urn, ("schemaMetadata",))
@@ -667,9 +673,9 @@ async def _write_staged(catalog: "AsyncCatalog", edit: StagedEdit) -> bool:
                 await catalog.describe(urn, edit.text, column=column, instead_of=edit.before)
             )
         case "domain":
-            seen = tuple(edit.before.split(", ")) if edit.before else ()
+            domains = tuple(edit.before.split(", ")) if edit.before else ()
             domain = edit.add[0] if edit.add else None
-            edits.append(await catalog.set_domain(urn, domain, instead_of=seen))
+            edits.append(await catalog.set_domain(urn, domain, instead_of=domains))
         case "owners":
             for ownership, owners in _by_ownership(edit.remove).items():
                 edits.append(await catalog.remove_owners(urn, owners, ownership=ownership))
@@ -696,20 +702,20 @@ async def _write_staged(catalog: "AsyncCatalog", edit: StagedEdit) -> bool:
 
 
 async def _write_deprecation(catalog: "AsyncCatalog", edit: StagedEdit) -> None:
-    seen, wanted = deprecation_in(edit.before) or {}, deprecation_in(edit.text)
+    before, deprecation = deprecation_in(edit.before) or {}, deprecation_in(edit.text)
     try:
-        if wanted is None:
-            await catalog.undeprecate(edit.urn, instead_of=seen)
+        if deprecation is None:
+            await catalog.undeprecate(edit.urn, instead_of=before)
             return
-        gone_millis = wanted.get("decommissionTime")
+        gone_millis = deprecation.get("decommissionTime")
         await catalog.deprecate(
             edit.urn,
-            str(wanted.get("note") or ""),
+            str(deprecation.get("note") or ""),
             decommission=None
             if gone_millis is None
             else _EPOCH + timedelta(milliseconds=gone_millis),
-            replacement=wanted.get("replacement"),
-            instead_of=seen,
+            replacement=deprecation.get("replacement"),
+            instead_of=before,
         )
     except TextConflict as conflict:
         # The conflict contains only the note, and the dates may have changed as well.
@@ -723,34 +729,34 @@ async def _write_links(catalog: "AsyncCatalog", edit: StagedEdit) -> None:
 
     Raises `TextConflict` if somebody changed links to the same addresses; other links are ignored.
     """
-    held = [f"{link.url} {link.description}" for link in await catalog.links(edit.urn)]
-    seen = set(edit.before.split("\n")) if edit.before else set[str]()
-    stays = seen.difference(edit.remove)
+    present_links = [f"{link.url} {link.description}" for link in await catalog.links(edit.urn)]
+    before = set(edit.before.split("\n")) if edit.before else set[str]()
+    stays = before.difference(edit.remove)
     addresses = {link.partition(" ")[0] for link in (*edit.add, *edit.remove)}
-    now = [link for link in held if link.partition(" ")[0] in addresses]
+    now = [link for link in present_links if link.partition(" ")[0] in addresses]
     # Some of the links may already have been written by an earlier attempt.
-    if not stays <= {*now} <= {*seen, *edit.add}:
+    if not stays <= {*now} <= {*before, *edit.add}:
         place = f"the links of {edit.urn}"
         raise TextConflict(place, edit.before, "\n".join(now), "\n".join((*stays, *edit.add)))
     for link in edit.add:
         if link not in now:
             url, _, label = link.partition(" ")
             await catalog.add_link(edit.urn, url, label)
-    left = {f"{link.url} {link.description}" for link in await catalog.links(edit.urn)}
+    remaining_links = {f"{link.url} {link.description}" for link in await catalog.links(edit.urn)}
     for link in edit.remove:
         # A server may have replaced a link to the same address by an added one.
-        if link in left:
+        if link in remaining_links:
             url, _, label = link.partition(" ")
             await catalog.remove_link(edit.urn, url, label)
 
 
 def _by_ownership(labels: Iterable[str]) -> dict[str, list[str]]:
     """Group owners by ownership type, from labels of the form `URN TYPE`."""
-    found: dict[str, list[str]] = {}
+    owners_by_type: dict[str, list[str]] = {}
     for label in labels:
         owner, _, ownership = label.rpartition(" ")
-        found.setdefault(ownership, []).append(owner)
-    return found
+        owners_by_type.setdefault(ownership, []).append(owner)
+    return owners_by_type
 
 
 @dataclass(slots=True)

@@ -98,7 +98,7 @@ class Concept:
         for column in self.columns:
             if column.text:
                 by_text.setdefault(column.text, []).append(column)
-        ordered = sorted(by_text.items(), key=lambda one: (-len(one[1]), one[0]))
+        ordered = sorted(by_text.items(), key=lambda pair: (-len(pair[1]), pair[0]))
         return tuple(Variant(text, tuple(columns)) for text, columns in ordered)
 
     @property
@@ -153,10 +153,12 @@ def concept_of(name: str, entities: Iterable[Entity]) -> Concept:
     match `shipping.address.zip`), ignoring case.
     """
     name_end = name.strip().casefold()
-    kept = sorted(
-        (entity for entity in entities if not entity.removed), key=lambda one: str(one.urn)
+    visible_entities = sorted(
+        (entity for entity in entities if not entity.removed), key=lambda entity: str(entity.urn)
     )
-    columns = tuple(column for entity in kept for column in _find_columns(entity, name_end))
+    columns = tuple(
+        column for entity in visible_entities for column in _find_columns(entity, name_end)
+    )
     return Concept(name, columns, len({column.urn for column in columns}))
 
 
@@ -165,13 +167,13 @@ def term_concept_of(term: Urn, name: str, entities: Iterable[Entity]) -> Concept
 
     The term may be ingested or edited. No requests.
     """
-    kept = sorted(
-        (entity for entity in entities if not entity.removed), key=lambda one: str(one.urn)
+    visible_entities = sorted(
+        (entity for entity in entities if not entity.removed), key=lambda entity: str(entity.urn)
     )
     columns = tuple(
-        one
-        for entity in kept
-        for one in _columns_where(entity, lambda column: term in column.terms)
+        column_of_term
+        for entity in visible_entities
+        for column_of_term in _columns_where(entity, lambda column: term in column.terms)
     )
     return Concept(name, columns, len({column.urn for column in columns}), term=str(term))
 
@@ -193,23 +195,23 @@ async def read_term_concept(
     Example: `steward.term_concept("urn:li:glossaryTerm:Finance.NetRevenue").variants`
     """
     (urn,) = urns_of(term, "glossaryTerm")
-    known = await catalog.entity(urn)
-    if not known.exists and str(urn) == str(term):
+    term_entity = await catalog.entity(urn)
+    if not term_entity.exists and str(urn) == str(term):
         raise NotFound(f"the catalog has no glossary term {urn}")
-    if not known.exists:
+    if not term_entity.exists:
         urn = await catalog.urn_of(str(term), "glossaryTerm")
-        known = await catalog.entity(urn)
+        term_entity = await catalog.entity(urn)
     carrying = Filter(
         tuple(
             (Criterion(field, (str(urn),)),)
             for field in ("fieldGlossaryTerms", "editedFieldGlossaryTerms")
         )
     )
-    given = filter_from(filter, catalog.registry)
-    pages = catalog.urns("dataset", filter=given.and_(carrying), limit=limit)
+    selection = filter_from(filter, catalog.registry)
+    pages = catalog.urns("dataset", filter=selection.and_(carrying), limit=limit)
     urns = [page async for page in pages]
     entities = [entity async for entity in read_datasets(catalog, urns, TEXT_ASPECTS, progress)]
-    concept = term_concept_of(urn, known.name, entities)
+    concept = term_concept_of(urn, term_entity.name, entities)
     return replace(concept, truncated=pages.truncated)
 
 
@@ -231,8 +233,8 @@ async def read_concept(
     """
     if not is_name(name):
         raise InvalidInput("give the name of a column")
-    given = filter_from(filter, catalog.registry)
-    combined = given.and_(columns_filter([FieldPath(name.strip()).name]))
+    selection = filter_from(filter, catalog.registry)
+    combined = selection.and_(columns_filter([FieldPath(name.strip()).name]))
     pages = catalog.urns("dataset", filter=combined, limit=limit)
     urns = [urn async for urn in pages]
     entities = [entity async for entity in read_datasets(catalog, urns, TEXT_ASPECTS, progress)]
@@ -251,8 +253,8 @@ def stage_concept(concept: Concept, text: str, chosen: Iterable[Key]) -> tuple[S
         raise InvalidInput("give a text; this one is empty")
     keys = set(chosen)
     for urn, path in sorted(keys - {column.key for column in concept.columns}, key=str):
-        known = [column.path.raw for column in concept.columns if column.urn == urn]
-        raise UnknownName("column", path or urn, known)
+        paths = [column.path.raw for column in concept.columns if column.urn == urn]
+        raise UnknownName("column", path or urn, paths)
     agreeing = [column for column in concept.columns if column.text == text.strip()]
     sources = tuple(
         TextSource("elsewhere", column.urn, column.table, column.path.raw, agreeing=len(agreeing))

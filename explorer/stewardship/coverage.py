@@ -149,8 +149,8 @@ def cover(
         )
         tables, columns = tables + table, columns + below
         for key in keys_of(entity, by) if by else ():
-            held = sums.get(key, (Count(), Count()))
-            sums[key] = (held[0] + table, held[1] + below)
+            counts_before = sums.get(key, (Count(), Count()))
+            sums[key] = (counts_before[0] + table, counts_before[1] + below)
     groups = [
         Group(key, (names or {}).get(key) or Urn.label(key), *counts)
         for key, counts in sums.items()
@@ -173,9 +173,9 @@ async def read_coverage(
     aspects = (*TEXT_ASPECTS, *(_FOR_GROUPING[by] if by else ()))
     entities = [entity async for entity in read_datasets(catalog, urns, aspects, progress)]
     keys = {key for entity in entities for key in (keys_of(entity, by) if by else ())}
-    named = [key for key in sorted(keys) if key.startswith("urn:li:")]
-    found = await catalog.entities(named, NAME_ASPECTS) if named else {}
-    return cover(entities, by, {str(urn): entity.name for urn, entity in found.items()})
+    urn_keys = [key for key in sorted(keys) if key.startswith("urn:li:")]
+    entities_by_urn = await catalog.entities(urn_keys, NAME_ASPECTS) if urn_keys else {}
+    return cover(entities, by, {str(urn): entity.name for urn, entity in entities_by_urn.items()})
 
 
 async def ask_coverage(
@@ -302,18 +302,18 @@ def keys_of(entity: Entity, by: Grouping) -> tuple[str, ...]:
     """Return the keys of the groups that a dataset belongs to; one empty key if there are none."""
     match by:
         case "platform":
-            found = [entity.platform or ""]
+            keys = [entity.platform or ""]
         case "owner":
-            found = [owner.owner for owner in entity.owners]
+            keys = [owner.owner for owner in entity.owners]
         case "domain":
-            found = list(map(str, entity.domains))
+            keys = list(map(str, entity.domains))
         case "tag":
             # Including tags of columns, as in a filter on tags.
             columns = (tag for column in entity.schema for tag in column.tags)
-            found = list(map(str, (*entity.tags, *columns)))
+            keys = list(map(str, (*entity.tags, *columns)))
         case "folder":
-            found = list(entity.browse_paths) or [_newer_path(entity)]
-    return tuple(dict.fromkeys(found)) or ("",)
+            keys = list(entity.browse_paths) or [_newer_path(entity)]
+    return tuple(dict.fromkeys(keys)) or ("",)
 
 
 def _newer_path(entity: Entity) -> str:

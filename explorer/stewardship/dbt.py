@@ -152,7 +152,7 @@ def match(resources: Iterable[DbtResource], urns: Iterable[Urn]) -> Matches:
     by_last: dict[str, list[Urn]] = {}
     for urn in urns:
         by_last.setdefault(_name(urn).rpartition(".")[2], []).append(urn)
-    found: list[tuple[DbtResource, Datasets]] = []
+    matches: list[tuple[DbtResource, Datasets]] = []
     unmatched: list[Unmatched] = []
     for resource in resources:
         if resource.problem:
@@ -161,30 +161,30 @@ def match(resources: Iterable[DbtResource], urns: Iterable[Urn]) -> Matches:
         candidates = _candidates(resource, by_last)
         datasets = _datasets(candidates)
         if datasets is not None:
-            found.append((resource, datasets))
+            matches.append((resource, datasets))
         elif candidates:
             why = "several datasets match; choose one with --filter or a URN"
             unmatched.append(Unmatched(resource, why, candidates))
         else:
             unmatched.append(Unmatched(resource, f"there is no dataset {resource.names[0]}"))
     claims: dict[Urn, list[DbtResource]] = {}
-    for resource, datasets in found:
+    for resource, datasets in matches:
         claims.setdefault(datasets.primary, []).append(resource)
-    kept = []
-    for resource, datasets in found:
+    unique_matches = []
+    for resource, datasets in matches:
         rivals = claims[datasets.primary]
         best = max(map(_precision, rivals))
         winners = [rival for rival in rivals if _precision(rival) == best]
         if winners == [resource]:
-            kept.append((resource, datasets))
+            unique_matches.append((resource, datasets))
         else:
-            others = ", ".join(
+            rival_names = ", ".join(
                 f"{rival.kind} {rival.name}" for rival in rivals if rival != resource
             )
-            why = f"its dataset also matches {others}"
+            why = f"its dataset also matches {rival_names}"
             candidates = datasets.all if resource in winners else ()
             unmatched.append(Unmatched(resource, why, candidates))
-    return Matches(tuple(kept), tuple(unmatched))
+    return Matches(tuple(unique_matches), tuple(unmatched))
 
 
 def _precision(resource: DbtResource) -> tuple[bool, int]:
@@ -196,18 +196,18 @@ def _name(urn: Urn) -> str:
 
 
 def _candidates(resource: DbtResource, by_last: Mapping[str, Sequence[Urn]]) -> tuple[Urn, ...]:
-    nones: dict[Urn, None] = {}
+    urns: dict[Urn, None] = {}
     for full in resource.names:
         name = full.casefold()
         for urn in by_last.get(name.rpartition(".")[2], ()):
-            other = _name(urn)
+            dataset_name = _name(urn)
             # A complete name may follow a platform instance; a partial name could match others.
             is_whole = not resource.exact or name.count(".") > 1
-            if other == name or (is_whole and other.endswith(f".{name}")):
-                nones[urn] = None
-        if nones:
+            if dataset_name == name or (is_whole and dataset_name.endswith(f".{name}")):
+                urns[urn] = None
+        if urns:
             break
-    return tuple(nones)
+    return tuple(urns)
 
 
 def _datasets(candidates: Sequence[Urn]) -> Datasets | None:
@@ -360,9 +360,9 @@ class Held:
         paths = {path: FieldPath(path).simple for path in self.rows if path}
         exact = [path for path, simple in paths.items() if simple == name]
         folded = [path for path, simple in paths.items() if simple.casefold() == name.casefold()]
-        for found in (exact, folded):
-            if len(found) == 1:
-                return self.rows[found[0]]
+        for paths_of_name in (exact, folded):
+            if len(paths_of_name) == 1:
+                return self.rows[paths_of_name[0]]
         return None
 
 
@@ -418,8 +418,8 @@ def _quote(value: Value) -> Value:
     if isinstance(value, str):
         return Quoted(value) if value.endswith("\n") else value
     if isinstance(value, Mapping):
-        return {key: _quote(one) for key, one in value.items()}
-    return [_quote(one) for one in value]
+        return {key: _quote(element) for key, element in value.items()}
+    return [_quote(element) for element in value]
 
 
 def _solve(text: str, operations: Sequence[_Operation]) -> tuple[str, list[tuple[_Operation, str]]]:
@@ -456,7 +456,7 @@ def _apply_operations(text: str, operations: Sequence[_Operation]) -> str:
     expected = {} if expected is None else expected
     for operation in operations:
         operation.change_value(expected)
-    found: str | None = None
+    candidate: str | None = None
     for is_quoted in (False, True):
         document = YamlDocument(text)
         for operation in operations:
@@ -466,18 +466,18 @@ def _apply_operations(text: str, operations: Sequence[_Operation]) -> str:
             continue
         if not _BLOCK.search(changed) or load(changed.strip()) == expected:
             return changed
-        found = found or changed
+        candidate = candidate or changed
     # dbt strips the files it reads, so a block at the end of a file loses its final line end, which
     # is accepted only if it was so before.
-    if found is None or load(text.strip()) == load(text):
+    if candidate is None or load(text.strip()) == load(text):
         raise InvalidInput("it cannot be written there without changing something else")
-    return found
+    return candidate
 
 
 def plan(
     project: Project,
     matches: Matches,
-    held: Mapping[Urn, Held],
+    values_by_urn: Mapping[Urn, Held],
     *,
     properties: Iterable[Property] = ("description",),
     force_conflicts: bool = False,
@@ -488,7 +488,9 @@ def plan(
     equals the ingested one, or with `force_conflicts` in any case, but never if it is a template.
     Tags are added and never removed; an owner is set if there is none.
     """
-    planner = _Planner(project, held, frozenset(properties), force_conflicts=force_conflicts)
+    planner = _Planner(
+        project, values_by_urn, frozenset(properties), force_conflicts=force_conflicts
+    )
     for resource, datasets in matches.found:
         planner.add(resource, datasets)
     updates, files = planner.result()
@@ -499,21 +501,21 @@ _OF_ALL_VERSIONS: Final = "it belongs to all versions of the model, and would ch
 
 
 def _columns(
-    resource: DbtResource, held: Sequence[Held]
+    resource: DbtResource, datasets: Sequence[Held]
 ) -> Iterator[tuple[str, Properties | None, Sequence[Row]]]:
     """Yield the columns of the project with their rows, then those that only the catalog has."""
-    taken: set[str] = set()
+    keys: set[str] = set()
     for name, column in resource.columns.items():
-        rows = [row for one in held if (row := one.column(name)) is not None]
-        taken.update(FieldPath(row.column).simple.casefold() for row in rows)
+        rows = [row for dataset in datasets if (row := dataset.column(name)) is not None]
+        keys.update(FieldPath(row.column).simple.casefold() for row in rows)
         yield name, column, rows
-    rowses: dict[str, list[Row]] = {}
-    for one in held:
-        for path, row in one.rows.items():
+    rows_by_key: dict[str, list[Row]] = {}
+    for dataset_values in datasets:
+        for path, row in dataset_values.rows.items():
             simple = FieldPath(path).simple
-            if path and simple.casefold() not in taken:
-                rowses.setdefault(simple.casefold(), []).append(row)
-    for rows in rowses.values():
+            if path and simple.casefold() not in keys:
+                rows_by_key.setdefault(simple.casefold(), []).append(row)
+    for rows in rows_by_key.values():
         yield FieldPath(rows[0].column).simple, None, rows
 
 
@@ -546,13 +548,13 @@ class _Planner:
     def __init__(
         self,
         project: Project,
-        held: Mapping[Urn, Held],
+        values_by_urn: Mapping[Urn, Held],
         properties: frozenset[Property],
         *,
         force_conflicts: bool,
     ) -> None:
         self._project = project
-        self._held = held
+        self._values_by_urn = values_by_urn
         self._properties = properties
         self._forces = force_conflicts
         self._updates: list[Update] = []
@@ -567,15 +569,17 @@ class _Planner:
 
     def add(self, resource: DbtResource, datasets: Datasets) -> None:
         """Plan all updates for one resource."""
-        held = [self._held[urn] for urn in datasets.all if urn in self._held]
+        datasets_values = [
+            self._values_by_urn[urn] for urn in datasets.all if urn in self._values_by_urn
+        ]
         urn = str(datasets.primary)
         try:
             file = resource.file or _new_file(self._project, resource)
         except InvalidInput as error:
-            self._refuse(resource, urn, held, str(error))
+            self._refuse(resource, urn, datasets_values, str(error))
             return
         is_new = resource.file is None
-        rows = [one.rows[""] for one in held if "" in one.rows]
+        rows = [dataset.rows[""] for dataset in datasets_values if "" in dataset.rows]
         # A version gets its own description; that of all versions is not changed.
         properties = replace(resource.own, place=resource.place)
         target = _Target(
@@ -583,18 +587,21 @@ class _Planner:
         )
         self._describe(target)
         self._tag(target)
-        self._own(target, tuple(dict.fromkeys(owner for one in held for owner in one.owners)))
+        self._set_owner(
+            target,
+            tuple(dict.fromkeys(owner for dataset in datasets_values for owner in dataset.owners)),
+        )
         columns: list[Value] = []
         added: list[int] = []
-        for name, found, column_rows in _columns(resource, held):
+        for name, properties_of_column, column_rows in _columns(resource, datasets_values):
             column = _Target(
                 resource,
                 name,
                 file,
                 urn,
-                found or Properties(()),
+                properties_of_column or Properties(()),
                 column_rows,
-                found is None,
+                properties_of_column is None,
                 {"name": name},
             )
             self._describe(column)
@@ -614,7 +621,7 @@ class _Planner:
         texts = tuple(dict.fromkeys(row.edited for row in target.rows if row.edited))
         if not texts or "description" not in self._properties:
             return
-        update = self._described(target, texts)
+        update = self._description_update(target, texts)
         at = self._note(update)
         if update.kind not in ("new", "changed"):
             return
@@ -632,7 +639,7 @@ class _Planner:
         else:
             self._operate(target.file, operation)
 
-    def _described(self, target: _Target, texts: Sequence[str]) -> Update:
+    def _description_update(self, target: _Target, texts: Sequence[str]) -> Update:
         properties, text = target.project_values, texts[0]
         now = properties.text if properties.text is not None else properties.raw
         update = target.update("description", now, text)
@@ -678,7 +685,7 @@ class _Planner:
         key = properties.tags_key or ("config.tags" if is_resource else "tags")
         self._set(target, at, key, list(missing))
 
-    def _own(self, target: _Target, owners: Sequence[str]) -> None:
+    def _set_owner(self, target: _Target, owners: Sequence[str]) -> None:
         if not owners or "owner" not in self._properties:
             return
         properties, names = target.project_values, [_owner_name(owner) for owner in owners]
@@ -733,12 +740,12 @@ class _Planner:
     def _operate(self, file: str, operation: _Operation) -> None:
         self._operations.setdefault(file, []).append(operation)
 
-    def _refuse(self, resource: DbtResource, urn: str, held: Sequence[Held], why: str) -> None:
+    def _refuse(self, resource: DbtResource, urn: str, datasets: Sequence[Held], why: str) -> None:
         """Record the descriptions of a resource for which no file can be found as `unwritable`."""
         places: list[tuple[str | None, Sequence[Row]]] = [
-            (None, [one.rows[""] for one in held if "" in one.rows])
+            (None, [dataset.rows[""] for dataset in datasets if "" in dataset.rows])
         ]
-        places += [(name, rows) for name, _, rows in _columns(resource, held)]
+        places += [(name, rows) for name, _, rows in _columns(resource, datasets)]
         for column, rows in places:
             text = next((row.edited for row in rows if row.edited), "")
             if text and "description" in self._properties:
@@ -775,7 +782,7 @@ class _Planner:
             data = changed.encode()
             if data != before and len(refused) < len(operations):
                 files.append(FileUpdate(file, before, data))
-        return tuple(self._updates), tuple(sorted(files, key=lambda one: one.name))
+        return tuple(self._updates), tuple(sorted(files, key=lambda file: file.name))
 
     def _settle_inherited(self) -> None:
         """Change a value that all versions of a model inherit only if it changes equally for all of
@@ -805,16 +812,18 @@ class _Planner:
 
 def _group(operations: Sequence[_Operation]) -> list[_Operation]:
     """Merge operations that extend the same list."""
-    found: dict[tuple[Place, str], _Operation] = {}
+    operations_by_place: dict[tuple[Place, str], _Operation] = {}
     for operation in operations:
         place = operation.place, operation.key
-        if operation.extends and place in found and isinstance(operation.value, list):
-            first = found[place]
-            both = [*first.value, *operation.value]
-            found[place] = replace(first, updates=first.updates + operation.updates, value=both)
+        if operation.extends and place in operations_by_place and isinstance(operation.value, list):
+            first = operations_by_place[place]
+            values = [*first.value, *operation.value]
+            operations_by_place[place] = replace(
+                first, updates=first.updates + operation.updates, value=values
+            )
         else:
-            found[place] = operation
-    return list(found.values())
+            operations_by_place[place] = operation
+    return list(operations_by_place.values())
 
 
 def _empty_file(operations: Sequence[_Operation]) -> str:
@@ -883,8 +892,8 @@ def _is_inside(root: Path, file: str) -> bool:
 def _by_position(values: Sequence[str]) -> dict[str, str]:
     """Return values by their position, and by the negative position from the end, as dbt-osmosis
     does."""
-    numbered = {str(at): value for at, value in enumerate(values)}
-    return numbered | {str(at - len(values)): value for at, value in enumerate(values)}
+    values_by_position = {str(at): value for at, value in enumerate(values)}
+    return values_by_position | {str(at - len(values)): value for at, value in enumerate(values)}
 
 
 class _DbtField:
@@ -918,24 +927,27 @@ def _rule(project: Project, resource: DbtResource, code: PurePosixPath) -> str |
     for name in _RULES:
         if isinstance(config, dict) and isinstance(config.get(name), str):
             return str(config[name])
-    found: str | None = None
+    rule: str | None = None
     level: Any = project.config.get(_SECTION_OF[resource.kind])
     steps = iter(_fqn(project, resource, code))
     while isinstance(level, dict):
-        found = next((str(level[name]) for name in _RULES if name in level), found)
+        rule = next((str(level[name]) for name in _RULES if name in level), rule)
         level = level.get(next(steps, None))
-    return found
+    return rule
 
 
 def _file_of_folder(project: Project, resource: DbtResource, code: PurePosixPath) -> str:
     section = _SECTION_OF[resource.kind]
-    described: dict[str, list[str]] = {}
-    for one in project.resources:
-        if one.file is not None and _SECTION_OF.get(one.kind) == section:
-            described.setdefault(one.file, []).append(one.name)
+    names_by_file: dict[str, list[str]] = {}
+    for described_resource in project.resources:
+        if (
+            described_resource.file is not None
+            and _SECTION_OF.get(described_resource.kind) == section
+        ):
+            names_by_file.setdefault(described_resource.file, []).append(described_resource.name)
     beside = [
         file
-        for file, names in described.items()
+        for file, names in names_by_file.items()
         if PurePosixPath(file).parent == code.parent
         and (len(names) > 1 or PurePosixPath(file).stem.strip("_") != names[0])
     ]
@@ -1000,15 +1012,16 @@ def stage_project(
         replace(change, base=change.theirs) if change.kind == "conflict" else change
         for change in to_apply
     )
-    added: dict[tuple[str, str | None, Property], list[ProjectLabel]] = {}
-    unknown = []
+    labels_by_place: dict[tuple[str, str | None, Property], list[ProjectLabel]] = {}
+    unknown_labels = []
     for label in changes.labels:
         if label.label in called:
-            added.setdefault((label.urn, label.column, label.property), []).append(label)
+            labels_by_place.setdefault((label.urn, label.column, label.property), []).append(label)
         else:
-            unknown.append(label)
+            unknown_labels.append(label)
     return ProjectEdits(
-        (*edits, *(_label_edit(labels, called) for labels in added.values())), (*unknown,)
+        (*edits, *(_label_edit(labels, called) for labels in labels_by_place.values())),
+        (*unknown_labels,),
     )
 
 
@@ -1028,21 +1041,25 @@ def _label_edit(labels: Sequence[ProjectLabel], called: Mapping[str, str]) -> St
     )
 
 
-def entries_of(matches: Matches, held: Mapping[Urn, Held]) -> Iterator[Entry]:
+def entries_of(matches: Matches, values_by_urn: Mapping[Urn, Held]) -> Iterator[Entry]:
     """Yield an entry for each description in a project, as `compare` takes them.
 
     A description that was ingested, or that people wrote for any of the resource's datasets, counts
     as not edited.
     """
     for resource, datasets in matches.found:
-        known = {urn: held[urn] for urn in datasets.all if urn in held}
-        if resource.file is None or not known:
+        resource_values = {urn: values_by_urn[urn] for urn in datasets.all if urn in values_by_urn}
+        if resource.file is None or not resource_values:
             continue
-        rows = {urn: one.rows.get("") for urn, one in known.items()}
+        rows = {urn: dataset.rows.get("") for urn, dataset in resource_values.items()}
         yield from _entries(resource, "", resource.own, datasets, rows)
         for name, column in resource.columns.items():
             yield from _entries(
-                resource, name, column, datasets, {u: one.column(name) for u, one in known.items()}
+                resource,
+                name,
+                column,
+                datasets,
+                {u: dataset.column(name) for u, dataset in resource_values.items()},
             )
 
 
@@ -1056,13 +1073,13 @@ def _entries(
     if not present.raw and not present.problem:
         return
     place = f"{resource.file} {resource.name}{f'.{column}' if column else ''}"
-    there = {urn: row for urn, row in rows.items() if row is not None}
-    urn, row = next(iter(there.items()), (datasets.primary, None))
+    present_rows = {urn: row for urn, row in rows.items() if row is not None}
+    urn, row = next(iter(present_rows.items()), (datasets.primary, None))
     line = Row(str(urn), resource.name, row.column if row else column, "", "", present.text or "")
     problem = present.problem
     if present.text is None:
         problem = f"its text is not known: {present.raw}; run dbt parse to write it to the manifest"
-    texts = {text for row in there.values() for text in (row.ingested, row.edited)}
+    texts = {text for row in present_rows.values() for text in (row.ingested, row.edited)}
     if any(_same(line.edited, text) for text in texts):
         line = replace(line, exported=digest_of(line.edited))
     if line.edited or problem:
@@ -1070,7 +1087,7 @@ def _entries(
 
 
 def labels_of(
-    matches: Matches, held: Mapping[Urn, Held], properties: Iterable[Property]
+    matches: Matches, values_by_urn: Mapping[Urn, Held], properties: Iterable[Property]
 ) -> Iterator[ProjectLabel]:
     """Yield the tags and owners in a project that none of a resource's datasets has.
 
@@ -1079,22 +1096,24 @@ def labels_of(
     """
     chosen = frozenset(properties)
     for resource, datasets in matches.found:
-        known = {urn: held[urn] for urn in datasets.all if urn in held}
-        if resource.file is None or not known:
+        resource_values = {urn: values_by_urn[urn] for urn in datasets.all if urn in values_by_urn}
+        if resource.file is None or not resource_values:
             continue
         if "tags" in chosen:
-            rows = {urn: one.rows.get("") for urn, one in known.items()}
+            rows = {urn: dataset.rows.get("") for urn, dataset in resource_values.items()}
             yield from _tags_to_add(resource, resource.own, rows)
             for name, column in resource.columns.items():
-                rows = {urn: one.column(name) for urn, one in known.items()}
+                rows = {urn: dataset.column(name) for urn, dataset in resource_values.items()}
                 yield from _tags_to_add(resource, column, rows)
         if "owner" in chosen:
             owner = resource.own.owner
             names = (owner,) if isinstance(owner, str) else owner
-            there = {_owner_name(urn) for one in known.values() for urn in one.owners}
-            urn = str(next(iter(known)))
+            owners = {
+                _owner_name(urn) for dataset in resource_values.values() for urn in dataset.owners
+            }
+            urn = str(next(iter(resource_values)))
             for name in names:
-                if name not in there and _is_plain(name):
+                if name not in owners and _is_plain(name):
                     user = name if name.startswith("urn:li:") else f"urn:li:corpuser:{name}"
                     yield ProjectLabel(resource.file, resource.name, "owner", urn, None, user)
 
@@ -1102,9 +1121,9 @@ def labels_of(
 def _tags_to_add(
     resource: DbtResource, present: Properties, rows: Mapping[Urn, Row | None]
 ) -> Iterator[ProjectLabel]:
-    there = {urn: row for urn, row in rows.items() if row is not None}
-    tags = {_tag_name(tag) for row in there.values() for tag in row.tags}
-    for urn, row in islice(there.items(), 1):
+    present_rows = {urn: row for urn, row in rows.items() if row is not None}
+    tags = {_tag_name(tag) for row in present_rows.values() for tag in row.tags}
+    for urn, row in islice(present_rows.items(), 1):
         for tag in present.tags:
             if tag and tag not in tags and _is_plain(tag):
                 label = f"urn:li:tag:{tag}"
@@ -1130,8 +1149,10 @@ async def read_plan(
     Costs the requests of `AsyncCatalog.entities` for the datasets that belong to the project.
     """
     matches = match(project.resources, urns)
-    held = await read_held(catalog, matches.urns, progress)
-    return plan(project, matches, held, properties=properties, force_conflicts=force_conflicts)
+    values_by_urn = await read_held(catalog, matches.urns, progress)
+    return plan(
+        project, matches, values_by_urn, properties=properties, force_conflicts=force_conflicts
+    )
 
 
 async def read_project_changes(
@@ -1151,9 +1172,9 @@ async def read_project_changes(
     aspects = (*ASPECTS, "ownership")
     datasets = read_datasets(catalog, matches.urns, aspects, progress)
     entities = {entity.urn: entity async for entity in datasets}
-    held = {urn: Held.of(entity) for urn, entity in entities.items()}
-    changes = compare(tuple(entries_of(matches, held)), entities)
-    labels = tuple(labels_of(matches, held, properties))
+    values_by_urn = {urn: Held.of(entity) for urn, entity in entities.items()}
+    changes = compare(tuple(entries_of(matches, values_by_urn)), entities)
+    labels = tuple(labels_of(matches, values_by_urn, properties))
     return ProjectChanges(changes, labels, matches.unmatched, project.problems)
 
 
@@ -1164,10 +1185,10 @@ async def read_project_edits(
 
     Costs the requests of `AsyncCatalog.summaries` for the labels to add.
     """
-    named = {label.label for label in changes.labels if _is_fit(label)}
-    entities = await catalog.summaries(sorted(named)) if named else {}
-    called = {str(urn): entity.name for urn, entity in entities.items() if entity.exists}
-    return stage_project(changes, called, force_conflicts=force_conflicts)
+    labels = {label.label for label in changes.labels if _is_fit(label)}
+    entities = await catalog.summaries(sorted(labels)) if labels else {}
+    names_by_urn = {str(urn): entity.name for urn, entity in entities.items() if entity.exists}
+    return stage_project(changes, names_by_urn, force_conflicts=force_conflicts)
 
 
 def _is_fit(label: ProjectLabel) -> bool:

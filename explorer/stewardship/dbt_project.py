@@ -151,18 +151,18 @@ def read_project(root: Path | str) -> Project:
         files[name] = data
         if isinstance(value, dict):
             resources += _FileReader(name, manifest, docs).resources(value)
-    known = {
+    keys = {
         (resource.kind, name)
         for resource in resources
         for name in resource.code_names or (resource.name,)
     }
     for kind, name, code in sorted(_code_files(root, config)):
-        if (kind, name) not in known:
+        if (kind, name) not in keys:
             resources.append(_resource(kind, name, manifest, code=code))
     return Project(
         root,
         config["name"],
-        tuple(_once(resources)),
+        tuple(_mark_duplicates(resources)),
         files,
         tuple(problems),
         config,
@@ -206,15 +206,19 @@ def read_file(path: Path) -> bytes:
 
 def _paths(config: Mapping[str, Any], name: str) -> tuple[str, ...]:
     older, default = _PATHS[name]
-    given = config.get(name, config.get(older) if older else None)
-    return tuple(filter(None, strings_in(given))) or (default,)
+    folders = config.get(name, config.get(older) if older else None)
+    return tuple(filter(None, strings_in(folders))) or (default,)
 
 
 def strings_in(value: Any) -> tuple[str, ...]:
     """Return the strings in a value that may be one string or a list."""
     if isinstance(value, str):
         return (value,)
-    return tuple(one for one in value if isinstance(one, str)) if isinstance(value, list) else ()
+    return (
+        tuple(element for element in value if isinstance(element, str))
+        if isinstance(value, list)
+        else ()
+    )
 
 
 def _files_below(root: Path, config: Mapping[str, Any], *names: str) -> Iterator[Path]:
@@ -256,15 +260,15 @@ def _code_files(root: Path, config: Mapping[str, Any]) -> Iterator[tuple[Resourc
             if kind == "snapshot":
                 with suppress(OSError):
                     text = path.read_text(encoding="utf-8", errors="replace")
-                    yield from ((kind, one, relative) for one in _SNAPSHOT.findall(text))
+                    yield from ((kind, snapshot, relative) for snapshot in _SNAPSHOT.findall(text))
             else:
                 yield kind, path.stem, relative
 
 
-def _once(found: Sequence[DbtResource]) -> Iterator[DbtResource]:
+def _mark_duplicates(resources: Sequence[DbtResource]) -> Iterator[DbtResource]:
     """Yield the resources; one that is described twice, which dbt rejects, gets a problem."""
-    times = Counter((resource.kind, resource.name) for resource in found)
-    for resource in found:
+    times = Counter((resource.kind, resource.name) for resource in resources)
+    for resource in resources:
         if times[resource.kind, resource.name] > 1:
             yield replace(resource, problem="it is described in several places")
         else:
@@ -315,10 +319,12 @@ def _names_of(node: Mapping[str, Any]) -> tuple[str, ...]:
     if node.get("resource_type") == "source":
         # The connector uses the source's name, or its identifier if configured to.
         shorts[str(node.get("name"))] = None
-    found = [".".join(str(part) for part in (database, schema, short) if part) for short in shorts]
+    dataset_names = [
+        ".".join(str(part) for part in (database, schema, short) if part) for short in shorts
+    ]
     if database:
-        found += [f"{schema}.{short}" for short in shorts if schema]
-    return tuple(name.replace('"', "") for name in found)
+        dataset_names += [f"{schema}.{short}" for short in shorts if schema]
+    return tuple(name.replace('"', "") for name in dataset_names)
 
 
 def _resource(
@@ -349,8 +355,8 @@ class _FileReader:
     def resources(self, value: Mapping[Any, Any]) -> Iterator[DbtResource]:
         """Yield the resources in the order of the file."""
         for section, kind in _SECTIONS.items():
-            for at, one in _mappings(value.get(section)):
-                yield from self._find_resources(kind, (section, at), one)
+            for at, resource in _mappings(value.get(section)):
+                yield from self._find_resources(kind, (section, at), resource)
         for at, source in _mappings(value.get("sources")):
             for number, table in _mappings(source.get("tables")):
                 yield self._table(source, ("sources", at, "tables", number), table)
@@ -368,31 +374,37 @@ class _FileReader:
         ]
         node = self._manifest.node(kind, name)
         if not versions:
-            yield self._one(kind, name, place, value, guesses=(guess,), node=node)
+            yield self._read_resource(kind, name, place, value, guesses=(guess,), node=node)
             return
-        base = self._one(kind, name, place, value, guesses=(guess,), node={})
-        for at, one in versions:
-            called = f"{name}.v{one['v']}"
+        base = self._read_resource(kind, name, place, value, guesses=(guess,), node={})
+        for at, version_value in versions:
+            version_name = f"{name}.v{version_value['v']}"
             own_place = (*place, "versions", at)
-            version = self._one(
+            version = self._read_resource(
                 kind,
-                called,
+                version_name,
                 own_place,
-                one,
-                guesses=(f"{name}_v{one['v']}",),
-                node=self._manifest.node(kind, called),
+                version_value,
+                guesses=(f"{name}_v{version_value['v']}",),
+                node=self._manifest.node(kind, version_name),
             )
             inherited = {
                 column: replace(properties, inherited=True)
                 for column, properties in base.columns.items()
             }
-            own = version.own if "description" in one else replace(base.own, inherited=True)
+            own = (
+                version.own if "description" in version_value else replace(base.own, inherited=True)
+            )
             yield replace(
                 version,
                 own=own,
                 columns={**inherited, **version.columns},
                 version_place=own_place,
-                code_names=(name, f"{name}_v{one['v']}", str(one.get("defined_in"))),
+                code_names=(
+                    name,
+                    f"{name}_v{version_value['v']}",
+                    str(version_value.get("defined_in")),
+                ),
             )
 
     def _table(self, source: dict[Any, Any], place: Place, table: dict[Any, Any]) -> DbtResource:
@@ -403,9 +415,9 @@ class _FileReader:
         parts = [part for part in (database, schema) if isinstance(part, str) and "{" not in part]
         guesses = tuple(".".join((*parts, str(table))) for table in tables)
         node = self._manifest.node("source", name)
-        return self._one("source", name, place, table, guesses=guesses, node=node)
+        return self._read_resource("source", name, place, table, guesses=guesses, node=node)
 
-    def _one(
+    def _read_resource(
         self,
         kind: ResourceType,
         name: str,
@@ -415,15 +427,15 @@ class _FileReader:
         guesses: tuple[str, ...],
         node: Mapping[str, Any],
     ) -> DbtResource:
-        rendered = node.get("columns") or {}
+        manifest_columns = node.get("columns") or {}
         columns: dict[str, Properties] = {}
         for at, column in _mappings(value.get("columns")):
-            called = str(column["name"])
-            description = (rendered.get(called) or {}).get("description")
+            column_name = str(column["name"])
+            description = (manifest_columns.get(column_name) or {}).get("description")
             properties = self._properties((*place, "columns", at), column, description)
-            if called in columns:
+            if column_name in columns:
                 properties = replace(properties, problem="the column is described twice")
-            columns[called] = properties
+            columns[column_name] = properties
         return _resource(
             kind,
             name,
@@ -459,19 +471,19 @@ class _FileReader:
         return replace(properties, raw=raw, text=text)
 
     def _render(self, raw: str) -> str | None:
-        return _rendered(raw, lambda names: self._docs.get(".".join(names)))
+        return _render_text(raw, lambda names: self._docs.get(".".join(names)))
 
 
 def _mappings(value: Any) -> Iterator[tuple[int, dict[Any, Any]]]:
     """Yield the mappings in a list that have a name, with their positions."""
-    for at, one in enumerate(value if isinstance(value, list) else ()):
-        if isinstance(one, dict) and one.get("name") is not None:
-            yield at, one
+    for at, element in enumerate(value if isinstance(value, list) else ()):
+        if isinstance(element, dict) and element.get("name") is not None:
+            yield at, element
 
 
 def _mapping(value: Mapping[Any, Any], key: str) -> dict[Any, Any]:
-    found = value.get(key)
-    return found if isinstance(found, dict) else {}
+    mapping = value.get(key)
+    return mapping if isinstance(mapping, dict) else {}
 
 
 def _key_in(value: Mapping[Any, Any], key: str) -> str:
@@ -510,16 +522,16 @@ def escape_jinja(text: str) -> str:
     """
     if not _RENDERED.search(text):
         return text
-    return _UNSAFE.sub(lambda found: f"{{{{ '{_ESCAPES.get(found[0], found[0])}' }}}}", text)
+    return _UNSAFE.sub(lambda match: f"{{{{ '{_ESCAPES.get(match[0], match[0])}' }}}}", text)
 
 
 def _constant(raw: str) -> str | None:
     """Return the text that `escape_jinja` made a description from; `None` if it is another
     template."""
-    return _rendered(raw, lambda _: None)
+    return _render_text(raw, lambda _: None)
 
 
-def _rendered(raw: str, doc: Callable[[tuple[str, ...]], str | None]) -> str | None:
+def _render_text(raw: str, doc: Callable[[tuple[str, ...]], str | None]) -> str | None:
     """Return what dbt renders a description to, or `None` if it has more than quoted text and calls
     of `doc`."""
     if not _RENDERED.search(raw):
@@ -553,14 +565,14 @@ def _docs_blocks(root: Path, config: Mapping[str, Any], manifest: _Manifest) -> 
 
     Those of the project come from its files, those of other packages from the manifest.
     """
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for key, block in manifest.docs.items():
         content = block.get("block_contents") if isinstance(block, dict) else None
         if isinstance(content, str):
             package_and_name = key.partition(".")[2]
-            found[package_and_name] = content
+            texts[package_and_name] = content
             if package_and_name.startswith(f"{config['name']}."):
-                found[package_and_name.partition(".")[2]] = content
+                texts[package_and_name.partition(".")[2]] = content
     folders = strings_in(config.get("docs-paths"))
     paths = (
         (path for folder in folders for path in sorted((root / folder).rglob("*.md")))
@@ -572,7 +584,7 @@ def _docs_blocks(root: Path, config: Mapping[str, Any], manifest: _Manifest) -> 
             continue
         with suppress(StorageFault):
             for name, content in _DOCS.findall(read_file(path).decode(errors="replace")):
-                text = _rendered(content.replace("\r\n", "\n"), lambda _: None)
+                text = _render_text(content.replace("\r\n", "\n"), lambda _: None)
                 if text is not None:
-                    found[name] = found[f"{config['name']}.{name}"] = text.strip()
-    return found
+                    texts[name] = texts[f"{config['name']}.{name}"] = text.strip()
+    return texts

@@ -60,15 +60,15 @@ def selection_of(
     folder: str | None,
 ) -> DatasetSelection:
     """Return a selection, its URNs without duplicates, in order. Raises as `select_datasets`."""
-    given = listed(urns, "URNs of datasets")
-    named = tuple(dict.fromkeys(_parse_urn(urn) for urn in given))
+    urns_or_texts = listed(urns, "URNs of datasets")
+    parsed_urns = tuple(dict.fromkeys(_parse_urn(urn) for urn in urns_or_texts))
     searched = text != "*" or bool(filter)
-    if sum((bool(named), searched, folder is not None)) > 1:
+    if sum((bool(parsed_urns), searched, folder is not None)) > 1:
         raise InvalidInput("give datasets, a search or a folder, not several of them")
-    for urn in named:
+    for urn in parsed_urns:
         if urn.entity_type != _DATASET:
             raise InvalidInput(f"{urn} is not a dataset; only datasets have columns")
-    return {"urns": named, "text": text, "filter": filter, "folder": folder}
+    return {"urns": parsed_urns, "text": text, "filter": filter, "folder": folder}
 
 
 def _parse_urn(urn: str | Urn) -> Urn:
@@ -93,9 +93,9 @@ async def select_datasets(
     page; for a folder one for each page of it and of every folder below it. Raises `InvalidInput`
     for a URN that is not a dataset's, and if more than one of the three is given.
     """
-    named = selection_of(urns, text, filter, folder)["urns"]
-    if named:
-        return named
+    dataset_urns = selection_of(urns, text, filter, folder)["urns"]
+    if dataset_urns:
+        return dataset_urns
     if folder is not None:
         return await _below(catalog, folder)
     if text != "*":
@@ -127,22 +127,22 @@ async def read_datasets(
 
 
 async def _below(catalog: "AsyncCatalog", folder: str) -> tuple[Urn, ...]:
-    nones: dict[Urn, None] = {}
+    urns: dict[Urn, None] = {}
     waiting = [folder.rstrip("/") or "/"]
-    passed = set(waiting)
+    folders = set(waiting)
     while waiting:
         path = waiting.pop()
         below = []
         async for entry in catalog.folder(path, entity=_DATASET):
             if not isinstance(entry, Folder):
-                nones[entry.urn] = None
+                urns[entry.urn] = None
                 continue
             lower = f"{path.rstrip('/')}/{entry.name}"
-            if lower not in passed:
-                passed.add(lower)
+            if lower not in folders:
+                folders.add(lower)
                 below.append(lower)
         waiting += reversed(below)
-    return tuple(nones)
+    return tuple(urns)
 
 
 TEXT_ASPECTS = (
@@ -228,12 +228,12 @@ def rows_of(entity: Entity) -> Iterator[Row]:
         _names(entity.tags),
         digest_of(edited),
     )
-    passed: set[str] = set()
+    paths: set[str] = set()
     for column in entity.schema:
         path = column.path.raw
-        if path in passed:
+        if path in paths:
             continue
-        passed.add(path)
+        paths.add(path)
         edited = column.edited or ""
         yield Row(
             urn,

@@ -248,7 +248,10 @@ class _CommandRun(asyncio.SubprocessProtocol):
         text = text.replace("\r\n", "\n").strip()
         if not text:
             raise Misconfigured(f"the command printed nothing{self._reason()}")
-        odd = next((one for one in text if not (one >= " " or one in _ALLOWED)), None)
+        odd = next(
+            (character for character in text if not (character >= " " or character in _ALLOWED)),
+            None,
+        )
         if odd is not None:
             raise Misconfigured(f"the command printed a control character, U+{ord(odd):04X}")
         return text
@@ -256,9 +259,11 @@ class _CommandRun(asyncio.SubprocessProtocol):
     def _reason(self) -> str:
         """Return the last line of standard error, after a colon."""
         lines = self._errors.decode(errors="replace").split("\n")
-        said = next((line.strip() for line in reversed(lines) if line.strip()), "")
-        shown = "".join(one if one.isprintable() else " " for one in said)[:_LONGEST_REASON]
-        return f": {shown}" if shown else ""
+        last_line = next((line.strip() for line in reversed(lines) if line.strip()), "")
+        reason = "".join(character if character.isprintable() else " " for character in last_line)[
+            :_LONGEST_REASON
+        ]
+        return f": {reason}" if reason else ""
 
     def _end_if_over(self) -> None:
         if self.exited.is_set() and not self._open:
@@ -324,33 +329,33 @@ async def draft_descriptions(
     """
     if at_once < 1 or (limit is not None and limit < 1):
         raise InvalidInput("limit and at_once must be at least 1")
-    found = _Drafted()
+    outcomes = _Drafted()
     tasks = await _read_undocumented(catalog, urns, parts)
-    chosen = tasks[:limit]
+    chosen_tasks = tasks[:limit]
 
     async def ask(at: int, entity: Entity, path: str | None, request: Mapping[str, Any]) -> None:
         try:
             text = await command.suggest(request)
         except Misconfigured as error:
-            found.failures[at] = DraftingFailure(str(entity.urn), entity.name, path, str(error))
+            outcomes.failures[at] = DraftingFailure(str(entity.urn), entity.name, path, str(error))
         else:
-            found.edits[at] = _edit(entity, path, text)
+            outcomes.edits[at] = _edit(entity, path, text)
             if drafted is not None:
-                drafted(found.edits[at])
+                drafted(outcomes.edits[at])
         if progress is not None:
-            progress(len(found.edits) + len(found.failures), len(chosen))
+            progress(len(outcomes.edits) + len(outcomes.failures), len(chosen_tasks))
 
     begin = 0
-    for stretch in _by_tables(chosen):
+    for stretch in _by_tables(chosen_tasks):
         requests = await drafting_requests(catalog, stretch)
-        asked = enumerate(zip(stretch, requests, strict=True), begin)
-        work = (ask(at, *place, request) for at, (place, request) in asked)
+        questions = enumerate(zip(stretch, requests, strict=True), begin)
+        work = (ask(at, *place, request) for at, (place, request) in questions)
         await gather_limited(work, at_once)
         begin += len(stretch)
     return DraftingOutcome(
-        tuple(found.edits[at] for at in sorted(found.edits)),
-        tuple(found.failures[at] for at in sorted(found.failures)),
-        len(tasks) - len(chosen),
+        tuple(outcomes.edits[at] for at in sorted(outcomes.edits)),
+        tuple(outcomes.failures[at] for at in sorted(outcomes.failures)),
+        len(tasks) - len(chosen_tasks),
     )
 
 
@@ -370,11 +375,11 @@ async def undocumented_requests(
 async def _read_undocumented(
     catalog: "AsyncCatalog", urns: Sequence[Urn], parts: Iterable[Part]
 ) -> list[tuple[Entity, str | None]]:
-    wanted = frozenset(parts)
+    chosen_parts = frozenset(parts)
     return [
         (entity, path)
         async for entity in read_datasets(catalog, urns, _ASPECTS)
-        for path in _places_to_draft(entity, wanted)
+        for path in _places_to_draft(entity, chosen_parts)
     ]
 
 
@@ -396,18 +401,18 @@ async def drafting_requests(
         if path is not None and entity.schema.column(path) is None:
             raise InvalidInput(f"{entity.name} has no column {path}")
     reader = TableReader(catalog, None)
-    named = list(dict.fromkeys(str(entity.urn) for entity, _ in places))
+    urns = list(dict.fromkeys(str(entity.urn) for entity, _ in places))
     columns = [(str(entity.urn), path) for entity, path in places if path is not None]
-    await reader.read(named, is_lineage_followed=True)
+    await reader.read(urns, is_lineage_followed=True)
     search = ColumnSearch(reader.tables, _MOST_HOPS)
-    reached = await read_upstream(reader, search, columns)
-    await reader.read(_directly_upstream(named, reader.tables))
+    upstream_columns = await read_upstream(reader, search, columns)
+    await reader.read(_directly_upstream(urns, reader.tables))
     await reader.read_elsewhere(path for _, path in columns)
     same_name = search.sources_by_name()
     used = dict(
         zip(
-            named,
-            await gather_limited((read_use(catalog, urn, _DAYS) for urn in named), _READS_AT_ONCE),
+            urns,
+            await gather_limited((read_use(catalog, urn, _DAYS) for urn in urns), _READS_AT_ONCE),
             strict=True,
         )
     )
@@ -419,14 +424,14 @@ async def drafting_requests(
             neighbours = list(map(_neighbour, entity.schema.columns[:_MOST_NEIGHBOURS]))
             uppers = reader.tables[urn].upstreams[:_MOST_UPSTREAM]
             upstream = [_upstream_table(reader.tables[upper]) for upper in uppers]
-            others = []
+            others_of_name = []
         else:
             key = (urn, column.path.raw)
             neighbours = list(_neighbours(entity, column))
-            upstream = list(_upstream(key, reached[key], reader.tables))[:_MOST_UPSTREAM]
+            upstream = list(_upstream(key, upstream_columns[key], reader.tables))[:_MOST_UPSTREAM]
             named_so = same_name.get(name_of(column.path.raw), ())
-            others = [
-                _other(source, reader.tables)
+            others_of_name = [
+                _same_name_record(source, reader.tables)
                 for source in named_so
                 if (source.urn, source.column) != key
             ]
@@ -439,7 +444,7 @@ async def drafting_requests(
                 "column": None if column is None else _column(column),
                 "neighbours": neighbours,
                 "upstream": upstream,
-                "same_name": others,
+                "same_name": others_of_name,
                 "usage": _usage(used[urn], column),
             }
         )
@@ -449,12 +454,14 @@ async def drafting_requests(
 def _directly_upstream(urns: Iterable[str], tables: Mapping[str, KnownTable]) -> list[str]:
     """Return the first upstream tables of each table, and the tables its columns are derived
     from."""
-    nones: dict[str, None] = {}
+    upstream_urns: dict[str, None] = {}
     for urn in urns:
         table = tables[urn]
-        nones |= dict.fromkeys(table.upstreams[:_MOST_UPSTREAM])
-        nones |= dict.fromkeys(source for keys in table.made_from.values() for source, _ in keys)
-    return list(nones)
+        upstream_urns |= dict.fromkeys(table.upstreams[:_MOST_UPSTREAM])
+        upstream_urns |= dict.fromkeys(
+            source for keys in table.made_from.values() for source, _ in keys
+        )
+    return list(upstream_urns)
 
 
 def _places_to_draft(entity: Entity, parts: frozenset[Part]) -> Iterator[str | None]:
@@ -493,20 +500,20 @@ def _edit(entity: Entity, path: str | None, text: str) -> StagedEdit:
     if path is None:
         # Not `edited_description`, which ignores a description of only white space.
         description = (entity.raw("editableDatasetProperties") or {}).get("description")
-        before, shown = (
+        before, ingested = (
             description if isinstance(description, str) else "",
             entity.ingested_description,
         )
     else:
         column = entity.schema.column(path)
-        before, shown = (column.edited or "", column.ingested or "") if column else ("", "")
+        before, ingested = (column.edited or "", column.ingested or "") if column else ("", "")
     return StagedEdit(
         str(entity.urn),
         entity.name,
         path,
         before=before,
         text=text,
-        shown=shown,
+        shown=ingested,
         sources=(TextSource("command"),),
     )
 
@@ -558,8 +565,8 @@ def _neighbours(entity: Entity, column: Column) -> Iterator[dict[str, str]]:
     columns = entity.schema.columns
     place = columns.index(column)
     nearest = sorted(range(len(columns)), key=lambda at: abs(at - place))
-    others = (columns[at] for at in nearest if columns[at].path.raw != column.path.raw)
-    return map(_neighbour, islice(others, _MOST_NEIGHBOURS))
+    neighbours = (columns[at] for at in nearest if columns[at].path.raw != column.path.raw)
+    return map(_neighbour, islice(neighbours, _MOST_NEIGHBOURS))
 
 
 def _upstream(
@@ -569,13 +576,13 @@ def _upstream(
     further upstream."""
     urn, path = key
     passed = {key}
-    for source, given in tables[urn].made_from.get(path, ()):
+    for source, source_path in tables[urn].made_from.get(path, ()):
         table = tables.get(source)
-        exact = (source, table.paths.exact(given) if table else given)
+        exact = (source, table.paths.exact(source_path) if table else source_path)
         if table is not None and exact not in passed:
             passed.add(exact)
             yield _column_record(exact, tables) | {"hops": 1, "found_by": "lineage"}
-    nearest = sorted(reached.columns.items(), key=lambda one: (one[1], one[0]))
+    nearest = sorted(reached.columns.items(), key=lambda pair: (pair[1], pair[0]))
     for upper, hops in nearest:
         if upper not in passed:
             yield _column_record(upper, tables) | {"hops": hops, "found_by": reached.source}
@@ -592,7 +599,7 @@ def _upstream_table(table: KnownTable) -> dict[str, Any]:
     }
 
 
-def _other(source: TextSource, tables: Mapping[str, KnownTable]) -> dict[str, Any]:
+def _same_name_record(source: TextSource, tables: Mapping[str, KnownTable]) -> dict[str, Any]:
     return _column_record((source.urn, source.column), tables) | {"columns": source.agreeing}
 
 

@@ -295,7 +295,7 @@ def test_a_statement_is_parsed_again_only_where_its_names_stand_for_something_el
     def counted(self: Session, text: str, line: int = 1) -> Any:
         parsed.append(text)
         found = read(self, text, line)
-        made.append(len(self.made._columns) + len(self.made._by_end))
+        made.append(len(self.script_tables._columns) + len(self.script_tables._by_end))
         return found
 
     monkeypatch.setattr(Session, "read", counted)
