@@ -87,7 +87,7 @@ def _trim_all(
 
     while after is not None and not is_ended():
         trimmed = store.write(job).result()
-        count, after = count + trimmed.gone, trimmed.after
+        count, after = count + trimmed.count, trimmed.after
     return count
 
 

@@ -157,20 +157,20 @@ async def expand_related(asked: Filter, catalog: CatalogEngine, *, rewrites: boo
     return asked
 
 
-def _expand(asked: Filter, store: Store, rewrites: bool) -> Filter:
-    def expanded(one: Criterion) -> Criterion:
-        if not one.condition.endswith("_INCL"):
-            return one
-        values = dict.fromkeys(one.values)
-        if rewrites and one.condition != "ANCESTORS_INCL":
+def _expand(search_filter: Filter, store: Store, rewrites: bool) -> Filter:
+    def expanded(criterion: Criterion) -> Criterion:
+        if not criterion.condition.endswith("_INCL"):
+            return criterion
+        values = dict.fromkeys(criterion.values)
+        if rewrites and criterion.condition != "ANCESTORS_INCL":
             values |= _relatives(values, lambda urns: _neighbours(store, urns, "INCOMING"))
-        if rewrites and one.condition != "DESCENDANTS_INCL":
+        if rewrites and criterion.condition != "DESCENDANTS_INCL":
             values |= _relatives(values, lambda urns: _neighbours(store, urns, "OUTGOING"))
-        return replace(one, values=tuple(values), condition="EQUAL")
+        return replace(criterion, values=tuple(values), condition="EQUAL")
 
-    found = Filter(tuple(tuple(map(expanded, group)) for group in asked.any_of))
-    check_size(found)
-    return found
+    expanded_filter = Filter(tuple(tuple(map(expanded, group)) for group in search_filter.any_of))
+    check_size(expanded_filter)
+    return expanded_filter
 
 
 def _relatives(
@@ -279,5 +279,5 @@ def drop_unknown_fields(
 
 
 def _field_names(entity_types: Sequence[str] | None, vocabulary: Vocabulary) -> frozenset[str]:
-    kept = (name for name in entity_types or () if name in vocabulary.registry.entities)
-    return vocabulary.known_fields(tuple(sorted(set(kept))) or None)
+    names = (name for name in entity_types or () if name in vocabulary.registry.entities)
+    return vocabulary.known_fields(tuple(sorted(set(names))) or None)

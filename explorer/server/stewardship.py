@@ -164,7 +164,7 @@ _TABLES = f"""
 CREATE TABLE state ({", ".join(EntryState.__struct_fields__)});
 INSERT INTO state VALUES ('', 0, NULL, '', 0, 0, 0, 0);
 CREATE TABLE datasets (
-    {", ".join(one for one in _COLUMNS if one != "urn")},
+    {", ".join(column for column in _COLUMNS if column != "urn")},
     downstream INTEGER NOT NULL DEFAULT 0,
     at_least INTEGER NOT NULL DEFAULT 0,
     urn TEXT PRIMARY KEY
@@ -180,11 +180,11 @@ _INDEXES = {
 _PUT = (
     f"INSERT INTO datasets ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))}) "
     "ON CONFLICT (urn) DO UPDATE SET "
-    + ", ".join(f"{one} = excluded.{one}" for one in _COLUMNS if one != "urn")
+    + ", ".join(f"{column} = excluded.{column}" for column in _COLUMNS if column != "urn")
 )
 _COUNTS = ", ".join(
-    f"coalesce(sum({one}), 0)"
-    for one in (
+    f"coalesce(sum({column}), 0)"
+    for column in (
         *("1", "tables_described", "tables_edited", "tables_ingested"),
         *("columns", "columns_described", "columns_edited", "columns_ingested"),
     )
@@ -236,8 +236,8 @@ class EntryDatabase:
     def state(self) -> EntryState:
         """What the entries are of, and how far they were counted."""
         row = self._connection.execute("SELECT * FROM state").fetchone()
-        named = zip(EntryState.__struct_fields__, row, strict=True)
-        return msgspec.convert(dict(named), EntryState, strict=False)
+        fields = zip(EntryState.__struct_fields__, row, strict=True)
+        return msgspec.convert(dict(fields), EntryState, strict=False)
 
     def restart(self, catalog: str, offset: int, mark: str | None) -> None:
         """Remove all entries, to count those of a catalog from an offset of its change log on."""
@@ -267,19 +267,19 @@ class EntryDatabase:
         With `after`, the datasets up to this URN are then counted.
         """
         urns = orjson.dumps(list(facts)).decode()
-        known = "json_each(?) f CROSS JOIN datasets ON urn = f.value"
+        stored_rows = "json_each(?) f CROSS JOIN datasets ON urn = f.value"
         with self._transaction() as connection:
             before = connection.execute(
                 "SELECT count(*), coalesce(sum(NOT removed), 0), "
-                f"coalesce(sum(lacking) FILTER (WHERE NOT removed), 0) FROM {known}",
+                f"coalesce(sum(lacking) FILTER (WHERE NOT removed), 0) FROM {stored_rows}",
                 (urns,),
             ).fetchone()
             rows = [_row_of(urn, fact) for urn, fact in facts.items() if fact is not None]
-            gone = [(urn,) for urn, fact in facts.items() if fact is None]
+            urn_rows = [(urn,) for urn, fact in facts.items() if fact is None]
             removed = 0
-            if gone:
+            if urn_rows:
                 delete = "DELETE FROM datasets WHERE urn = ?"
-                removed = connection.executemany(delete, gone).rowcount
+                removed = connection.executemany(delete, urn_rows).rowcount
             connection.executemany(_PUT, rows)
             stored = [fact for fact in facts.values() if fact is not None and not fact.removed]
             lacking = sum(len(facts.lacking) for facts in stored)
@@ -325,27 +325,27 @@ class EntryDatabase:
         Takes about 10 µs for each dataset on the page or before it, and 2 µs for each chosen one.
         `use` is called for every dataset with missing descriptions.
         """
-        wanted = start + count
-        with self._those(chosen) as those:
+        end = start + count
+        with self._those(chosen) as table:
             if chosen is None:
                 state = self.state
                 datasets, total = state.datasets, state.lacking
             else:
                 datasets, total = self._connection.execute(
-                    f"SELECT count(*), coalesce(sum(lacking), 0) FROM {those}"
+                    f"SELECT count(*), coalesce(sum(lacking), 0) FROM {table}"
                 ).fetchone()
             if use is None:
-                order = f"SELECT urn, most_used, downstream FROM {those} AND lacking > 0"
+                order = f"SELECT urn, most_used, downstream FROM {table} AND lacking > 0"
                 with closing(
                     self._connection.execute(f"{order} ORDER BY {_ORDER}, urn")
                 ) as entries:
-                    in_order = list(islice(self._in_order(entries, wanted), wanted))
+                    in_order = list(islice(self._in_order(entries, end), end))
             else:
                 with closing(
-                    self._connection.execute(f"SELECT urn FROM {those} AND lacking > 0")
+                    self._connection.execute(f"SELECT urn FROM {table} AND lacking > 0")
                 ) as entries:
                     items = (item for (urn,) in entries for item in self._items(urn, use))
-                    in_order = nsmallest(wanted, items, key=_key_of)
+                    in_order = nsmallest(end, items, key=_key_of)
         return WorklistPage(datasets, total, in_order[start:])
 
     def cover(
@@ -355,14 +355,14 @@ class EntryDatabase:
         described, with groups if `by` is given. Takes about 1 µs per dataset."""
         tables, columns = CoverageCount(), CoverageCount()
         groups: dict[str, CoverageGroup] = {}
-        with self._those(chosen) as those:
-            counts = self._connection.execute(f"SELECT {_COUNTS} FROM {those}").fetchone()
+        with self._those(chosen) as table:
+            counts = self._connection.execute(f"SELECT {_COUNTS} FROM {table}").fetchone()
             tables.add(counts[:4])
             columns.add(counts[4:])
             grouped: Iterable[tuple[Any, ...]] = ()
             if by is not None:
                 grouped = self._connection.execute(
-                    f"SELECT {_GROUPED[by]}, {_COUNTS} FROM {those} GROUP BY {_GROUPED[by]}"
+                    f"SELECT {_GROUPED[by]}, {_COUNTS} FROM {table} GROUP BY {_GROUPED[by]}"
                 )
             for keys, *counts in grouped:
                 for key in _keys(keys, by):
@@ -384,8 +384,8 @@ class EntryDatabase:
         `by`."""
         column = _GROUPED[by] if by else "''"
         with (
-            self._those(chosen, _EVERY) as those,
-            closing(self._connection.execute(f"SELECT urn, {column} FROM {those}")) as rows,
+            self._those(chosen, _EVERY) as table,
+            closing(self._connection.execute(f"SELECT urn, {column} FROM {table}")) as rows,
         ):
             for urn, keys in rows:
                 yield urn, _keys(keys, by)
@@ -406,7 +406,7 @@ class EntryDatabase:
             self._connection.execute("DELETE FROM chosen")
 
     def _in_order(
-        self, entries: Iterable[tuple[str, int, int]], wanted: int
+        self, entries: Iterable[tuple[str, int, int]], count: int
     ) -> Iterator[UndescribedItem]:
         """Yield the first `wanted` items of datasets, in order. The datasets are given in the order
         of their highest use: (URN, highest use, downstream entities)."""
@@ -418,12 +418,12 @@ class EntryDatabase:
             first = _key(use, downstream, urn, 0)
             while waiting and waiting[0][0] < first:
                 yield heappop(waiting)[2]
-                wanted -= 1
+                count -= 1
             for item in self._items(urn):
                 number += 1
                 heappush(waiting, (item.key, number, item))
-            if len(waiting) > 2 * wanted + _SPARE_ITEMS:
-                waiting = nsmallest(wanted, waiting)
+            if len(waiting) > 2 * count + _SPARE_ITEMS:
+                waiting = nsmallest(count, waiting)
         while waiting:
             yield heappop(waiting)[2]
 
@@ -488,9 +488,9 @@ def _connect(path: Path) -> sqlite3.Connection | None:
     """Open a database file; return `None` if it has another format, or its end is missing."""
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     try:
-        (found,) = connection.execute("PRAGMA user_version").fetchone()
+        (format_number,) = connection.execute("PRAGMA user_version").fetchone()
         (page_bytes,) = connection.execute("PRAGMA page_size").fetchone()
-        if found == _FORMAT and path.stat().st_size % page_bytes == 0:
+        if format_number == _FORMAT and path.stat().st_size % page_bytes == 0:
             _set_up(connection)
             return connection
     except BaseException:
@@ -548,8 +548,8 @@ def _keys(stored: str, by: Grouping | None) -> Sequence[str]:
         return ()
     if by == "platform" or not stored:
         return (stored,)
-    found: list[str] = orjson.loads(stored)
-    return found
+    group_keys: list[str] = orjson.loads(stored)
+    return group_keys
 
 
 _log = logging.getLogger("explorer.server")
@@ -723,8 +723,8 @@ class Ledger:
     def _wait(self, seconds: float) -> None:
         until = time.monotonic() + seconds
         with self._news:
-            while not self._is_closing and (left := until - time.monotonic()) > 0:
-                self._news.wait(left)
+            while not self._is_closing and (seconds_to_wait := until - time.monotonic()) > 0:
+                self._news.wait(seconds_to_wait)
 
     def _bring_up_to_date(self) -> None:
         with self._using_database() as database:
@@ -862,16 +862,16 @@ class Ledger:
             urns, self._changed = self._changed, set()
             if is_aged_too:
                 urns, self._aged = urns | self._aged, set()
-        left = sorted(urns)
+        waiting = sorted(urns)
         try:
-            while left and not self._is_closing:
+            while waiting and not self._is_closing:
                 # Lineage edges may have led to a new dataset before it was stored.
-                if database.put(self._read(left[:_AT_ONCE])):
+                if database.put(self._read(waiting[:_AT_ONCE])):
                     self._is_rewired = True
-                del left[:_AT_ONCE]
+                del waiting[:_AT_ONCE]
         finally:
             with self._lock:
-                self._changed.update(left)
+                self._changed.update(waiting)
 
     def _count_downstream(self) -> None:
         """Recount what is downstream of each dataset, and write what changed."""
@@ -883,16 +883,16 @@ class Ledger:
             after: str | None = ""
             while after is not None and not self._is_closing:
                 with self._using_database() as database:
-                    known = dict(database.downstream(after, _DOWNSTREAM_AT_ONCE))
-                    handles = self._store.handles(list(known))
+                    counts_before = dict(database.downstream(after, _DOWNSTREAM_AT_ONCE))
+                    handles = self._store.handles(list(counts_before))
                     changed: dict[str, int] = {}
-                    for urn, before in known.items():
+                    for urn, before in counts_before.items():
                         handle = handles.get(urn, len(counts))
                         now = counts[handle] if handle < len(counts) else 0
                         if now != before:
                             changed[urn] = now
                     database.set_downstream(changed)
-                after = max(known, default=None)
+                after = max(counts_before, default=None)
         except BaseException:
             with self._lock:
                 self._is_rewired = True

@@ -73,10 +73,10 @@ class Use(msgspec.Struct, frozen=True):
         its path without types."""
         if self.columns is None:
             return (self.queries, "table") if self.queries else (0, "none")
-        found = self.columns.get(path)
-        if found is None:
-            found = self.columns.get(FieldPath(path).simple, 0)
-        return found, "column"
+        uses = self.columns.get(path)
+        if uses is None:
+            uses = self.columns.get(FieldPath(path).simple, 0)
+        return uses, "column"
 
 
 class _ColumnCount(msgspec.Struct, frozen=True):
@@ -144,9 +144,9 @@ def measured_aspects(registry: Registry, entity_type: str) -> frozenset[str]:
 
 @lru_cache(maxsize=512)
 def _readers(registry: Registry, entity_type: str) -> dict[str, Callable[[bytes], Any]]:
-    found: dict[str, Callable[[bytes], Any]] = {}
+    readers: dict[str, Callable[[bytes], Any]] = {}
     if entity_type not in registry.entities:
-        return found
+        return readers
     for name in registry.aspects_of(entity_type):
         aspect = registry.aspects.get(name)
         if aspect is not None and aspect.timeseries and aspect.search:
@@ -154,8 +154,8 @@ def _readers(registry: Registry, entity_type: str) -> dict[str, Callable[[bytes]
             names = {field.path.partition(".")[0] for field in aspect.search}
             fields = [(name, Any, None) for name in sorted(names | {"partitionSpec"})]
             record = msgspec.defstruct(f"Searched_{name}", fields, frozen=True)
-            found[name] = msgspec.json.Decoder(record).decode
-    return found
+            readers[name] = msgspec.json.Decoder(record).decode
+    return readers
 
 
 def _decode(decode: Callable[[bytes], Any], value: bytes, *, whole: bool) -> dict[str, Any] | None:
@@ -167,7 +167,7 @@ def _decode(decode: Callable[[bytes], Any], value: bytes, *, whole: bool) -> dic
         return None
     if _is_part(document.pop("partitionSpec")) and whole:
         return None
-    return {name: held for name, held in document.items() if held is not None}
+    return {name: field_value for name, field_value in document.items() if field_value is not None}
 
 
 def _is_part(spec: Any) -> bool:
@@ -212,18 +212,18 @@ def read_documents(
     start, end = (None if bound is None else _clamp(bound) for bound in bounds)
     newest_first = sort is None or (sort.field == _MOMENT and sort.descending)
     # To filter or to sort by anything but the time, every document of the range must be read.
-    known = limit if newest_first and not filtered_by else -1
-    found: Iterator[Document] = (
+    read_limit = limit if newest_first and not filtered_by else -1
+    matching: Iterator[Document] = (
         (orjson.loads(document.value), document.value, document.system)
-        for document in store.documents(urn, aspect, start, end, known)
+        for document in store.documents(urn, aspect, start, end, read_limit)
     )
     if filtered_by:
-        found = (one for one in found if _passes(one[0], filtered_by))
+        matching = (document for document in matching if _passes(document[0], filtered_by))
     if sort is None or newest_first:
-        return list(islice(found, limit))
+        return list(islice(matching, limit))
     if sort.descending:
-        return heapq.nlargest(limit, found, key=lambda one: _place(one[0], sort.field, 1))
-    return heapq.nsmallest(limit, found, key=lambda one: _place(one[0], sort.field, -1))
+        return heapq.nlargest(limit, matching, key=lambda one: _place(one[0], sort.field, 1))
+    return heapq.nsmallest(limit, matching, key=lambda one: _place(one[0], sort.field, -1))
 
 
 def _clamp(millis: int) -> int:
@@ -247,8 +247,11 @@ def _passes(document: dict[str, Any], filtered_by: Filter) -> bool:
 
 
 def _meets(document: dict[str, Any], criterion: Criterion) -> bool:
-    found = reach(document, criterion.field)
-    return any(_value_matches(value, criterion) for value in found or [None]) != criterion.negated
+    field_values = reach(document, criterion.field)
+    return (
+        any(_value_matches(value, criterion) for value in field_values or [None])
+        != criterion.negated
+    )
 
 
 def _value_matches(value: Any, criterion: Criterion) -> bool:
@@ -259,11 +262,11 @@ def _value_matches(value: Any, criterion: Criterion) -> bool:
         return (value is None) == (criterion.condition == "IS_NULL")
     match criterion.condition:
         case "EQUAL" | "IN" | "DESCENDANTS_INCL" | "ANCESTORS_INCL" | "RELATED_INCL":
-            return any(_equal(value, one) for one in values)
+            return any(_equal(value, expected) for expected in values)
         case "IEQUAL":
-            return any(_text(value).casefold() == one.casefold() for one in values)
+            return any(_text(value).casefold() == expected.casefold() for expected in values)
         case "CONTAIN":
-            return any(one in _text(value) for one in values)
+            return any(expected in _text(value) for expected in values)
         case "START_WITH":
             return _text(value).startswith(values)
         case "END_WITH":
@@ -277,7 +280,7 @@ def _value_matches(value: Any, criterion: Criterion) -> bool:
             return _compare(ge, value, low, criterion) and _compare(le, value, high, criterion)
         case _:
             compare = _COMPARISONS[criterion.condition]
-            return any(_compare(compare, value, one, criterion) for one in values)
+            return any(_compare(compare, value, expected, criterion) for expected in values)
 
 
 def _equal(value: Any, asked: str) -> bool:

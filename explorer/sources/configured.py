@@ -107,11 +107,11 @@ class SeenState:
     def encode(self) -> str:
         """Return the state as text: compressed JSON in Base64."""
         shapes: dict[tuple[str, ...], int] = {}
-        seen = {
+        entities = {
             urn: [shapes.setdefault(entity.aspects, len(shapes)), entity.measured]
             for urn, entity in sorted(self.seen.items())
         }
-        value = {"shapes": list(shapes), "seen": seen, "gone": sorted(self.gone)}
+        value = {"shapes": list(shapes), "seen": entities, "gone": sorted(self.gone)}
         value["given"] = {
             urn: sorted(entity.given) for urn, entity in self.seen.items() if entity.given
         }
@@ -123,12 +123,12 @@ class SeenState:
         try:
             value = orjson.loads(zlib.decompress(base64.b64decode(text, validate=True)))
             shapes = [tuple(shape) for shape in value["shapes"]]
-            given = value.get("given") or {}
-            seen = {
-                str(urn): SeenEntity(shapes[shape], measured, frozenset(given.get(urn, ())))
+            assignments = value.get("given") or {}
+            entities = {
+                str(urn): SeenEntity(shapes[shape], measured, frozenset(assignments.get(urn, ())))
                 for urn, (shape, measured) in value["seen"].items()
             }
-            return cls(seen, frozenset(value["gone"]))
+            return cls(entities, frozenset(value["gone"]))
         except (ValueError, zlib.error, KeyError, IndexError, TypeError, AttributeError) as error:
             raise InvalidInput("the saved state of the last run cannot be read") from error
 
@@ -254,14 +254,16 @@ def kept_options(
     before = find_source(catalog, name)
     if before is None or not before.is_own or before.location != source.location:
         return options
-    return replace(before.options, **{one: getattr(options, one) for one in given})
+    return replace(before.options, **{option: getattr(options, option) for option in given})
 
 
 def kept_names(kept: SourceOptions, options: SourceOptions) -> tuple[str, ...]:
     """Return the names, as in `OPTIONS`, of what differs between the options of a source that is
     added again and those that its caller gave."""
     return tuple(
-        name for name, one in OPTIONS.items() if getattr(kept, one) != getattr(options, one)
+        name
+        for name, attribute in OPTIONS.items()
+        if getattr(kept, attribute) != getattr(options, attribute)
     )
 
 
@@ -342,13 +344,15 @@ class SourceRun:
         if self.duration_millis is not None:
             value["durationMs"] = self.duration_millis
         if self.counts:
-            held: dict[str, Any] = dict(self.counts)
+            figures: dict[str, Any] = dict(self.counts)
             if self.drift:
-                held["drift"] = len(self.drift)
-                held["schema_changes"] = [entry.to_json() for entry in self.drift[:_MOST_CHANGES]]
+                figures["drift"] = len(self.drift)
+                figures["schema_changes"] = [
+                    entry.to_json() for entry in self.drift[:_MOST_CHANGES]
+                ]
             value["structuredReport"] = {
                 "type": "CLI_INGEST",
-                "serializedValue": orjson.dumps(held).decode(),
+                "serializedValue": orjson.dumps(figures).decode(),
                 "contentType": "application/json",
             }
         return Proposal(Urn.of(_RUN, self.id), _RESULT, value)
@@ -361,16 +365,16 @@ def read_runs(catalog: Catalog, source: ConfiguredSource) -> list[SourceRun]:
 
 
 def _parse_run(entity: Entity) -> SourceRun:
-    asked, result = entity.raw(_INPUT) or {}, entity.raw(_RESULT) or {}
-    started = result.get("startTimeMs") or asked.get("requestedAt") or 0
+    request, result = entity.raw(_INPUT) or {}, entity.raw(_RESULT) or {}
+    started = result.get("startTimeMs") or request.get("requestedAt") or 0
     counts: dict[str, int] = {}
     drift: tuple[DriftEntry, ...] = ()
     report = result.get("structuredReport") or {}
-    if asked.get("executorId") == _EXECUTOR and report.get("serializedValue"):
-        held = orjson.loads(report["serializedValue"])
-        counts = {str(name): number for name, number in held.items() if isinstance(number, int)}
+    if request.get("executorId") == _EXECUTOR and report.get("serializedValue"):
+        figures = orjson.loads(report["serializedValue"])
+        counts = {str(name): number for name, number in figures.items() if isinstance(number, int)}
         drift = tuple(
-            DriftEntry.of(schema_change) for schema_change in held.get("schema_changes") or ()
+            DriftEntry.of(schema_change) for schema_change in figures.get("schema_changes") or ()
         )
     return SourceRun(
         entity.urn.name,
@@ -378,7 +382,7 @@ def _parse_run(entity: Entity) -> SourceRun:
         int(started),
         result.get("durationMs"),
         counts,
-        str(result.get("report") or "") if asked.get("executorId") == _EXECUTOR else "",
+        str(result.get("report") or "") if request.get("executorId") == _EXECUTOR else "",
         drift,
     )
 
@@ -392,12 +396,12 @@ def claimed_by_others(
     sources: Iterable[ConfiguredSource], name: str, urns: Iterable[str]
 ) -> dict[str, str]:
     """Return the URNs that other sources also provide, each with the name of one such source."""
-    wanted = set(urns)
+    own_urns = set(urns)
     return {
         urn: source.name
         for source in sources
         if source.is_own and source.name != name and not source.is_supplement
-        for urn in source.state.seen.keys() & wanted
+        for urn in source.state.seen.keys() & own_urns
     }
 
 
@@ -408,45 +412,48 @@ def schema_changes(
     in the old order, then added columns. Nothing if there was no schema before."""
     if before is None:
         return
-    old, new = ({one["fieldPath"]: one for one in value["fields"]} for value in (before, after))
+    old, new = (
+        {column["fieldPath"]: column for column in value["fields"]} for value in (before, after)
+    )
     renamed = _match_renames(old, new)
-    was = {other: path for path, other in renamed.items()}
-    for path, one in old.items():
-        kind = str(one.get("nativeDataType") or "")
+    old_paths = {new_path: path for path, new_path in renamed.items()}
+    for path, old_column in old.items():
+        kind = str(old_column.get("nativeDataType") or "")
         if path not in new:
             likely = renamed.get(path, "")
             yield DriftEntry(str(urn), "column dropped", path, before=kind, likely=likely)
         elif kind != (now := str(new[path].get("nativeDataType") or "")):
             yield DriftEntry(str(urn), "type changed", path, kind, now)
-    for path, one in new.items():
+    for path, new_column in new.items():
         if path not in old:
-            kind = str(one.get("nativeDataType") or "")
-            yield DriftEntry(str(urn), "column added", path, "", kind, was.get(path, ""))
+            kind = str(new_column.get("nativeDataType") or "")
+            yield DriftEntry(str(urn), "column added", path, "", kind, old_paths.get(path, ""))
 
 
 def _match_renames(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, str]:
     """Return the probable new names of dropped columns: columns with similar names, then columns
     with the same type and position if the table has as many columns as before."""
-    found = likely_columns(old, new)
+    renames = likely_columns(old, new)
     if len(old) == len(new):
-        for path, other in zip(old, new, strict=True):
-            same = old[path].get("nativeDataType") == new[other].get("nativeDataType")
-            is_free = path not in new and other not in old and other not in found.values()
-            if same and is_free and path not in found:
-                found[path] = other
-    return found
+        for path, new_path in zip(old, new, strict=True):
+            same = old[path].get("nativeDataType") == new[new_path].get("nativeDataType")
+            is_free = path not in new and new_path not in old and new_path not in renames.values()
+            if same and is_free and path not in renames:
+                renames[path] = new_path
+    return renames
 
 
 @dataclass(frozen=True, slots=True)
 class CarriedText:
-    """The edited description of a column that was probably renamed. `held` is the new column's own
-    description, which is kept. It `is_shown` at the new column if only its type or case changed."""
+    """The edited description of a column that was probably renamed. `new_text` is the new column's
+    own description, which is kept. The edited one `is_shown` at the new column if only the type or
+    case of the column changed."""
 
     urn: Urn
     column: str
     likely: str
     text: str
-    held: str = ""
+    new_text: str = ""
     is_shown: bool = False
 
 
@@ -459,37 +466,39 @@ def find_texts(catalog: Catalog, changes: Iterable[DriftEntry]) -> list[CarriedT
             pairs.setdefault((change.urn, change.column), change.likely)
     urns = list(dict.fromkeys(Urn.parse(urn) for urn, _ in pairs))
     entities = catalog.entities(urns, ["schemaMetadata", "editableSchemaMetadata"])
-    found = []
+    carried = []
     for (text_urn, column), likely in pairs.items():
         entity = entities.get(urn := Urn.parse(text_urn))
         if entity is None or entity.schema.column(column) is not None:
             continue
         listed = (entity.raw("editableSchemaMetadata") or {}).get("editableSchemaFieldInfo") or ()
-        texts = {one["fieldPath"]: one.get("description") or "" for one in listed}
+        texts = {
+            column_info["fieldPath"]: column_info.get("description") or "" for column_info in listed
+        }
         new = entity.schema.column(likely)
         if texts.get(column) and new is not None:
-            text, held = texts[column], texts.get(likely, "")
+            text, new_text = texts[column], texts.get(likely, "")
             is_shown = new.earlier is not None and new.earlier.raw == column
-            if text != held:
-                found.append(CarriedText(urn, column, likely, text, held, is_shown))
-    return found
+            if text != new_text:
+                carried.append(CarriedText(urn, column, likely, text, new_text, is_shown))
+    return carried
 
 
 def take_texts(catalog: Catalog, texts: Iterable[CarriedText]) -> list[CarriedText]:
     """Copy descriptions from old columns to new ones, and return those copied; what is shown at
     the new column already is moved. A new column that has a description by now keeps it. Up to
     four requests each."""
-    taken = []
+    copied = []
     for text in texts:
-        if text.held:
+        if text.new_text:
             continue
         if text.is_shown:
             catalog.carry_over(text.urn, text.likely)
-            taken.append(text)
+            copied.append(text)
             continue
         try:
             catalog.describe(text.urn, text.text, column=text.likely, instead_of="")
         except TextConflict:
             continue
-        taken.append(text)
-    return taken
+        copied.append(text)
+    return copied

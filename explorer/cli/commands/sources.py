@@ -418,7 +418,7 @@ def drift(target: Target, name: str, shown_as: OutputFormat | None, *, take: boo
         place = f"{text.urn.name}: what was written of {text.column}"
         if text in taken:
             note(line_text(f"{place} is taken to {text.likely}"))
-        elif text.held:
+        elif text.new_text:
             note(line_text(f"{place} is not taken to {text.likely}, which has a text of its own"))
         elif not take:
             note(line_text(f"{place} fits {text.likely}; --take writes it there: {text.text[:60]}"))

@@ -94,7 +94,7 @@ class ExportRoutes(Routes):
             if aspects is None or (not selection.removed and is_removed(aspects)):
                 continue
             of_entity = _of_entity(store, registry, urn, aspects)
-            size += sum(len(one["aspect"]["value"]) for one in of_entity)
+            size += sum(len(proposal["aspect"]["value"]) for proposal in of_entity)
             proposals.extend(of_entity)
             if size > _MAX_EXPORT_BYTES:
                 last = urn
@@ -413,8 +413,8 @@ def _names(given: list[str] | None) -> frozenset[str] | None:
 
 
 def _number(request: RestliRequest, name: str, default: int, most: int) -> int:
-    given = request.query.one(name)
-    return default if given is None else _parse(name, given, most)
+    text = request.query.one(name)
+    return default if text is None else _parse(name, text, most)
 
 
 def _parse(name: str, given: str, most: int) -> int:

@@ -205,8 +205,8 @@ class CountRoutes(Routes):
                 f"'urnLike' has at most {MAX_URN_BYTES} characters, as URNs have, and "
                 f"{_MOST_ANYTHING} of them %"
             )
-        found = await self._catalog.read(self._catalog.store.count, aspect=aspect, urn_like=like)
-        return ValueResponse(found)
+        count = await self._catalog.read(self._catalog.store.count, aspect=aspect, urn_like=like)
+        return ValueResponse(count)
 
 
 # Longer batches are read in a thread, so that the event loop is not blocked.
@@ -274,8 +274,8 @@ class EntityRoutes(Routes):
             raise InvalidInput("the query parameter 'ids' is required: ids=List(<urn>,<urn>)")
         urns = [self._catalog.intake.read_urn(text) for text in dict.fromkeys(ids)]
         names = request.query.many("aspects")
-        read = self._catalog.read if len(urns) > _LONG_BATCH else self._catalog.read_few
-        return JsonResponse(await read(self._results, urns, names))
+        run_read = self._catalog.read if len(urns) > _LONG_BATCH else self._catalog.read_few
+        return JsonResponse(await run_read(self._results, urns, names))
 
     def _results(self, urns: Sequence[Urn], names: list[str] | None) -> bytes:
         stored = self._read(urns, names)

@@ -172,8 +172,8 @@ class OpenApiRoutes(Routes):
         if not rest:
             return await self._write(request, entity, "PATCH")
         urn, aspect = self._aspect(request, "PATCH", entity, rest)
-        given = {"value": await request.json()}
-        return await self._write_aspect(request, urn, aspect, given, "PATCH")
+        body = {"value": await request.json()}
+        return await self._write_aspect(request, urn, aspect, body, "PATCH")
 
     def _aspect(
         self, request: RestliRequest, method: str, entity: str, rest: str
@@ -207,27 +207,32 @@ class OpenApiRoutes(Routes):
         )
         await self._catalog.ingest(proposal, request.actor, request.dialect)
         if self._catalog.registry.aspects[aspect].timeseries:
-            found: dict[str, Any] = {aspect: {"value": proposal.value}}
+            aspects: dict[str, Any] = {aspect: {"value": proposal.value}}
         else:
             stored = await self._catalog.read(self._catalog.store.aspects, [str(urn)], {aspect})
-            found = _aspects_by_name(
+            aspects = _aspects_by_name(
                 stored.get(str(urn), ()), frozenset({aspect}), _is_true(request, "systemMetadata")
             )
-        return JsonResponse({"urn": str(urn), **found}, headers={"traceparent": _trace_parent()})
+        return JsonResponse({"urn": str(urn), **aspects}, headers={"traceparent": _trace_parent()})
 
     async def _read(self, request: RestliRequest, entity: str) -> Response:
         groups = await self._groups(request, entity, _READ_FORM)
         with_system = _is_true(request, "systemMetadata")
-        wanted = {}
+        requests = {}
         for name, items in groups.items():
             requested = _parse_request(items, _entity_name(self._catalog.registry, name))
             for urn in requested:
                 self._catalog.intake.check_urn(Urn.parse(urn))
-            wanted[name] = (requested, _parse_versions(items))
+            requests[name] = (requested, _parse_versions(items))
 
         def read() -> bytes:
-            found = {name: self._find_entities(*one, with_system) for name, one in wanted.items()}
-            return orjson.dumps(found if entity == _GENERIC else found[entity])
+            entities_by_name = {
+                name: self._find_entities(*requested_aspects, with_system)
+                for name, requested_aspects in requests.items()
+            }
+            return orjson.dumps(
+                entities_by_name if entity == _GENERIC else entities_by_name[entity]
+            )
 
         return JsonResponse(await self._catalog.read(read))
 
@@ -239,7 +244,7 @@ class OpenApiRoutes(Routes):
     ) -> list[dict[str, Any]]:
         store, registry = self._catalog.store, self._catalog.registry
         stored = store.aspects(list(requested))
-        found = {
+        entities = {
             urn: {
                 "urn": urn,
                 **_aspects_by_name(stored[urn], names, with_system),
@@ -249,9 +254,11 @@ class OpenApiRoutes(Routes):
             if urn in stored
         }
         for (urn, name), version in versions.items():
-            if found.get(urn, {}).pop(name, None) and (aspect := store.aspect(urn, name, version)):
-                found[urn][name] = _envelop(aspect.value, aspect.system, with_system)
-        return list(found.values())
+            if entities.get(urn, {}).pop(name, None) and (
+                aspect := store.aspect(urn, name, version)
+            ):
+                entities[urn][name] = _envelop(aspect.value, aspect.system, with_system)
+        return list(entities.values())
 
     async def _groups(
         self, request: RestliRequest, entity: str, form: str
@@ -270,14 +277,14 @@ class OpenApiRoutes(Routes):
     async def _write(self, request: RestliRequest, entity: str, change: ChangeType) -> Response:
         registry = self._catalog.registry
         groups = await self._groups(request, entity, _WRITE_FORM)
-        given = [
+        elements = [
             (_entity_name(registry, name), item) for name, items in groups.items() for item in items
         ]
         for noted in request.context.changes:
-            noted.urns = urns_in([one for _, one in given])
+            noted.urns = urns_in([element for _, element in elements])
         await self._catalog.ingest_batch(
             "entities",
-            given,
+            elements,
             lambda one: _proposals(registry, one[1], one[0], change),
             request.actor,
             request.dialect,
@@ -323,8 +330,8 @@ class OpenApiRoutes(Routes):
             if urn.entity_type != entity:
                 raise InvalidInput(f"{urn} is not {with_article(entity)}")
             aspects = request.query.many("aspects") or (None,)
-        for one in aspects:
-            await self._catalog.delete(urn, one, (None, None), request.actor, request.dialect)
+        for name in aspects:
+            await self._catalog.delete(urn, name, (None, None), request.actor, request.dialect)
         return JsonResponse()
 
     @Endpoint(
@@ -353,11 +360,13 @@ class OpenApiRoutes(Routes):
     )
     async def _trace(self, request: RestliRequest) -> Response:
         json = await request.json()
-        if not isinstance(json, dict) or not all(isinstance(one, list) for one in json.values()):
+        if not isinstance(json, dict) or not all(
+            isinstance(names, list) for names in json.values()
+        ):
             raise InvalidInput("the body must be an object with a list of aspect names by URN")
-        named = sum(max(1, len(one)) for one in json.values())
-        if named > MAX_PAGE:
-            raise InvalidInput(f"the body names {named} aspects; name at most {MAX_PAGE}")
+        count = sum(max(1, len(names)) for names in json.values())
+        if count > MAX_PAGE:
+            raise InvalidInput(f"the body names {count} aspects; name at most {MAX_PAGE}")
         stored = await self._catalog.read(self._catalog.store.aspects, list(json))
         registry = self._catalog.registry
         return JsonResponse(
@@ -417,8 +426,8 @@ def _split_aspect(rest: str, registry: Registry, entity: str) -> tuple[str, str 
     registry spells it; `None` if there is none."""
     head, _, last = rest.rpartition("/")
     last = decode(last)
-    found = (aspect for aspect in registry.aspects_of(entity) if aspect.lower() == last.lower())
-    aspect = next(found, None) if head else None
+    spellings = (aspect for aspect in registry.aspects_of(entity) if aspect.lower() == last.lower())
+    aspect = next(spellings, None) if head else None
     return decode(rest if aspect is None else head), aspect
 
 
@@ -486,24 +495,24 @@ def _proposals(registry: Registry, one: Any, entity: str, change: ChangeType) ->
     if urn.entity_type != entity:
         raise InvalidInput(f"{urn} is not {with_article(entity)}")
     proposals = []
-    for name, given in one.items():
-        if name == "urn" or given is None:
+    for name, envelope in one.items():
+        if name == "urn" or envelope is None:
             continue
-        if not isinstance(given, dict) or not isinstance(given.get("value"), dict):
+        if not isinstance(envelope, dict) or not isinstance(envelope.get("value"), dict):
             raise InvalidInput(
                 f"{name} of {urn} must be an object with a value, which is an object"
             )
-        headers = given.get("headers")
+        headers = envelope.get("headers")
         if headers is not None and not isinstance(headers, dict):
             raise InvalidInput("'headers' must be an object of texts")
         proposals.append(
             Proposal(
                 urn,
                 name,
-                given["value"],
+                envelope["value"],
                 change,
-                read_system(given.get("systemMetadata")),
-                read_auditor(given.get("auditHeader")),
+                read_system(envelope.get("systemMetadata")),
+                read_auditor(envelope.get("auditHeader")),
                 headers or None,
             )
         )
@@ -525,36 +534,36 @@ def _with_trace(written: bool) -> dict[str, Any]:
     return {"success": written, "primaryStorage": status, "searchStorage": status}
 
 
-def _parse_request(given: Sequence[Any], entity: str) -> dict[str, frozenset[str]]:
+def _parse_request(elements: Sequence[Any], entity: str) -> dict[str, frozenset[str]]:
     """Return the names of the aspects to read for each URN; an empty set stands for all.
 
     The aspects of an entity that is listed twice are merged. Raises `InvalidInput` if there are too
     many elements, or one is malformed or not of the entity type.
     """
-    if len(given) > MAX_PAGE:
-        raise InvalidInput(f"the body names {len(given)} entities; name at most {MAX_PAGE}")
-    found: dict[str, frozenset[str]] = {}
-    for at, one in enumerate(given):
-        urn = one.get("urn") if isinstance(one, dict) else None
+    if len(elements) > MAX_PAGE:
+        raise InvalidInput(f"the body names {len(elements)} entities; name at most {MAX_PAGE}")
+    names_by_urn: dict[str, frozenset[str]] = {}
+    for at, element in enumerate(elements):
+        urn = element.get("urn") if isinstance(element, dict) else None
         if not isinstance(urn, str):
             raise InvalidInput(f"the body must be {_READ_FORM}; its element {at} has no 'urn'")
         if Urn.parse(urn).entity_type != entity:
             raise InvalidInput(
                 f"element {at} of the body is {urn}, which is not {with_article(entity)}"
             )
-        names = frozenset(one) - {"urn"}
-        known = found.get(urn, names)
-        found[urn] = known | names if known and names else frozenset()
-    return found
+        names = frozenset(element) - {"urn"}
+        earlier = names_by_urn.get(urn, names)
+        names_by_urn[urn] = earlier | names if earlier and names else frozenset()
+    return names_by_urn
 
 
-def _parse_versions(given: Sequence[Any]) -> dict[tuple[str, str], int]:
+def _parse_versions(elements: Sequence[Any]) -> dict[tuple[str, str], int]:
     """Return the versions to read, by URN and aspect, of the aspects for which a header names one
     that is not the latest."""
-    found: dict[tuple[str, str], int] = {}
-    for one in given:
-        for name, asked in one.items():
-            headers = asked.get("headers") if isinstance(asked, dict) else None
+    versions: dict[tuple[str, str], int] = {}
+    for element in elements:
+        for name, envelope in element.items():
+            headers = envelope.get("headers") if isinstance(envelope, dict) else None
             version = headers.get(_VERSION_MATCH) if isinstance(headers, dict) else None
             if version is None:
                 continue
@@ -565,8 +574,8 @@ def _parse_versions(given: Sequence[Any]) -> dict[tuple[str, str], int]:
                     f"{version!r:.100}"
                 )
             if int(version):
-                found[one["urn"], name] = int(version)
-    return found
+                versions[element["urn"], name] = int(version)
+    return versions
 
 
 def _newest_documents(
@@ -583,8 +592,8 @@ def _newest_documents(
 
 
 def _envelop(value: bytes, system: bytes, with_system: bool) -> dict[str, Any]:
-    found: dict[str, Any] = {"value": orjson.Fragment(value)}
-    return found | ({"systemMetadata": orjson.Fragment(system)} if with_system else {})
+    envelope: dict[str, Any] = {"value": orjson.Fragment(value)}
+    return envelope | ({"systemMetadata": orjson.Fragment(system)} if with_system else {})
 
 
 def _aspects_by_name(
@@ -732,8 +741,8 @@ class EntityScrollRoutes(Routes):
             sort=read_sort(parameters) or _read_sort(request),
             include_removed=_is_true(request, "includeSoftDelete"),
         )
-        wanted = None if aspects is None else frozenset(aspects)
-        return await self._page(request, query, wanted, _V3)
+        names = None if aspects is None else frozenset(aspects)
+        return await self._page(request, query, names, _V3)
 
     @Endpoint(
         "GET",
@@ -800,12 +809,12 @@ class EntityScrollRoutes(Routes):
         if len(texts) > MAX_PAGE:
             raise InvalidInput(f"'urns' names {len(texts)} entities; name at most {MAX_PAGE}")
         urns = [self._urn(text, entity) for text in dict.fromkeys(texts)]
-        wanted = frozenset(parameters.texts("aspectNames") or ())
+        names = frozenset(parameters.texts("aspectNames") or ())
         with_system = parameters.flag("withSystemMetadata", default=False)
 
         def read() -> bytes:
             store, registry = self._catalog.store, self._catalog.registry
-            entities = _entities(store, registry, urns, wanted, with_system, _V2)
+            entities = _entities(store, registry, urns, names, with_system, _V2)
             return orjson.dumps({"entities": entities})
 
         return JsonResponse(await self._catalog.read(read))
@@ -891,7 +900,7 @@ class EntityScrollRoutes(Routes):
         request: RestliRequest,
         entity: str,
         rest: str,
-        wanted: frozenset[str],
+        selection: frozenset[str],
         form: _Form,
     ) -> Response:
         text, aspect = _split_aspect(rest, self._catalog.registry, entity)
@@ -901,13 +910,13 @@ class EntityScrollRoutes(Routes):
         registry, with_system = self._catalog.registry, _is_true(request, "systemMetadata")
         store, version = self._catalog.store, request.query.number("version", 0, least=0)
         if aspect and version:
-            one = await self._catalog.read(store.aspect, urn, aspect, version)
-            if one is None:
+            stored_version = await self._catalog.read(store.aspect, urn, aspect, version)
+            if stored_version is None:
                 raise NotFound(f"{urn} has no version {version} of {aspect}")
-            stored = [one]
+            stored = [stored_version]
         else:
             stored = (await self._catalog.read(store.aspects, [urn])).get(urn, [])
-        names = frozenset({aspect}) if aspect else wanted
+        names = frozenset({aspect}) if aspect else selection
         aspects_by_name = _aspects_by_name(stored, names, with_system)
         if form is _V3 and not version:
             aspects_by_name |= await self._catalog.read(
@@ -934,21 +943,21 @@ def _entities(
     store: Store,
     registry: Registry,
     urns: Sequence[str],
-    wanted: frozenset[str],
+    names: frozenset[str],
     with_system: bool,
     form: _Form,
 ) -> list[dict[str, Any]]:
     """Return those of the entities that exist, in order, with the aspects wanted; all if none is
     named."""
-    stored = store.aspects(urns, wanted or None)
-    there = store.existing(urns) if wanted else stored
-    found: list[dict[str, Any]] = []
-    for urn in (urn for urn in urns if urn in there):
-        aspects = _aspects_by_name(stored.get(urn, ()), wanted, with_system)
+    stored = store.aspects(urns, names or None)
+    existing = store.existing(urns) if names else stored
+    entities: list[dict[str, Any]] = []
+    for urn in (urn for urn in urns if urn in existing):
+        aspects = _aspects_by_name(stored.get(urn, ()), names, with_system)
         if form is _V3:
-            aspects |= _newest_documents(store, registry, urn, wanted, with_system)
-        found.append(form.entity(urn, aspects))
-    return found
+            aspects |= _newest_documents(store, registry, urn, names, with_system)
+        entities.append(form.entity(urn, aspects))
+    return entities
 
 
 _RELATIONSHIP_PATH = "/openapi/v3/relationship"
@@ -985,10 +994,10 @@ class _EdgeQuery:
     """A scroll through edges that `urns` declare (the side OUTGOING) or that point at them
     (INCOMING), one side after the other; of all URNs if it is `None`.
 
-    `asked` are the parameters that a scroll id belongs to.
+    `parameters` are those that a scroll id belongs to.
     """
 
-    asked: tuple[Any, ...]
+    parameters: tuple[Any, ...]
     types: tuple[str, ...]
     sides: tuple[Direction, ...]
     urns: Collection[str] | None
@@ -1078,7 +1087,7 @@ class EdgeScrollRoutes(Routes):
         by_target = bool(targets) and (not sources or len(targets) < len(sources))
         types = tuple(_names(request, "relationshipTypes"))
         return _EdgeQuery(
-            (types, near.given, far.given, edge_filter.given, near_types, far_types),
+            (types, near.filter, far.filter, edge_filter.filter, near_types, far_types),
             types,
             ("INCOMING",) if by_target else ("OUTGOING",),
             (targets if by_target else sources) or None,
@@ -1213,15 +1222,15 @@ class EdgeScrollRoutes(Routes):
     ) -> Response:
         count = _count(request)
         belongs = _slice(request)
-        asked = f"{request.scope['path']} {query.asked!r} {query.with_removed}"
+        query_key = f"{request.scope['path']} {query.parameters!r} {query.with_removed}"
         token = request.query.one("scrollId") or None
-        begin = _read_place(unpack_scroll_id(asked, token)) if token else None
+        begin = _read_place(unpack_scroll_id(query_key, token)) if token else None
 
         def read() -> bytes:
             edges, after = _scrolled(self._catalog.store, query, begin, count, belongs)
             answer: dict[str, Any] = {"results": [to_wire(edge) for edge in edges]}
             if after is not None:
-                answer["scrollId"] = pack_scroll_id(asked, orjson.dumps(after).decode())
+                answer["scrollId"] = pack_scroll_id(query_key, orjson.dumps(after).decode())
             return orjson.dumps(answer)
 
         return JsonResponse(await self._catalog.read(read))
@@ -1240,7 +1249,7 @@ def _scrolled(
     belongs: Callable[[str], bool],
 ) -> tuple[list[EntityEdge], _Place | None]:
     """Return a page of edges, and where the next one begins; `None` after the last page."""
-    found: list[EntityEdge] = []
+    page: list[EntityEdge] = []
     place = begin
     looked_at = 0
     for side, edges in _batches(store, query, begin, count):
@@ -1257,17 +1266,17 @@ def _scrolled(
             ends = {urn for edge in matching for urn in (edge.source, edge.target)}
             removed = find_removed(store, list(ends))
             matching = [edge for edge in matching if removed.isdisjoint((edge.source, edge.target))]
-        room = count - len(found)
+        room = count - len(page)
         if len(matching) > room:
-            found += matching[:room]
-            return found, (place if room == 0 else (side, found[-1].key))
-        found += matching
+            page += matching[:room]
+            return page, (place if room == 0 else (side, page[-1].key))
+        page += matching
         if edges:
             place = (side, edges[-1].key)
         looked_at += len(edges)
         if looked_at >= _MOST_LOOKED_AT:
-            return found, place
-    return found, None
+            return page, place
+    return page, None
 
 
 def _batches(
@@ -1304,7 +1313,7 @@ def _read_place(text: str) -> _Place:
         place: _Place = msgspec.json.decode(text, type=_Place)
     except msgspec.DecodeError:
         place = (0, (_MOST_HANDLES, "", 0))
-    if not all(0 <= one < _MOST_HANDLES for one in (place[0], place[1][0], place[1][2])):
+    if not all(0 <= number < _MOST_HANDLES for number in (place[0], place[1][0], place[1][2])):
         raise InvalidInput("the scrollId is malformed; leave it out to start from the first page")
     return place
 
@@ -1313,10 +1322,10 @@ def _read_place(text: str) -> _Place:
 class _EdgeFilter:
     """Alternatives of allowed values by field; without any, every edge matches.
 
-    `given` is the filter that they were read from.
+    `filter` is the one that they were read from.
     """
 
-    given: Filter
+    filter: Filter
     any_of: tuple[Mapping[str, frozenset[str]], ...]
 
     @classmethod
@@ -1371,8 +1380,8 @@ def _read_v3_filter(given: Any) -> Filter:
             wire = given
     if isinstance(wire, dict):
         for group in wire.get("or") or ():
-            for one in (group.get("and") if isinstance(group, dict) else None) or ():
-                _require_values(one)
+            for criterion in (group.get("and") if isinstance(group, dict) else None) or ():
+                _require_values(criterion)
     return read_filter(wire)
 
 
@@ -1381,7 +1390,7 @@ def _read_v3_group(group: Any) -> dict[str, Any]:
         raise InvalidInput(
             'a filter is {"and": [{"criteria": [{"field", "values", "condition"}]}]}'
         )
-    return {"and": [_rename(one) for one in group["criteria"]]}
+    return {"and": [_rename(criterion) for criterion in group["criteria"]]}
 
 
 # Conditions that this API spells in its own way.
@@ -1443,16 +1452,16 @@ _T = TypeVar("_T", bound=str)
 
 
 def _one_of(allowed: Sequence[_T], given: str) -> _T:
-    for one in allowed:
-        if given.upper() == one:
-            return one
+    for choice in allowed:
+        if given.upper() == choice:
+            return choice
     raise InvalidInput(f"'direction' must be {' or '.join(allowed)}, not {given!r:.60}")
 
 
 def _names(request: RestliRequest, *parameters: str) -> list[str]:
     """Return the names in query parameters, which may be repeated, and separated by commas."""
-    given = [value for parameter in parameters for value in request.query.many(parameter) or ()]
-    names = (name.strip() for value in given for name in value.split(","))
+    texts = [value for parameter in parameters for value in request.query.many(parameter) or ()]
+    names = (name.strip() for value in texts for name in value.split(","))
     return list(dict.fromkeys(name for name in names if name))
 
 

@@ -187,7 +187,7 @@ class OpenLineageRoutes(Routes):
             )
 
         def check() -> list[_Checked | RequestRefusal]:
-            found: list[_Checked | RequestRefusal] = []
+            checks: list[_Checked | RequestRefusal] = []
             characters = 0
             for at, event in enumerate(events):
                 try:
@@ -196,26 +196,26 @@ class OpenLineageRoutes(Routes):
                             f"the paths of the columns of the events before it have more than "
                             f"{_MOST_BATCH_PATHS} characters; send fewer events at once"
                         )
-                    found.append(check := self._check(event, request.actor))
+                    checks.append(check := self._check(event, request.actor))
                     characters += check.event.path_characters
                 except CatalogError as error:
-                    found.append(RequestRefusal(status_of(error), f"events[{at}]: {error}"))
-            return found
+                    checks.append(RequestRefusal(status_of(error), f"events[{at}]: {error}"))
+            return checks
 
         is_long = len(events) > _LONG_BATCH or request.context.body_bytes > _LONG_BYTES
         checked = await self._catalog.offload(check) if is_long else check()
-        refused = [one for one in checked if isinstance(one, RequestRefusal)]
-        if refused and all_or_none(request):
-            raise refused[0]
-        good = [one for one in checked if isinstance(one, _Checked)]
+        refusals = [event for event in checked if isinstance(event, RequestRefusal)]
+        if refusals and all_or_none(request):
+            raise refusals[0]
+        good = [event for event in checked if isinstance(event, _Checked)]
 
         await self._catalog.write(lambda view: self._write(view, good))
-        if refused:
-            told = "; ".join(str(refusal) for refusal in refused[:20])
+        if refusals:
+            reasons = "; ".join(str(refusal) for refusal in refusals[:20])
             raise RequestRefusal(
-                refused[0].status,
-                f"{len(refused)} of {len(events)} were refused, the other {len(good)} were "
-                f"written: {told}",
+                refusals[0].status,
+                f"{len(refusals)} of {len(events)} were refused, the other {len(good)} were "
+                f"written: {reasons}",
             )
         return JsonResponse()
 
@@ -258,15 +258,15 @@ class OpenLineageRoutes(Routes):
         now_millis = _now_millis()
         for checked in events:
             self._rename(view, checked, now_millis)
-        told = {
+        jobs_by_run = {
             event.event.run: str(event.event.job) for event in events if event.event.job is not None
         }
-        listed = [(event, self._with_parent(view, event, told)) for event in events]
+        listed = [(event, self._with_parent(view, event, jobs_by_run)) for event in events]
         proposals = [proposal for _, changes in listed for _, proposal in changes]
         names = {proposal.aspect for proposal in proposals} - TIMESERIES
         urns = list(dict.fromkeys(proposal.text for proposal in proposals))
         # The stored values; each event replaces those that it changes.
-        held = {
+        stored = {
             (urn, aspect.name): _Held(_is_own(aspect), aspect.value)
             for urn, aspects in view.aspects(urns, names).items()
             for aspect in aspects
@@ -274,25 +274,29 @@ class OpenLineageRoutes(Routes):
         points: list[CheckedProposal] = []
         for checked, changes in listed:
             stamps = {"system": checked.system, "actor": checked.actor}
-            wanted = []
-            for one in self._find_changes(view, checked, changes, held):
-                before = held.get((one.text, one.aspect))
+            owned_proposals = []
+            for checked_proposal in self._find_changes(view, checked, changes, stored):
+                before = stored.get((checked_proposal.text, checked_proposal.aspect))
                 # An aspect of another source, to which events only add, does not get their pipeline
                 # name; `status` does, because an event replaces it.
-                is_own = before is None or before.is_own or one.aspect == "status"
+                is_own = before is None or before.is_own or checked_proposal.aspect == "status"
                 system = checked.system if is_own else _without_pipeline(checked.system)
-                wanted.append((replace(one, system=system, actor=checked.actor), is_own))
-            batch = aspects_to_write(proposal for proposal, _ in wanted)
-            for one, is_own in wanted:
-                self._catalog.intake.apply(view, one, now_millis, batch)
-                held[one.text, one.aspect] = _Held(is_own, changed=one.value)
+                owned_proposals.append(
+                    (replace(checked_proposal, system=system, actor=checked.actor), is_own)
+                )
+            batch = aspects_to_write(proposal for proposal, _ in owned_proposals)
+            for checked_proposal, is_own in owned_proposals:
+                self._catalog.intake.apply(view, checked_proposal, now_millis, batch)
+                stored[checked_proposal.text, checked_proposal.aspect] = _Held(
+                    is_own, changed=checked_proposal.value
+                )
             points += (
                 replace(proposal, **stamps)
                 for change, proposal in changes
                 if change.aspect in TIMESERIES
             )
-        for one in points:
-            self._catalog.intake.apply(view, one, now_millis)
+        for point in points:
+            self._catalog.intake.apply(view, point, now_millis)
 
     def _rename(self, view: Transaction, checked: _Checked, now_millis: int) -> None:
         """Copy the aspects that people edit from a renamed dataset to its new URN, except those
@@ -346,18 +350,18 @@ class OpenLineageRoutes(Routes):
                 yield replace(proposal, value=values[key])
 
     def _with_parent(
-        self, view: Transaction, checked: _Checked, told: Mapping[str, str]
+        self, view: Transaction, checked: _Checked, jobs_by_run: Mapping[str, str]
     ) -> _Changes:
         """Return the changes of an event, with the edge from the job of its parent run if that job
         is in another flow.
 
-        The job is the one that another event of the batch named for the run (`told`, by run), else
+        The job is the one that another event of the batch named for the run (`jobs_by_run`), else
         that of the stored run, else the event's own guess.
         """
         event, proposal = checked.event, checked.from_parent
         if event.parent_run is None or event.parent_job is None or proposal is None:
             return checked.changes
-        template = told.get(event.parent_run.name)
+        template = jobs_by_run.get(event.parent_run.name)
         stored = None if template else view.aspect(str(event.parent_run), _RELATIONS)
         if stored is not None:
             template = orjson.loads(stored.value).get("parentTemplate")
@@ -398,13 +402,13 @@ def _runs_in(given: Any) -> list[str]:
 
 def _versions(view: Transaction, urn: str, aspect: str) -> Iterator[tuple[Any, bool]]:
     """Yield all values of an aspect, oldest first, each with whether a pipeline wrote it."""
-    found = view.histories([urn], [aspect]).get(urn, ())
-    for one in sorted(found, key=lambda one: (one.version == 0, one.version)):
-        yield orjson.loads(one.value), b'"pipelineName":"' in one.system
+    versions = view.histories([urn], [aspect]).get(urn, ())
+    for version in sorted(versions, key=lambda aspect: (aspect.version == 0, aspect.version)):
+        yield orjson.loads(version.value), b'"pipelineName":"' in version.system
 
 
 def _without_pipeline(system: dict[str, Any]) -> dict[str, Any]:
-    return {key: one for key, one in system.items() if key != "pipelineName"}
+    return {key: text for key, text in system.items() if key != "pipelineName"}
 
 
 def _is_own(stored: StoredAspect) -> bool:

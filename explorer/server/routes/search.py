@@ -84,10 +84,10 @@ async def _entity_filter(
 
     For DataHub's callers, fields that cannot be searched have no values.
     """
-    given = await expand_related(read_filter(parameters.given.get("filter")), catalog)
+    entity_filter = await expand_related(read_filter(parameters.given.get("filter")), catalog)
     if request.dialect == "datahub":
-        return drop_unknown_fields(given, (entity,), catalog.index.vocabulary)
-    return given
+        return drop_unknown_fields(entity_filter, (entity,), catalog.index.vocabulary)
+    return entity_filter
 
 
 def search_value(query: SearchQuery, page: FoundPage, dialect: Dialect) -> dict[str, Any]:

@@ -71,10 +71,10 @@ class DocumentationRoutes(Routes):
     )
     async def _page(self, request: RestliRequest) -> Response:
         base = request.scope.get("root_path", "")
-        made = self._made.get(base)
-        if made is None:
-            made = await self._catalog.offload(self._make, base)
-        page, packed = made
+        pages = self._made.get(base)
+        if pages is None:
+            pages = await self._catalog.offload(self._make, base)
+        page, packed = pages
         if "gzip" in request.headers.get("accept-encoding", ""):
             return HTMLResponse(packed, headers={**_HEADERS, "content-encoding": "gzip"})
         return HTMLResponse(page, headers=_HEADERS)
@@ -86,8 +86,8 @@ class DocumentationRoutes(Routes):
             page = documentation_page(
                 self._endpoints(), self._schema(), self._catalog.registry, base
             )
-            made = self._made[base] = (page, gzip.compress(page, mtime=0))
-        return made
+            pages = self._made[base] = (page, gzip.compress(page, mtime=0))
+        return pages
 
 
 # The release of DataHub whose model and calls are served. Clients choose their calls by it: from

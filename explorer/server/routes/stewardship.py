@@ -194,17 +194,17 @@ class StewardshipRoutes(Routes):
                 trimmed = complete_since(self._catalog.store, HISTORY_ASPECTS).values()
                 since = min(today, max([since, *(at // DAY_MILLIS for at in trimmed)]))
             first = max(today - days + 1, today if since is None else since)
-            shown = sorted(range(today, first - 1, -step))
+            shown_days = sorted(range(today, first - 1, -step))
             series, groups = series_of(
                 ((dayses[urn], keys) for urn, keys in entries.groups(chosen, by) if urn in dayses),
-                shown,
+                shown_days,
             )
         most = sorted(groups.items(), key=lambda one: (-one[1].left, one[0]))[:_MOST_GROUPS]
         names = self._names([key for key, _ in most])
         return {
             "datasets": datasets,
             "sinceMillis": None if since is None else since * DAY_MILLIS,
-            "days": [day * DAY_MILLIS for day in shown],
+            "days": [day * DAY_MILLIS for day in shown_days],
             **_series(series),
             "by": by,
             "groups": [
@@ -216,7 +216,7 @@ class StewardshipRoutes(Routes):
 
     def _grouping(self, parameters: Parameters) -> Grouping | None:
         optional_text = parameters.optional_text("by")
-        by = next((one for one in GROUPINGS if one == optional_text), None)
+        by = next((grouping for grouping in GROUPINGS if grouping == optional_text), None)
         if optional_text is not None and by is None:
             raise InvalidInput(f"'by' must be one of {', '.join(GROUPINGS)}, not {optional_text!r}")
         return by
@@ -302,13 +302,13 @@ class StewardshipRoutes(Routes):
     def _below(self, folder: str) -> Collection[str]:
         """Return the URNs of the datasets in and below a folder."""
         nones: dict[str, None] = {}
-        left = [components(folder)]
-        while left:
-            path, start = left.pop(), 0
+        paths = [components(folder)]
+        while paths:
+            path, start = paths.pop(), 0
             while True:
                 page = self._catalog.store.browse(_DATASET, path, start, MAX_PAGE)
                 nones.update((urn, None) for _, urn in page.entities)
-                left += [(*path, name) for name, _ in page.groups]
+                paths += [(*path, name) for name, _ in page.groups]
                 start += len(page.entities) + len(page.groups)
                 if start >= page.total_entities + page.total_groups or not (
                     page.entities or page.groups

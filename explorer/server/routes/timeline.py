@@ -99,8 +99,8 @@ class TimelineRoutes(Routes):
     async def _timeline(self, request: RestliRequest) -> Response:
         urn = self._catalog.intake.read_urn(request.key)
         self._catalog.registry.entity(urn.entity_type)
-        many = request.query.many("categories") or [request.query.require("categories")]
-        names = [name for one in many for name in one.split(",") if name]
+        lists = request.query.many("categories") or [request.query.require("categories")]
+        names = [name for names_text in lists for name in names_text.split(",") if name]
         end = _millis(request, "endTime") or time.time_ns() // 1_000_000
         start = _millis(request, "startTime")
         if start is None or start < 0:
@@ -142,15 +142,15 @@ class _Event:
 def read_categories(names: Collection[str]) -> frozenset[str]:
     """Return the categories with these names, in any case; those of DataHub without events here are
     left out. Raises `InvalidInput` if there is no category of a name."""
-    found = set()
+    categories = set()
     for name in names:
         category = _ALIASES.get(name.upper(), name.upper())
         if category not in CATEGORIES and category not in _EMPTY:
             raise InvalidInput(
                 f"no category named {name[:40]!r}; the categories are {', '.join(CATEGORIES)}"
             )
-        found.add(category)
-    return frozenset(found.intersection(CATEGORIES))
+        categories.add(category)
+    return frozenset(categories.intersection(CATEGORIES))
 
 
 class Timeline:
@@ -175,7 +175,7 @@ class Timeline:
     def read(self, versions: VersionReader) -> list[dict[str, Any]]:
         """Return the changes, oldest first, one for each time at which anything changed. Reads the
         versions in the range, and the one before."""
-        found = []
+        changes = []
         for name in self._registry.aspects_of(self._type):
             compare = self._comparison(name)
             if compare is None:
@@ -183,8 +183,8 @@ class Timeline:
             for older, newer in self._steps(name, versions):
                 events = list(compare(_value(older), _value(newer)))
                 if events:
-                    found.append((newer.time_millis, newer.actor, events))
-        return _transactions(sorted(found, key=itemgetter(0)))
+                    changes.append((newer.time_millis, newer.actor, events))
+        return _transactions(sorted(changes, key=itemgetter(0)))
 
     def _steps(
         self, name: str, versions: VersionReader
@@ -216,7 +216,7 @@ class Timeline:
             return self._properties
         if name == "institutionalMemory" and "DOCUMENTATION" in self._categories:
             return self._links
-        labels = {category: one for category, one in _LABELS.items() if one[0] == name}
+        labels = {category: label for category, label in _LABELS.items() if label[0] == name}
         fields = self._registry.records[self._registry.aspect(name).record].fields
         texts = [field for field in _DESCRIPTIONS if field in fields]
         is_described = bool(texts) and "DOCUMENTATION" in self._categories
@@ -256,22 +256,24 @@ class Timeline:
             yield from self._schema(before, after)
         for path in dict.fromkeys([*before, *after]):
             urn = self._column(path)
-            left, right = before.get(path, {}), after.get(path, {})
+            old_column, new_column = before.get(path, {}), after.get(path, {})
             for category in _COLUMN_LABELS:
                 field = _LABELS[category][0]
                 yield from self._labels(
-                    category, urn, left.get(field) or {}, right.get(field) or {}
+                    category, urn, old_column.get(field) or {}, new_column.get(field) or {}
                 )
             if "DOCUMENTATION" in self._categories:
-                yield from _texts(urn, path, left.get("description"), right.get("description"))
+                yield from _texts(
+                    urn, path, old_column.get("description"), new_column.get("description")
+                )
 
     def _schema(
         self, before: Mapping[str, dict[str, Any]], after: Mapping[str, dict[str, Any]]
     ) -> Iterator[_Event]:
-        gone = [path for path in before if path not in after]
+        removed = [path for path in before if path not in after]
         for path, column in after.items():
             if path in before:
-                types = [one.get("nativeDataType") or "" for one in (before[path], column)]
+                types = [version.get("nativeDataType") or "" for version in (before[path], column)]
                 if types[0] != types[1]:
                     yield self._change(
                         "MODIFY",
@@ -281,7 +283,9 @@ class Timeline:
                         f"'{path}' changed from '{types[0]}' to '{types[1]}'.",
                     )
                 continue
-            was = next((one for one in gone if _is_renamed(before[one], column)), None)
+            was = next(
+                (old_path for old_path in removed if _is_renamed(before[old_path], column)), None
+            )
             if was is None:
                 yield self._change(
                     "ADD",
@@ -291,7 +295,7 @@ class Timeline:
                     f"'{path}'.",
                 )
             else:
-                gone.remove(was)
+                removed.remove(was)
                 yield self._change(
                     "MODIFY",
                     was,
@@ -299,7 +303,7 @@ class Timeline:
                     "A forwards & backwards compatible change due to renaming of the field "
                     f"'{was} to {path}'.",
                 )
-        for path in gone:
+        for path in removed:
             yield self._change(
                 "REMOVE",
                 path,
@@ -321,8 +325,8 @@ class Timeline:
         before, after = (_by(value.get("owners"), "owner") for value in (older, newer))
         for owner in dict.fromkeys([*before, *after]):
             was, now = (
-                found[owner].get("type") or "NONE" if owner in found else None
-                for found in (before, after)
+                owners[owner].get("type") or "NONE" if owner in owners else None
+                for owners in (before, after)
             )
             if was == now:
                 continue
@@ -354,7 +358,8 @@ class Timeline:
         before, after = (_by(value.get("properties"), "propertyUrn") for value in (older, newer))
         for urn in dict.fromkeys([*before, *after]):
             was, now = (
-                found[urn].get("values") if urn in found else None for found in (before, after)
+                properties[urn].get("values") if urn in properties else None
+                for properties in (before, after)
             )
             if was == now:
                 continue
@@ -373,8 +378,8 @@ class Timeline:
         before, after = (_by(value.get("elements"), "url") for value in (older, newer))
         for url in dict.fromkeys([*before, *after]):
             was, now = (
-                found[url].get("description") or "" if url in found else None
-                for found in (before, after)
+                links[url].get("description") or "" if url in links else None
+                for links in (before, after)
             )
             if was == now:
                 continue
@@ -412,7 +417,7 @@ def _texts(urn: str, column: str, was: Any, now: Any) -> Iterator[_Event]:
 def _is_renamed(was: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
     """Return whether two columns are told for one that was renamed: of the same record and type,
     and with the same description, which is not empty."""
-    parents = [one["fieldPath"].rpartition(".")[0] for one in (was, now)]
+    parents = [column["fieldPath"].rpartition(".")[0] for column in (was, now)]
     return (
         bool(now.get("description"))
         and was.get("description") == now.get("description")
@@ -475,5 +480,7 @@ def _by(elements: Any, key: str) -> dict[str, dict[str, Any]]:
     """Return the elements of an array by the value of a field; others are left out."""
     listed = elements if isinstance(elements, list) else []
     return {
-        one[key]: one for one in listed if isinstance(one, dict) and isinstance(one.get(key), str)
+        element[key]: element
+        for element in listed
+        if isinstance(element, dict) and isinstance(element.get(key), str)
     }

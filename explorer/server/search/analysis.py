@@ -153,10 +153,10 @@ def split(chunk: str) -> tuple[str, ...]:
 
 
 def _is_cut(chunk: str, at: int) -> bool:
-    before, here = chunk[at - 1], chunk[at]
-    if _is_unspaced(before) or _is_unspaced(here):
+    before, letter = chunk[at - 1], chunk[at]
+    if _is_unspaced(before) or _is_unspaced(letter):
         return True
-    if not here.isupper():
+    if not letter.isupper():
         return False
     return not before.isupper() or chunk[at + 1 : at + 2].islower()
 
@@ -175,11 +175,11 @@ def singulars(word: str) -> tuple[str, ...]:
         return ()
     if word.endswith(("ss", "us", "is")):
         return ()
-    found = [word[:-1]]
+    candidates = [word[:-1]]
     for ending, instead in _PLURALS:
         if word.endswith(ending) and len(word) > len(ending) + 1:
-            found += [word[: -len(ending)] + one for one in instead]
-    return tuple(found)
+            candidates += [word[: -len(ending)] + singular_ending for singular_ending in instead]
+    return tuple(candidates)
 
 
 def joined(text: str) -> str:
@@ -197,20 +197,20 @@ def word_line(values: Iterable[str]) -> str:
     """
     text = f" {GAP} ".join([value[:MAX_TEXT] for value in values])
     if text.isascii():
-        found = text.translate(_RUNS_AND_GAPS).split()
+        runs = text.translate(_RUNS_AND_GAPS).split()
         if text == text.lower():
             # In lower case, no run is split.
-            if max(map(len, found), default=0) > MAX_WORD:
-                found = [word[:MAX_WORD] for word in found]
-            return f" {' '.join(found)} "
+            if max(map(len, runs), default=0) > MAX_WORD:
+                runs = [word[:MAX_WORD] for word in runs]
+            return f" {' '.join(runs)} "
     else:
-        found = _WORD_OR_GAP.findall(plain_letters(text))
-    parts_of = list(map(split, found))
+        runs = _WORD_OR_GAP.findall(plain_letters(text))
+    parts_of = list(map(split, runs))
     words = list(chain.from_iterable(parts_of))
-    if len(words) > len(found):
+    if len(words) > len(runs):
         wholes = ("".join(parts)[:MAX_WORD] for parts in parts_of if len(parts) > 1)
-        for whole in dict.fromkeys(wholes):
-            words += (GAP, whole)
+        for joined_run in dict.fromkeys(wholes):
+            words += (GAP, joined_run)
     return f" {' '.join(words)} "
 
 
@@ -235,8 +235,8 @@ def pieces(folded: str) -> tuple[str, ...]:
     runs = (_SYMBOLS if folded.isascii() else _SYMBOLS_OF_ANY).split(folded)
     if len(runs) == 1:
         return (folded,) if folded else ()
-    found = map(SEAM.join, zip(runs[:-1:2], runs[1::2], strict=True))
-    return (*found, runs[-1]) if runs[-1] else tuple(found)
+    complete_pieces = map(SEAM.join, zip(runs[:-1:2], runs[1::2], strict=True))
+    return (*complete_pieces, runs[-1]) if runs[-1] else tuple(complete_pieces)
 
 
 def symbol_runs(folded: str) -> tuple[list[str], bool, bool]:
@@ -309,8 +309,8 @@ def _plain_path(value: str) -> str:
 def needle(trait: Trait, text: str) -> str:
     """Return a search text in the form in which values are compared."""
     if trait.nature in ("number", "date"):
-        asked = number(trait, text)
-        return fold(text) if asked is None else _digits(asked)
+        searched_number = number(trait, text)
+        return fold(text) if searched_number is None else _digits(searched_number)
     folded = fold(text)
     if trait.nature == "boolean":
         return "true" if folded in _TRUE else "false" if folded in _FALSE else folded
@@ -348,17 +348,17 @@ def number(trait: Trait, text: str) -> float | None:
 
     For a date field a date is accepted too, and returned as milliseconds since 1970 UTC.
     """
-    found = as_number(text)
-    return _date_millis(text) if found is None and trait.nature == "date" else found
+    plain_number = as_number(text)
+    return _date_millis(text) if plain_number is None and trait.nature == "date" else plain_number
 
 
 def as_number(text: str) -> float | None:
     """Return the finite number in a text, or `None`."""
     try:
-        found = float(text)
+        parsed_number = float(text)
     except ValueError:
         return None
-    return found if math.isfinite(found) else None
+    return parsed_number if math.isfinite(parsed_number) else None
 
 
 def _digits(value: float) -> str:
@@ -375,18 +375,18 @@ def _bound(text: str) -> str:
 
 @cache_short(16 << 20)
 def _term_forms(value: str) -> tuple[str, ...]:
-    found = dict.fromkeys(fold(text) for text in (value, *bare_names(value)))
-    return tuple(_bound(text) for text in found)
+    forms_of_value = dict.fromkeys(fold(text) for text in (value, *bare_names(value)))
+    return tuple(_bound(text) for text in forms_of_value)
 
 
 def _text_forms(value: str, is_column: bool) -> tuple[str, ...]:
     if "." not in value and not value.startswith("urn:li:"):
         return (fold(value),)
-    found = [value, *bare_names(value)]
+    texts = [value, *bare_names(value)]
     if is_column and "." in value:
         path = FieldPath(value)
-        found += [path.simple, path.name]
-    return tuple(dict.fromkeys(fold(text) for text in found))
+        texts += [path.simple, path.name]
+    return tuple(dict.fromkeys(fold(text) for text in texts))
 
 
 def _plain_type(folded: str) -> str:
@@ -530,18 +530,18 @@ def facet_values(document: Document, name: str, vocabulary: Vocabulary) -> tuple
     Values that a filter does not distinguish are counted once; values of more than 1,000 characters
     are not counted.
     """
-    given = [
+    texts = [
         text
         for field in vocabulary.counted_for(name)
         for value in values_of(document, field)
         if len(text := as_text(value)) <= _MAX_FACET
     ]
-    if len(given) < 2:
-        return tuple(given)
-    found: dict[str, str] = {}
-    for text in given:
-        found.setdefault(identity(vocabulary.trait(name), text), text)
-    return tuple(found.values())
+    if len(texts) < 2:
+        return tuple(texts)
+    texts_by_identity: dict[str, str] = {}
+    for text in texts:
+        texts_by_identity.setdefault(identity(vocabulary.trait(name), text), text)
+    return tuple(texts_by_identity.values())
 
 
 def as_text(value: Scalar) -> str:
@@ -557,10 +557,10 @@ def as_text(value: Scalar) -> str:
 
 def names_of(vocabulary: Vocabulary, document: Document) -> tuple[str, ...]:
     """Return the names of an entity as written: its display name, then those in its name fields."""
-    found = [document.name]
+    names = [document.name]
     for name in vocabulary.naming(document.entity_type):
-        found += [value for value in document.fields.get(name, ()) if isinstance(value, str)]
-    return tuple(dict.fromkeys(found))
+        names += [value for value in document.fields.get(name, ()) if isinstance(value, str)]
+    return tuple(dict.fromkeys(names))
 
 
 def _rank(weight: float, strong: tuple[float, ...]) -> int:

@@ -73,7 +73,7 @@ class FolderListing:
 
 def folder_key(path: Sequence[str]) -> str:
     """Return a folder as one text, which begins with the keys of the folders that contain it."""
-    return "".join(f"{_MARK}{one}" for one in path)
+    return "".join(f"{_MARK}{folder}" for folder in path)
 
 
 def folder_keys(path: Sequence[str]) -> list[str]:
@@ -167,12 +167,12 @@ def build_document(registry: Registry, urn: Urn, aspects: Mapping[str, Any]) -> 
     fields: dict[str, tuple[Scalar, ...]] = {
         name: tuple(values) for name, values in noneses.items()
     }
-    fields |= {name: (there,) for name, there in present.items()}
+    fields |= {name: (has_value,) for name, has_value in present.items()}
     fields |= {name: (float(len(values)),) for name, values in counted.items()}
     fields |= {URN: (str(urn),), ENTITY_TYPE: (entity_type,), REMOVED: (removed,)}
     if searched.is_described:
-        said = not noneses.keys().isdisjoint(DESCRIPTIONS)
-        fields[DOCUMENTED] = (said or _has_text(aspects.get("documentation")),)
+        has_description = not noneses.keys().isdisjoint(DESCRIPTIONS)
+        fields[DOCUMENTED] = (has_description or _has_text(aspects.get("documentation")),)
     used = aspects.get("usageFeatures", {}).get("queryCountLast30Days")
     return Document(
         urn=str(urn),
@@ -236,8 +236,8 @@ def _values(field: SearchField, value: Any) -> Iterable[Scalar]:
         folders = [folder for folder in reach(value, path) if isinstance(folder, str)]
         return (folder_key(folders),) if folders else ()
     if not path.endswith(".*"):
-        found = reach(value, path)
-        return _scalars(field, found) if found else ()
+        field_values = reach(value, path)
+        return _scalars(field, field_values) if field_values else ()
     values: list[Scalar] = []
     for container in reach(value, path[:-2]):
         if isinstance(container, dict):

@@ -210,9 +210,9 @@ def find_index_damage(directory: Path) -> list[str]:
     that tantivy wrote at its end. The index may be written to meanwhile.
     """
     while True:
-        meta, found = _damage(directory)
-        if not found or meta == _read_meta(directory):
-            return found
+        meta, problems = _damage(directory)
+        if not problems or meta == _read_meta(directory):
+            return problems
         # A commit or a merge removed files while they were read; read the newer state.
 
 
@@ -252,16 +252,16 @@ def _problem(path: Path) -> str | None:
                 return "is cut short"
             file.seek(size - _END.size)
             footer_bytes, mark = _END.unpack(file.read(_END.size))
-            left = size - _END.size - footer_bytes
-            if mark != _END_MARK or footer_bytes > _MOST_FOOTER_BYTES or left < 0:
+            body_bytes = size - _END.size - footer_bytes
+            if mark != _END_MARK or footer_bytes > _MOST_FOOTER_BYTES or body_bytes < 0:
                 return "is cut short, or its end is damaged"
-            file.seek(left)
+            file.seek(body_bytes)
             aggregations = json.loads(file.read(footer_bytes))["crc"]
             file.seek(0)
             crc = 0
-            while left and (part := file.read(min(left, _READ_BYTES))):
+            while body_bytes and (part := file.read(min(body_bytes, _READ_BYTES))):
                 crc = zlib.crc32(part, crc)
-                left -= len(part)
+                body_bytes -= len(part)
     except FileNotFoundError:
         return "is missing"
     except OSError as error:

@@ -46,13 +46,13 @@ def has_word(word: Word, *, exact: bool) -> Callable[[Iterable[str]], bool]:
     Unless `exact`, a word that begins with it is enough. Of a word with several parts, all parts
     have to be there, in any of the lines, or the whole.
     """
-    whole, parts = _needles(word, exact=exact)
+    joined_word, parts = _needles(word, exact=exact)
     if not parts:
-        return lambda lines: any(whole in line for line in lines)
+        return lambda lines: any(joined_word in line for line in lines)
 
     def test(lines: Iterable[str]) -> bool:
         lines = tuple(lines)
-        return any(whole in line for line in lines) or all(
+        return any(joined_word in line for line in lines) or all(
             any(part in line for line in lines) for part in parts
         )
 
@@ -104,7 +104,7 @@ def _words(types: Collection[str], how: How, text: str) -> tuple[Word, ...] | No
     """Return the words that names must contain; `None` where names are compared as a whole."""
     if how != "equal" or _PEOPLE.isdisjoint(types):
         return None
-    return tuple(Word(split(chunk), named=True) for chunk in chunks(text)[:_MOST_WORDS])
+    return tuple(Word(split(chunk), names_only=True) for chunk in chunks(text)[:_MOST_WORDS])
 
 
 _MOST_A_FIELD = 3
@@ -155,7 +155,7 @@ class Evidence:
             or (name == URN and self._refers)
         ]
         candidates.sort(key=lambda name: (-weights.get(name, 0), name))
-        found: list[tuple[str, str]] = []
+        matches: list[tuple[str, str]] = []
         for name in candidates:
             trait = self._vocabulary.trait(name)
             tests = self._compared.get(name, ())
@@ -166,10 +166,10 @@ class Evidence:
                 if (is_searched and self._has_any(name, value, is_name=name in naming))
                 or _meets_any(tests, value, trait)
             )
-            found += islice(hits, _MOST_A_FIELD)
-        if len(found) < _MOST:
-            found += self._loosely(document, set(found), weights)
-        return tuple(found[:_MOST])
+            matches += islice(hits, _MOST_A_FIELD)
+        if len(matches) < _MOST:
+            matches += self._loosely(document, set(matches), weights)
+        return tuple(matches[:_MOST])
 
     def weights(self, document: Document, matched: Iterable[tuple[str, str]]) -> tuple[float, ...]:
         """Return the weights of matching fields, in their order.
@@ -182,8 +182,8 @@ class Evidence:
     def _weights(self, document: Document) -> dict[str, float]:
         """Return the fields of a document that free-text search uses, with their weights."""
         entity_type = document.entity_type
-        found = {name: self._vocabulary.weight(entity_type, name) for name in document.fields}
-        return {name: weight for name, weight in found.items() if weight is not None}
+        weights = {name: self._vocabulary.weight(entity_type, name) for name in document.fields}
+        return {name: weight for name, weight in weights.items() if weight is not None}
 
     def _loosely(
         self, document: Document, told: set[tuple[str, str]], weights: Mapping[str, float]
@@ -284,5 +284,5 @@ def meets(leaf: Value | ValuePattern, value: Scalar, trait: Trait) -> bool:
 
 def is_literal(leaf: Value | ValuePattern, trait: Trait) -> bool:
     """Return whether prose is compared as it is and not by its words: with a text without words."""
-    asked = leaf.text if isinstance(leaf, Value) else "".join(leaf.texts)
-    return trait.prose and bool(asked) and not any(map(str.isalnum, asked))
+    text = leaf.text if isinstance(leaf, Value) else "".join(leaf.texts)
+    return trait.prose and bool(text) and not any(map(str.isalnum, text))

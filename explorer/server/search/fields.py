@@ -234,8 +234,12 @@ class Vocabulary:
         Structured properties are included if their settings have `showInSearchFilters`.
         """
         own = self.property_fields(entity_types)
-        shown = {name: own[name].label for name in sorted(own) if own[name].is_facet}
-        return {**self._facets(entity_types), **shown} if shown else self._facets(entity_types)
+        property_labels = {name: own[name].label for name in sorted(own) if own[name].is_facet}
+        return (
+            {**self._facets(entity_types), **property_labels}
+            if property_labels
+            else self._facets(entity_types)
+        )
 
     def known_fields(self, entity_types: tuple[str, ...] | None) -> frozenset[str]:
         """Return every name that can be filtered by among the entity types."""
@@ -250,10 +254,12 @@ class Vocabulary:
             return (DISPLAY,)
         if name.startswith(PREFIX):
             # DataHub's own index, and therefore its facets, have underscores instead of dots.
-            spelled = (one for one in known if one.startswith(PREFIX) and _plain(one) == name)
-            return (name,) if name in known else tuple(spelled)[:1]
-        meant = (name, *_ALSO.get(name, ()))
-        return tuple(one for one in meant if one in known)
+            spellings = (
+                field for field in known if field.startswith(PREFIX) and _plain(field) == name
+            )
+            return (name,) if name in known else tuple(spellings)[:1]
+        candidates = (name, *_ALSO.get(name, ()))
+        return tuple(field for field in candidates if field in known)
 
     def counted_for(self, name: str) -> tuple[str, ...]:
         """Return the fields whose values a facet counts: those that a filter by it uses."""
@@ -291,16 +297,16 @@ class Vocabulary:
 
     def _counting_of(self, fields: tuple[str, ...]) -> tuple[str, ...]:
         own = [name for name in fields if name.startswith(PREFIX)]
-        counted = (name for one in (*fields, *VIRTUAL) for name in self._counting.get(one, ()))
-        return tuple(dict.fromkeys((*counted, *own)))
+        facets = (name for field in (*fields, *VIRTUAL) for name in self._counting.get(field, ()))
+        return tuple(dict.fromkeys((*facets, *own)))
 
     @cached_property
     def _counting(self) -> Mapping[str, tuple[str, ...]]:
-        found: dict[str, tuple[str, ...]] = {}
+        facets_by_field: dict[str, tuple[str, ...]] = {}
         for name in sorted(self.facet_names):
             for field in self.counted_for(name):
-                found[field] = (*found.get(field, ()), name)
-        return found
+                facets_by_field[field] = (*facets_by_field.get(field, ()), name)
+        return facets_by_field
 
     @cached_property
     def derived(self) -> frozenset[str]:
@@ -319,28 +325,29 @@ class Vocabulary:
         return hashlib.blake2b("\n".join(parts).encode(), digest_size=8).hexdigest()
 
     def _facets_of(self, entity_types: tuple[str, ...] | None) -> dict[str, str]:
-        found: dict[str, set[str]] = {ENTITY_TYPE: {"Type"}}
+        labels_by_field: dict[str, set[str]] = {ENTITY_TYPE: {"Type"}}
         for entity_type in self.registry.entities if entity_types is None else entity_types:
             for name, fields in self._declared[entity_type].items():
                 for field in fields:
                     if field.facet:
-                        found.setdefault(name, set()).update({field.label} - {""})
+                        labels_by_field.setdefault(name, set()).update({field.label} - {""})
             if self._is_described(entity_type):
-                found[DOCUMENTED] = {"Documented"}
+                labels_by_field[DOCUMENTED] = {"Documented"}
         # A label that only some of the entity types have would be wrong for the others' values.
         return {
-            name: next(iter(labels)) if len(labels) == 1 else name for name, labels in found.items()
+            name: next(iter(labels)) if len(labels) == 1 else name
+            for name, labels in labels_by_field.items()
         }
 
     def _fields_of(self, entity_types: tuple[str, ...] | None) -> frozenset[str]:
-        found = set(_ALWAYS)
+        names = set(_ALWAYS)
         for entity_type in self.registry.entities if entity_types is None else entity_types:
             for fields in self._declared[entity_type].values():
                 for field in fields:
-                    found |= {field.name, field.has, field.count}
+                    names |= {field.name, field.has, field.count}
             if self._is_described(entity_type):
-                found.add(DOCUMENTED)
-        return frozenset(found - {""})
+                names.add(DOCUMENTED)
+        return frozenset(names - {""})
 
     def _is_described(self, entity_type: str) -> bool:
         return not self._declared[entity_type].keys().isdisjoint(DESCRIPTIONS)

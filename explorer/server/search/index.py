@@ -136,19 +136,21 @@ class Spelling:
         self._terms = terms
         self._vocabulary = vocabulary
 
-    def corrected(self, text: str, asked: Node, is_found: Callable[[Word], bool]) -> str | None:
+    def corrected(
+        self, text: str, text_query: Node, is_found: Callable[[Word], bool]
+    ) -> str | None:
         """Return a text with its unknown words corrected.
 
         A word is unknown if `is_found` is false for it. Returns `None` if one of them cannot be
         corrected, or if nothing changes.
         """
         corrections: dict[str, str] = {}
-        for word in dict.fromkeys(_words(asked)):
+        for word in dict.fromkeys(_words(text_query)):
             if not is_found(word):
-                found = [self._nearest(part) for part in word.parts]
-                if None in found:
+                nearest_words = [self._nearest(part) for part in word.parts]
+                if None in nearest_words:
                     return None
-                corrections[word.text] = " ".join(filter(None, found))
+                corrections[word.text] = " ".join(filter(None, nearest_words))
         if not corrections:
             return None
 
@@ -299,10 +301,10 @@ class SearchIndex:
             corrected = None if page.total else self._correct(query, resolved, layers)
         if corrected is None:
             return page
-        other = replace(query, text=corrected)
+        corrected_query = replace(query, text=corrected)
         with self._reading() as layers:
-            found = self._search(other, self._resolve(other), layers)
-        return replace(found, corrected=corrected) if found.total else page
+            corrected_page = self._search(corrected_query, self._resolve(corrected_query), layers)
+        return replace(corrected_page, corrected=corrected) if corrected_page.total else page
 
     def document(self, urn: str) -> Document | None:
         with self._reading() as layers:
@@ -342,20 +344,20 @@ class SearchIndex:
     def _urns(self, resolved: ResolvedSearch) -> set[str]:
         with self._reading() as layers:
             merged = self._plan(resolved, layers.view(), layers).merged
-            found: set[str] = set()
+            urns: set[str] = set()
             after = ""
             while page := merged.following(after, _URNS_AT_ONCE):
-                found.update(urn_of(resolved.sort, document.key) for document in page)
+                urns.update(urn_of(resolved.sort, document.key) for document in page)
                 after = page[-1].key
-        return found
+        return urns
 
     def names(self, types: Sequence[str], how: How, text: str) -> tuple[str, ...]:
-        kept = tuple(
+        entity_types = tuple(
             sorted(type_ for type_ in types if type_ in self._vocabulary.registry.entities)
         )
-        node = name_query(kept, how, text)
+        node = name_query(entity_types, how, text)
         resolved = ResolvedSearch(
-            node, node, (), kept, include_removed=True, sort=(SortField("urn"),)
+            node, node, (), entity_types, include_removed=True, sort=(SortField("urn"),)
         )
         with self._reading() as layers:
             plan = self._plan(resolved, layers.view(), layers)
@@ -363,7 +365,7 @@ class SearchIndex:
             return tuple(
                 document.urn
                 for document in documents
-                if has_name(kept, how, text, document, self._vocabulary)
+                if has_name(entity_types, how, text, document, self._vocabulary)
             )
 
     def autocomplete(
@@ -550,7 +552,7 @@ class SearchIndex:
             return self._plan(alone, view, layers).merged.total() > 0
 
         return Spelling(view, layers.terms, self._vocabulary).corrected(
-            query.text, resolved.asked, is_found
+            query.text, resolved.text_query, is_found
         )
 
     def _search(self, query: SearchQuery, resolved: ResolvedSearch, layers: Layers) -> FoundPage:
@@ -585,9 +587,9 @@ class SearchIndex:
         start, size = 0, min(count + 3, _SUGGESTED_FROM)
         while len(completions) < count and start < _SUGGESTED_FROM:
             page = plan.merged.page(start, size)
-            for one in page:
-                document = plan.document(one)
-                name = suggested_name(resolved.asked, document, self._vocabulary)
+            for hit in page:
+                document = plan.document(hit)
+                name = suggested_name(resolved.text_query, document, self._vocabulary)
                 completions.setdefault(composed(name), NameCompletion(name, document.urn))
             if len(page) < size:
                 break
@@ -662,8 +664,8 @@ class SearchIndex:
         for name, property_field in self._vocabulary.property_fields(resolved.types).items():
             labels.setdefault(name, property_field.label)
         return tuple(
-            FacetCounts(name, labels.get(name, name), found, has_more)
-            for name, (found, has_more) in counts.items()
+            FacetCounts(name, labels.get(name, name), value_counts, has_more)
+            for name, (value_counts, has_more) in counts.items()
         )
 
 

@@ -226,15 +226,15 @@ class DiskIndex:
         """Return a sentence if the list of segments has another number of documents than they have,
         which the checksums do not cover; else an empty string."""
         # The documents can be counted, because each has a value of `removed`.
-        said = sum(
+        documents = sum(
             searcher.count(
                 tantivy.Query.term_query(self.terms.schema, "is", is_term(REMOVED, removed))
             )
             for removed in ("true", "false")
         )
-        if said == searcher.num_docs:
+        if documents == searcher.num_docs:
             return ""
-        return f"it has {said} documents, but its list of segments says {searcher.num_docs}"
+        return f"it has {documents} documents, but its list of segments says {searcher.num_docs}"
 
     def _new_writer(self, index: tantivy.Index) -> IndexWriter:
         try:
@@ -391,8 +391,8 @@ class MemoryIndex:
                 with boundary:
                     index = self._terms.open(None)
                 self._opened = index, IndexWriter(index, _MEMORY_HEAP_BYTES)
-            for urn, given in entries.items():
-                entry, document = given, self.documents[urn]
+            for urn, queued_entry in entries.items():
+                entry, document = queued_entry, self.documents[urn]
                 if entry is None and document is not None:
                     entry = make_entry(self._terms, self._vocabulary, document)
                 self._opened[1].replace(urn, entry)
@@ -558,8 +558,8 @@ class Layers:
 
     def apply(self, offset: int, documents: Iterable[Document], gone: Iterable[str]) -> None:
         """Add changes. They can be found when this returns; it does not wait for a commit."""
-        left = iter(documents)
-        while part := list(islice(left, _AT_ONCE)):
+        remaining = iter(documents)
+        while part := list(islice(remaining, _AT_ONCE)):
             if self._is_bulk(len(part)):
                 self._defer([_Change(document.urn, document) for document in part])
             else:
@@ -685,8 +685,8 @@ class Layers:
                 raise
             with self._lock:
                 # Changes that arrived since the drain began may have been written too.
-                written = {step.urn for step in self._written if isinstance(step, _Change)}
-                self._pending.replacing |= written & self._pending.documents.keys()
+                urns = {step.urn for step in self._written if isinstance(step, _Change)}
+                self._pending.replacing |= urns & self._pending.documents.keys()
                 self._written.clear()
                 self._disk = self._base.searcher
                 self._draining = None
@@ -819,17 +819,17 @@ class Layers:
         Those that are queued meanwhile are left: during a load there would be no end of them.
         """
         with self._lock:
-            left = len(self._queued)
-        while left > 0:
+            remaining = len(self._queued)
+        while remaining > 0:
             with self._changed:
-                steps = [self._queued.popleft() for _ in range(min(left, _CHUNK))]
+                steps = [self._queued.popleft() for _ in range(min(remaining, _CHUNK))]
                 self._written += [
                     step if isinstance(step, int) else _Change(step.urn, step.document)
                     for step in steps
                 ]
                 self._is_deferred = self._is_deferred and bool(self._queued)
                 self._changed.notify_all()
-            left -= len(steps)
+            remaining -= len(steps)
             for step, entry in zip(steps, self._entries(steps), strict=True):
                 if isinstance(step, int):
                     self._written_offset = max(self._written_offset, step)
@@ -838,21 +838,23 @@ class Layers:
 
     def _entries(self, steps: Sequence[_Step]) -> list[tantivy.Document | None]:
         """Return the entry of each step; `None` for an offset and for a URN that is removed."""
-        found: list[tantivy.Document | None] = []
+        entries: list[tantivy.Document | None] = []
         missing: list[tuple[int, Document]] = []
         for at, step in enumerate(steps):
             entry = None if isinstance(step, int) else step.entry
-            found.append(entry)
+            entries.append(entry)
             if entry is None and not isinstance(step, int) and step.document is not None:
                 missing.append((at, step.document))
         documents = [document for _, document in missing]
         if len(documents) > _FEW_ENTRIES:
-            made = self._worker.make(documents)
+            new_entries = self._worker.make(documents)
         else:
-            made = [make_entry(self.terms, self._vocabulary, document) for document in documents]
-        for (at, _), entry in zip(missing, made, strict=True):
-            found[at] = entry
-        return found
+            new_entries = [
+                make_entry(self.terms, self._vocabulary, document) for document in documents
+            ]
+        for (at, _), entry in zip(missing, new_entries, strict=True):
+            entries[at] = entry
+        return entries
 
     def _requeue(self) -> None:
         """Queue again, after a failure, everything that was written since the last commit."""

@@ -129,13 +129,13 @@ def tokens(text: str, is_field: Callable[[str], bool]) -> Iterator[Token]:
 
 
 def _phrase(text: str, at: int) -> tuple[Text, int]:
-    found: list[str] = []
+    characters: list[str] = []
     while at < len(text) and text[at] != '"':
         if text[at] == "\\" and at + 1 < len(text):
             at += 1
-        found.append(text[at])
+        characters.append(text[at])
         at += 1
-    return Text("".join(found), quoted=True), at + 1
+    return Text("".join(characters), quoted=True), at + 1
 
 
 def _word_end(text: str, at: int, *, closes: bool) -> int:
@@ -161,7 +161,7 @@ def _word(raw: str) -> Text:
     star_before = raw.startswith("*")
     star_after = raw.endswith("*") and not raw.endswith("\\*") and len(raw) > 1
     inner = raw[star_before : len(raw) - star_after]
-    found: list[str] = []
+    characters: list[str] = []
     wild: list[int] = []
     escaped = False
     for char in inner:
@@ -169,13 +169,13 @@ def _word(raw: str) -> Text:
             escaped = True
             continue
         if char in "*?" and not escaped:
-            wild.append(len(found))
-        found.append(char)
+            wild.append(len(characters))
+        characters.append(char)
         escaped = False
-    if wild and found[wild[-1]] == "?" and wild[-1] == len(found) - 1 and not star_after:
+    if wild and characters[wild[-1]] == "?" and wild[-1] == len(characters) - 1 and not star_after:
         # At the end of a word, `?` is a question mark.
         wild.pop()
-    return Text("".join(found), False, star_before, star_after, tuple(wild))
+    return Text("".join(characters), False, star_before, star_after, tuple(wild))
 
 
 def compared(trait: Trait, how: How, text: str, names: "Names | None" = None) -> Node:
@@ -186,24 +186,24 @@ def compared(trait: Trait, how: How, text: str, names: "Names | None" = None) ->
     urn = None if trait.prose or how != "equal" else exact_urn(text)
     if urn is not None:
         return Value(trait.name, "exact", urn)
-    asked = needle(trait, text)
+    search_text = needle(trait, text)
     if trait.mixed and how == "equal" and (as_number := number(trait, text)) is not None:
         return any_of(
-            (Value(trait.name, how, asked), Value(trait.name, how, number_form(as_number)))
+            (Value(trait.name, how, search_text), Value(trait.name, how, number_form(as_number)))
         )
     if trait.derived:
-        return derived(trait, Value(trait.name, how, asked).matches)
-    if not asked and (folded := fold(text)).strip():
+        return derived(trait, Value(trait.name, how, search_text).matches)
+    if not search_text and (folded := fold(text)).strip():
         # Prose is compared by its words, and literally with a text that has none.
         literally = Value(trait.name, "infix" if how == "words" else how, folded)
         return literally if trait.prose else NOTHING
-    if not asked and how in ("prefix", "suffix", "infix"):
+    if not search_text and how in ("prefix", "suffix", "infix"):
         return Present(trait.name)
-    value = Value(trait.name, how, asked)
-    if names is None or not trait.targets or not asked or asked.startswith("urn:li:"):
+    value = Value(trait.name, how, search_text)
+    if names is None or not trait.targets or not search_text or search_text.startswith("urn:li:"):
         return value
-    found = names(trait.targets, how, text)
-    return any_of((value, *(Value(trait.name, "exact", exact_urn(urn) or urn) for urn in found)))
+    urns = names(trait.targets, how, text)
+    return any_of((value, *(Value(trait.name, "exact", exact_urn(urn) or urn) for urn in urns)))
 
 
 def present(trait: Trait) -> Node:
@@ -267,9 +267,9 @@ def _criterion(
 ) -> Node:
     fields = vocabulary.resolve(criterion.field, known)
     if criterion.condition in ("EXISTS", "IS_NULL"):
-        found = any_of(tuple(present(vocabulary.trait(field)) for field in fields))
+        has_value = any_of(tuple(present(vocabulary.trait(field)) for field in fields))
         absent = criterion.condition == "IS_NULL"
-        return Not(found) if absent != criterion.negated else found
+        return Not(has_value) if absent != criterion.negated else has_value
     if not criterion.values:
         return EVERYTHING
     node = any_of(
@@ -302,11 +302,11 @@ def _are_numbers(trait: Trait, *bounds: str | None) -> bool:
 def _number(trait: Trait, text: str | None) -> float | None:
     if text is None:
         return None
-    found = number(trait, text)
-    if found is None:
+    parsed_number = number(trait, text)
+    if parsed_number is None:
         meant = "a number" if trait.nature == "number" else "milliseconds since 1970, or a date"
         raise InvalidInput(f"{trait.name} is compared with {meant}, not with {text!r}")
-    return found
+    return parsed_number
 
 
 def _text(trait: Trait, text: str | None) -> str | None:
@@ -368,11 +368,14 @@ def parse(
         return name == STATE or bool(_fields_for(name, vocabulary, known))
 
     text = _STRUCTURED.sub("", text, count=1)[:_MAX_TEXT]
-    found = list(tokens(text, is_field))
-    node = _QueryParser(found, vocabulary, known, names).parse()
+    query_tokens = list(tokens(text, is_field))
+    node = _QueryParser(query_tokens, vocabulary, known, names).parse()
     if node is None and text.strip():
         # The text is not empty but has no searchable word: it finds nothing instead of everything.
-        node = _QueryParser(found, vocabulary, known, names, is_wordless=True).parse() or NOTHING
+        node = (
+            _QueryParser(query_tokens, vocabulary, known, names, is_wordless=True).parse()
+            or NOTHING
+        )
     return EVERYTHING if node is None else node
 
 
@@ -456,10 +459,10 @@ class _QueryParser:
             negated = not negated
             self._at += 1
         # Negated words do not match their singulars.
-        left = self._plurals_left
-        self._plurals_left = 0 if negated else left
+        plurals_before = self._plurals_left
+        self._plurals_left = 0 if negated else plurals_before
         node = self._one(field)
-        self._plurals_left = left if negated else self._plurals_left
+        self._plurals_left = plurals_before if negated else self._plurals_left
         if not negated or node is None:
             return node
         return EVERYTHING if node == NOTHING else Not(node)
@@ -499,22 +502,24 @@ class _QueryParser:
             case _:
                 return self._plain(Text(name))
 
-    def _value(self, name: str, given: Text) -> Node | None:
+    def _value(self, name: str, wanted_text: Text) -> Node | None:
         if self._words_left <= 0:
             return None
         self._words_left -= 1
         if name == STATE:
-            return self._state(given)
+            return self._state(wanted_text)
         guide = guide_to(self._vocabulary.registry)
-        is_plain = not (given.star_before or given.star_after)
-        meant = guide.field_meant(name, (given.text,)) if is_plain else name
+        is_plain = not (wanted_text.star_before or wanted_text.star_after)
+        meant = guide.field_meant(name, (wanted_text.text,)) if is_plain else name
         if meant == ENTITY_TYPE != name:
-            given = replace(given, text=guide.find_type(given.text) or given.text)
-            return self._compare(ENTITY_TYPE, given)
+            wanted_text = replace(
+                wanted_text, text=guide.find_type(wanted_text.text) or wanted_text.text
+            )
+            return self._compare(ENTITY_TYPE, wanted_text)
         fields = _fields_for(meant, self._vocabulary, self._known)
-        if not given.text:
+        if not wanted_text.text:
             return any_of(tuple(present(self._vocabulary.trait(field)) for field in fields))
-        return any_of(tuple(self._compare(field, given) for field in fields))
+        return any_of(tuple(self._compare(field, wanted_text) for field in fields))
 
     def _state(self, given: Text) -> Node | None:
         """Return the node for a state, `is:undocumented`; for an unknown one, its plain words."""
@@ -538,41 +543,45 @@ class _QueryParser:
             case _:
                 return compared(trait, "words" if trait.prose else "equal", given.text, self._names)
 
-    def _plain(self, given: Text) -> Node | None:
-        if given.star_before and not given.text:
+    def _plain(self, token: Text) -> Node | None:
+        if token.star_before and not token.text:
             return EVERYTHING
-        if (urn := exact_urn(given.text)) and not given.quoted:
+        if (urn := exact_urn(token.text)) and not token.quoted:
             self._words_left -= 1
             return PointedAt(urn)
-        if (given.star_before or given.wild) and not given.quoted:
-            return self._wildcards(given)
-        found = [split(chunk) for chunk in chunks(given.text)][: max(self._words_left, 0)]
-        self._words_left -= len(found)
-        if not found:
+        if (token.star_before or token.wild) and not token.quoted:
+            return self._wildcards(token)
+        words_in_parts = [split(chunk) for chunk in chunks(token.text)][: max(self._words_left, 0)]
+        self._words_left -= len(words_in_parts)
+        if not words_in_parts:
             return self._wordless
-        if not given.quoted:
-            return all_of(tuple(map(self._word, found)))
-        words = tuple(part for parts in found for part in parts)
-        return Phrase(words, tuple(Word(parts).text for parts in found))
+        if not token.quoted:
+            return all_of(tuple(map(self._word, words_in_parts)))
+        words = tuple(part for parts in words_in_parts for part in parts)
+        return Phrase(words, tuple(Word(parts).text for parts in words_in_parts))
 
     def _word(self, parts: tuple[str, ...]) -> Node:
         """Return the node for a word; a plural also matches its singular in description fields."""
         word = Word(parts)
-        meant = singulars(parts[0]) if len(parts) == 1 and self._plurals_left > 0 else ()
-        if not meant:
+        candidates = singulars(parts[0]) if len(parts) == 1 and self._plurals_left > 0 else ()
+        if not candidates:
             return word
         self._plurals_left -= 1
-        texts = (Value(name, "words", one, loose=True) for one in meant for name in self._texts)
+        texts = (
+            Value(name, "words", singular, loose=True)
+            for singular in candidates
+            for name in self._texts
+        )
         return any_of((word, *texts))
 
-    def _wildcards(self, given: Text) -> Node | None:
+    def _wildcards(self, token: Text) -> Node | None:
         """Return the node for all words of a text with wildcards."""
         text = "".join(
-            char if char not in "*?" or at in given.wild else " "
-            for at, char in enumerate(given.text)
+            char if char not in "*?" or at in token.wild else " "
+            for at, char in enumerate(token.text)
         )
-        text = "*" * given.star_before + text + "*" * given.star_after
-        found: list[Node] = []
+        text = "*" * token.star_before + text + "*" * token.star_after
+        nodes: list[Node] = []
         for piece in _PIECE.findall(plain_letters(text)):
             pattern = fold(piece)
             if "*" in pattern and pattern.count("?") > _MAX_SINGLE:
@@ -583,36 +592,36 @@ class _QueryParser:
                 continue
             self._words_left -= 1
             if not wild or (wild == 1 and pattern.endswith("*")):
-                found.append(Word(split(piece.removesuffix("*"))))
+                nodes.append(Word(split(piece.removesuffix("*"))))
             elif wild <= _MAX_WILDCARDS and len(pattern) <= MAX_WORD:
-                found.append(Wildcard(pattern))
+                nodes.append(Wildcard(pattern))
             else:
-                found.append(NOTHING)
-        if found:
-            return all_of(tuple(found))
+                nodes.append(NOTHING)
+        if nodes:
+            return all_of(tuple(nodes))
         # `***` is as good as `*`.
         is_any = "*" in text and set(text) <= {"*", "?"}
         return EVERYTHING if is_any and self._wordless else self._wordless
 
 
-def _like(trait: Trait, given: Text) -> Node:
+def _like(trait: Trait, search_text: Text) -> Node:
     """Return the node for documents with a value of a field that matches a text with wildcards."""
-    is_symbols = trait.prose and not in_words(fold(given.text))
+    is_symbols = trait.prose and not in_words(fold(search_text.text))
     typed: list[tuple[str, bool]] = [
-        *[("*", True)] * given.star_before,
-        *((char, at in given.wild) for at, char in enumerate(given.text)),
-        *[("*", True)] * given.star_after,
+        *[("*", True)] * search_text.star_before,
+        *((char, at in search_text.wild) for at, char in enumerate(search_text.text)),
+        *[("*", True)] * search_text.star_after,
     ]
     texts, gaps = [""], list[str]()
     for is_wild, run in groupby(typed, key=itemgetter(1)):
-        written = "".join(char for char, _ in run)
+        characters = "".join(char for char, _ in run)
         if not is_wild:
-            texts[-1] = fold(written) if is_symbols else needle(trait, written)
+            texts[-1] = fold(characters) if is_symbols else needle(trait, characters)
         elif gaps and not texts[-1]:
             # The text before consists of symbols, which are ignored beside words of prose.
-            gaps[-1] += written
+            gaps[-1] += characters
         else:
-            gaps.append(written)
+            gaps.append(characters)
             texts.append("")
     exact = ("?" * gap.count("?") + "*" * ("*" in gap) for gap in gaps)
     node = ValuePattern(trait.name, tuple(texts), tuple(exact))

@@ -155,11 +155,11 @@ class Word:
     """Matches documents that contain the word, or a word that begins with it.
 
     `parts` has several words if the word is split by case (`usersCreated`); then either all parts
-    or the whole word has to match. With `named`, only the names of the entity are searched.
+    or the whole word has to match. With `names_only`, only the names of the entity are searched.
     """
 
     parts: tuple[str, ...]
-    named: bool = False
+    names_only: bool = False
 
     @property
     def text(self) -> str:
@@ -367,18 +367,18 @@ NOTHING = Not(EVERYTHING)
 
 def all_of(nodes: tuple[Node, ...]) -> Node:
     """Return the conjunction of nodes, simplified; `EVERYTHING` if there are none."""
-    flat = (one for node in nodes for one in (node.nodes if isinstance(node, And) else (node,)))
-    kept = tuple(dict.fromkeys(node for node in flat if node != EVERYTHING))
-    if not kept:
+    flat = (child for node in nodes for child in (node.nodes if isinstance(node, And) else (node,)))
+    children = tuple(dict.fromkeys(node for node in flat if node != EVERYTHING))
+    if not children:
         return EVERYTHING
-    return kept[0] if len(kept) == 1 else And(kept)
+    return children[0] if len(children) == 1 else And(children)
 
 
 def any_of(nodes: tuple[Node, ...]) -> Node:
     """Return the disjunction of nodes, simplified. There must be at least one."""
-    flat = (one for node in nodes for one in (node.nodes if isinstance(node, Or) else (node,)))
-    kept = tuple(dict.fromkeys(flat))
-    return kept[0] if len(kept) == 1 else Or(kept)
+    flat = (child for node in nodes for child in (node.nodes if isinstance(node, Or) else (node,)))
+    children = tuple(dict.fromkeys(flat))
+    return children[0] if len(children) == 1 else Or(children)
 
 
 _NODE_BYTES = 400

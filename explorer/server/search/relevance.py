@@ -93,20 +93,24 @@ def steps(query: Node, vocabulary: Vocabulary, *, named: bool = False) -> tuple[
     _gather(query, words, urns)
     typed = tuple(words)
     name = "".join("".join(word.parts) for word in typed)[:NAME_CUT]
-    found: list[Step] = []
+    ranking: list[Step] = []
     if name or urns:
-        found.append(NameIs(name, tuple(urns)))
+        ranking.append(NameIs(name, tuple(urns)))
     if not typed:
-        return tuple(found)
+        return tuple(ranking)
     count = len(typed)
-    found += [NameBegins(name), InName(typed, count, exact=True), InName(typed, count, exact=False)]
+    ranking += [
+        NameBegins(name),
+        InName(typed, count, exact=True),
+        InName(typed, count, exact=False),
+    ]
     if named:
-        return tuple(found)
+        return tuple(ranking)
     fewer = range(count - 1, 0, -1) if count <= _MOST_COUNTED else (1,)
-    found += [InName(typed, least, exact=False) for least in fewer]
+    ranking += [InName(typed, least, exact=False) for least in fewer]
     for ranks in range(1, len(vocabulary.strong) + 2):
-        found += [InFields(typed, ranks, exact=True), InFields(typed, ranks, exact=False)]
-    return tuple(found)
+        ranking += [InFields(typed, ranks, exact=True), InFields(typed, ranks, exact=False)]
+    return tuple(ranking)
 
 
 def reason(found: tuple[Step, ...], at: int, strong: tuple[float, ...]) -> str:
@@ -143,8 +147,8 @@ def covers(wide: Step, narrow: Step) -> bool:
         case InFields(), InFields():
             return wide.ranks >= narrow.ranks and not (wide.exact and not narrow.exact)
         case InFields(), InName():
-            whole = narrow.least == len(narrow.words)
-            return whole and not (wide.exact and not narrow.exact)
+            has_all_words = narrow.least == len(narrow.words)
+            return has_all_words and not (wide.exact and not narrow.exact)
     return False
 
 
@@ -169,12 +173,12 @@ def _gather(node: Node, words: dict[Word, None], urns: dict[str, None]) -> None:
 class ResolvedSearch:
     """A parsed and validated search.
 
-    `asked` is the query of the text, `node` everything that must match. `types` is `None` for all
-    types. With `sort`, results are not ranked and there is a single step. `also_counted` are
+    `text_query` is the query of the text, `node` everything that must match. `types` is `None` for
+    all types. With `sort`, results are not ranked and there is a single step. `also_counted` are
     structured-property fields to count in addition to the facets.
     """
 
-    asked: Node
+    text_query: Node
     node: Node
     steps: tuple[Step, ...]
     types: tuple[str, ...] | None
@@ -206,17 +210,17 @@ def read_text(
     name, for values that refer to an entity by its name. Raises `UnknownName` if an entity type, or
     a field of the filter or the sort, does not exist.
     """
-    kept, known = _types_in_search(types, vocabulary)
+    entity_types, known = _types_in_search(types, vocabulary)
     words = parse(text, vocabulary, known, names)
     place = Below(folder_key(below)) if below else EVERYTHING
     return ResolvedSearch(
         words,
         all_of((words, filter_query(filter, vocabulary, known, names), place)),
         () if sort else steps(words, vocabulary),
-        kept,
+        entity_types,
         include_removed or names_field(filter, REMOVED),
         resolve_sort(sort, vocabulary, known) if sort else (),
-        tuple(one for name in also_counted for one in vocabulary.fields_named(name, known)),
+        tuple(field for name in also_counted for field in vocabulary.fields_named(name, known)),
     )
 
 
@@ -228,13 +232,13 @@ def read_typed(
     names: Names | None = None,
 ) -> ResolvedSearch:
     """Resolve the beginning of a name: a search for entities whose names have all its words."""
-    kept, known = _types_in_search(types, vocabulary)
+    entity_types, known = _types_in_search(types, vocabulary)
     words = typed_words(text, named=True)
     return ResolvedSearch(
         words,
         all_of((words, filter_query(filter, vocabulary, known, names))),
         steps(words, vocabulary, named=True),
-        kept,
+        entity_types,
         include_removed=False,
     )
 
@@ -246,5 +250,5 @@ def _types_in_search(
         return None, vocabulary.known_fields(None)
     for entity_type in types:
         vocabulary.registry.entity(entity_type)
-    kept = tuple(sorted(set(types)))
-    return kept, vocabulary.known_fields(kept)
+    entity_types = tuple(sorted(set(types)))
+    return entity_types, vocabulary.known_fields(entity_types)

@@ -127,7 +127,7 @@ class Translator:
     def query(self, node: Node) -> tantivy.Query:
         """Return the tantivy query for the documents that match a node."""
         match node:
-            case Word(named=True):
+            case Word(names_only=True):
                 return self._rank_query(1, node, exact=False)
             case Word():
                 return self._either_form(node, self._in_any)
@@ -175,8 +175,8 @@ class Translator:
             case NameBegins():
                 return self._name_begins(step.joined)
             case InName():
-                found = [self._rank_query(1, word, exact=step.exact) for word in step.words]
-                return at_least(found, step.least)
+                queries = [self._rank_query(1, word, exact=step.exact) for word in step.words]
+                return at_least(queries, step.least)
             case InFields():
                 return both([self._in_fields(word, step) for word in step.words])
 
@@ -364,12 +364,12 @@ class Translator:
         self._left_to_compare -= len(hits)
         trait = self._vocabulary.trait(node.field)
         documents = (read_document(self._searcher, address) for _, address in hits)
-        found = [
+        urns = [
             document.urn
             for document in documents
             if any(meets(node, value, trait) for value in values_of(document, node.field))
         ]
-        return self._terms_of("urn", found) if found else _Query.empty_query()
+        return self._terms_of("urn", urns) if urns else _Query.empty_query()
 
     def _text_range(self, node: TextRange) -> tantivy.Query:
         longest = self._vocabulary.trait(node.field).order_cut
@@ -523,11 +523,13 @@ class IndexResult:
         number; none for those that are not used."""
         if self._used is None:
             start, schema = mark("usage", ""), self._terms.schema
-            found = {
+            queries_by_step = {
                 int(term.removeprefix(start)): (count, _Query.term_query(schema, "marks", term))
                 for term, count in self._searcher.terms_with_prefix("marks", start)
             }
-            self._used = [found[step] for step in sorted(found, reverse=True) if step]
+            self._used = [
+                queries_by_step[step] for step in sorted(queries_by_step, reverse=True) if step
+            ]
         return self._used
 
     def read_all(self, step: int) -> list[_Hit]:
@@ -591,8 +593,8 @@ class IndexResult:
             for name, value in values.items()
             if value
         }
-        found = self._aggregate(aggregations) if aggregations else {}
-        return {name: _buckets(found[name]) for name in aggregations}
+        aggregates = self._aggregate(aggregations) if aggregations else {}
+        return {name: _buckets(aggregates[name]) for name in aggregations}
 
     def folders(self, depth: int) -> dict[str, tuple[int, int]]:
         """Return the folders at a depth, 0 for the top level, by key.
@@ -663,14 +665,16 @@ class IndexResult:
             before = self._resolved.steps[:step]
             # A step that is covered by another step need not be excluded as well.
             outer = [
-                one
-                for at, one in enumerate(before)
-                if not any(covers(other, one) for other in before[at + 1 :])
+                earlier_step
+                for at, earlier_step in enumerate(before)
+                if not any(covers(later_step, earlier_step) for later_step in before[at + 1 :])
             ]
             query = self._query
             if step < self._resolved.last_step:
                 query = both([query, self._translator.step(self._resolved.steps[step])])
-            self._steps[step] = all_but(query, [self._translator.step(one) for one in outer])
+            self._steps[step] = all_but(
+                query, [self._translator.step(outer_step) for outer_step in outer]
+            )
         return self._steps[step]
 
     def _span(self, after: Key | None, to: Key | None, *, to_is_in: bool = False) -> tantivy.Query:
@@ -738,16 +742,18 @@ class SortedIndexResult(IndexResult):
             return [(begun + field.part(code), address) for code, address in hits]
         if field.is_always_there:
             return self._read_with_values(query, field, rest, begun, limit)
-        there = self._there(field)
-        found: list[_Hit] = []
+        has_value = self._there(field)
+        hits_in_order: list[_Hit] = []
         for is_there in (False, True) if field.missing_first else (True, False):
-            left = limit - len(found)
-            if left and is_there:
-                found += self._read_with_values(both([query, there]), field, rest, begun, left)
-            elif left:
-                without = all_but(query, [there])
-                found += self._read_in_order(without, rest, begun + field.part(None), left)
-        return found
+            room = limit - len(hits_in_order)
+            if room and is_there:
+                hits_in_order += self._read_with_values(
+                    both([query, has_value]), field, rest, begun, room
+                )
+            elif room:
+                without = all_but(query, [has_value])
+                hits_in_order += self._read_in_order(without, rest, begun + field.part(None), room)
+        return hits_in_order
 
     def _read_with_values(
         self,
@@ -760,28 +766,30 @@ class SortedIndexResult(IndexResult):
         """Do as `_read_in_order` for documents that all have a value of the first field."""
         hits = self._by_column(query, field, limit)
         cut = hits[-1][0] if len(hits) == limit else None
-        found: list[_Hit] = []
+        hits_in_order: list[_Hit] = []
         same: list[tantivy.DocAddress] = []
         for at, (code, address) in enumerate(hits):
             if code == cut:
                 break
             same.append(address)
             if at + 1 == len(hits) or hits[at + 1][0] != code:
-                found += self._by_hand(same, rest, begun + field.part(code))
+                hits_in_order += self._by_hand(same, rest, begun + field.part(code))
                 same = []
         if cut is not None:
             alike = both([query, self._terms.sorted_as(field.name, cut)])
-            found += self._read_in_order(alike, rest, begun + field.part(cut), limit - len(found))
-        return found
+            hits_in_order += self._read_in_order(
+                alike, rest, begun + field.part(cut), limit - len(hits_in_order)
+            )
+        return hits_in_order
 
     def _by_hand(
         self, addresses: list[tantivy.DocAddress], rest: Sequence[SortField], begun: Key
     ) -> list[_Hit]:
-        found = [
+        hits = [
             (begun + sort_key(rest, self.document(address), self._vocabulary), address)
             for address in addresses
         ]
-        return sorted(found, key=_key_of)
+        return sorted(hits, key=_key_of)
 
     def _by_column(
         self, query: tantivy.Query, field: SortField, limit: int
@@ -811,10 +819,10 @@ class SortedIndexResult(IndexResult):
             "order": {"_key": "desc" if field.descending else "asc"},
         }
         buckets = self._searcher.aggregate(query, {"codes": {"terms": terms}})["codes"]["buckets"]
-        found = 0
+        total = 0
         for bucket in buckets:
-            last, found = bucket["key"], found + bucket["doc_count"]
-            if found >= limit:
+            last, total = bucket["key"], total + bucket["doc_count"]
+            if total >= limit:
                 break
         else:
             last = None
@@ -931,12 +939,12 @@ class MergedResult:
     def _new(self, step: int) -> list[FoundDocument]:
         """Return the documents of a step in the indexes in memory, in order."""
         if step not in self._listed:
-            found = [
+            documents = [
                 FoundDocument(step, key, address, part)
                 for part, result in enumerate(self._others, 1)
                 for key, address in result.read_all(step)
             ]
-            self._listed[step] = sorted(found, key=_key_of_document)
+            self._listed[step] = sorted(documents, key=_key_of_document)
         return self._listed[step]
 
     def _window(self, step: int, start: int, count: int) -> list[FoundDocument]:
@@ -1044,7 +1052,7 @@ class Plan:
         """Prepare a search. The first of the `results` is that of the index on disk."""
         self.resolved = resolved
         self.merged = MergedResult(results, resolved.last_step + 1)
-        self.evidence = Evidence(resolved.asked, vocabulary)
+        self.evidence = Evidence(resolved.text_query, vocabulary)
         self._results = results
         self._indexed, *self._others = results
         self._vocabulary = vocabulary
@@ -1088,9 +1096,9 @@ class Plan:
         counts = self._indexed.facets(self._facets)
         for result in self._others:
             newer = result.facets(self._facets, _MOST_NEWER, _MOST_NEWER)
-            for name, found in newer.items():
-                if found:
-                    counts[name] = self._add_counts(name, counts[name], found)
+            for name, value_counts in newer.items():
+                if value_counts:
+                    counts[name] = self._add_counts(name, counts[name], value_counts)
         return counts
 
     def facets(self) -> dict[str, tuple[dict[str, int], bool]]:
@@ -1098,32 +1106,32 @@ class Plan:
 
         Each comes with whether there are more values than these.
         """
-        found: dict[str, tuple[dict[str, int], bool]] = {}
+        counts_by_field: dict[str, tuple[dict[str, int], bool]] = {}
         for name, counts in self._counted.items():
             best = sorted(self._together(name, counts).items(), key=_by_count_and_name)
             if best:
-                found[name] = dict(best[:_FACET_VALUES]), len(best) > _FACET_VALUES
-        return found
+                counts_by_field[name] = dict(best[:_FACET_VALUES]), len(best) > _FACET_VALUES
+        return counts_by_field
 
     def _together(self, name: str, counts: dict[str, int]) -> dict[str, int]:
         """Merge counts of values that a filter does not distinguish, under the most frequent."""
         trait = self._vocabulary.trait(name)
-        found: dict[str, tuple[str, int]] = {}
+        merged_counts: dict[str, tuple[str, int]] = {}
         for value, count in sorted(counts.items(), key=lambda one: (-one[1], one[0])):
             key = identity(trait, value)
-            shown, before = found.get(key, (value, 0))
-            found[key] = (shown, before + count)
-        return dict(found.values())
+            label, before = merged_counts.get(key, (value, 0))
+            merged_counts[key] = (label, before + count)
+        return dict(merged_counts.values())
 
     def folders(self, depth: int) -> dict[str, tuple[int, int]]:
         """Return the folders at a depth with their counts, as `IndexResult.folders` does."""
         if depth not in self._folders:
-            found: dict[str, tuple[int, int]] = {}
+            counts_by_folder: dict[str, tuple[int, int]] = {}
             for result in self._results:
                 for key, (count, deeper) in result.folders(depth).items():
-                    before = found.get(key, (0, 0))
-                    found[key] = (before[0] + count, before[1] + deeper)
-            self._folders[depth] = found
+                    before = counts_by_folder.get(key, (0, 0))
+                    counts_by_folder[key] = (before[0] + count, before[1] + deeper)
+            self._folders[depth] = counts_by_folder
         return self._folders[depth]
 
     def _add_counts(

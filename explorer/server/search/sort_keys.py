@@ -86,15 +86,15 @@ def resolve_sort(
 
     Raises `UnknownName` for a field that cannot be searched.
     """
-    found: dict[str, SortField] = {}
+    fields_by_name: dict[str, SortField] = {}
     for by in sort:
         name = vocabulary.resolve(by.field, known)[0]
         derived = vocabulary.trait(name).derived
-        found.setdefault(name, SortField(name, by.descending, derived))
+        fields_by_name.setdefault(name, SortField(name, by.descending, derived))
         if name == URN:
             break
-    found.setdefault(URN, SortField(URN))
-    return tuple(found.values())
+    fields_by_name.setdefault(URN, SortField(URN))
+    return tuple(fields_by_name.values())
 
 
 def sort_key(fields: Sequence[SortField], document: Document, vocabulary: Vocabulary) -> str:

@@ -154,10 +154,14 @@ def like_value(node: ValuePattern) -> str:
 
     It matches a truncated form only if the whole value is certain to match.
     """
-    found = literal(node.texts[0])
+    expression = literal(node.texts[0])
     for gap, text in zip(node.gaps, node.texts[1:], strict=True):
-        found += _NOT_MORE * gap.count("?") + f"{_NOT_MORE}*" * gap.endswith("*") + literal(text)
-    return f"{found}{MORE}?" if node.gaps[-1].endswith("*") and not node.texts[-1] else found
+        expression += (
+            _NOT_MORE * gap.count("?") + f"{_NOT_MORE}*" * gap.endswith("*") + literal(text)
+        )
+    return (
+        f"{expression}{MORE}?" if node.gaps[-1].endswith("*") and not node.texts[-1] else expression
+    )
 
 
 def is_short(text: str) -> bool:
@@ -182,11 +186,13 @@ def within(low: str | None, high: str | None, *, longest: int, strict: bool) -> 
         return [literal(high) + (".*" if len(high) == longest else "")]
     if fork == len(low):
         below = _below(high, fork, longest, strict=strict)
-        return _gather(high, (one for one in below if not (strict and one == (fork, ""))))
+        return _gather(
+            high, (expression for expression in below if not (strict and expression == (fork, "")))
+        )
     between = _chars(ord(low[fork]) + 1, ord(high[fork]) - 1)
-    found = [f"{literal(low[:fork])}{between}.*"] if between else []
-    found += _gather(low, _above(low, fork + 1, longest, strict=strict))
-    return found + _gather(high, _below(high, fork + 1, longest, strict=strict))
+    expressions = [f"{literal(low[:fork])}{between}.*"] if between else []
+    expressions += _gather(low, _above(low, fork + 1, longest, strict=strict))
+    return expressions + _gather(high, _below(high, fork + 1, longest, strict=strict))
 
 
 def _fork(one: str, other: str) -> int:
@@ -268,7 +274,7 @@ class _Place:
 
     def expression(self) -> str:
         text = literal(self.text)
-        beyond = [one if one == _OTHERS else f"[{one}]" for one in self.beyond]
+        beyond = [letters if letters == _OTHERS else f"[{letters}]" for letters in self.beyond]
         match self.like:
             case "is":
                 return text
@@ -285,8 +291,10 @@ class _Place:
         if self.beyond and self.beyond[-1] != _OTHERS and len(self.beyond[-1]) > 1:
             *nearer, last = self.beyond
             half = len(last) // 2
-            return [replace(self, beyond=(*nearer, one)) for one in (last[:half], last[half:])]
-        further = [replace(self, beyond=(*self.beyond, one)) for one in (_LETTERS, _OTHERS)]
+            return [
+                replace(self, beyond=(*nearer, letters)) for letters in (last[:half], last[half:])
+            ]
+        further = [replace(self, beyond=(*self.beyond, letters)) for letters in (_LETTERS, _OTHERS)]
         return [*further, replace(self, closed=True)]
 
     def fits(self, piece: str) -> bool:
@@ -315,16 +323,16 @@ def piece_line(code: str, body: str, *, prose: bool) -> str:
 
 def symbol_line(code: str, folded: str) -> str:
     """Return the runs of symbols of a value of prose as pieces, for `piece_line`; often empty."""
-    found, begins, ends = symbol_runs(folded.replace(" ", _BLANK))
-    if not found:
+    runs, begins, ends = symbol_runs(folded.replace(" ", _BLANK))
+    if not runs:
         return ""
-    found = [SEAM + run for run in found]
+    runs = [SEAM + run for run in runs]
     if begins:
-        found[0] = _BEGIN + found[0]
+        runs[0] = _BEGIN + runs[0]
     if ends:
-        found[-1] += _END
+        runs[-1] += _END
     # Nobody searches for the space between two words.
-    return "".join(f" {code}{_CODE_END}{run}" for run in {*found} - {SEAM + _BLANK})
+    return "".join(f" {code}{_CODE_END}{run}" for run in {*runs} - {SEAM + _BLANK})
 
 
 class Parts:
@@ -366,8 +374,10 @@ class Parts:
         first, *inner, last = places
         return either(
             [
-                self._phrase(prefix, [place, *inner, other])
-                for place, other in product(self._split(prefix, first), self._split(prefix, last))
+                self._phrase(prefix, [first_place, *inner, last_place])
+                for first_place, last_place in product(
+                    self._split(prefix, first), self._split(prefix, last)
+                )
             ]
         )
 
@@ -399,8 +409,8 @@ class Parts:
         """Match texts too long for a regular expression by scanning all pieces of the field."""
         prefix = code + _CODE_END
         terms = self._searcher.terms_with_prefix("pieces", prefix)
-        kept = [term.removeprefix(prefix) for term, _ in terms]
-        choices = [[piece for piece in kept if place.fits(piece)] for place in places]
+        all_pieces = [term.removeprefix(prefix) for term, _ in terms]
+        choices = [[piece for piece in all_pieces if place.fits(piece)] for place in places]
         return either([self._exactly(code, phrase) for phrase in product(*choices)])
 
     def _exactly(self, code: str, found: Sequence[str]) -> tantivy.Query:
@@ -420,32 +430,32 @@ def _word_terms(text: str) -> list[list[str]]:
         return []
     inner = [f"{word}{SEAM}{_BLANK}" for word in words[:-1]]
     last = words[-1]
-    found: list[list[str]] = []
+    sequences: list[list[str]] = []
     for begin, end in product(("", _BEGIN), (f"{SEAM}{_BLANK}", _END)):
         pieces_there = [*inner, last + end]
         pieces_there[0] = begin + pieces_there[0]
-        found.append(pieces_there)
-    return found
+        sequences.append(pieces_there)
+    return sequences
 
 
 def _places(how: How, text: str) -> list[_Place]:
-    found = [*pieces(text.replace(" ", _BLANK))] or [""]
+    text_pieces = [*pieces(text.replace(" ", _BLANK))] or [""]
     if how in ("equal", "prefix"):
-        found[0] = _BEGIN + found[0]
+        text_pieces[0] = _BEGIN + text_pieces[0]
     else:
         # A part that begins with a character other than a letter or digit may begin within a longer
         # run of them, so the `SEAM` before it is dropped.
-        found[0] = found[0].removeprefix(SEAM)
+        text_pieces[0] = text_pieces[0].removeprefix(SEAM)
     if how in ("equal", "suffix"):
-        found[-1] += _END
-    if len(found) == 1:
+        text_pieces[-1] += _END
+    if len(text_pieces) == 1:
         likes: dict[str, _Like] = {"equal": "is", "prefix": "begins", "suffix": "ends"}
-        return [_Place(likes.get(how, "holds"), found[0])]
-    places = [_Place("is", piece) for piece in found]
+        return [_Place(likes.get(how, "holds"), text_pieces[0])]
+    places = [_Place("is", piece) for piece in text_pieces]
     if how in ("suffix", "infix"):
-        places[0] = _Place("ends", found[0])
+        places[0] = _Place("ends", text_pieces[0])
     if how in ("prefix", "infix"):
-        places[-1] = _Place("begins", found[-1])
+        places[-1] = _Place("begins", text_pieces[-1])
     return places
 
 
@@ -546,10 +556,10 @@ class Terms:
 
         `strict` excludes the bounds; `None` leaves a side open.
         """
-        begin, end = ("*" if one is None else number_code(one) for one in (low, high))
-        left, right = "{}" if strict else "[]"
+        begin, end = ("*" if bound is None else number_code(bound) for bound in (low, high))
+        opening, closing = "{}" if strict else "[]"
         column = f"numbers.{_column_of(field)}"
-        return self._ranges.parse_query(f"{column}:{left}{begin} TO {end}{right}")
+        return self._ranges.parse_query(f"{column}:{opening}{begin} TO {end}{closing}")
 
     def _index(self, path: str | None, *, keys_are_terms: bool) -> tantivy.Index:
         index = tantivy.Index(self.schema, path)
@@ -588,7 +598,7 @@ class Terms:
         document = analysed.document
         values = {**document.fields, **{name: values_of(document, name) for name in VIRTUAL}}
         names = self._fields_with_value(document)
-        found: list[str] = []
+        is_terms: list[str] = []
         lines: list[str] = []
         numbers: dict[str, list[str]] = {}
         sorts: dict[str, str] = {}
@@ -609,24 +619,24 @@ class Terms:
                 # The same prose seldom occurs twice.
                 is_kept = isinstance(value, str) and not trait.prose and len(value) <= _LONGEST_KEPT
                 terms, line = (self._stored if is_kept else self._made)(value, name)
-                found += terms
+                is_terms += terms
                 if line:
                     lines.append(line)
-        kept: dict[str, Any] = {
+        entry_values: dict[str, Any] = {
             "urn": document.urn,
             "order": analysed.key,
             "shuffle": zlib.crc32(document.urn.encode()),
             "document": _write(document, names),
-            "is": found,
+            "is": is_terms,
             "pieces": " ".join(lines),
             "words": f" {GAP} ".join(analysed.lines),
             "facet": _facets(analysed),
         }
-        above = folder_keys([one for one, _ in document.folders])
+        above = folder_keys([folder for folder, _ in document.folders])
         if above:
-            kept["folders"] = {f"{depth}": key for depth, key in enumerate(above)}
+            entry_values["folders"] = {f"{depth}": key for depth, key in enumerate(above)}
         joined = analysed.joined_names
-        kept["marks"] = " ".join(
+        entry_values["marks"] = " ".join(
             [
                 *(mark("field", name) for name in names),
                 *(mark("refers", exact_urn(urn) or urn) for urn in analysed.references),
@@ -637,11 +647,11 @@ class Terms:
                 *self._word_marks(analysed.lines),
             ]
         )
-        kept |= columns
-        kept["used"] = document.usage
-        kept["numbers"] = {name: codes for name, codes in numbers.items() if codes}
-        kept["sorts"] = sorts
-        return kept
+        entry_values |= columns
+        entry_values["used"] = document.usage
+        entry_values["numbers"] = {name: codes for name, codes in numbers.items() if codes}
+        entry_values["sorts"] = sorts
+        return entry_values
 
     def as_stored(self, document: Document) -> Document:
         """Return a document as it is read back.
@@ -673,13 +683,15 @@ class Terms:
 
     def _made(self, value: Scalar, name: str) -> tuple[list[str], str]:
         trait = self._vocabulary.trait(name)
-        found, cut = forms(trait, value), trait.cut
+        value_forms, cut = forms(trait, value), trait.cut
         line = ""
         if trait.nature == "text":
-            line = piece_line(self.code(name), found[0], prose=trait.prose)
+            line = piece_line(self.code(name), value_forms[0], prose=trait.prose)
             if trait.prose and isinstance(value, str):
                 line += symbol_line(self.code(name), fold(value))
-        terms = [is_term(name, form if len(form) <= cut else form[:cut] + MORE) for form in found]
+        terms = [
+            is_term(name, form if len(form) <= cut else form[:cut] + MORE) for form in value_forms
+        ]
         urn = exact_urn(value) if isinstance(value, str) and not trait.prose else None
         # The index has a field for the URN as written.
         if urn and (name != URN or urn != value):
@@ -719,14 +731,14 @@ class Terms:
         """Yield the terms of `marks` for the words of lines, one line for each rank; several terms
         at once, separated by spaces."""
         # `GAP` is not a word.
-        seen, begun = {GAP}, set[str]()
+        earlier_words, begun = {GAP}, set[str]()
         for rank, line in enumerate(lines):
-            new = {*line.split()} - seen
+            new = {*line.split()} - earlier_words
             starts = {word[:end] for word in new for end in _STARTS}
             if rank != self.common:
                 yield _marks(f"w{rank}", new)
                 yield _marks(f"s{rank}", starts - begun if rank == self.weak else starts)
-            seen |= new
+            earlier_words |= new
             begun |= starts
         yield _marks(f"s{self.common}", begun)
 
@@ -802,10 +814,10 @@ def _write(document: Document, names: Iterable[str]) -> bytes:
 
 
 def _facets(analysed: AnalysedDocument) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    values_by_field: dict[str, list[str]] = {}
     for name, value in analysed.facets:
-        found.setdefault(name, []).append(value)
-    return found
+        values_by_field.setdefault(name, []).append(value)
+    return values_by_field
 
 
 def _prefixes(name: str) -> range:

@@ -271,12 +271,12 @@ class LogReader(Struct, frozen=True):
 class Trimmed(Struct, frozen=True):
     """The result of `trim_versions` or `trim_documents`.
 
-    `gone` is the number of versions or documents that were removed, and `after` the argument for
+    `count` is the number of versions or documents that were removed, and `after` the argument for
     the next call, `None` at the end. `since` has the names of the aspects that lost versions, with
     the latest time at which one of those versions was superseded, in milliseconds since 1970.
     """
 
-    gone: int
+    count: int
     after: int | None
     since: Mapping[str, int] = {}
 
@@ -947,10 +947,10 @@ def lasting_id(store: Store) -> str:
 def read_object(value: bytes | None) -> dict[str, Any]:
     """Return a stored value as a JSON object; an empty one if it is missing or damaged."""
     try:
-        found = orjson.loads(value) if value else {}
+        parsed_object = orjson.loads(value) if value else {}
     except orjson.JSONDecodeError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return parsed_object if isinstance(parsed_object, dict) else {}
 
 
 def log_mark(store: Reader, offset: int) -> str | None:

@@ -130,7 +130,9 @@ def copy_catalog(
         tables = [_follow(source, target, table)[1] for table in _TABLES]
         copied = [_sum(target, table) for table in _TABLES]
         if wrong := [
-            table.name for table, other in zip(tables, copied, strict=True) if table != other
+            table.name
+            for table, copied_table in zip(tables, copied, strict=True)
+            if table != copied_table
         ]:
             target.write(partial(_note, "{}")).result()
             raise StorageFault(
@@ -184,19 +186,19 @@ def _follow(source: Store, target: Store, table: TableLayout) -> tuple[int, Copi
     Returns how many rows were written, and the number and checksum of the rows in the source.
     """
     after: Sequence[Any] | None = None
-    written, summed = 0, _Sum(table.name)
+    written_rows, summed = 0, _Sum(table.name)
     while True:
         rows = _part(source, table, after)
         is_last = len(rows) < _PART_ROWS
         through = None if is_last else rows[-1][: table.keys]
         with target.snapshot() as view:
-            there = cast("SqlSnapshot", view).rows_of(table, after, -1, through)
+            target_rows = cast("SqlSnapshot", view).rows_of(table, after, -1, through)
         summed.add(rows)
-        if _comparable(rows) != _comparable(there):
-            written += max(len(rows), 1)
+        if _comparable(rows) != _comparable(target_rows):
+            written_rows += max(len(rows), 1)
             target.write(partial(_replace, table, rows, after, through)).result()
         if is_last:
-            return written, summed.found
+            return written_rows, summed.found
         after = through
 
 

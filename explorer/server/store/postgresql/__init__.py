@@ -110,7 +110,7 @@ _DIALECT = Dialect(
     gathered="json_agg({})::text",
     unindexed="{}",
     like="u.urn ILIKE :like ESCAPE ''",
-    seen=f"({_JSON.format('{0}.system')} ->> 'lastObserved')::numeric::bigint",
+    seen_millis=f"({_JSON.format('{0}.system')} ->> 'lastObserved')::numeric::bigint",
     removed=_REMOVED,
     lineage=_LINEAGE,
     lineage_pairs=_LINEAGE_PAIRS,
@@ -311,15 +311,15 @@ class _WritingConnection:
         """Do nothing: only a write shows whether the database can be written to."""
 
     def begin(self) -> SqlTransaction:
-        published, asked = self._follower.published, time.monotonic()
+        published, asked_at = self._follower.published, time.monotonic()
         count, head = self._take_turn()
         if published is not None and head > published + _FOLLOWED_AT_ONCE:
             self.roll_back()
-            self._follower.tell(head, asked)
-            asked = time.monotonic()
+            self._follower.tell(head, asked_at)
+            asked_at = time.monotonic()
             count, head = self._take_turn()
         # The observer derives data from a transaction only after all transactions before it.
-        self._follower.tell(head, asked)
+        self._follower.tell(head, asked_at)
         if count != self._count:
             self._cache.clear()
         self._count = count
@@ -433,7 +433,7 @@ class _WritingConnection:
         try:
             # This waits for the lock, which the lost connection's transaction holds until it ends.
             self._take_turn()
-            (found,) = self._own.execute(_COMMITTED, (written,)).fetchone() or (False,)
+            (is_committed,) = self._own.execute(_COMMITTED, (written,)).fetchone() or (False,)
             self._own.execute(b"ROLLBACK")
         except psycopg.Error as again:
             _log.warning(
@@ -444,7 +444,7 @@ class _WritingConnection:
                 "whether the change was saved; read it again to find out, or repeat the change",
                 retry_after_seconds=2,
             ) from again
-        return bool(found)
+        return bool(is_committed)
 
 
 def _is_conflict(error: BaseException) -> bool:
@@ -666,8 +666,8 @@ class PostgresAccess:
 
     def version(self) -> int:
         with self._connect("the access tokens cannot be read") as raw:
-            (found,) = raw.execute("SELECT max(change) FROM tokens").fetchone() or (None,)
-            return found or 0
+            (newest_change,) = raw.execute("SELECT max(change) FROM tokens").fetchone() or (None,)
+            return newest_change or 0
 
     def change(self, change: Callable[[tuple[Token, ...]], tuple[Token, ...]]) -> None:
         with (
@@ -679,14 +679,14 @@ class PostgresAccess:
             cursor.execute("LOCK TABLE tokens IN SHARE ROW EXCLUSIVE MODE")
             before = tuple(Token(*row) for row in cursor.execute(_TOKENS))
             after = change(before)
-            kept = {token.id for token in after}
-            gone = [token.id for token in before if token.id not in kept]
-            cursor.execute("DELETE FROM tokens WHERE id = ANY(%s)", (gone,))
+            ids_after = {token.id for token in after}
+            removed_ids = [token.id for token in before if token.id not in ids_after]
+            cursor.execute("DELETE FROM tokens WHERE id = ANY(%s)", (removed_ids,))
             for token in after:
                 if token not in before:
-                    fields = (token.created_millis, token.expires_millis, token.revoked_millis)
-                    named = (token.name, token.actor, token.id, token.sha256)
-                    cursor.execute(_KEEP_TOKEN, (*named, *fields, token.role))
+                    times = (token.created_millis, token.expires_millis, token.revoked_millis)
+                    identity = (token.name, token.actor, token.id, token.sha256)
+                    cursor.execute(_KEEP_TOKEN, (*identity, *times, token.role))
 
     def note_uses(self, uses: Mapping[str, int]) -> None:
         with self._connect("the times at which tokens were last used cannot be saved") as raw:

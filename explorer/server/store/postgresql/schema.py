@@ -310,7 +310,7 @@ _COLUMN_TYPES = {
 
 def _types_of(columns: str) -> list[str]:
     """Return the types of columns; one that is not listed is an integer of 8 bytes."""
-    names = (one.strip().strip('"') for one in columns.split(","))
+    names = (column.strip().strip('"') for column in columns.split(","))
     return [_COLUMN_TYPES.get(name, "int8") for name in names]
 
 
@@ -337,14 +337,14 @@ class PostgresConnection:
         `COPY_FROM` or more rows to be inserted are sent with COPY.
         """
         self.has_written = True
-        given = list(rows)
-        inserted = _INSERT.fullmatch(statement) if len(given) >= COPY_FROM else None
+        row_list = list(rows)
+        inserted = _INSERT.fullmatch(statement) if len(row_list) >= COPY_FROM else None
         if inserted is not None:
             table, columns, conflict = inserted.groups()
-            self._copy(table, columns, conflict, given)
+            self._copy(table, columns, conflict, row_list)
             return
         with self.raw.cursor() as cursor:
-            cursor.executemany(_translate(statement, named=False), given)
+            cursor.executemany(_translate(statement, named=False), row_list)
 
     def _copy(
         self, table: str, columns: str, conflict: str | None, rows: Sequence[Sequence[Any]]
@@ -356,10 +356,10 @@ class PostgresConnection:
         """
         types = _types_of(columns)
         with self.raw.cursor() as cursor:
-            into, given = f"{table} ({columns})", rows
+            into, rows_to_copy = f"{table} ({columns})", rows
             if conflict is not None:
                 into = f"staged_{table} ({columns}, place)"
-                given = [(*row, place) for place, row in enumerate(rows)]
+                rows_to_copy = [(*row, place) for place, row in enumerate(rows)]
                 types.append("int8")
                 cursor.execute(
                     f"CREATE TEMP TABLE IF NOT EXISTS staged_{table} ON COMMIT DELETE ROWS AS "
@@ -367,7 +367,7 @@ class PostgresConnection:
                 )
             with cursor.copy(f"COPY {into} FROM STDIN (FORMAT BINARY)".encode()) as copy:
                 copy.set_types(types)
-                for row in given:
+                for row in rows_to_copy:
                     copy.write_row(row)
             if conflict is not None:
                 keys = conflict[: conflict.index(")")].partition("(")[2]
@@ -550,11 +550,11 @@ def _is_away(address: str, error: psycopg.Error, is_connected: bool) -> bool:
 def _make_tables(raw: Raw, place: str) -> str:
     if raw.info.server_version < 140_000:
         raise StorageFault(f"{place} is older than PostgreSQL 14; upgrade it")
-    (kept,) = raw.execute(
+    (table_count,) = raw.execute(
         "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() "
         "AND tablename IN ('meta', 'log', 'urns', 'aspects')"
     ).fetchone() or (0,)
-    if not kept:
+    if not table_count:
         raw.execute(_TABLES.encode())
         token_hex = secrets.token_hex(16)
         raw.cursor().executemany(
@@ -565,7 +565,7 @@ def _make_tables(raw: Raw, place: str) -> str:
         return token_hex
     rows = (
         raw.execute("SELECT key, value FROM meta WHERE key IN ('format', 'id', 'layout')")
-        if kept == 4
+        if table_count == 4
         else ()
     )
     noted = {str(key): str(value) for key, value in rows}

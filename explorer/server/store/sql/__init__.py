@@ -106,7 +106,8 @@ class Dialect(Struct, frozen=True):
     - `gathered` is an aggregate that returns a column as a JSON array.
     - `unindexed` is a format string for a column that keeps the engine from using an index on it.
     - `like` is the condition that a URN matches a pattern.
-    - `seen` and `removed` read the time of observation and the soft deletion from a row's JSON.
+    - `seen_millis` and `removed` read the time of observation and the soft deletion from the JSON
+      of a row.
     - `lineage`, `lineage_pairs` and `urns_of_handles` are statements for `SqlReads`.
     - `after_copy` are statements that make the tables ready for use after rows were copied to them.
     """
@@ -117,7 +118,7 @@ class Dialect(Struct, frozen=True):
     gathered: str
     unindexed: str
     like: str
-    seen: str
+    seen_millis: str
     removed: str
     lineage: str
     lineage_pairs: str

@@ -113,7 +113,7 @@ class SqlReads(ABC):
 
     def aspect(self, urn: str, name: str, version: int = 0) -> StoredAspect | None:
         of = "u.urn = ? AND v.name = ?"
-        given: tuple[str | int, ...] = (urn, name)
+        parameters: tuple[str | int, ...] = (urn, name)
         if version == 0:
             query = (
                 f"SELECT {_LATEST} FROM urns u JOIN aspects a ON a.entity = u.id "
@@ -124,27 +124,27 @@ class SqlReads(ABC):
                 f"SELECT {_OLDER} FROM urns u JOIN versions v ON v.entity = u.id "
                 f"WHERE {of} AND v.version = ?"
             )
-            given = (urn, name, version)
+            parameters = (urn, name, version)
         else:
             query = (
                 f"SELECT {_OLDER} FROM urns u JOIN versions v ON v.entity = u.id "
                 f"WHERE {of} ORDER BY v.version DESC LIMIT 1 OFFSET ?"
             )
-            given = (urn, name, -version - 1)
+            parameters = (urn, name, -version - 1)
         with self._reading() as connection:
-            row = connection.execute(query, given).fetchone()
+            row = connection.execute(query, parameters).fetchone()
         return StoredAspect(*row) if row else None
 
     def aspects(
         self, urns: Sequence[str], names: Collection[str] | None = None
     ) -> dict[str, list[StoredAspect]]:
         aspectses: dict[str, list[StoredAspect]] = {}
-        named = "" if names is None else f" AND a.name IN ({_marks(names)})"
+        name_condition = "" if names is None else f" AND a.name IN ({_marks(names)})"
         with self._reading() as connection:
             for chunk in _chunks(urns):
                 rows = connection.execute(
                     f"SELECT u.urn, {_LATEST} FROM urns u JOIN aspects a ON a.entity = u.id "
-                    f"WHERE u.urn IN ({_marks(chunk)}){named}",
+                    f"WHERE u.urn IN ({_marks(chunk)}){name_condition}",
                     (*chunk, *(names or ())),
                 )
                 for urn, *rest in rows:
@@ -203,14 +203,14 @@ class SqlReads(ABC):
         return aspectses
 
     def existing(self, urns: Sequence[str]) -> set[str]:
-        found: set[str] = set()
+        existing_urns: set[str] = set()
         with self._reading() as connection:
             for chunk in _chunks(urns):
                 rows = connection.execute(
                     f"SELECT urn FROM urns WHERE live AND urn IN ({_marks(chunk)})", chunk
                 )
-                found.update(urn for (urn,) in rows)
-        return found
+                existing_urns.update(urn for (urn,) in rows)
+        return existing_urns
 
     def urns(
         self,
@@ -250,7 +250,7 @@ class SqlReads(ABC):
                 " AND id IN (SELECT entity FROM points WHERE aspect = :aspect "
                 "AND at_millis >= :from_millis AND at_millis < :to_millis)"
             )
-        given = {
+        parameters = {
             "after": after,
             "prefix": prefix,
             "end": f"{prefix}\U0010ffff",
@@ -264,7 +264,8 @@ class SqlReads(ABC):
         }
         with self._reading() as connection:
             rows = connection.execute(
-                f"SELECT urn FROM urns WHERE {where} ORDER BY urn LIMIT :limit OFFSET :start", given
+                f"SELECT urn FROM urns WHERE {where} ORDER BY urn LIMIT :limit OFFSET :start",
+                parameters,
             )
             return [urn for (urn,) in rows]
 
@@ -277,13 +278,13 @@ class SqlReads(ABC):
         urn_like: str | None = None,
     ) -> int:
         where = "u.live"
-        given = {"type": entity_type, "aspect": aspect, "like": urn_like}
+        parameters = {"type": entity_type, "aspect": aspect, "like": urn_like}
         if entity_type is not None:
             where += " AND u.type = :type"
         if other_than:
-            others = {f"other{at}": name for at, name in enumerate(other_than)}
-            where += f" AND u.type NOT IN ({', '.join(f':{name}' for name in others)})"
-            given |= others
+            other_types = {f"other{at}": name for at, name in enumerate(other_than)}
+            where += f" AND u.type NOT IN ({', '.join(f':{name}' for name in other_types)})"
+            parameters |= other_types
         if urn_like is not None:
             where += f" AND {self._dialect.like}"
         query = f"SELECT count(*) FROM urns u WHERE {where}"
@@ -294,19 +295,19 @@ class SqlReads(ABC):
                 f"JOIN urns u ON u.id = p.entity WHERE p.aspect = :aspect AND {where})"
             )
         with self._reading() as connection:
-            found: int = connection.execute(query, given).fetchone()[0]
-        return found
+            total: int = connection.execute(query, parameters).fetchone()[0]
+        return total
 
     def runs(self, start: int, count: int, *, with_removed: bool) -> list[RunSummary]:
         begin, narrowed = ("", "") if with_removed else (self._dialect.removed, _NOT_REMOVED)
-        kept = f"t WHERE t.run IS NOT NULL{narrowed} GROUP BY t.run"
+        grouped_runs = f"t WHERE t.run IS NOT NULL{narrowed} GROUP BY t.run"
         dated = "SELECT t.run, count(*) AS rows, max(t.time_millis) AS at FROM"
         parts = (
-            f"{dated} aspects {kept}",
-            f"{dated} versions {kept}",
-            f"SELECT n.run, n.rows, (SELECT {self._dialect.seen.format('l')} FROM points l "
+            f"{dated} aspects {grouped_runs}",
+            f"{dated} versions {grouped_runs}",
+            f"SELECT n.run, n.rows, (SELECT {self._dialect.seen_millis.format('l')} FROM points l "
             "WHERE l.id = n.newest) FROM "
-            f"(SELECT t.run, count(*) AS rows, max(t.id) AS newest FROM points {kept}) n",
+            f"(SELECT t.run, count(*) AS rows, max(t.id) AS newest FROM points {grouped_runs}) n",
         )
         with self._reading() as connection:
             rows = connection.execute(
@@ -330,7 +331,7 @@ class SqlReads(ABC):
         begin, narrowed = ("", "") if with_removed else (self._dialect.removed, _NOT_REMOVED)
         column = "t.run" if urn is None else self._dialect.unindexed.format("t.run")
         of_run = f"WHERE {column} = {_RUN}{'' if urn is None else _OF_ENTITY}{narrowed}"
-        seen = self._dialect.seen.format("t")
+        seen_millis = self._dialect.seen_millis.format("t")
         columns = (
             "t.name, {0} AS version, t.time_millis AS at, expand(t.value) AS value, "
             "{1} AS system, CAST(NULL AS BIGINT) AS moment, t.id AS row_id"
@@ -340,7 +341,7 @@ class SqlReads(ABC):
         parts = (
             f"SELECT t.entity, {latest}, 0 AS age FROM aspects t {of_run}",
             f"SELECT t.entity, {older}, -t.version FROM versions t {of_run}",
-            f"SELECT t.entity, t.aspect, 0, coalesce({seen}, t.at_millis), "
+            f"SELECT t.entity, t.aspect, 0, coalesce({seen_millis}, t.at_millis), "
             f"expand(t.value), t.system, t.at_millis, t.id, -t.at_millis FROM points t {of_run}",
         )
         with self._reading() as connection:
@@ -362,7 +363,7 @@ class SqlReads(ABC):
         limit: int = -1,
     ) -> Iterator[StoredDocument]:
         where = "u.urn = ?"
-        given: list[str | int] = [urn]
+        parameters: list[str | int] = [urn]
         for condition, value in (
             ("p.aspect =", aspect),
             ("p.at_millis >=", start_millis),
@@ -370,7 +371,7 @@ class SqlReads(ABC):
         ):
             if value is not None:
                 where += f" AND {condition} ?"
-                given.append(value)
+                parameters.append(value)
         order = "p.at_millis DESC, p.series DESC"
         if aspect is None:
             order = f"p.aspect, {order}"
@@ -379,7 +380,7 @@ class SqlReads(ABC):
                 "SELECT p.aspect, expand(p.value), p.system "
                 "FROM urns u JOIN points p ON p.entity = u.id "
                 f"WHERE {where} ORDER BY {order} LIMIT ?",
-                (*given, self._dialect.limit(limit)),
+                (*parameters, self._dialect.limit(limit)),
             )
             # Closed before the connection is reused: an open statement holds its snapshot.
             with closing(rows):
@@ -394,31 +395,33 @@ class SqlReads(ABC):
         start: int = 0,
         limit: int = -1,
     ) -> tuple[int, list[Neighbour]]:
-        here, there = ("source", "target") if direction == "OUTGOING" else ("target", "source")
+        near_column, far_column = (
+            ("source", "target") if direction == "OUTGOING" else ("target", "source")
+        )
         if len(urns) == 1:
             # For one URN, the index has the order in which the rows are grouped.
-            where = f"e.{here} = (SELECT id FROM urns WHERE urn = ?)"
-            given = (urns[0], *types)
+            where = f"e.{near_column} = (SELECT id FROM urns WHERE urn = ?)"
+            parameters = (urns[0], *types)
         else:
-            found = f"SELECT u.id FROM {self._dialect.texts} JOIN urns u ON u.urn = f.value"
-            where = f"e.{here} IN ({found})"
-            given = (_array(urns), *types)
+            urn_ids = f"SELECT u.id FROM {self._dialect.texts} JOIN urns u ON u.urn = f.value"
+            where = f"e.{near_column} IN ({urn_ids})"
+            parameters = (_array(urns), *types)
         if types:
             where += f" AND e.type IN ({_marks(types)})"
-        grouped = f"FROM edges e WHERE {where} GROUP BY e.type, e.{there}"
+        grouped = f"FROM edges e WHERE {where} GROUP BY e.type, e.{far_column}"
         gathered = self._dialect.gathered.format("e.aspect")
         with self._snapshot() as connection:
             rows = connection.execute(
                 "SELECT o.urn, e.type, e.aspects FROM "
-                f"(SELECT e.type, e.{there} AS other, {gathered} AS aspects "
-                f"{grouped} ORDER BY e.type, e.{there} LIMIT ? OFFSET ?) e "
+                f"(SELECT e.type, e.{far_column} AS other, {gathered} AS aspects "
+                f"{grouped} ORDER BY e.type, e.{far_column} LIMIT ? OFFSET ?) e "
                 "JOIN urns o ON o.id = e.other ORDER BY e.type, e.other",
-                (*given, self._dialect.limit(limit), start),
+                (*parameters, self._dialect.limit(limit), start),
             ).fetchall()
             total = len(rows)
             if start or limit >= 0:
                 (total,) = connection.execute(
-                    f"SELECT count(*) FROM (SELECT 1 {grouped}) found", given
+                    f"SELECT count(*) FROM (SELECT 1 {grouped}) found", parameters
                 ).fetchone()
         return total, [
             Neighbour(urn, name, tuple(sorted(set(orjson.loads(aspects)))))
@@ -435,23 +438,28 @@ class SqlReads(ABC):
         after: EdgeKey | None = None,
         limit: int,
     ) -> list[EntityEdge]:
-        here, there = ("source", "target") if direction == "OUTGOING" else ("target", "source")
+        near_column, far_column = (
+            ("source", "target") if direction == "OUTGOING" else ("target", "source")
+        )
         where = ""
-        given: list[Any] = []
+        parameters: list[Any] = []
         if urns is not None:
-            found = f"SELECT u.id FROM {self._dialect.texts} JOIN urns u ON u.urn = f.value"
-            where += f" AND e.{here} IN ({found})"
-            given.append(_array(urns))
+            urn_ids = f"SELECT u.id FROM {self._dialect.texts} JOIN urns u ON u.urn = f.value"
+            where += f" AND e.{near_column} IN ({urn_ids})"
+            parameters.append(_array(urns))
         if types:
             where += f" AND e.type IN ({_marks(types)})"
-            given += types
+            parameters += types
         if lineage:
             # The index of lineage has another order, in which a page would be sorted from all rows.
             where += f" AND {self._dialect.unindexed.format('e.flow')} > 0"
         # Each of the two is a range of an index; a comparison of whole keys is not, for one URN.
-        ranges: list[tuple[str, Sequence[Any]]] = [(f"e.{here} > ?", (after[0] if after else -1,))]
+        ranges: list[tuple[str, Sequence[Any]]] = [
+            (f"e.{near_column} > ?", (after[0] if after else -1,))
+        ]
         if after:
-            ranges.insert(0, (f"e.{here} = ? AND (e.type, e.{there}) > (?, ?)", after))
+            ranges.insert(0, (f"e.{near_column} = ? AND (e.type, e.{far_column}) > (?, ?)", after))
+        key = f"e.{near_column}, e.type, e.{far_column}"
         edges: list[EntityEdge] = []
         with self._snapshot() as connection:
             for within, bounds in ranges:
@@ -459,12 +467,12 @@ class SqlReads(ABC):
                     break
                 rows = connection.execute(
                     "SELECT h.urn, e.type, t.urn, e.flow, e.here, e.there FROM "
-                    f"(SELECT e.{here} AS here, e.type, e.{there} AS there, max(e.flow) AS flow "
-                    f"FROM edges e WHERE {within}{where} GROUP BY e.{here}, e.type, e.{there} "
-                    f"ORDER BY e.{here}, e.type, e.{there} LIMIT ?) e "
+                    f"(SELECT e.{near_column} AS here, e.type, e.{far_column} AS there, "
+                    f"max(e.flow) AS flow FROM edges e WHERE {within}{where} "
+                    f"GROUP BY {key} ORDER BY {key} LIMIT ?) e "
                     "JOIN urns h ON h.id = e.here JOIN urns t ON t.id = e.there "
                     "ORDER BY e.here, e.type, e.there",
-                    (*bounds, *given, limit - len(edges)),
+                    (*bounds, *parameters, limit - len(edges)),
                 )
                 for near, name, far, flow, *ends in rows:
                     source, target = (near, far) if direction == "OUTGOING" else (far, near)
@@ -507,9 +515,9 @@ class SqlReads(ABC):
         begin: int | None = 0
         with self._snapshot() as connection:
             while begin is not None:
-                given = {"begin": begin, "end": begin + _HANDLES_AT_ONCE}
+                parameters = {"begin": begin, "end": begin + _HANDLES_AT_ONCE}
                 upstream, downstream, begin = connection.execute(
-                    self._dialect.lineage_pairs, given
+                    self._dialect.lineage_pairs, parameters
                 ).fetchone()
                 yield orjson.loads(upstream), orjson.loads(downstream)
 
@@ -580,13 +588,13 @@ class SqlSnapshot(SqlReads):
 
         Values are returned uncompressed.
         """
-        keys, where, given = table.between(after, through)
+        keys, where, parameters = table.between(after, through)
         columns = ", ".join(
             f'expand("{column}")' if column in COMPRESSED else f'"{column}"'
             for column in table.columns
         )
         statement = f"SELECT {columns} FROM {table.name} WHERE {where} ORDER BY {keys} LIMIT ?"
-        return list(self._run(statement, (*given, self._dialect.limit(limit))).fetchall())
+        return list(self._run(statement, (*parameters, self._dialect.limit(limit))).fetchall())
 
 
 class SqlSurvey(SqlSnapshot):
@@ -626,11 +634,11 @@ class _RowsByEntity(Generic[_T]):
 
     def take(self, entity: int) -> list[_T]:
         """Return the rows of an entity; empty if the next row belongs to another one."""
-        found: list[_T] = []
+        entity_rows: list[_T] = []
         while self._next is not None and self._next[0] == entity:
-            found.append(self._kind(*self._next[1:]))
+            entity_rows.append(self._kind(*self._next[1:]))
             self._next = self._rows.fetchone()
-        return found
+        return entity_rows
 
 
 class _Tables:
@@ -648,8 +656,8 @@ class _Tables:
 
     def ahead(self) -> int | None:
         """Return the entity that comes next in any table, `None` at the end."""
-        found = (table.entity for table in self._tables)
-        return min((entity for entity in found if entity is not None), default=None)
+        entities = (table.entity for table in self._tables)
+        return min((entity for entity in entities if entity is not None), default=None)
 
     def entity_rows(
         self, entity: int, urn: str | None, entity_type: str, *, live: bool
@@ -694,19 +702,21 @@ def _browse(
             folder, below = -1, 0
             break
         folder, below = row
-    found = {"folder": folder, "parent": parent, "leaf": path[-1].casefold() if path else None}
-    exact = [urn for _, _, urn in run(_EXACT, found)]
+    parameters = {"folder": folder, "parent": parent, "leaf": path[-1].casefold() if path else None}
+    exact = [urn for _, _, urn in run(_EXACT, parameters)]
     listed = f"({_HERE} UNION {_EXACT}) listed" if exact else f"({_HERE}) listed"
     groups = _groups(connection, entity_type, folder)
     end = start + limit if limit >= 0 else _ALL
     if among is None:
-        total: int = run(f"SELECT COUNT(*) FROM {listed}", found).fetchone()[0]
+        total: int = run(f"SELECT COUNT(*) FROM {listed}", parameters).fetchone()[0]
         below += sum(1 for urn in exact if not _is_below(connection, urn, folder))
         room = max(0, end - max(start, len(groups)))
         cut = f"LIMIT {room} OFFSET {max(0, start - len(groups))}"
-        entities = run(f"SELECT name, urn FROM {listed} ORDER BY sort, urn {cut}", found).fetchall()
+        entities = run(
+            f"SELECT name, urn FROM {listed} ORDER BY sort, urn {cut}", parameters
+        ).fetchall()
     else:
-        rows = run(f"SELECT name, urn FROM {listed} ORDER BY sort, urn", found)
+        rows = run(f"SELECT name, urn FROM {listed} ORDER BY sort, urn", parameters)
         entities = [(name, urn) for name, urn in rows if urn in among]
         by_group: dict[str, set[str]] = {}
         for name, urn in run(_BELOW, {"type": entity_type, "folder": folder}):

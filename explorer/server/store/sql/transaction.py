@@ -86,8 +86,8 @@ class WriterCache:
         self.folders = FolderCache()
 
     def clear(self) -> None:
-        for known in (self.urns, self.runs, self.notes):
-            known.clear()
+        for entries in (self.urns, self.runs, self.notes):
+            entries.clear()
         self.aspects.clear()
         self.folders.clear()
 
@@ -95,9 +95,9 @@ class WriterCache:
         """Empty the parts that have become too large."""
         if len(self.urns) > _MOST_URNS:
             self.urns.clear()
-        for known in (self.runs, self.notes):
-            if len(known) > _MOST_READ:
-                known.clear()
+        for entries in (self.runs, self.notes):
+            if len(entries) > _MOST_READ:
+                entries.clear()
         self.folders.trim()
 
 
@@ -246,16 +246,18 @@ class SqlTransaction(SqlSnapshot):
         self._last_urn: int | None = None
 
     def existing(self, urns: Sequence[str]) -> set[str]:
-        known = self._cache.urns
-        if len(urns) == 1 and (one := known.get(urns[0])) is not None:
-            return {urns[0]} if one[1] else set()
-        unknown = [urn for urn in dict.fromkeys(urns) if urn not in known]
+        entries_by_urn = self._cache.urns
+        if len(urns) == 1 and (urn_entry := entries_by_urn.get(urns[0])) is not None:
+            return {urns[0]} if urn_entry[1] else set()
+        unknown = [urn for urn in dict.fromkeys(urns) if urn not in entries_by_urn]
         for begin in range(0, len(unknown), _AT_ONCE):
             chunk = unknown[begin : begin + _AT_ONCE]
             rows = self._run(f"{_URNS} ({','.join('?' * len(chunk))})", chunk)
-            known.update((urn, (row, bool(live), bool(past))) for urn, row, live, past in rows)
-            known.update((urn, _UNKNOWN) for urn in chunk if urn not in known)
-        return {urn for urn in urns if known[urn][1]}
+            entries_by_urn.update(
+                (urn, (row, bool(live), bool(past))) for urn, row, live, past in rows
+            )
+            entries_by_urn.update((urn, _UNKNOWN) for urn in chunk if urn not in entries_by_urn)
+        return {urn for urn in urns if entries_by_urn[urn][1]}
 
     def aspect(self, urn: str, name: str, version: int = 0) -> StoredAspect | None:
         if version:
@@ -274,7 +276,7 @@ class SqlTransaction(SqlSnapshot):
         self, urns: Sequence[str], names: Collection[str] | None = None
     ) -> dict[str, list[StoredAspect]]:
         self.existing(urns)
-        wanted = None if names is None else frozenset(names)
+        aspect_names = None if names is None else frozenset(names)
         aspectses: dict[str, list[StoredAspect]] = {}
         unknown: list[str] = []
         for urn in dict.fromkeys(urns):
@@ -283,24 +285,28 @@ class SqlTransaction(SqlSnapshot):
                 continue
             new = self._new.get(entity)
             if new is None:
-                listed = self._cache.aspects.find(urn, wanted)
+                listed = self._cache.aspects.find(urn, aspect_names)
             else:
                 aspects = new.aspects
-                listed = [aspects[name] for name in aspects if wanted is None or name in wanted]
+                listed = [
+                    aspects[name]
+                    for name in aspects
+                    if aspect_names is None or name in aspect_names
+                ]
             if listed is None:
                 unknown.append(urn)
             elif listed:
                 aspectses[urn] = listed
         if unknown:
-            read = super().aspects(unknown, names)
+            stored = super().aspects(unknown, names)
             for urn in unknown:
-                if wanted is None:
-                    self._cache.aspects.put_all(urn, read.get(urn, ()))
+                if aspect_names is None:
+                    self._cache.aspects.put_all(urn, stored.get(urn, ()))
                     continue
-                by_name = {aspect.name: aspect for aspect in read.get(urn, ())}
-                for name in wanted:
+                by_name = {aspect.name: aspect for aspect in stored.get(urn, ())}
+                for name in aspect_names:
                     self._cache.aspects.put(urn, name, by_name.get(name))
-            aspectses |= read
+            aspectses |= stored
         return aspectses
 
     def contents(self, urn: str) -> Mapping[str, Any] | None:
@@ -375,24 +381,24 @@ class SqlTransaction(SqlSnapshot):
         if old is None:
             self._put_first(entity, write, self._last_version(entity, write.aspect), None)
             return True
-        row, value, superseded, seen, *stamp = old
-        written, now = stamp[2], seen or stamp[2]
+        row, value, superseded, seen_system, *stamp = old
+        old_system, latest_system = stamp[2], seen_system or stamp[2]
         if same_value(value, write.value):
             self._cache.aspects.drop(write.urn)
-            self._seen_rows.append((seen_again(now, write.system), row))
+            self._seen_rows.append((seen_again(latest_system, write.system), row))
             self._gathered.add((entity, write.aspect))
             return False
         # Conditions name the time of the value that was read, and the clock may be set back.
         write = replace(write, time_millis=max(write.time_millis, stamp[0] + 1))
         run = self._run_id(write.run)
-        system = counted(write.system, version_of(now, superseded) + 1)
-        if seen is not None:
+        system = counted(write.system, version_of(latest_system, superseded) + 1)
+        if seen_system is not None:
             # The log row keeps the system metadata as it was when the value was first written.
             self._write_rows()
             self._run(
-                'UPDATE log SET system = ? WHERE "offset" = ? AND system IS NULL', (written, row)
+                'UPDATE log SET system = ? WHERE "offset" = ? AND system IS NULL', (old_system, row)
             )
-            stamp[2] = seen
+            stamp[2] = seen_system
         self._run(
             "INSERT INTO versions "
             "(id, entity, name, version, value, time_millis, actor, system, run) "
@@ -612,14 +618,14 @@ class SqlTransaction(SqlSnapshot):
             "AND t.at_millis <= coalesce(?, t.at_millis)"
         )
         entity = self._id(urn)
-        given = [entity, aspect, *bounds]
+        parameters = [entity, aspect, *bounds]
         self._touch(entity, urn)
         if run is not None:
             column = self._dialect.unindexed.format("t.run")
             where += f" AND {column} = (SELECT id FROM runs WHERE name = ?)"
-            given.append(run)
-        self._keep_logged("points", where, given)
-        rowcount = self._run(f"DELETE FROM points AS t WHERE {where}", given).rowcount
+            parameters.append(run)
+        self._keep_logged("points", where, parameters)
+        rowcount = self._run(f"DELETE FROM points AS t WHERE {where}", parameters).rowcount
         if rowcount:
             self._log_removal(entity, aspect, None, time_millis, actor)
             self.changes.measured.add((urn, aspect))
@@ -682,12 +688,12 @@ class SqlTransaction(SqlSnapshot):
     def _next_entities(self, table: str, after: int, most: int) -> tuple[int, int | None]:
         """Return the last of the next `most` entities in a table, and `Trimmed.after`."""
         self._write_rows()
-        found = self._run(
+        entities = self._run(
             f"SELECT DISTINCT entity FROM {table} WHERE entity > ? ORDER BY entity LIMIT ?",
             (after, most),
         ).fetchall()
-        last = found[-1][0] if found else after
-        return last, last if len(found) == most else None
+        last = entities[-1][0] if entities else after
+        return last, last if len(entities) == most else None
 
     def set_note(self, key: str, value: str | None) -> None:
         self._cache.notes[key] = value
@@ -715,11 +721,11 @@ class SqlTransaction(SqlSnapshot):
 
         Rows elsewhere that equal a new row in the table's unique columns are deleted too.
         """
-        _, where, given = table.between(after, through)
-        self._run(f"DELETE FROM {table.name} WHERE {where}", given)
+        _, where, parameters = table.between(after, through)
+        self._run(f"DELETE FROM {table.name} WHERE {where}", parameters)
         if table.unique:
-            places = [table.columns.index(one) for one in table.unique]
-            condition = " AND ".join(f'"{one}" = ?' for one in table.unique)
+            places = [table.columns.index(column) for column in table.unique]
+            condition = " AND ".join(f'"{column}" = ?' for column in table.unique)
             self._run_many(
                 f"DELETE FROM {table.name} WHERE {condition}",
                 [[row[at] for at in places] for row in rows],
@@ -731,14 +737,14 @@ class SqlTransaction(SqlSnapshot):
         columns = ", ".join(f'"{column}"' for column in table.columns)
         marks = ", ".join("?" * len(table.columns))
         pressed = [at for at, column in enumerate(table.columns) if column in COMPRESSED]
-        given = [list(row) for row in rows]
-        for row in given:
+        stored_rows = [list(row) for row in rows]
+        for row in stored_rows:
             for at in pressed:
                 if isinstance(row[at], bytes):
                     row[at] = self._compress(row[at])
             if table.name == "urns":
                 row[-1] = bool(row[-1])
-        self._run_many(f"INSERT INTO {table.name} ({columns}) VALUES ({marks})", given)
+        self._run_many(f"INSERT INTO {table.name} ({columns}) VALUES ({marks})", stored_rows)
 
     def finish_copy(self) -> None:
         """Make the ids of new rows continue after those of the copied rows."""
@@ -786,39 +792,39 @@ class SqlTransaction(SqlSnapshot):
 
     def _urn_entry(self, urn: str) -> tuple[int, bool, bool]:
         """Return the entry of a URN in `WriterCache.urns`, looking it up if necessary."""
-        known = self._cache.urns.get(urn)
-        if known is None:
+        urn_entry = self._cache.urns.get(urn)
+        if urn_entry is None:
             self.existing([urn])
-            known = self._cache.urns[urn]
-        return known
+            urn_entry = self._cache.urns[urn]
+        return urn_entry
 
     def _id(self, urn: str) -> int:
         return self._urn_entry(urn)[0]
 
     def _live_id(self, urn: str, entity_type: str) -> int:
-        found, live, past = self._urn_entry(urn)
+        entity, live, past = self._urn_entry(urn)
         if live:
-            return found
+            return entity
         self._cache.aspects.drop(urn)
-        if found == -1:
-            found = self._new_id(urn, entity_type, live=True)
-            self._new[found] = NewEntity({})
+        if entity == -1:
+            entity = self._new_id(urn, entity_type, live=True)
+            self._new[entity] = NewEntity({})
             self._cache.aspects.begin(urn)
-            return found
-        self._live_rows.append((found,))
-        self._cache.urns[urn] = (found, True, False)
+            return entity
+        self._live_rows.append((entity,))
+        self._cache.urns[urn] = (entity, True, False)
         last_versions: dict[str, int] = {}
         if past:
             self._write_rows()
-            rows = self._run("SELECT name, version FROM last_versions WHERE entity = ?", (found,))
+            rows = self._run("SELECT name, version FROM last_versions WHERE entity = ?", (entity,))
             last_versions = dict(rows.fetchall())
-            stored = self._run("SELECT 1 FROM aspects WHERE entity = ?", (found,)).fetchone()
+            stored = self._run("SELECT 1 FROM aspects WHERE entity = ?", (entity,)).fetchone()
             # No aspect remains, unless another program changed the file.
             if stored is not None:
-                return found
-        self._new[found] = NewEntity(last_versions)
+                return entity
+        self._new[entity] = NewEntity(last_versions)
         self._cache.aspects.begin(urn)
-        return found
+        return entity
 
     def _new_id(self, urn: str, entity_type: str, *, live: bool) -> int:
         if self._last_urn is None:
@@ -829,21 +835,21 @@ class SqlTransaction(SqlSnapshot):
         return self._last_urn
 
     def _target_id(self, urn: str) -> int:
-        found = self._id(urn)
-        return found if found != -1 else self._new_id(urn, urn.split(":", 3)[2], live=False)
+        target = self._id(urn)
+        return target if target != -1 else self._new_id(urn, urn.split(":", 3)[2], live=False)
 
     def _run_id(self, run: str | None) -> int | None:
         if run is None:
             return None
-        known = self._cache.runs.get(run)
-        if known is None:
+        run_id = self._cache.runs.get(run)
+        if run_id is None:
             row = self._run("SELECT id FROM runs WHERE name = ?", (run,)).fetchone()
             if row is None:
                 row = self._run(
                     "INSERT INTO runs (name) VALUES (?) RETURNING id", (run,)
                 ).fetchone()
-            known = self._cache.runs[run] = int(row[0])
-        return known
+            run_id = self._cache.runs[run] = int(row[0])
+        return run_id
 
     def _last_version(self, entity: int, aspect: str) -> int:
         """Return the last version number of an aspect that is not stored; 0 if it never was."""
@@ -1075,9 +1081,9 @@ class BrowseFolders:
 
     def _folder(self, entity_type: str, names: tuple[str, ...]) -> int:
         keys = tuple(name.casefold() for name in names)
-        known = self._cache.rows.get((entity_type, keys))
-        if known is not None:
-            return known
+        cached_folder = self._cache.rows.get((entity_type, keys))
+        if cached_folder is not None:
+            return cached_folder
         if not names:
             parent, key, name = 0, "", ""
         else:
@@ -1091,12 +1097,12 @@ class BrowseFolders:
                 "INSERT INTO folders (type, parent, key, name) VALUES (?, ?, ?, ?) RETURNING id",
                 (entity_type, parent, key, name),
             ).fetchone()
-        found: int = row[0]
-        self._cache.rows[entity_type, keys] = found
-        self._cache.parents[found] = parent
+        folder: int = row[0]
+        self._cache.rows[entity_type, keys] = folder
+        self._cache.parents[folder] = parent
         # Noted even if nothing is placed in it, so that `finish` deletes the folder if it is empty.
-        self._deltas.setdefault(found, 0)
-        return found
+        self._deltas.setdefault(folder, 0)
+        return folder
 
     def _count(self, old: Collection[int], new: Collection[int]) -> None:
         before, after = self._with_ancestors(old), self._with_ancestors(new)
@@ -1106,14 +1112,14 @@ class BrowseFolders:
             self._deltas[folder] = self._deltas.get(folder, 0) + 1
 
     def _with_ancestors(self, folders: Collection[int]) -> set[int]:
-        found: set[int] = set()
+        ancestors: set[int] = set()
         for folder in folders:
             at = folder
-            while at and at not in found:
-                found.add(at)
+            while at and at not in ancestors:
+                ancestors.add(at)
                 parent = self._cache.parents.get(at)
                 if parent is None:
                     row = self._run("SELECT parent FROM folders WHERE id = ?", (at,)).fetchone()
                     parent = self._cache.parents[at] = row[0] if row else 0
                 at = parent
-        return found
+        return ancestors

@@ -144,14 +144,14 @@ def _refer_log(connection: sqlite3.Connection) -> None:
         "substr(l.urn, 8, instr(substr(l.urn, 8), ':') - 1) FROM old_log l"
     )
     # Time, actor and system metadata are NULL in the log where the value's row has the same.
-    kept = "coalesce(a.id, v.id, p.id)"
+    value_id = "coalesce(a.id, v.id, p.id)"
     stamped = (
         "l.time_millis IS coalesce(a.time_millis, v.time_millis) "
         "AND l.actor IS coalesce(a.actor, v.actor)"
     )
     run(
         "INSERT INTO log SELECT l.offset, u.id, l.aspect, nullif(l.change, 'UPSERT'), "
-        f"CASE WHEN {kept} IS NULL THEN compress(l.value) END, "
+        f"CASE WHEN {value_id} IS NULL THEN compress(l.value) END, "
         "CASE WHEN b.id IS NULL THEN compress(l.previous) END, b.id, "
         "CASE WHEN l.change = 'UPSERT' THEN digest(l.value) END, "
         f"CASE WHEN {stamped} THEN NULL ELSE l.time_millis END, "
@@ -201,18 +201,18 @@ def _find_versions(connection: sqlite3.Connection) -> None:
             "WHERE a.entity = ? AND a.name = ?",
             (entity, name),
         ).fetchone()
-        kept: list[tuple[int, int]] = []
+        offsets: list[tuple[int, int]] = []
         superseding: list[tuple[int, bytes | None]] = []
         for offset, change, value, previous in rows:
             if change != "UPSERT" or not versions:
                 break
             superseding.append((offset, previous))
             if (latest is None or offset < latest[0]) and value == versions[0][1]:
-                kept.append((versions.pop(0)[0], offset))
+                offsets.append((versions.pop(0)[0], offset))
                 before = superseding[-2] if len(superseding) > 1 else None
                 if before is not None and before[1] == value:
                     run("INSERT INTO found_before VALUES (?, ?)", (before[0], offset))
-        connection.executemany("INSERT INTO found_versions VALUES (?, ?)", kept)
+        connection.executemany("INSERT INTO found_versions VALUES (?, ?)", offsets)
 
 
 def _find_points(connection: sqlite3.Connection) -> None:
@@ -238,24 +238,24 @@ def _find_points(connection: sqlite3.Connection) -> None:
 def _renumber(connection: sqlite3.Connection, table: str, columns: str) -> None:
     """Create a table anew, with the offsets that were found as ids."""
     run = connection.execute
-    made = run(
+    definitions = run(
         "SELECT type, name, sql FROM sqlite_master WHERE tbl_name = ? AND sql IS NOT NULL "
         "ORDER BY type DESC",
         (table,),
     ).fetchall()
-    for kind, name, _ in made:
+    for kind, name, _ in definitions:
         if kind == "index":
             run(f"DROP INDEX {name}")
     run(f"ALTER TABLE {table} RENAME TO old_{table}")
-    run(made[0][2])
-    taken = columns.replace("value", "compress(value)")
+    run(definitions[0][2])
+    old_columns = columns.replace("value", "compress(value)")
     run(
         f"INSERT INTO {table} (id, {columns}) "
-        f"SELECT coalesce(f.offset, o.id - {_UNLOGGED}) AS at, {taken} FROM old_{table} o "
+        f"SELECT coalesce(f.offset, o.id - {_UNLOGGED}) AS at, {old_columns} FROM old_{table} o "
         f"LEFT JOIN found_{table} f ON f.id = o.id ORDER BY at"
     )
     run(f"DROP TABLE old_{table}")
-    for kind, _, statement in made:
+    for kind, _, statement in definitions:
         if kind == "index":
             run(statement)
 
@@ -282,16 +282,20 @@ def migrate(
     """
     if found == target:
         return
-    kept = path.with_name(f"{path.name}.format-{found}")
+    copy_path = path.with_name(f"{path.name}.format-{found}")
     _log.warning(
-        "%s is being upgraded from format %d to %d; a copy is kept in %s", path, found, target, kept
+        "%s is being upgraded from format %d to %d; a copy is kept in %s",
+        path,
+        found,
+        target,
+        copy_path,
     )
     try:
-        copy_database(connection, kept)
+        copy_database(connection, copy_path)
     except OSError as error:
         raise StorageFault(
             f"{path} was not upgraded to this release's format, because a copy of it could not be "
-            f"saved in {kept}: {error.strerror or error}; free some space there"
+            f"saved in {copy_path}: {error.strerror or error}; free some space there"
         ) from error
     connection.execute("BEGIN IMMEDIATE")
     try:
@@ -412,12 +416,12 @@ def find_damage(connection: sqlite3.Connection, *, quick: bool = False) -> list[
     """
     check = "quick_check" if quick else "integrity_check"
     try:
-        found = [str(line) for (line,) in connection.execute(f"PRAGMA {check}(10)")]
+        problems = [str(line) for (line,) in connection.execute(f"PRAGMA {check}(10)")]
     except SQLITE_ERRORS as error:
         if not is_damage(error):
             raise
         return [str(error)]
-    return [] if found == ["ok"] else found
+    return [] if problems == ["ok"] else problems
 
 
 FORMAT = 4
@@ -604,10 +608,10 @@ def connect_read_only(path: Path) -> sqlite3.Connection:
 def check_readable(connection: sqlite3.Connection, path: Path) -> None:
     """Raise `InvalidFile` if a file is not a catalog, or one of a newer release."""
     with _sentences(path):
-        found = _find_format(connection, path)
-    if found is None:
+        file_format = _find_format(connection, path)
+    if file_format is None:
         raise InvalidFile(f"{path} is empty; name another file")
-    _check_format(found, FORMAT, MIGRATIONS, path)
+    _check_format(file_format, FORMAT, MIGRATIONS, path)
 
 
 def open_file(
@@ -624,12 +628,12 @@ def open_file(
         path.touch(mode=0o600, exist_ok=True)
         connection = connect(path)
         try:
-            found = _find_format(connection, path)
-            if found is not None:
-                _check_format(found, target, migrations, path)
+            file_format = _find_format(connection, path)
+            if file_format is not None:
+                _check_format(file_format, target, migrations, path)
             _log_ahead(connection, path)
-            if found is not None:
-                migrate(connection, path, found, target, migrations)
+            if file_format is not None:
+                migrate(connection, path, file_format, target, migrations)
             else:
                 connection.executescript(
                     f"BEGIN IMMEDIATE;{_TABLES}"
@@ -713,12 +717,12 @@ def _find_format(connection: sqlite3.Connection, path: Path) -> int | None:
     row = None
     if "meta" in tables:
         row = connection.execute("SELECT value FROM meta WHERE key = 'format'").fetchone()
-    found = row[0] if row else None
-    if found is None or not found.isdecimal():
+    format_text = row[0] if row else None
+    if format_text is None or not format_text.isdecimal():
         raise InvalidFile(
             f"{path} is a database of another application; name another data directory"
         )
-    return int(found)
+    return int(format_text)
 
 
 def _check_format(found: int, target: int, migrations: Mapping[int, Migration], path: Path) -> None:
