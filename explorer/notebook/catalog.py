@@ -851,7 +851,7 @@ class NotebookCatalog(client.Catalog):
 
         Example: `cat.add(cat.names("orders").df, "names_of_orders", stats=True, dry_run=True)`
         """
-        from explorer.sources.configured import kept_names, kept_options, name_from
+        from explorer.sources.configured import find_differences, merge_options, name_from
         from explorer.sources.location import open_object
         from explorer.sources.run import plan_run, run_source
         from explorer.sources.source import SourceOptions
@@ -875,12 +875,12 @@ class NotebookCatalog(client.Catalog):
         given = {option for option, value in arguments.items() if value is not None}
         source = open_object(what, name, options)
         name = name or name_from(source.default_name)
-        kept = kept_options(self, name, source, options, given)
+        kept = merge_options(self, name, source, options, given)
         if kept != options:
             source = open_object(what, name, kept)
         with steps() as progress:
             plan = plan_run(self, name, source, kept, progress, dry_run=dry_run)
-            table = AddedTable(plan, kept=kept_names(kept, options))
+            table = AddedTable(plan, kept=find_differences(kept, options))
             if dry_run:
                 return table
             outcome = run_source(self, plan, progress, accept_removals=accept_removals)

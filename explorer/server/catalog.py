@@ -203,10 +203,10 @@ class CatalogEngine:
         self, entity_type: str, path: tuple[str, ...], start: int, limit: int, among: Filter
     ) -> StoredFolderPage:
         """Return the folders and entities at a path of folders, as if only the entities that match
-        the filter existed. Raises as `Store.browse` and `SearchEngine.found_urns`."""
+        the filter existed. Raises as `Store.browse` and `SearchEngine.find_urns`."""
         if not among:
             return self.store.browse(entity_type, path, start, limit)
-        urns = self.index.found_urns(SearchQuery("*", (entity_type,), among, 0, 0))
+        urns = self.index.find_urns(SearchQuery("*", (entity_type,), among, 0, 0))
         return self.store.browse(entity_type, path, start, limit, urns)
 
     def catch_up(self) -> int:

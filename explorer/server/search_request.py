@@ -158,7 +158,7 @@ async def expand_related(asked: Filter, catalog: CatalogEngine, *, rewrites: boo
 
 
 def _expand(search_filter: Filter, store: Store, rewrites: bool) -> Filter:
-    def expanded(criterion: Criterion) -> Criterion:
+    def expand(criterion: Criterion) -> Criterion:
         if not criterion.condition.endswith("_INCL"):
             return criterion
         values = dict.fromkeys(criterion.values)
@@ -168,7 +168,7 @@ def _expand(search_filter: Filter, store: Store, rewrites: bool) -> Filter:
             values |= _relatives(values, lambda urns: _neighbours(store, urns, "OUTGOING"))
         return replace(criterion, values=tuple(values), condition="EQUAL")
 
-    expanded_filter = Filter(tuple(tuple(map(expanded, group)) for group in search_filter.any_of))
+    expanded_filter = Filter(tuple(tuple(map(expand, group)) for group in search_filter.any_of))
     check_size(expanded_filter)
     return expanded_filter
 
@@ -207,9 +207,9 @@ def leave_out_unlisted(query: SearchQuery, vocabulary: Vocabulary) -> SearchQuer
         return query
     types = Criterion(ENTITY_TYPE, vocabulary.unlisted, negated=True)
     users = Criterion(_SYSTEM, ("true",), negated=True)
-    has_users = vocabulary.fields_named(_SYSTEM, vocabulary.known_fields(None))
+    has_users = vocabulary.find_fields(_SYSTEM, vocabulary.known_fields(None))
 
-    def listed(group: tuple[Criterion, ...]) -> tuple[Criterion, ...]:
+    def exclude_unlisted(group: tuple[Criterion, ...]) -> tuple[Criterion, ...]:
         required = {
             criterion.field.removesuffix(".keyword")
             for criterion in group
@@ -221,7 +221,7 @@ def leave_out_unlisted(query: SearchQuery, vocabulary: Vocabulary) -> SearchQuer
         return (*group, *left_out, *((users,) if has_users else ()))
 
     groups = query.filter.any_of or ((),)
-    return replace(query, filter=Filter(tuple(map(listed, groups))))
+    return replace(query, filter=Filter(tuple(map(exclude_unlisted, groups))))
 
 
 def check_size(asked: Filter) -> None:
@@ -250,7 +250,7 @@ def ignore_unknown_fields(query: SearchQuery, vocabulary: Vocabulary) -> SearchQ
         sort=tuple(
             by
             for by in query.sort
-            if (meant := vocabulary.fields_named(by.field, field_names))
+            if (meant := vocabulary.find_fields(by.field, field_names))
             and not vocabulary.trait(meant[0]).mixed
         ),
     )
@@ -269,7 +269,7 @@ def drop_unknown_fields(
     field_names = _field_names(entity_types, vocabulary)
 
     def without_values(one: Criterion) -> Criterion:
-        if one.field in others or vocabulary.fields_named(one.field, field_names):
+        if one.field in others or vocabulary.find_fields(one.field, field_names):
             return one
         # Every entity has a URN, so these criteria match nothing, or everything.
         missing = one.condition == "IS_NULL" or (not one.values and one.condition != "EXISTS")

@@ -291,7 +291,7 @@ class EntryDatabase:
             )
         return int(changes[0] + removed)
 
-    def aged(self, begin_millis: int) -> list[str]:
+    def find_aged(self, begin_millis: int) -> list[str]:
         """Return the datasets of which a use from before a time was counted."""
         rows = self._connection.execute(
             "SELECT urn FROM datasets WHERE oldest_millis > 0 AND oldest_millis < ?",
@@ -326,7 +326,7 @@ class EntryDatabase:
         `use` is called for every dataset with missing descriptions.
         """
         end = start + count
-        with self._those(chosen) as table:
+        with self._select(chosen) as table:
             if chosen is None:
                 state = self.state
                 datasets, total = state.datasets, state.lacking
@@ -355,7 +355,7 @@ class EntryDatabase:
         described, with groups if `by` is given. Takes about 1 µs per dataset."""
         tables, columns = CoverageCount(), CoverageCount()
         groups: dict[str, CoverageGroup] = {}
-        with self._those(chosen) as table:
+        with self._select(chosen) as table:
             counts = self._connection.execute(f"SELECT {_COUNTS} FROM {table}").fetchone()
             tables.add(counts[:4])
             columns.add(counts[4:])
@@ -371,10 +371,10 @@ class EntryDatabase:
                     groups[key].tables.add(counts[:4])
                     groups[key].columns.add(counts[4:])
 
-        def left(group: CoverageGroup) -> tuple[int, str]:
+        def undescribed_first(group: CoverageGroup) -> tuple[int, str]:
             return group.columns.documented - group.columns.total, group.key
 
-        return DescribedCoverage(tables, columns, sorted(groups.values(), key=left))
+        return DescribedCoverage(tables, columns, sorted(groups.values(), key=undescribed_first))
 
     def groups(
         self, chosen: Collection[str] | None, by: Grouping | None
@@ -384,14 +384,14 @@ class EntryDatabase:
         `by`."""
         column = _GROUPED[by] if by else "''"
         with (
-            self._those(chosen, _EVERY) as table,
+            self._select(chosen, _EVERY) as table,
             closing(self._connection.execute(f"SELECT urn, {column} FROM {table}")) as rows,
         ):
             for urn, keys in rows:
                 yield urn, _keys(keys, by)
 
     @contextmanager
-    def _those(self, chosen: Collection[str] | None, otherwise: str = _ALL) -> Iterator[str]:
+    def _select(self, chosen: Collection[str] | None, otherwise: str = _ALL) -> Iterator[str]:
         """Give the source in SQL of the chosen datasets, which ends with a condition."""
         if chosen is None:
             yield otherwise
@@ -408,7 +408,7 @@ class EntryDatabase:
     def _in_order(
         self, entries: Iterable[tuple[str, int, int]], count: int
     ) -> Iterator[UndescribedItem]:
-        """Yield the first `wanted` items of datasets, in order. The datasets are given in the order
+        """Yield the first `count` items of datasets, in order. The datasets are given in the order
         of their highest use: (URN, highest use, downstream entities)."""
         # A heap. The number tells items of one key apart: a path may be listed twice in a schema.
         waiting: list[tuple[_Key, int, UndescribedItem]] = []
@@ -811,7 +811,7 @@ class Ledger:
             if self._is_closing:
                 return
         with self._lock:
-            self._aged.update(database.aged(use_from()))
+            self._aged.update(database.find_aged(use_from()))
             self._is_counted = True
 
     def _fits(self, state: EntryState) -> bool:

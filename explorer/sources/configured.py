@@ -35,10 +35,10 @@ __all__ = [
     "SeenState",
     "SourceRun",
     "check_name",
+    "find_differences",
     "find_source",
     "find_texts",
-    "kept_names",
-    "kept_options",
+    "merge_options",
     "name_from",
     "read_runs",
     "read_sources",
@@ -132,7 +132,7 @@ class SeenState:
         except (ValueError, zlib.error, KeyError, IndexError, TypeError, AttributeError) as error:
             raise InvalidInput("the saved state of the last run cannot be read") from error
 
-    def merged(self, other: "SeenState") -> "SeenState":
+    def merge(self, other: "SeenState") -> "SeenState":
         """Return the union of both states; for entities in both, this one's entry wins."""
         entities = {**other.seen, **self.seen}
         return SeenState(entities, self.gone | other.gone)
@@ -246,7 +246,7 @@ def find_source(catalog: Catalog, name: str) -> ConfiguredSource | None:
     return _parse_source(entity) if entity else None
 
 
-def kept_options(
+def merge_options(
     catalog: Catalog, name: str, source: Source, options: SourceOptions, given: Iterable[str]
 ) -> SourceOptions:
     """Return the options of a source that is added: those named in `given` as in `options`, the
@@ -257,7 +257,7 @@ def kept_options(
     return replace(before.options, **{option: getattr(options, option) for option in given})
 
 
-def kept_names(kept: SourceOptions, options: SourceOptions) -> tuple[str, ...]:
+def find_differences(kept: SourceOptions, options: SourceOptions) -> tuple[str, ...]:
     """Return the names, as in `OPTIONS`, of what differs between the options of a source that is
     added again and those that its caller gave."""
     return tuple(
@@ -392,7 +392,7 @@ def run_urns(catalog: Catalog, source: ConfiguredSource) -> list[Urn]:
     return [edge.urn for edge in catalog.related(source.entity, "INCOMING", ["ingestionSource"])]
 
 
-def claimed_by_others(
+def find_shared_urns(
     sources: Iterable[ConfiguredSource], name: str, urns: Iterable[str]
 ) -> dict[str, str]:
     """Return the URNs that other sources also provide, each with the name of one such source."""

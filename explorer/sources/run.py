@@ -34,7 +34,7 @@ from explorer.sources.configured import (
     SeenEntity,
     SeenState,
     SourceRun,
-    claimed_by_others,
+    find_shared_urns,
     find_source,
     read_sources,
     run_urns,
@@ -191,12 +191,12 @@ def plan_run(
         return plan
     sources = read_sources(catalog)
     last = before.state if before else SeenState()
-    _compare(catalog, plan, claimed_by_others(sources, name, last.seen), progress)
+    _compare(catalog, plan, find_shared_urns(sources, name, last.seen), progress)
     if source.kind == "datahub":
         # DataHub's connectors, such as dbt's, also write aspects of other sources' datasets.
         return plan
     proposed = {proposal.urn for proposal in inventory.proposals}
-    sources_by_urn = claimed_by_others(
+    sources_by_urn = find_shared_urns(
         sources, name, (str(urn) for urn in proposed if _is_dataset(urn))
     )
     if sources_by_urn:
@@ -536,7 +536,7 @@ def run_source(
         urn: replace(entity, measured=None, given=_before(last, urn))
         for urn, entity in plan.state.seen.items()
     }
-    source = replace(plan.source, state=last.merged(SeenState(entities_at_start, plan.state.gone)))
+    source = replace(plan.source, state=last.merge(SeenState(entities_at_start, plan.state.gone)))
     _record(catalog, source, run)
     written_count, refused = 0, list[RefusedChange]()
     changes = [_of_run(write, run) for write in plan.writes]
@@ -686,7 +686,7 @@ def plan_removal(catalog: Catalog, source: ConfiguredSource, *, is_hard: bool) -
     urns_of_source = {} if source.is_supplement else dict.fromkeys(source.state.seen)
     if is_hard:
         urns_of_source |= dict.fromkeys(sorted(source.state.gone))
-    sources_by_urn = claimed_by_others(read_sources(catalog), source.name, urns_of_source)
+    sources_by_urn = find_shared_urns(read_sources(catalog), source.name, urns_of_source)
     own_urns = [Urn.parse(urn) for urn in urns_of_source if urn not in sources_by_urn]
     # Contents are removed before their containers.
     own_urns.sort(key=lambda urn: urn.entity_type == "container")

@@ -51,7 +51,7 @@ def held_in(directory: Any) -> Any:
     opened = open_catalog(directory, load_registry())
     try:
         stored = opened.store.urns(limit=100)
-        found = opened.index.found_urns(
+        found = opened.index.find_urns(
             SearchQuery("*", None, _everything(), 0, 100, include_removed=True)
         )
     finally:

@@ -607,7 +607,7 @@ def names(catalog: CatalogEngine) -> set[str]:
         assert time.monotonic() < deadline, "the index was never rebuilt"
         time.sleep(0.01)
     query = SearchQuery("*", None, Filter(), 0, 0, include_removed=True)
-    return {Urn.parse(urn).name for urn in catalog.index.found_urns(query)}
+    return {Urn.parse(urn).name for urn in catalog.index.find_urns(query)}
 
 
 @pytest.fixture

@@ -214,7 +214,7 @@ def add(
     """
     from explorer.cli import edits
     from explorer.cli.output import confirm, line_text, note, print_json
-    from explorer.sources.configured import OPTIONS, kept_names, kept_options, name_from
+    from explorer.sources.configured import OPTIONS, find_differences, merge_options, name_from
     from explorer.sources.location import open_source
     from explorer.sources.source import SourceOptions
 
@@ -233,11 +233,11 @@ def add(
         source = _with_password(source, location, options)
     name = name or name_from(source.default_name)
     with target.open() as catalog:
-        kept = kept_options(catalog, name, source, options, given)
+        kept = merge_options(catalog, name, source, options, given)
         if kept != options:
             words = ", ".join(
                 "--schema" if option == "schemas" else f"--{option}"
-                for option in kept_names(kept, options)
+                for option in find_differences(kept, options)
             )
             note(line_text(f"{name} keeps the options that it was added with: {words}"))
             options, source = kept, open_source(location, kept)

@@ -384,7 +384,7 @@ async def assign_form_by_filter(_root: Any, info: Info, **given: Any) -> bool:
         raise InvalidInput("each of orFilters must have criteria: none would match every entity")
     await edit(_note_assignment)(None, info, input=arguments)
     query = SearchQuery("*", types, matches, 0, 0, facets=False)
-    urns = sorted(await catalog.offload(catalog.index.found_urns, query))
+    urns = sorted(await catalog.offload(catalog.index.find_urns, query))
     for at in range(0, len(urns), _PORTION):
         portion = {"formUrn": arguments["formUrn"], "entityUrns": urns[at : at + _PORTION]}
         await edit(assign_form)(None, info, input=portion)

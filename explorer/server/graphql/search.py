@@ -339,7 +339,7 @@ async def _aggregate(_root: Any, info: Info, **given: Any) -> Given:
     # that name.
     fields = index.vocabulary.known_fields(tuple(sorted(types)) or None)
     names_by_field = {
-        field: name for name in own for field in index.vocabulary.fields_named(name, fields)
+        field: name for name in own for field in index.vocabulary.find_fields(name, fields)
     }
     facets = _facets(
         info, page.facets, arguments.get("searchFlags") or {}, property_names=tuple(names_by_field)

@@ -326,7 +326,7 @@ class LineageRoutes(Routes):
         if len(urns) <= _READ_ONE_BY_ONE:
             return self._lineage.find_removed(urns)
         try:
-            return self._catalog.index.found_urns(_EVERY_REMOVED)
+            return self._catalog.index.find_urns(_EVERY_REMOVED)
         except (Busy, ServerFault):
             return self._lineage.find_removed(urns)
 

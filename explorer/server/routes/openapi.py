@@ -1227,7 +1227,7 @@ class EdgeScrollRoutes(Routes):
         begin = _read_place(unpack_scroll_id(query_key, token)) if token else None
 
         def read() -> bytes:
-            edges, after = _scrolled(self._catalog.store, query, begin, count, belongs)
+            edges, after = _read_edges(self._catalog.store, query, begin, count, belongs)
             answer: dict[str, Any] = {"results": [to_wire(edge) for edge in edges]}
             if after is not None:
                 answer["scrollId"] = pack_scroll_id(query_key, orjson.dumps(after).decode())
@@ -1241,7 +1241,7 @@ _Place = tuple[int, EdgeKey]
 """Where a scroll is: on which of its sides, and behind which edge."""
 
 
-def _scrolled(
+def _read_edges(
     store: Store,
     query: _EdgeQuery,
     begin: _Place | None,

@@ -227,7 +227,7 @@ class OpenLineageRoutes(Routes):
         event = read_event(given, self._memory)
         system = {"runId": event.run, "lastObserved": _now_millis(), "pipelineName": PIPELINE}
 
-        def checked(change: AspectChange) -> tuple[AspectChange, CheckedProposal]:
+        def check_change(change: AspectChange) -> tuple[AspectChange, CheckedProposal]:
             note = change.note
             if note is not None and note.checked is not None:
                 good: CheckedProposal = note.checked
@@ -249,8 +249,8 @@ class OpenLineageRoutes(Routes):
             event,
             system,
             actor or self._catalog.intake.default_actor,
-            tuple(checked(change) for change in event.changes),
-            checked(event.edge_from(parent))[1] if parent is not None else None,
+            tuple(check_change(change) for change in event.changes),
+            check_change(event.edge_from(parent))[1] if parent is not None else None,
         )
 
     def _write(self, view: Transaction, events: Sequence[_Checked]) -> None:

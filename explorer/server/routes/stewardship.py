@@ -168,10 +168,10 @@ class StewardshipRoutes(Routes):
         if every not in _STEPS:
             raise InvalidInput(f"'every' must be one of {', '.join(_STEPS)}, not {every!r}")
         step = _STEPS[every]
-        value = await self._catalog.read(self._trended, parameters, request, by, days, step)
+        value = await self._catalog.read(self._read_trend, parameters, request, by, days, step)
         return ValueResponse(value)
 
-    def _trended(
+    def _read_trend(
         self,
         parameters: Parameters,
         request: RestliRequest,
@@ -179,7 +179,7 @@ class StewardshipRoutes(Routes):
         days: int,
         step: int,
     ) -> dict[str, Any]:
-        chosen = self._chosen(parameters, request)
+        chosen = self._choose_urns(parameters, request)
         today = int(time.time() * 1000) // DAY_MILLIS
         with (
             self._catalog.coverage_histories.days() as dayses,
@@ -224,7 +224,7 @@ class StewardshipRoutes(Routes):
     def _rank(
         self, parameters: Parameters, request: RestliRequest, start: int, count: int, days: int
     ) -> WorklistPage:
-        chosen = self._chosen(parameters, request)
+        chosen = self._choose_urns(parameters, request)
         use = None if days == USE_DAYS else self._use_of(days)
         return self._catalog.ledger.rank(chosen, start, count, use)
 
@@ -242,7 +242,7 @@ class StewardshipRoutes(Routes):
     def _cover(
         self, parameters: Parameters, request: RestliRequest, by: Grouping | None
     ) -> dict[str, Any]:
-        covered = self._catalog.ledger.cover(self._chosen(parameters, request), by)
+        covered = self._catalog.ledger.cover(self._choose_urns(parameters, request), by)
         names = self._names([group.key for group in covered.groups])
         return {
             "datasets": covered.tables.total,
@@ -272,7 +272,9 @@ class StewardshipRoutes(Routes):
             for text in urns
         }
 
-    def _chosen(self, parameters: Parameters, request: RestliRequest) -> Collection[str] | None:
+    def _choose_urns(
+        self, parameters: Parameters, request: RestliRequest
+    ) -> Collection[str] | None:
         """Return the URNs of the chosen datasets, or `None` for all that are not soft-deleted.
 
         Raises `InvalidInput` if more than one of URNs, a folder and a search are given, or there
@@ -297,7 +299,7 @@ class StewardshipRoutes(Routes):
         index = self._catalog.index
         if request.dialect == "datahub":
             query = ignore_unknown_fields(query, index.vocabulary)
-        return index.found_urns(query)
+        return index.find_urns(query)
 
     def _below(self, folder: str) -> Collection[str]:
         """Return the URNs of the datasets in and below a folder."""

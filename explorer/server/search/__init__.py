@@ -92,7 +92,7 @@ class SearchEngine(Protocol):
         Raises as `search`.
         """
 
-    def found_urns(self, query: SearchQuery) -> set[str]:
+    def find_urns(self, query: SearchQuery) -> set[str]:
         """Return the URNs of all entities that a query finds, on all its pages.
 
         About 1 µs per URN. Raises as `search`.

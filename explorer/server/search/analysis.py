@@ -42,14 +42,14 @@ __all__ = [
     "as_number",
     "as_text",
     "chunks",
-    "composed",
+    "compose",
     "exact_urn",
     "fold",
     "forms",
     "identity",
     "in_words",
     "join_names",
-    "joined",
+    "join_words",
     "names_of",
     "needle",
     "number",
@@ -109,7 +109,7 @@ _UNSPACED = (
 )
 
 
-def composed(text: str) -> str:
+def compose(text: str) -> str:
     """Return a text with each letter and its accents as one character (NFC).
 
     macOS and some tools write `é` as two characters, which look the same.
@@ -126,7 +126,7 @@ def fold(text: str) -> str:
     text = text[:MAX_TEXT]
     if text.isascii():
         return text.lower() if text.isprintable() else text.translate(_CONTROL).lower()
-    text = composed(text.encode("utf-8", "replace").decode())
+    text = compose(text.encode("utf-8", "replace").decode())
     return text.translate(_CONTROL).casefold()[:MAX_TEXT]
 
 
@@ -182,7 +182,7 @@ def singulars(word: str) -> tuple[str, ...]:
     return tuple(candidates)
 
 
-def joined(text: str) -> str:
+def join_words(text: str) -> str:
     """Return the letters and digits of a text as one word: `fct_users` as `fctusers`."""
     return "".join("".join(split(chunk)) for chunk in chunks(text))
 
@@ -329,7 +329,7 @@ def exact_urn(text: str) -> str | None:
     if not text.startswith("urn:li:"):
         return None
     text = text[:MAX_TEXT]
-    return text if text.isascii() else composed(text.encode("utf-8", "replace").decode())
+    return text if text.isascii() else compose(text.encode("utf-8", "replace").decode())
 
 
 def identity(trait: Trait, text: str) -> str:
@@ -532,7 +532,7 @@ def facet_values(document: Document, name: str, vocabulary: Vocabulary) -> tuple
     """
     texts = [
         text
-        for field in vocabulary.counted_for(name)
+        for field in vocabulary.facet_fields(name)
         for value in values_of(document, field)
         if len(text := as_text(value)) <= _MAX_FACET
     ]
@@ -573,9 +573,9 @@ def join_names(names: Iterable[str]) -> tuple[str, ...]:
     """Return names as one word each, and the last parts of dotted names."""
     nones: dict[str, None] = {}
     for name in names:
-        nones[joined(name)[:NAME_CUT]] = None
+        nones[join_words(name)[:NAME_CUT]] = None
         if "." in name:
-            nones[joined(name.rpartition(".")[2])[:NAME_CUT]] = None
+            nones[join_words(name.rpartition(".")[2])[:NAME_CUT]] = None
     nones.pop("", None)
     return tuple(nones)
 

@@ -28,7 +28,7 @@ __all__ = [
     "build_document",
     "folder_key",
     "folder_keys",
-    "listed",
+    "list_folders",
 ]
 
 _MARK = "␟"
@@ -91,7 +91,7 @@ def folders_in(aspect: Mapping[str, Any] | None) -> tuple[tuple[str, str], ...]:
     )
 
 
-def listed(counts: Mapping[str, tuple[int, int]]) -> Iterable[FolderCount]:
+def list_folders(counts: Mapping[str, tuple[int, int]]) -> Iterable[FolderCount]:
     """Yield folders in the order of their keys, without empty ones.
 
     `counts` has for each key the number of entities in or below the folder, and how many of them

@@ -24,7 +24,7 @@ __all__ = [
     "IndexWriter",
     "Searcher",
     "boundary",
-    "counted",
+    "count_hits",
     "find_index_damage",
     "is_too_wide",
     "link_index",
@@ -71,7 +71,7 @@ class _CountedResult(Protocol):
     count: int | None
 
 
-def counted(result: tantivy.SearchResult) -> int:
+def count_hits(result: tantivy.SearchResult) -> int:
     """Return how many documents a search found in all; 0 where they were not counted."""
     return cast("_CountedResult", result).count or 0
 
@@ -126,7 +126,7 @@ class Searcher:
 
     def count(self, query: tantivy.Query) -> int:
         """Return the number of documents that a query finds."""
-        return counted(self.search(query, 1))
+        return count_hits(self.search(query, 1))
 
     def terms_with_prefix(self, field: str, prefix: str) -> list[tuple[str, int]]:
         """Return the terms of a field that begin with a prefix, with their document counts."""

@@ -246,7 +246,7 @@ class Vocabulary:
         own = self.property_fields(entity_types)
         return self._known(entity_types) | frozenset(own) if own else self._known(entity_types)
 
-    def fields_named(self, name: str, known: frozenset[str]) -> tuple[str, ...]:
+    def find_fields(self, name: str, known: frozenset[str]) -> tuple[str, ...]:
         """Return the known fields that a name stands for, itself first; empty if unknown."""
         name = name.removesuffix(".keyword")
         name = _OTHER_NAMES.get(name, name)
@@ -261,13 +261,13 @@ class Vocabulary:
         candidates = (name, *_ALSO.get(name, ()))
         return tuple(field for field in candidates if field in known)
 
-    def counted_for(self, name: str) -> tuple[str, ...]:
+    def facet_fields(self, name: str) -> tuple[str, ...]:
         """Return the fields whose values a facet counts: those that a filter by it uses."""
         return (name, *_ALSO.get(name, ()))
 
     def resolve(self, name: str, known: frozenset[str]) -> tuple[str, ...]:
-        """Do the same as `fields_named`, but raise `UnknownName` for an unknown field."""
-        meant = self.fields_named(name, known)
+        """Do the same as `find_fields`, but raise `UnknownName` for an unknown field."""
+        meant = self.find_fields(name, known)
         if not meant:
             raise UnknownName("searchable field", name, known)
         return meant
@@ -304,7 +304,7 @@ class Vocabulary:
     def _counting(self) -> Mapping[str, tuple[str, ...]]:
         facets_by_field: dict[str, tuple[str, ...]] = {}
         for name in sorted(self.facet_names):
-            for field in self.counted_for(name):
+            for field in self.facet_fields(name):
                 facets_by_field[field] = (*facets_by_field.get(field, ()), name)
         return facets_by_field
 

@@ -39,7 +39,7 @@ from explorer.server.search import IS_RENEWED
 from explorer.server.search.analysis import (
     analyse,
     chunks,
-    composed,
+    compose,
     join_names,
     names_of,
     split,
@@ -47,7 +47,7 @@ from explorer.server.search.analysis import (
     use_of,
     word_line,
 )
-from explorer.server.search.document import Document, FolderListing, FolderQuery, listed
+from explorer.server.search.document import Document, FolderListing, FolderQuery, list_folders
 from explorer.server.search.engine import EngineFailed
 from explorer.server.search.entries import make_entry
 from explorer.server.search.evidence import Evidence, has_name, has_word, name_query
@@ -85,7 +85,7 @@ from explorer.server.store import Store
 __all__ = ["INDEX_PATH", "SearchIndex", "fetch_index", "pack_index"]
 
 
-def suggested_name(typed: Node, document: Document, vocabulary: Vocabulary) -> str:
+def name_to_suggest(typed: Node, document: Document, vocabulary: Vocabulary) -> str:
     """Return the first name of a document that contains all words typed, else its display name."""
     nodes = typed.nodes if isinstance(typed, And) else (typed,)
     tests = [has_word(node, exact=False) for node in nodes if isinstance(node, Word)]
@@ -136,9 +136,7 @@ class Spelling:
         self._terms = terms
         self._vocabulary = vocabulary
 
-    def corrected(
-        self, text: str, text_query: Node, is_found: Callable[[Word], bool]
-    ) -> str | None:
+    def correct(self, text: str, text_query: Node, is_found: Callable[[Word], bool]) -> str | None:
         """Return a text with its unknown words corrected.
 
         A word is unknown if `is_found` is false for it. Returns `None` if one of them cannot be
@@ -154,11 +152,11 @@ class Spelling:
         if not corrections:
             return None
 
-        def replaced(run: re.Match[str]) -> str:
-            return corrections.get("".join(typed_parts(run.group())), run.group())
+        def correct_run(run: re.Match[str]) -> str:
+            return corrections.get("".join(split_typed(run.group())), run.group())
 
-        text = composed(text)
-        changed = _RUN.sub(replaced, text)
+        text = compose(text)
+        changed = _RUN.sub(correct_run, text)
         return changed if changed != text else None
 
     def _nearest(self, word: str) -> str | None:
@@ -199,7 +197,7 @@ class Spelling:
         return sum(part.searcher.doc_freq("words", word) for part in self._view.parts)
 
 
-def typed_parts(run: str) -> tuple[str, ...]:
+def split_typed(run: str) -> tuple[str, ...]:
     """Return the words of a run of letters and digits as it was typed."""
     return tuple(part for chunk in chunks(run) for part in split(chunk))
 
@@ -264,7 +262,7 @@ class SearchIndex:
             shutil.rmtree(path, ignore_errors=True)
         self._source = source
         self._vocabulary = Vocabulary(registry)
-        self._layers = self._opened()
+        self._layers = self._open_layers()
         self._judging = threading.Lock()
         self._is_verified = self._layers.is_verified
         self.on_damage: Callable[[], None] | None = None
@@ -310,7 +308,7 @@ class SearchIndex:
         with self._reading() as layers:
             return layers.document(urn)
 
-    def found_urns(self, query: SearchQuery) -> set[str]:
+    def find_urns(self, query: SearchQuery) -> set[str]:
         return self._urns(self._resolve(replace(query, sort=(SortBy("urn"),))))
 
     def matching(self, urns: Sequence[str], searches: Sequence[ResolvedSearch]) -> list[set[str]]:
@@ -391,7 +389,7 @@ class SearchIndex:
             plan = self._plan(resolved, view, layers)
             folders = plan.folders(len(query.path))
             self._keep(plan, view)
-            return FolderListing(plan.merged.total(), tuple(listed(folders)))
+            return FolderListing(plan.merged.total(), tuple(list_folders(folders)))
 
     def folder_urn(self, query: FolderQuery, folder: str) -> str | None:
         path = (*query.path, folder)
@@ -445,7 +443,7 @@ class SearchIndex:
         self._layers.close()
         if self._directory is not None:
             (self._directory / STATE).unlink(missing_ok=True)
-        self._layers = self._opened()
+        self._layers = self._open_layers()
         self._is_verified = self._layers.is_verified
 
     def resume(self) -> None:
@@ -458,7 +456,7 @@ class SearchIndex:
         self._layers.close()
         self._counters.shutdown()
 
-    def _opened(self) -> Layers:
+    def _open_layers(self) -> Layers:
         return Layers(self._directory, self._vocabulary, self._source, self._examine)
 
     @contextmanager
@@ -551,7 +549,7 @@ class SearchIndex:
             alone = ResolvedSearch(word, word, (), None, include_removed=True)
             return self._plan(alone, view, layers).merged.total() > 0
 
-        return Spelling(view, layers.terms, self._vocabulary).corrected(
+        return Spelling(view, layers.terms, self._vocabulary).correct(
             query.text, resolved.text_query, is_found
         )
 
@@ -589,8 +587,8 @@ class SearchIndex:
             page = plan.merged.page(start, size)
             for hit in page:
                 document = plan.document(hit)
-                name = suggested_name(resolved.text_query, document, self._vocabulary)
-                completions.setdefault(composed(name), NameCompletion(name, document.urn))
+                name = name_to_suggest(resolved.text_query, document, self._vocabulary)
+                completions.setdefault(compose(name), NameCompletion(name, document.urn))
             if len(page) < size:
                 break
             start += size

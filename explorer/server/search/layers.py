@@ -80,7 +80,7 @@ class _State(msgspec.Struct):
     mark: str
     check: int = 0
 
-    def checked(self) -> int:
+    def checksum(self) -> int:
         """Return the checksum of the other values."""
         values = (self.format, self.vocabulary, self.offset, self.catalog, self.mark)
         return zlib.crc32(repr(values).encode())
@@ -163,7 +163,7 @@ class DiskIndex:
         if problems := self.find_damage():
             return problems
         try:
-            problem = self._miscounted(self.searcher)
+            problem = self._describe_miscount(self.searcher)
         except EngineFailed as error:
             problem = str(error)
         return [problem] if problem else []
@@ -218,11 +218,11 @@ class DiskIndex:
         with boundary:
             index = self.terms.open(str(directory))
         searcher = Searcher(index)
-        if self.is_verified and (problem := self._miscounted(searcher)):
+        if self.is_verified and (problem := self._describe_miscount(searcher)):
             raise EngineFailed(problem)
         return index
 
-    def _miscounted(self, searcher: Searcher) -> str:
+    def _describe_miscount(self, searcher: Searcher) -> str:
         """Return a sentence if the list of segments has another number of documents than they have,
         which the checksums do not cover; else an empty string."""
         # The documents can be counted, because each has a value of `removed`.
@@ -260,7 +260,7 @@ class DiskIndex:
             except StoreUnavailable:
                 return False
         state = _State(FORMAT, self._digest, offset, catalog, mark)
-        state.check = state.checked()
+        state.check = state.checksum()
         replace_file(self._directory / STATE, msgspec.json.encode(state))
         return True
 
@@ -283,7 +283,7 @@ def _read_state(
         return None, ""
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None, f"{STATE} is damaged"
-    if state.check != state.checked():
+    if state.check != state.checksum():
         return None, f"{STATE} is damaged"
     if (state.format, state.vocabulary) != (FORMAT, vocabulary) or state.offset <= 0:
         return None, ""
@@ -323,7 +323,7 @@ def read_progress(directory: Path) -> tuple[str, int, str] | None:
         state = msgspec.json.decode((directory / STATE).read_bytes(), type=_State)
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return None
-    if state.check != state.checked() or state.offset <= 0:
+    if state.check != state.checksum() or state.offset <= 0:
         return None
     return state.catalog, state.offset, state.mark
 
@@ -563,7 +563,7 @@ class Layers:
             if self._is_bulk(len(part)):
                 self._defer([_Change(document.urn, document) for document in part])
             else:
-                self._queue([self._prepared(document) for document in part])
+                self._queue([self._make_change(document) for document in part])
         self._queue([_Change(urn) for urn in gone], offset)
 
     def link_to(self, target: Path) -> bool:
@@ -704,7 +704,7 @@ class Layers:
             self._worker.close()
             self._base.close()
 
-    def _prepared(self, document: Document) -> _Change:
+    def _make_change(self, document: Document) -> _Change:
         entry = make_entry(self._base.terms, self._vocabulary, document)
         return _Change(document.urn, None if entry is None else document, entry)
 

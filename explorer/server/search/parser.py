@@ -178,7 +178,7 @@ def _word(raw: str) -> Text:
     return Text("".join(characters), False, star_before, star_after, tuple(wild))
 
 
-def compared(trait: Trait, how: How, text: str, names: "Names | None" = None) -> Node:
+def comparison_node(trait: Trait, how: How, text: str, names: "Names | None" = None) -> Node:
     """Return the node for documents with a value of a field that compares with a text.
 
     With `names`, a value that refers to an entity also matches by the name of that entity.
@@ -192,7 +192,7 @@ def compared(trait: Trait, how: How, text: str, names: "Names | None" = None) ->
             (Value(trait.name, how, search_text), Value(trait.name, how, number_form(as_number)))
         )
     if trait.derived:
-        return derived(trait, Value(trait.name, how, search_text).matches)
+        return derived_node(trait, Value(trait.name, how, search_text).matches)
     if not search_text and (folded := fold(text)).strip():
         # Prose is compared by its words, and literally with a text that has none.
         literally = Value(trait.name, "infix" if how == "words" else how, folded)
@@ -211,7 +211,7 @@ def present(trait: Trait) -> Node:
     return EVERYTHING if trait.derived else Present(trait.name)
 
 
-def derived(trait: Trait, test: Callable[[str], bool]) -> Node:
+def derived_node(trait: Trait, test: Callable[[str], bool]) -> Node:
     """Return the node for documents whose derived field passes a test.
 
     A document for which the field is not true counts as false, even if its entity type does not
@@ -292,7 +292,7 @@ def _range(trait: Trait, low: str | None, high: str | None, *, strict: bool = Fa
     if trait.nature in ("number", "date") or (trait.mixed and _are_numbers(trait, low, high)):
         return NumberRange(trait.name, _number(trait, low), _number(trait, high), strict)
     text_range = TextRange(trait.name, _text(trait, low), _text(trait, high), strict)
-    return derived(trait, text_range.matches) if trait.derived else text_range
+    return derived_node(trait, text_range.matches) if trait.derived else text_range
 
 
 def _are_numbers(trait: Trait, *bounds: str | None) -> bool:
@@ -316,11 +316,11 @@ def _text(trait: Trait, text: str | None) -> str | None:
 def _test(criterion: Criterion, trait: Trait, value: str, names: Names | None) -> Node:
     match criterion.condition:
         case "CONTAIN":
-            return compared(trait, "infix", value, names)
+            return comparison_node(trait, "infix", value, names)
         case "START_WITH":
-            return compared(trait, "prefix", value, names)
+            return comparison_node(trait, "prefix", value, names)
         case "END_WITH":
-            return compared(trait, "suffix", value, names)
+            return comparison_node(trait, "suffix", value, names)
         case "GREATER_THAN":
             return _range(trait, value, None, strict=True)
         case "GREATER_THAN_OR_EQUAL_TO":
@@ -330,7 +330,7 @@ def _test(criterion: Criterion, trait: Trait, value: str, names: Names | None) -
         case "LESS_THAN_OR_EQUAL_TO":
             return _range(trait, None, value)
         case _:
-            return compared(trait, "equal", value, names)
+            return comparison_node(trait, "equal", value, names)
 
 
 _MAX_TEXT = 4_000
@@ -389,7 +389,7 @@ def typed_words(text: str, *, named: bool) -> Node:
 
 
 def _fields_for(name: str, vocabulary: Vocabulary, known: frozenset[str]) -> tuple[str, ...]:
-    return vocabulary.fields_named(name, known) or vocabulary.fields_named(
+    return vocabulary.find_fields(name, known) or vocabulary.find_fields(
         _SINGULAR.get(name, ""), known
     )
 
@@ -535,13 +535,15 @@ class _QueryParser:
             return _like(trait, given)
         match given.star_before, given.star_after:
             case True, True:
-                return compared(trait, "infix", given.text, self._names)
+                return comparison_node(trait, "infix", given.text, self._names)
             case True, False:
-                return compared(trait, "suffix", given.text, self._names)
+                return comparison_node(trait, "suffix", given.text, self._names)
             case False, True:
-                return compared(trait, "prefix", given.text, self._names)
+                return comparison_node(trait, "prefix", given.text, self._names)
             case _:
-                return compared(trait, "words" if trait.prose else "equal", given.text, self._names)
+                return comparison_node(
+                    trait, "words" if trait.prose else "equal", given.text, self._names
+                )
 
     def _plain(self, token: Text) -> Node | None:
         if token.star_before and not token.text:
@@ -626,5 +628,5 @@ def _like(trait: Trait, search_text: Text) -> Node:
     exact = ("?" * gap.count("?") + "*" * ("*" in gap) for gap in gaps)
     node = ValuePattern(trait.name, tuple(texts), tuple(exact))
     if trait.derived:
-        return derived(trait, node.matches)
+        return derived_node(trait, node.matches)
     return present(trait) if node.texts == ("", "") and node.gaps == ("*",) else node

@@ -220,7 +220,7 @@ def read_text(
         entity_types,
         include_removed or names_field(filter, REMOVED),
         resolve_sort(sort, vocabulary, known) if sort else (),
-        tuple(field for name in also_counted for field in vocabulary.fields_named(name, known)),
+        tuple(field for name in also_counted for field in vocabulary.find_fields(name, known)),
     )
 
 

@@ -38,7 +38,7 @@ from explorer.server.search.analysis import (
     values_of,
 )
 from explorer.server.search.document import MOST_FOLDERS, Document
-from explorer.server.search.engine import Searcher, counted, is_too_wide
+from explorer.server.search.engine import Searcher, count_hits, is_too_wide
 from explorer.server.search.evidence import Evidence, is_literal, meets
 from explorer.server.search.fields import ENTITY_TYPE, REMOVED, URN, Vocabulary
 from explorer.server.search.query import (
@@ -180,7 +180,7 @@ class Translator:
             case InFields():
                 return both([self._in_fields(word, step) for word in step.words])
 
-    def expected(self, step: Step) -> int:
+    def estimate(self, step: Step) -> int:
         """Return about how many documents meet a step, as if words occurred independently; 0 only
         if no document does. Looks up single terms, in microseconds."""
         match step:
@@ -508,9 +508,9 @@ class IndexResult:
                 result = self._first(both([self._step(step), either(used)]), limit)
                 if len(result.hits) == limit:
                     return result.hits
-                enough = 2 * limit * examined // max(counted(result), 1)
+                enough = 2 * limit * examined // max(count_hits(result), 1)
         result = self._first(self._step(step), limit)
-        self._counts[step] = counted(result)
+        self._counts[step] = count_hits(result)
         return result.hits
 
     def _first(self, query: tantivy.Query, limit: int) -> tantivy.SearchResult:
@@ -657,7 +657,7 @@ class IndexResult:
         steps = self._resolved.steps
         if step == len(steps):
             return self._searcher.num_docs
-        return self._translator.expected(steps[step])
+        return self._translator.estimate(steps[step])
 
     def _step(self, step: int) -> tantivy.Query:
         """Return the query for the documents of a step: those that meet it and no earlier step."""
@@ -776,7 +776,7 @@ class SortedIndexResult(IndexResult):
                 hits_in_order += self._by_hand(same, rest, begun + field.part(code))
                 same = []
         if cut is not None:
-            alike = both([query, self._terms.sorted_as(field.name, cut)])
+            alike = both([query, self._terms.with_sort_code(field.name, cut)])
             hits_in_order += self._read_in_order(
                 alike, rest, begun + field.part(cut), limit - len(hits_in_order)
             )
@@ -828,8 +828,8 @@ class SortedIndexResult(IndexResult):
             last = None
         if last is None:
             return self._read_by_code(query, field, limit)
-        alike = self._terms.sorted_as(field.name, last)
-        beyond = self._terms.sorted_beyond(field.name, last, descending=field.descending)
+        alike = self._terms.with_sort_code(field.name, last)
+        beyond = self._terms.beyond_sort_code(field.name, last, descending=field.descending)
         hits = self._read_by_code(all_but(query, [alike, beyond]), field, limit)
         same = self._searcher.search(both([query, alike]), limit - len(hits), count=False).hits
         return [*hits, *((last, address) for _, address in same)]
@@ -855,9 +855,9 @@ class SortedIndexResult(IndexResult):
             lacking = all_but(_Query.all_query(), [self._there(field)])
             alike = [] if further is None else [both([lacking, further])]
             return either([self._there(field), *alike] if field.missing_first else alike)
-        queries = [self._terms.sorted_beyond(field.name, code, descending=field.descending)]
+        queries = [self._terms.beyond_sort_code(field.name, code, descending=field.descending)]
         if further is not None:
-            queries.append(both([self._terms.sorted_as(field.name, code), further]))
+            queries.append(both([self._terms.with_sort_code(field.name, code), further]))
         if not field.is_always_there and not field.missing_first:
             queries.append(all_but(_Query.all_query(), [self._there(field)]))
         return either(queries)
@@ -1089,10 +1089,10 @@ class Plan:
 
     def count_facets(self) -> None:
         """Count the facets in advance, so that `facets` does not have to."""
-        _ = self._counted
+        _ = self._facet_counts
 
     @cached_property
-    def _counted(self) -> dict[str, dict[str, int]]:
+    def _facet_counts(self) -> dict[str, dict[str, int]]:
         counts = self._indexed.facets(self._facets)
         for result in self._others:
             newer = result.facets(self._facets, _MOST_NEWER, _MOST_NEWER)
@@ -1107,7 +1107,7 @@ class Plan:
         Each comes with whether there are more values than these.
         """
         counts_by_field: dict[str, tuple[dict[str, int], bool]] = {}
-        for name, counts in self._counted.items():
+        for name, counts in self._facet_counts.items():
             best = sorted(self._together(name, counts).items(), key=_by_count_and_name)
             if best:
                 counts_by_field[name] = dict(best[:_FACET_VALUES]), len(best) > _FACET_VALUES

@@ -18,7 +18,7 @@ from explorer.errors import InvalidInput
 from explorer.metadata.names import natural_key
 from explorer.server.cache import cache_short
 from explorer.server.search import fields
-from explorer.server.search.analysis import composed, fold
+from explorer.server.search.analysis import compose, fold
 from explorer.server.search.document import Document, Scalar
 from explorer.server.search.fields import URN, VIRTUAL, Trait, Vocabulary
 from explorer.server.search.query import SortBy
@@ -174,7 +174,7 @@ def sort_code(trait: Trait, document: Document) -> str | None:
     if not values:
         return None
     # Codes have the order of their values, so only the least value has to be coded.
-    texts = [composed(value) for value in values if isinstance(value, str)]
+    texts = [compose(value) for value in values if isinstance(value, str)]
     if len(values) == len(texts) == 1:
         return _code_of(texts[0])
     if len(texts) < max(len(values), _SEVERAL):

@@ -511,7 +511,7 @@ class Terms:
         # An index that is only used to parse range queries.
         self._ranges = self._index(None, keys_are_terms=True)
         # The same names of columns, tags and owners occur in many documents.
-        self._stored = lru_cache(maxsize=_MOST_KEPT)(self._made)
+        self._stored = lru_cache(maxsize=_MOST_KEPT)(self._build_terms)
 
     def open(self, path: str | None) -> tantivy.Index:
         """Open the index at a path, and create it if there is none; `None` keeps it in memory."""
@@ -540,11 +540,11 @@ class Terms:
         """
         return self._sorts.get(field) or f"sorts.{_column_of(field)}"
 
-    def sorted_as(self, field: str, code: str) -> tantivy.Query:
+    def with_sort_code(self, field: str, code: str) -> tantivy.Query:
         """Return the query for documents whose value of a field has this code, see `sort_keys`."""
         return self._ranges.parse_query(f"{self.sort_column(field)}:[{code} TO {code}]")
 
-    def sorted_beyond(self, field: str, code: str, *, descending: bool) -> tantivy.Query:
+    def beyond_sort_code(self, field: str, code: str, *, descending: bool) -> tantivy.Query:
         """Return the query for documents whose coded value of a field comes after another."""
         bounds = f"* TO {code}" if descending else f"{code} TO *"
         return self._ranges.parse_query(f"{self.sort_column(field)}:{{{bounds}}}")
@@ -618,7 +618,7 @@ class Terms:
             for value in values[name]:
                 # The same prose seldom occurs twice.
                 is_kept = isinstance(value, str) and not trait.prose and len(value) <= _LONGEST_KEPT
-                terms, line = (self._stored if is_kept else self._made)(value, name)
+                terms, line = (self._stored if is_kept else self._build_terms)(value, name)
                 is_terms += terms
                 if line:
                     lines.append(line)
@@ -681,7 +681,7 @@ class Terms:
         ]
         return [*names, *(name for name in VIRTUAL if values_of(document, name))]
 
-    def _made(self, value: Scalar, name: str) -> tuple[list[str], str]:
+    def _build_terms(self, value: Scalar, name: str) -> tuple[list[str], str]:
         trait = self._vocabulary.trait(name)
         value_forms, cut = forms(trait, value), trait.cut
         line = ""

@@ -57,14 +57,14 @@ __all__ = [
     "Trimmed",
     "VersionRow",
     "Write",
-    "counted",
     "digest",
     "is_removed",
     "lasting_id",
     "log_mark",
     "read_object",
     "same_value",
-    "seen_again",
+    "set_version",
+    "update_observation",
     "version_of",
 ]
 
@@ -345,7 +345,7 @@ def digest(value: bytes) -> bytes:
     return blake2b(value, digest_size=8).digest()
 
 
-def seen_again(stored: bytes, given: bytes) -> bytes:
+def update_observation(stored: bytes, given: bytes) -> bytes:
     """Return the stored system metadata with the time and run of the latest observation.
 
     `given` is the system metadata of the write that repeated the stored value.
@@ -375,7 +375,7 @@ def version_of(system: bytes, superseded: int = 0) -> int:
     return int(version) if isinstance(version, str) and version.isdecimal() else superseded + 1
 
 
-def counted(system: bytes, version: int) -> bytes:
+def set_version(system: bytes, version: int) -> bytes:
     """Return system metadata with its version number set to `version`."""
     if b'"version"' not in system and system.startswith(b'{"') and system.endswith(b"}"):
         return b'%b,"version":"%d"}' % (system[:-1], version)

@@ -198,7 +198,7 @@ def _follow(source: Store, target: Store, table: TableLayout) -> tuple[int, Copi
             written_rows += max(len(rows), 1)
             target.write(partial(_replace, table, rows, after, through)).result()
         if is_last:
-            return written_rows, summed.found
+            return written_rows, summed.total
         after = through
 
 
@@ -234,7 +234,7 @@ class _Sum:
             self._sum.update(repr(row).encode())
 
     @property
-    def found(self) -> CopiedTable:
+    def total(self) -> CopiedTable:
         return CopiedTable(self._name, self._rows, self._sum.hexdigest())
 
 
@@ -244,7 +244,7 @@ def _sum(store: Store, table: TableLayout) -> CopiedTable:
     while part := _part(store, table, after):
         after = part[-1][: table.keys]
         summed.add(part)
-    return summed.found
+    return summed.total
 
 
 def _comparable(rows: list[tuple[Any, ...]]) -> list[list[Any]]:

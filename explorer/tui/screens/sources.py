@@ -25,8 +25,8 @@ from explorer.sources.configured import (
     ConfiguredSource,
     SourceRun,
     check_name,
-    kept_names,
-    kept_options,
+    find_differences,
+    merge_options,
     name_from,
     read_runs,
     read_sources,
@@ -400,7 +400,7 @@ class AddSourceScreen(FramedScreen[str | None]):
             source = open_source(location, options, password)
             named = name or name_from(source.default_name)
             check_name(named)
-            kept = kept_options(catalog, named, source, options, explicit_options)
+            kept = merge_options(catalog, named, source, options, explicit_options)
             if kept != options:
                 source = open_source(location, kept, password)
             plan = plan_run(catalog, named, source, kept, self._note, dry_run=True)
@@ -422,7 +422,7 @@ class AddSourceScreen(FramedScreen[str | None]):
             table.add_row("", Text(f"and {len(skipped) - _MOST_SKIPPED:,} more", "dim"))
         ends = [Text("⏎ adds it to the catalog; nothing is written yet.", "bold")]
         if kept != options:
-            ends.insert(0, Text(kept_text(kept_names(kept, options))))
+            ends.insert(0, Text(kept_text(find_differences(kept, options))))
         if getattr(source, "contains_secret", False) or password:
             ends.insert(0, Text("The password is not saved: the next run asks for it again."))
         self._show_status(Group(table, *ends))

@@ -75,7 +75,7 @@ def test_a_suspended_engine_says_why_and_a_renewed_one_is_empty(
         lambda: index.autocomplete("a", (), Filter(), 0, 5),
         index.total,
         lambda: list(index.urns()),
-        lambda: index.found_urns(SearchQuery("*", None, Filter(), 0, 0)),
+        lambda: index.find_urns(SearchQuery("*", None, Filter(), 0, 0)),
         lambda: index.urns_with("name"),
         lambda: index.folders(FolderQuery(None, (), "*", Filter())),
         lambda: index.has_document(dataset("a")),
@@ -127,7 +127,7 @@ def test_urns_are_found_by_search_by_field_and_by_name(
         entity("urn:li:tag:pii", tagProperties={"name": "Personal"}),
     )
     tagged = Filter(((Criterion("tags", ("urn:li:tag:pii",)),),))
-    assert index.found_urns(SearchQuery("*", None, tagged, 0, 0)) == {dataset("a").urn}
+    assert index.find_urns(SearchQuery("*", None, tagged, 0, 0)) == {dataset("a").urn}
     assert index.urns_with("tags") == {dataset("a").urn, dataset("b").urn}
     assert index.names(("tag",), "equal", "personal") == ("urn:li:tag:pii",)
     assert index.names(("domain",), "equal", "personal") == ()

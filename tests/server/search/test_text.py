@@ -3,7 +3,7 @@ import pytest
 from explorer.server.search.analysis import (
     fold,
     in_words,
-    joined,
+    join_words,
     pieces,
     singulars,
     split,
@@ -43,7 +43,7 @@ def test_a_word_far_too_long_is_cut_alike_in_documents_and_queries() -> None:
 
 
 def test_a_name_is_joined_to_one_word() -> None:
-    assert joined("fct_Users.created") == "fctuserscreated"
+    assert join_words("fct_Users.created") == "fctuserscreated"
 
 
 def test_folding_takes_case_and_control_characters() -> None:

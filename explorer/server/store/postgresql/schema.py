@@ -217,7 +217,7 @@ class Patience:
         """Wait no longer than for the last answers, because the service stops."""
         self.is_hurried = True
 
-    def limited(self, raw: "Raw", waiting: "PQGen[_T]") -> "PQGen[_T]":
+    def limit_wait(self, raw: "Raw", waiting: "PQGen[_T]") -> "PQGen[_T]":
         """Consume a generator of psycopg, which waits for one answer.
 
         Raises `psycopg.OperationalError`, and closes the connection, if that does not come.
@@ -252,7 +252,7 @@ class Raw(psycopg.Connection[tuple[Any, ...]]):
     patience = Patience()
 
     def wait(self, gen: "PQGen[_T]", *given: Any, **named: Any) -> _T:
-        return super().wait(self.patience.limited(self, gen), *given, **named)
+        return super().wait(self.patience.limit_wait(self, gen), *given, **named)
 
 
 class _TextDumper(StrDumperUnknown):

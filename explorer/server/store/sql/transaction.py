@@ -19,10 +19,10 @@ from explorer.server.store import (
     TransactionChanges,
     Trimmed,
     Write,
-    counted,
     digest,
     same_value,
-    seen_again,
+    set_version,
+    update_observation,
     version_of,
 )
 from explorer.server.store.sql import COMPRESSED, Dialect, SqlConnection, TableLayout
@@ -385,13 +385,13 @@ class SqlTransaction(SqlSnapshot):
         old_system, latest_system = stamp[2], seen_system or stamp[2]
         if same_value(value, write.value):
             self._cache.aspects.drop(write.urn)
-            self._seen_rows.append((seen_again(latest_system, write.system), row))
+            self._seen_rows.append((update_observation(latest_system, write.system), row))
             self._gathered.add((entity, write.aspect))
             return False
         # Conditions name the time of the value that was read, and the clock may be set back.
         write = replace(write, time_millis=max(write.time_millis, stamp[0] + 1))
         run = self._run_id(write.run)
-        system = counted(write.system, version_of(latest_system, superseded) + 1)
+        system = set_version(write.system, version_of(latest_system, superseded) + 1)
         if seen_system is not None:
             # The log row keeps the system metadata as it was when the value was first written.
             self._write_rows()
@@ -433,7 +433,7 @@ class SqlTransaction(SqlSnapshot):
             # It existed before. See `put`.
             least_millis = int(self.note(_LATEST_REMOVED) or 0) + 1
             write = replace(write, time_millis=max(write.time_millis, least_millis))
-        system = counted(write.system, last_version + 1)
+        system = set_version(write.system, last_version + 1)
         run = self._run_id(write.run)
         stamp = (write.time_millis, write.actor, system)
         offset = self._log(entity, write.aspect, write.value)
@@ -571,7 +571,7 @@ class SqlTransaction(SqlSnapshot):
         # A version number or a time that a client may have read must never refer to another value.
         time_millis = max(time_millis, latest.time_millis + 1)
         last = max(version_of(latest.system), version_of(earlier.system))
-        system = counted(earlier.system, last + 1)
+        system = set_version(earlier.system, last + 1)
         (run,) = self._run(
             "SELECT run FROM versions WHERE entity = ? AND name = ? AND version = ?",
             (entity, aspect, earlier.version),
