@@ -48,10 +48,10 @@ def read_sort(parameters: Parameters) -> tuple[SortBy, ...]:
     return () if single is None else (_criterion(single),)
 
 
-def _criterion(given: Any) -> SortBy:
-    match given:
+def _criterion(wire_criterion: Any) -> SortBy:
+    match wire_criterion:
         case {"field": str(field)} if field:
-            order = given.get("order")
+            order = wire_criterion.get("order")
             if isinstance(order, str | None) and order in _DESCENDING:
                 return SortBy(field.removesuffix(".keyword"), _DESCENDING[order])
             raise InvalidInput(
@@ -87,13 +87,13 @@ def _question_text(query: SearchQuery) -> str:
     return repr(replace(query, start=0, count=0, facets=True, after=None))
 
 
-def pack_scroll_id(asked: str, place: str) -> str:
-    """Return the scroll id for a place in the results of a request; `asked` is what makes another
-    request a different one."""
-    return urlsafe_b64encode(_digest(asked, place) + place.encode()).rstrip(b"=").decode()
+def pack_scroll_id(request_key: str, place: str) -> str:
+    """Return the scroll id for a place in the results of a request; `request_key` is a text that
+    differs between requests."""
+    return urlsafe_b64encode(_digest(request_key, place) + place.encode()).rstrip(b"=").decode()
 
 
-def unpack_scroll_id(asked: str, token: str) -> str:
+def unpack_scroll_id(request_key: str, token: str) -> str:
     """Return the place that a scroll id of this request stands for.
 
     Raises `InvalidInput` for any other text.
@@ -105,7 +105,7 @@ def unpack_scroll_id(asked: str, token: str) -> str:
         raise InvalidInput(
             "the scrollId is malformed; leave it out to start from the first page"
         ) from None
-    if digest != _digest(asked, place):
+    if digest != _digest(request_key, place):
         raise InvalidInput(
             "the scrollId belongs to another search: send it with the same entities, input, "
             "filter and sort, or leave it out to start from the first page"
@@ -113,8 +113,8 @@ def unpack_scroll_id(asked: str, token: str) -> str:
     return place
 
 
-def _digest(asked: str, place: str) -> bytes:
-    return hashlib.blake2b(f"{asked}{place}".encode(), digest_size=_DIGEST).digest()
+def _digest(request_key: str, place: str) -> bytes:
+    return hashlib.blake2b(f"{request_key}{place}".encode(), digest_size=_DIGEST).digest()
 
 
 MAX_VALUES = 10_000
@@ -126,13 +126,13 @@ _DEEPEST = 100
 _SYSTEM = "system"
 
 
-def read_filter(given: Any) -> Filter:
+def read_filter(wire_filter: Any) -> Filter:
     """Parse a filter from its wire form; `None` gives the filter that matches everything.
 
     The untokenised twin of a field, `name.keyword`, stands for the field itself. Raises
     `InvalidInput`, see `Filter.from_wire` and `check_size`.
     """
-    from_wire = Filter.from_wire(given)
+    from_wire = Filter.from_wire(wire_filter)
     check_size(from_wire)
     return Filter(
         tuple(
@@ -145,16 +145,22 @@ def read_filter(given: Any) -> Filter:
     )
 
 
-async def expand_related(asked: Filter, catalog: CatalogEngine, *, rewrites: bool = True) -> Filter:
+async def expand_related(
+    search_filter: Filter, catalog: CatalogEngine, *, rewrites: bool = True
+) -> Filter:
     """Return a filter with DESCENDANTS_INCL, ANCESTORS_INCL and RELATED_INCL replaced by EQUAL.
 
     With `rewrites`, the values are extended by the entities that are part of them, or that they are
     part of, as the condition says. One query of the store per level. Raises `InvalidInput` when the
     filter then has more values than it may have.
     """
-    if any(criterion.condition.endswith("_INCL") for group in asked.any_of for criterion in group):
-        return await catalog.read_few(_expand, asked, catalog.store, rewrites)
-    return asked
+    if any(
+        criterion.condition.endswith("_INCL")
+        for group in search_filter.any_of
+        for criterion in group
+    ):
+        return await catalog.read_few(_expand, search_filter, catalog.store, rewrites)
+    return search_filter
 
 
 def _expand(search_filter: Filter, store: Store, rewrites: bool) -> Filter:
@@ -224,12 +230,12 @@ def leave_out_unlisted(query: SearchQuery, vocabulary: Vocabulary) -> SearchQuer
     return replace(query, filter=Filter(tuple(map(exclude_unlisted, groups))))
 
 
-def check_size(asked: Filter) -> None:
+def check_size(search_filter: Filter) -> None:
     """Raise `InvalidInput` for a filter of more than 10,000 values.
 
     A criterion without values counts as one value.
     """
-    count = sum(len(criterion.values) or 1 for group in asked.any_of for criterion in group)
+    count = sum(len(criterion.values) or 1 for group in search_filter.any_of for criterion in group)
     if count > MAX_VALUES:
         raise InvalidInput(
             f"the filter has {count:,} values, and one request may have at most {MAX_VALUES:,}; "
@@ -257,7 +263,7 @@ def ignore_unknown_fields(query: SearchQuery, vocabulary: Vocabulary) -> SearchQ
 
 
 def drop_unknown_fields(
-    asked: Filter,
+    search_filter: Filter,
     entity_types: Sequence[str] | None,
     vocabulary: Vocabulary,
     others: Sequence[str] = (),
@@ -268,14 +274,16 @@ def drop_unknown_fields(
     """
     field_names = _field_names(entity_types, vocabulary)
 
-    def without_values(one: Criterion) -> Criterion:
-        if one.field in others or vocabulary.find_fields(one.field, field_names):
-            return one
+    def without_values(criterion: Criterion) -> Criterion:
+        if criterion.field in others or vocabulary.find_fields(criterion.field, field_names):
+            return criterion
         # Every entity has a URN, so these criteria match nothing, or everything.
-        missing = one.condition == "IS_NULL" or (not one.values and one.condition != "EXISTS")
-        return Criterion(URN, (), "EXISTS" if missing else "IS_NULL", one.negated)
+        missing = criterion.condition == "IS_NULL" or (
+            not criterion.values and criterion.condition != "EXISTS"
+        )
+        return Criterion(URN, (), "EXISTS" if missing else "IS_NULL", criterion.negated)
 
-    return Filter(tuple(tuple(map(without_values, group)) for group in asked.any_of))
+    return Filter(tuple(tuple(map(without_values, group)) for group in search_filter.any_of))
 
 
 def _field_names(entity_types: Sequence[str] | None, vocabulary: Vocabulary) -> frozenset[str]:

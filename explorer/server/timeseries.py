@@ -222,8 +222,12 @@ def read_documents(
     if sort is None or newest_first:
         return list(islice(matching, limit))
     if sort.descending:
-        return heapq.nlargest(limit, matching, key=lambda one: _place(one[0], sort.field, 1))
-    return heapq.nsmallest(limit, matching, key=lambda one: _place(one[0], sort.field, -1))
+        return heapq.nlargest(
+            limit, matching, key=lambda document: _place(document[0], sort.field, 1)
+        )
+    return heapq.nsmallest(
+        limit, matching, key=lambda document: _place(document[0], sort.field, -1)
+    )
 
 
 def _clamp(millis: int) -> int:
@@ -283,27 +287,27 @@ def _value_matches(value: Any, criterion: Criterion) -> bool:
             return any(_compare(compare, value, expected, criterion) for expected in values)
 
 
-def _equal(value: Any, asked: str) -> bool:
+def _equal(value: Any, expected: str) -> bool:
     """Return whether a value equals that of a criterion: strings compare as they are, everything
     else as parsed JSON."""
     if isinstance(value, str):
-        return value == asked
+        return value == expected
     try:
-        return bool(orjson.loads(asked) == value)
+        return bool(orjson.loads(expected) == value)
     except orjson.JSONDecodeError:
-        return _text(value) == asked
+        return _text(value) == expected
 
 
 def _compare(
-    compare: Callable[[Any, Any], bool], value: Any, asked: str, criterion: Criterion
+    compare: Callable[[Any, Any], bool], value: Any, expected: str, criterion: Criterion
 ) -> bool:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        return compare(_text(value), asked)
+        return compare(_text(value), expected)
     try:
-        return compare(value, float(asked))
+        return compare(value, float(expected))
     except ValueError:
         raise InvalidInput(
-            f"{criterion.field} is compared with a number, not with {asked!r:.60}"
+            f"{criterion.field} is compared with a number, not with {expected!r:.60}"
         ) from None
 
 

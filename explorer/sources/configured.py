@@ -234,7 +234,8 @@ def read_sources(catalog: Catalog) -> list[ConfiguredSource]:
     entities = catalog.entities(list(catalog.urns(_SOURCE)), [_INFO])
     sources = (_parse_source(entity) for entity in entities.values())
     return sorted(
-        (source for source in sources if source), key=lambda one: (one.name.casefold(), one.name)
+        (source for source in sources if source),
+        key=lambda source: (source.name.casefold(), source.name),
     )
 
 
@@ -247,23 +248,23 @@ def find_source(catalog: Catalog, name: str) -> ConfiguredSource | None:
 
 
 def merge_options(
-    catalog: Catalog, name: str, source: Source, options: SourceOptions, given: Iterable[str]
+    catalog: Catalog, name: str, source: Source, options: SourceOptions, option_names: Iterable[str]
 ) -> SourceOptions:
-    """Return the options of a source that is added: those named in `given` as in `options`, the
+    """Return the options of a source that is added: those in `option_names` as in `options`, the
     others as the source was added with, if it was. One request."""
     before = find_source(catalog, name)
     if before is None or not before.is_own or before.location != source.location:
         return options
-    return replace(before.options, **{option: getattr(options, option) for option in given})
+    return replace(before.options, **{option: getattr(options, option) for option in option_names})
 
 
-def find_differences(kept: SourceOptions, options: SourceOptions) -> tuple[str, ...]:
+def find_differences(merged: SourceOptions, options: SourceOptions) -> tuple[str, ...]:
     """Return the names, as in `OPTIONS`, of what differs between the options of a source that is
     added again and those that its caller gave."""
     return tuple(
         name
         for name, attribute in OPTIONS.items()
-        if getattr(kept, attribute) != getattr(options, attribute)
+        if getattr(merged, attribute) != getattr(options, attribute)
     )
 
 
@@ -361,7 +362,7 @@ class SourceRun:
 def read_runs(catalog: Catalog, source: ConfiguredSource) -> list[SourceRun]:
     """Return the runs of a source, newest first. One request, and one per 150 runs."""
     runs = catalog.entities(run_urns(catalog, source), [_INPUT, _RESULT])
-    return sorted(map(_parse_run, runs.values()), key=lambda one: (-one.started_millis, one.id))
+    return sorted(map(_parse_run, runs.values()), key=lambda run: (-run.started_millis, run.id))
 
 
 def _parse_run(entity: Entity) -> SourceRun:

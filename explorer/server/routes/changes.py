@@ -151,18 +151,18 @@ def _is_of(urn: str, platform: str | None) -> bool:
         return False
 
 
-def _limit(given: str | None) -> int:
-    if given is None:
+def _limit(text: str | None) -> int:
+    if text is None:
         return _DEFAULT_LIMIT
-    if not (given.isascii() and given.isdecimal() and len(given) < 10 and int(given) > 0):
-        raise InvalidInput(f"the query parameter 'limit' must be from 1 up, not {given[:60]!r}")
-    return min(int(given), _MAX_LIMIT)
+    if not (text.isascii() and text.isdecimal() and len(text) < 10 and int(text) > 0):
+        raise InvalidInput(f"the query parameter 'limit' must be from 1 up, not {text[:60]!r}")
+    return min(int(text), _MAX_LIMIT)
 
 
-def _flag(name: str, given: str | None) -> bool:
-    if given not in (None, "true", "false"):
-        raise InvalidInput(f"the query parameter {name!r} must be true or false, not {given!r:.60}")
-    return given != "false"
+def _flag(name: str, text: str | None) -> bool:
+    if text not in (None, "true", "false"):
+        raise InvalidInput(f"the query parameter {name!r} must be true or false, not {text!r:.60}")
+    return text != "false"
 
 
 _PATH = "/changes"
@@ -408,8 +408,8 @@ def _read_filter(request: RestliRequest) -> _ChangeFilter:
     )
 
 
-def _names(given: list[str] | None) -> frozenset[str] | None:
-    return None if given is None else frozenset(given)
+def _names(texts: list[str] | None) -> frozenset[str] | None:
+    return None if texts is None else frozenset(texts)
 
 
 def _number(request: RestliRequest, name: str, default: int, most: int) -> int:
@@ -417,7 +417,7 @@ def _number(request: RestliRequest, name: str, default: int, most: int) -> int:
     return default if text is None else _parse(name, text, most)
 
 
-def _parse(name: str, given: str, most: int) -> int:
-    if not (given.isascii() and given.isdecimal() and len(given) < 30):
-        raise InvalidInput(f"{name!r} must be a number from 0 up, not {given[:60]!r}")
-    return min(int(given), most)
+def _parse(name: str, text: str, most: int) -> int:
+    if not (text.isascii() and text.isdecimal() and len(text) < 30):
+        raise InvalidInput(f"{name!r} must be a number from 0 up, not {text[:60]!r}")
+    return min(int(text), most)

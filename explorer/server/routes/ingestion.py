@@ -288,7 +288,7 @@ class IngestionRoutes(Routes):
         await self._catalog.ingest_batch(
             "entities",
             list(zip(entities, systems, strict=True)),
-            lambda one: self._proposals(*one, auditor),
+            lambda element: self._proposals(*element, auditor),
             request.actor,
             request.dialect,
             all_or_none=all_or_none(request),

@@ -196,14 +196,14 @@ class OpenApiRoutes(Routes):
         return urn, aspect
 
     async def _write_aspect(
-        self, request: RestliRequest, urn: Urn, aspect: str, given: Any, change: ChangeType
+        self, request: RestliRequest, urn: Urn, aspect: str, body: Any, change: ChangeType
     ) -> Response:
         """Write one aspect, and return the entity with the aspect as it is stored then; of a
         timeseries aspect the document that was added."""
-        if not isinstance(given, dict):
+        if not isinstance(body, dict):
             raise InvalidInput("the body must be an object")
         (proposal,) = _proposals(
-            self._catalog.registry, {"urn": str(urn), aspect: given}, urn.entity_type, change
+            self._catalog.registry, {"urn": str(urn), aspect: body}, urn.entity_type, change
         )
         await self._catalog.ingest(proposal, request.actor, request.dialect)
         if self._catalog.registry.aspects[aspect].timeseries:
@@ -285,7 +285,7 @@ class OpenApiRoutes(Routes):
         await self._catalog.ingest_batch(
             "entities",
             elements,
-            lambda one: _proposals(registry, one[1], one[0], change),
+            lambda element: _proposals(registry, element[1], element[0], change),
             request.actor,
             request.dialect,
             all_or_none=all_or_none(request),
@@ -447,17 +447,17 @@ def _is_urn(text: str) -> bool:
     return True
 
 
-def _entity_name(registry: Registry, given: str) -> str:
+def _entity_name(registry: Registry, text: str) -> str:
     """Return the name of an entity type as the registry spells it.
 
     DataHub's clients send some in lower case. Raises `UnknownName`.
     """
-    if given not in registry.entities:
+    if text not in registry.entities:
         for name in registry.entities:
-            if name.lower() == given.lower():
+            if name.lower() == text.lower():
                 return name
-        registry.entity(given)
-    return given
+        registry.entity(text)
+    return text
 
 
 async def _items(request: RestliRequest, form: str) -> list[Any]:
@@ -485,17 +485,17 @@ def _is_there(registry: Registry, stored: Sequence[StoredAspect], name: Any) -> 
     return any(aspect.name == name for aspect in stored)
 
 
-def _proposals(registry: Registry, one: Any, entity: str, change: ChangeType) -> list[Proposal]:
+def _proposals(registry: Registry, element: Any, entity: str, change: ChangeType) -> list[Proposal]:
     """Return the proposals for one element of a write. Raises `InvalidInput` if it is malformed or
     its URN is not of the entity type."""
-    text = one.get("urn") if isinstance(one, dict) else None
+    text = element.get("urn") if isinstance(element, dict) else None
     if not isinstance(text, str):
         raise InvalidInput(f"an element must be {_WRITE_FORM}, with a urn")
     urn = Urn.parse(text)
     if urn.entity_type != entity:
         raise InvalidInput(f"{urn} is not {with_article(entity)}")
     proposals = []
-    for name, envelope in one.items():
+    for name, envelope in element.items():
         if name == "urn" or envelope is None:
             continue
         if not isinstance(envelope, dict) or not isinstance(envelope.get("value"), dict):
@@ -529,9 +529,9 @@ def _trace_parent() -> str:
     return f"00-{micros:016x}{secrets.token_hex(8)}-{secrets.token_hex(8)}-01"
 
 
-def _with_trace(written: bool) -> dict[str, Any]:
-    status = {"writeStatus": "ACTIVE_STATE" if written else "ERROR"}
-    return {"success": written, "primaryStorage": status, "searchStorage": status}
+def _with_trace(is_written: bool) -> dict[str, Any]:
+    status = {"writeStatus": "ACTIVE_STATE" if is_written else "ERROR"}
+    return {"success": is_written, "primaryStorage": status, "searchStorage": status}
 
 
 def _parse_request(elements: Sequence[Any], entity: str) -> dict[str, frozenset[str]]:
@@ -861,10 +861,10 @@ class EntityScrollRoutes(Routes):
         self,
         request: RestliRequest,
         query: SearchQuery,
-        wanted: frozenset[str] | None,
+        aspects: frozenset[str] | None,
         form: _Form,
     ) -> Response:
-        """Return a page; `wanted` are the aspects, empty for all, and `None` for none."""
+        """Return a page; `aspects` are their names, empty for all, and `None` for none."""
         belongs = _slice(request)
         with_system = _is_true(request, "systemMetadata")
         index, store = self._catalog.index, self._catalog.store
@@ -879,8 +879,8 @@ class EntityScrollRoutes(Routes):
             urns = [hit.urn for hit in page.hits if belongs(hit.urn)]
             entities = (
                 [form.entity(urn, {}) for urn in urns]
-                if wanted is None
-                else _entities(store, registry, urns, wanted, with_system, form)
+                if aspects is None
+                else _entities(store, registry, urns, aspects, with_system, form)
             )
             answer: dict[str, Any] = {form.name: entities, "totalCount": page.total}
             if query.facets:
@@ -892,7 +892,7 @@ class EntityScrollRoutes(Routes):
                 answer["scrollId"] = after
             return orjson.dumps(answer)
 
-        run = self._catalog.offload if wanted is None else self._catalog.read
+        run = self._catalog.offload if aspects is None else self._catalog.read
         return JsonResponse(await run(read))
 
     async def _one(
@@ -947,8 +947,8 @@ def _entities(
     with_system: bool,
     form: _Form,
 ) -> list[dict[str, Any]]:
-    """Return those of the entities that exist, in order, with the aspects wanted; all if none is
-    named."""
+    """Return those of the entities that exist, in order, with the aspects in `names`; with all
+    aspects if it is empty."""
     stored = store.aspects(urns, names or None)
     existing = store.existing(urns) if names else stored
     entities: list[dict[str, Any]] = []
@@ -1056,14 +1056,14 @@ class EdgeScrollRoutes(Routes):
         return await self._page(request, query, _edge_to_wire)
 
     def _select(
-        self, request: RestliRequest, given: Mapping[str, Any], *, lineage: bool
+        self, request: RestliRequest, body: Mapping[str, Any], *, lineage: bool
     ) -> _EdgeQuery:
         """Return the scroll through the edges that the filters in a body and the parameters of the
         query select."""
         direction = _one_of(_DIRECTIONS, request.query.one("direction") or "OUTGOING")
-        near = _EdgeFilter.read(given, "sourceFilter", _END_FIELDS)
-        far = _EdgeFilter.read(given, "destinationFilter", _END_FIELDS)
-        edge_filter = _EdgeFilter.read(given, "edgeFilter", _EDGE_FIELDS)
+        near = _EdgeFilter.read(body, "sourceFilter", _END_FIELDS)
+        far = _EdgeFilter.read(body, "destinationFilter", _END_FIELDS)
+        edge_filter = _EdgeFilter.read(body, "edgeFilter", _EDGE_FIELDS)
         registry = self._catalog.registry
         near_types, far_types = (
             sorted({_entity_name(registry, name) for name in _names(request, name)})
@@ -1365,19 +1365,19 @@ class _EdgeFilter:
         return frozenset().union(*(allowed[field] for allowed in self.any_of))
 
 
-def _read_v3_filter(given: Any) -> Filter:
+def _read_v3_filter(wire_filter: Any) -> Filter:
     """Parse a filter in the form of this API, `{"and": [{"criteria": […]}, …]}`, in which `and` are
     alternatives, or in that of a search.
 
     Raises `InvalidInput` if it is invalid, or has a criterion without values that needs some.
     """
-    match given:
+    match wire_filter:
         case {"and": [*groups]}:
             wire: Any = {"or": [_read_v3_group(group) for group in groups]}
         case {"and": None}:
             wire = None
         case _:
-            wire = given
+            wire = wire_filter
     if isinstance(wire, dict):
         for group in wire.get("or") or ():
             for criterion in (group.get("and") if isinstance(group, dict) else None) or ():
@@ -1451,11 +1451,11 @@ def _lineage_to_wire(edge: EntityEdge) -> dict[str, Any]:
 _T = TypeVar("_T", bound=str)
 
 
-def _one_of(allowed: Sequence[_T], given: str) -> _T:
+def _one_of(allowed: Sequence[_T], text: str) -> _T:
     for choice in allowed:
-        if given.upper() == choice:
+        if text.upper() == choice:
             return choice
-    raise InvalidInput(f"'direction' must be {' or '.join(allowed)}, not {given!r:.60}")
+    raise InvalidInput(f"'direction' must be {' or '.join(allowed)}, not {text!r:.60}")
 
 
 def _names(request: RestliRequest, *parameters: str) -> list[str]:

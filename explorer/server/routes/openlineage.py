@@ -219,12 +219,12 @@ class OpenLineageRoutes(Routes):
             )
         return JsonResponse()
 
-    def _check(self, given: Any, actor: str | None) -> _Checked:
+    def _check(self, json: Any, actor: str | None) -> _Checked:
         """Parse an event and check its changes.
 
         Raises as `read_event` does, and `InvalidInput` if a change fails its check.
         """
-        event = read_event(given, self._memory)
+        event = read_event(json, self._memory)
         system = {"runId": event.run, "lastObserved": _now_millis(), "pipelineName": PIPELINE}
 
         def check_change(change: AspectChange) -> tuple[AspectChange, CheckedProposal]:
@@ -318,7 +318,7 @@ class OpenLineageRoutes(Routes):
         view: Transaction,
         checked: _Checked,
         changes: _Changes,
-        held: Mapping[tuple[str, str], _Held],
+        stored: Mapping[tuple[str, str], _Held],
     ) -> Iterator[CheckedProposal]:
         """Yield the versioned aspects that an event changes, with the values to write."""
         at_millis = checked.event.at_millis
@@ -329,7 +329,7 @@ class OpenLineageRoutes(Routes):
             if change.aspect in TIMESERIES:
                 continue
             key = (proposal.text, proposal.aspect)
-            before = held.get(key)
+            before = stored.get(key)
             if key not in first:
                 if before is not None and _is_settled(change, before, at_millis):
                     continue
@@ -346,7 +346,7 @@ class OpenLineageRoutes(Routes):
                 values[key] = value
         for key, proposal in first.items():
             is_same = values[key] is begun[key] or values[key] == begun[key]
-            if not is_same or held.get(key) is None:
+            if not is_same or stored.get(key) is None:
                 yield replace(proposal, value=values[key])
 
     def _with_parent(
@@ -392,9 +392,9 @@ def _is_settled(change: AspectChange, stored: _Held, at_millis: int) -> bool:
     )
 
 
-def _runs_in(given: Any) -> list[str]:
+def _runs_in(json: Any) -> list[str]:
     """Return the run ids of the first 20 events of a body."""
-    events = given[:_MOST_NAMED] if isinstance(given, list) else [given]
+    events = json[:_MOST_NAMED] if isinstance(json, list) else [json]
     runs = [event.get("run") for event in events if isinstance(event, dict)]
     ids = [run.get("runId") for run in runs if isinstance(run, dict)]
     return list(dict.fromkeys(id_ for id_ in ids if isinstance(id_, str) and id_))

@@ -199,7 +199,7 @@ class StewardshipRoutes(Routes):
                 ((dayses[urn], keys) for urn, keys in entries.groups(chosen, by) if urn in dayses),
                 shown_days,
             )
-        most = sorted(groups.items(), key=lambda one: (-one[1].left, one[0]))[:_MOST_GROUPS]
+        most = sorted(groups.items(), key=lambda group: (-group[1].left, group[0]))[:_MOST_GROUPS]
         names = self._names([key for key, _ in most])
         return {
             "datasets": datasets,

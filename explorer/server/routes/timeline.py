@@ -426,10 +426,10 @@ def _is_renamed(was: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
     )
 
 
-def _transactions(found: list[tuple[int, str, list[_Event]]]) -> list[dict[str, Any]]:
+def _transactions(changes: list[tuple[int, str, list[_Event]]]) -> list[dict[str, Any]]:
     version = (-1, 0, 0)
     transactions = []
-    for time_millis, group in groupby(found, key=itemgetter(0)):
+    for time_millis, group in groupby(changes, key=itemgetter(0)):
         parts = list(group)
         events = [event for _, _, part in parts for event in part]
         heaviest = max((event.weight for event in events), key=_WEIGHTS.index)

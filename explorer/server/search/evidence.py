@@ -186,17 +186,17 @@ class Evidence:
         return {name: weight for name, weight in weights.items() if weight is not None}
 
     def _loosely(
-        self, document: Document, told: set[tuple[str, str]], weights: Mapping[str, float]
+        self, document: Document, listed: set[tuple[str, str]], weights: Mapping[str, float]
     ) -> Iterator[tuple[str, str]]:
         names = (name for name in document.fields if name in self._loose)
-        for name in sorted(names, key=lambda one: (-weights.get(one, 0), one)):
+        for name in sorted(names, key=lambda field: (-weights.get(field, 0), field)):
             trait = self._vocabulary.trait(name)
             hits = (
                 (name, as_text(value))
                 for value in values_of(document, name)
                 if _meets_any(self._loose[name], value, trait)
             )
-            yield from islice((hit for hit in hits if hit not in told), _MOST_A_FIELD)
+            yield from islice((hit for hit in hits if hit not in listed), _MOST_A_FIELD)
 
     def _may_have(self, values: tuple[Scalar, ...]) -> bool:
         # Most fields contain nothing of the query. Looking for its letters in all values of a field

@@ -246,7 +246,7 @@ class Vocabulary:
         own = self.property_fields(entity_types)
         return self._known(entity_types) | frozenset(own) if own else self._known(entity_types)
 
-    def find_fields(self, name: str, known: frozenset[str]) -> tuple[str, ...]:
+    def find_fields(self, name: str, field_names: frozenset[str]) -> tuple[str, ...]:
         """Return the known fields that a name stands for, itself first; empty if unknown."""
         name = name.removesuffix(".keyword")
         name = _OTHER_NAMES.get(name, name)
@@ -255,21 +255,21 @@ class Vocabulary:
         if name.startswith(PREFIX):
             # DataHub's own index, and therefore its facets, have underscores instead of dots.
             spellings = (
-                field for field in known if field.startswith(PREFIX) and _plain(field) == name
+                field for field in field_names if field.startswith(PREFIX) and _plain(field) == name
             )
-            return (name,) if name in known else tuple(spellings)[:1]
+            return (name,) if name in field_names else tuple(spellings)[:1]
         candidates = (name, *_ALSO.get(name, ()))
-        return tuple(field for field in candidates if field in known)
+        return tuple(field for field in candidates if field in field_names)
 
     def facet_fields(self, name: str) -> tuple[str, ...]:
         """Return the fields whose values a facet counts: those that a filter by it uses."""
         return (name, *_ALSO.get(name, ()))
 
-    def resolve(self, name: str, known: frozenset[str]) -> tuple[str, ...]:
+    def resolve(self, name: str, field_names: frozenset[str]) -> tuple[str, ...]:
         """Do the same as `find_fields`, but raise `UnknownName` for an unknown field."""
-        meant = self.find_fields(name, known)
+        meant = self.find_fields(name, field_names)
         if not meant:
-            raise UnknownName("searchable field", name, known)
+            raise UnknownName("searchable field", name, field_names)
         return meant
 
     @cached_property

@@ -172,7 +172,10 @@ class Spelling:
                         counts[line_word] = counts.get(line_word, 0) + 1
             near = [count for count in counts if distance(count, word, most) <= most]
             if near:
-                return min(near, key=lambda one: (one[0] != word[0], -self._count(one), one))
+                return min(
+                    near,
+                    key=lambda term: (term[0] != word[0], -self._count(term), term),
+                )
         return None
 
     def _near(self, word: str, most: int) -> Iterator[Iterable[str]]:
@@ -202,15 +205,15 @@ def split_typed(run: str) -> tuple[str, ...]:
     return tuple(part for chunk in chunks(run) for part in split(chunk))
 
 
-def distance(one: str, other: str, most: int) -> int:
+def distance(word: str, other_word: str, most: int) -> int:
     """Return the edit distance of two words, or `most` + 1 where it is greater than `most`."""
     before: list[int] = []
-    row = list(range(len(other) + 1))
-    for at, char in enumerate(one, 1):
+    row = list(range(len(other_word) + 1))
+    for at, char in enumerate(word, 1):
         older, before, row = before, row, [at]
-        for to, target in enumerate(other, 1):
+        for to, target in enumerate(other_word, 1):
             cost = min(row[-1] + 1, before[to] + 1, before[to - 1] + (char != target))
-            if at > 1 and to > 1 and char == other[to - 2] and one[at - 2] == target:
+            if at > 1 and to > 1 and char == other_word[to - 2] and word[at - 2] == target:
                 cost = min(cost, older[to - 2] + 1)
             row.append(cost)
         if min(row) > most + 1:
@@ -628,15 +631,16 @@ class SearchIndex:
             if self._planned_for == (view.number, self._vocabulary.generation):
                 self._plans.put(plan.resolved, plan, size)
 
-    def _hits(self, found: Sequence[FoundDocument], plan: Plan) -> tuple[SearchHit, ...]:
+    def _hits(self, found_documents: Sequence[FoundDocument], plan: Plan) -> tuple[SearchHit, ...]:
         details: list[_MatchDetails]
         if plan.evidence.is_empty:
             # No matched fields to show, so the documents need not be read.
-            uses = zip(plan.urns(found), plan.uses(found), strict=True)
+            uses = zip(plan.urns(found_documents), plan.uses(found_documents), strict=True)
             details = [(urn, use, (), ()) for urn, use in uses]
         else:
             details = [
-                self._match_details(plan.document(document), plan.evidence) for document in found
+                self._match_details(plan.document(document), plan.evidence)
+                for document in found_documents
             ]
         resolved = plan.resolved
         return tuple(
@@ -648,7 +652,7 @@ class SearchIndex:
                 reason(resolved.steps, document.step, self._vocabulary.strong),
                 use,
             )
-            for document, (urn, use, matched, weights) in zip(found, details, strict=True)
+            for document, (urn, use, matched, weights) in zip(found_documents, details, strict=True)
         )
 
     def _match_details(self, document: Document, evidence: Evidence) -> _MatchDetails:

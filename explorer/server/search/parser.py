@@ -232,19 +232,19 @@ def derived_node(trait: Trait, test: Callable[[str], bool]) -> Node:
 def filter_query(
     filter: Filter,
     vocabulary: Vocabulary,
-    known: frozenset[str],
+    field_names: frozenset[str],
     names: Names | None = None,
 ) -> Node:
     """Return the node for a filter.
 
-    `known` are the fields that can be filtered by; `names` finds entities by name, for values that
-    refer to an entity by its name. Several values of a criterion are alternatives. A criterion
+    `field_names` are the fields that can be filtered by; `names` finds entities by name, for values
+    that refer to an entity by its name. Several values of a criterion are alternatives. A criterion
     without values matches everything, unless its condition takes none. Raises `UnknownName`, which
     names the searchable fields, for a field that cannot be searched, and `InvalidInput` for a bound
     that is not a number where numbers are compared.
     """
     groups = [
-        all_of(tuple(_criterion(criterion, vocabulary, known, names) for criterion in group))
+        all_of(tuple(_criterion(criterion, vocabulary, field_names, names) for criterion in group))
         for group in filter.any_of
     ]
     return any_of(tuple(groups)) if groups and EVERYTHING not in groups else EVERYTHING
@@ -262,10 +262,10 @@ def names_field(filter: Filter, field: str) -> bool:
 def _criterion(
     criterion: Criterion,
     vocabulary: Vocabulary,
-    known: frozenset[str],
+    field_names: frozenset[str],
     names: Names | None,
 ) -> Node:
-    fields = vocabulary.resolve(criterion.field, known)
+    fields = vocabulary.resolve(criterion.field, field_names)
     if criterion.condition in ("EXISTS", "IS_NULL"):
         has_value = any_of(tuple(present(vocabulary.trait(field)) for field in fields))
         absent = criterion.condition == "IS_NULL"
@@ -356,24 +356,24 @@ _SINGULAR = {
 
 
 def parse(
-    text: str, vocabulary: Vocabulary, known: frozenset[str], names: Names | None = None
+    text: str, vocabulary: Vocabulary, field_names: frozenset[str], names: Names | None = None
 ) -> Node:
     """Return the query node for a search text. Never raises.
 
-    `known` are the fields that can be searched; `names` finds entities by name, for values that
-    refer to an entity by its name.
+    `field_names` are the fields that can be searched; `names` finds entities by name, for values
+    that refer to an entity by its name.
     """
 
     def is_field(name: str) -> bool:
-        return name == STATE or bool(_fields_for(name, vocabulary, known))
+        return name == STATE or bool(_fields_for(name, vocabulary, field_names))
 
     text = _STRUCTURED.sub("", text, count=1)[:_MAX_TEXT]
     query_tokens = list(tokens(text, is_field))
-    node = _QueryParser(query_tokens, vocabulary, known, names).parse()
+    node = _QueryParser(query_tokens, vocabulary, field_names, names).parse()
     if node is None and text.strip():
         # The text is not empty but has no searchable word: it finds nothing instead of everything.
         node = (
-            _QueryParser(query_tokens, vocabulary, known, names, is_wordless=True).parse()
+            _QueryParser(query_tokens, vocabulary, field_names, names, is_wordless=True).parse()
             or NOTHING
         )
     return EVERYTHING if node is None else node
@@ -388,9 +388,9 @@ def typed_words(text: str, *, named: bool) -> Node:
     return all_of(tuple(words)) if words or text.strip() in ("", "*") else NOTHING
 
 
-def _fields_for(name: str, vocabulary: Vocabulary, known: frozenset[str]) -> tuple[str, ...]:
-    return vocabulary.find_fields(name, known) or vocabulary.find_fields(
-        _SINGULAR.get(name, ""), known
+def _fields_for(name: str, vocabulary: Vocabulary, field_names: frozenset[str]) -> tuple[str, ...]:
+    return vocabulary.find_fields(name, field_names) or vocabulary.find_fields(
+        _SINGULAR.get(name, ""), field_names
     )
 
 
@@ -403,16 +403,16 @@ class _QueryParser:
 
     def __init__(
         self,
-        found: list[Token],
+        query_tokens: list[Token],
         vocabulary: Vocabulary,
-        known: frozenset[str],
+        field_names: frozenset[str],
         names: Names | None,
         *,
         is_wordless: bool = False,
     ) -> None:
-        self._tokens = found
+        self._tokens = query_tokens
         self._vocabulary = vocabulary
-        self._known = known
+        self._known = field_names
         self._names = names
         # What an expression without a searchable word stands for; `None` leaves it out.
         self._wordless = NOTHING if is_wordless else None
@@ -420,7 +420,7 @@ class _QueryParser:
         self._depth = 0
         self._words_left = _MAX_WORDS
         self._plurals_left = _MAX_PLURALS
-        self._texts = tuple(name for name in vocabulary.descriptions if name in known)
+        self._texts = tuple(name for name in vocabulary.descriptions if name in field_names)
 
     def parse(self) -> Node | None:
         parts: list[Node] = []
@@ -521,28 +521,28 @@ class _QueryParser:
             return any_of(tuple(present(self._vocabulary.trait(field)) for field in fields))
         return any_of(tuple(self._compare(field, wanted_text) for field in fields))
 
-    def _state(self, given: Text) -> Node | None:
+    def _state(self, text: Text) -> Node | None:
         """Return the node for a state, `is:undocumented`; for an unknown one, its plain words."""
-        state = STATES.get(given.text.casefold())
+        state = STATES.get(text.text.casefold())
         if state is None:
-            words = (self._plain(Text(STATE)), self._plain(given))
+            words = (self._plain(Text(STATE)), self._plain(text))
             return all_of(tuple(word for word in words if word is not None))
         return filter_query(all_criteria(state), self._vocabulary, self._known)
 
-    def _compare(self, field: str, given: Text) -> Node:
+    def _compare(self, field: str, search_text: Text) -> Node:
         trait = self._vocabulary.trait(field)
-        if given.wild:
-            return _like(trait, given)
-        match given.star_before, given.star_after:
+        if search_text.wild:
+            return _like(trait, search_text)
+        match search_text.star_before, search_text.star_after:
             case True, True:
-                return comparison_node(trait, "infix", given.text, self._names)
+                return comparison_node(trait, "infix", search_text.text, self._names)
             case True, False:
-                return comparison_node(trait, "suffix", given.text, self._names)
+                return comparison_node(trait, "suffix", search_text.text, self._names)
             case False, True:
-                return comparison_node(trait, "prefix", given.text, self._names)
+                return comparison_node(trait, "prefix", search_text.text, self._names)
             case _:
                 return comparison_node(
-                    trait, "words" if trait.prose else "equal", given.text, self._names
+                    trait, "words" if trait.prose else "equal", search_text.text, self._names
                 )
 
     def _plain(self, token: Text) -> Node | None:

@@ -246,7 +246,7 @@ class ValuePattern:
         first, *inner, last = self.texts
         values = [Value(self.field, "infix", text) for text in dict.fromkeys(inner)]
         # The longest texts narrow the result most.
-        values = sorted(values, key=lambda one: -len(one.text))[:_MOST_CONDITIONS]
+        values = sorted(values, key=lambda value: -len(value.text))[:_MOST_CONDITIONS]
         if first:
             values.append(Value(self.field, "prefix", first))
         if last:

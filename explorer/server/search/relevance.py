@@ -113,16 +113,16 @@ def steps(query: Node, vocabulary: Vocabulary, *, named: bool = False) -> tuple[
     return tuple(ranking)
 
 
-def reason(found: tuple[Step, ...], at: int, strong: tuple[float, ...]) -> str:
+def reason(ranking: tuple[Step, ...], at: int, strong: tuple[float, ...]) -> str:
     """Return in words why a document is in a step; empty if no words were searched for.
 
     `strong` are the weights above the common one, highest first.
     """
-    if not found:
+    if not ranking:
         return ""
-    if at == len(found):
+    if at == len(ranking):
         return "it matches the search by other means than the words of these fields"
-    match found[at]:
+    match ranking[at]:
         case NameIs(joined=joined):
             return "a name is what was typed" if joined else "it is what the URN names"
         case NameBegins():
@@ -210,17 +210,19 @@ def read_text(
     name, for values that refer to an entity by its name. Raises `UnknownName` if an entity type, or
     a field of the filter or the sort, does not exist.
     """
-    entity_types, known = _types_in_search(types, vocabulary)
-    words = parse(text, vocabulary, known, names)
+    entity_types, field_names = _types_in_search(types, vocabulary)
+    words = parse(text, vocabulary, field_names, names)
     place = Below(folder_key(below)) if below else EVERYTHING
     return ResolvedSearch(
         words,
-        all_of((words, filter_query(filter, vocabulary, known, names), place)),
+        all_of((words, filter_query(filter, vocabulary, field_names, names), place)),
         () if sort else steps(words, vocabulary),
         entity_types,
         include_removed or names_field(filter, REMOVED),
-        resolve_sort(sort, vocabulary, known) if sort else (),
-        tuple(field for name in also_counted for field in vocabulary.find_fields(name, known)),
+        resolve_sort(sort, vocabulary, field_names) if sort else (),
+        tuple(
+            field for name in also_counted for field in vocabulary.find_fields(name, field_names)
+        ),
     )
 
 
@@ -232,11 +234,11 @@ def read_typed(
     names: Names | None = None,
 ) -> ResolvedSearch:
     """Resolve the beginning of a name: a search for entities whose names have all its words."""
-    entity_types, known = _types_in_search(types, vocabulary)
+    entity_types, field_names = _types_in_search(types, vocabulary)
     words = typed_words(text, named=True)
     return ResolvedSearch(
         words,
-        all_of((words, filter_query(filter, vocabulary, known, names))),
+        all_of((words, filter_query(filter, vocabulary, field_names, names))),
         steps(words, vocabulary, named=True),
         entity_types,
         include_removed=False,

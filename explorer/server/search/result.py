@@ -259,11 +259,11 @@ class Translator:
             return self._term("marks", self._terms.start(self._terms.common, text))
         return self._terms_of("words", self._words_from(text))
 
-    def _either_form(self, word: Word, one: Callable[[str], tantivy.Query]) -> tantivy.Query:
+    def _either_form(self, word: Word, form_query: Callable[[str], tantivy.Query]) -> tantivy.Query:
         """Return the query for a word as a whole or by its parts; `one` makes that of each."""
         if len(word.parts) == 1:
-            return one(word.text)
-        return either([one(word.text), both([one(part) for part in word.parts])])
+            return form_query(word.text)
+        return either([form_query(word.text), both([form_query(part) for part in word.parts])])
 
     def _words_from(self, start: str) -> list[str]:
         """Return the words of the index that begin with a text longer than the indexed prefixes."""
@@ -693,8 +693,8 @@ def _terms(
     return {"terms": terms if only is None else terms | {"include": only}}
 
 
-def _buckets(found: Mapping[str, Any]) -> dict[str, int]:
-    return {bucket["key"]: bucket["doc_count"] for bucket in found["buckets"]}
+def _buckets(aggregate: Mapping[str, Any]) -> dict[str, int]:
+    return {bucket["key"]: bucket["doc_count"] for bucket in aggregate["buckets"]}
 
 
 class SortedIndexResult(IndexResult):
@@ -841,7 +841,7 @@ class SortedIndexResult(IndexResult):
         trait = self._vocabulary.trait(field.name)
         hits = self._searcher.search(both([query, self._there(field)]), limit, count=False).hits
         coded = [(sort_code(trait, self.document(address)) or "", address) for _, address in hits]
-        return sorted(coded, key=lambda one: one[0], reverse=field.descending)
+        return sorted(coded, key=lambda hit: hit[0], reverse=field.descending)
 
     def _beyond(self, key: Key) -> tantivy.Query:
         """Return the query for the documents that come after a key."""
@@ -1029,8 +1029,8 @@ class MergedResult:
         return lower
 
 
-def _key_of_document(found: FoundDocument) -> Key:
-    return found.key
+def _key_of_document(document: FoundDocument) -> Key:
+    return document.key
 
 
 _FACET_VALUES = 100
@@ -1065,24 +1065,24 @@ class Plan:
         folders = sum(map(len, self._folders.values()))
         return size_bytes(self.resolved.node) + _COUNT_BYTES * (counted + folders)
 
-    def document(self, found: FoundDocument) -> Document:
+    def document(self, document: FoundDocument) -> Document:
         """Return a document that was found; about 0.05 ms."""
-        return self._results[found.part].document(found.address)
+        return self._results[document.part].document(document.address)
 
-    def urns(self, found: Sequence[FoundDocument]) -> list[str]:
+    def urns(self, documents: Sequence[FoundDocument]) -> list[str]:
         """Return the URNs of the documents found, which their keys contain."""
         fields = self.resolved.sort
         return [
             urn_of(fields, document.key) if fields else urn_in_order(document.key)
-            for document in found
+            for document in documents
         ]
 
-    def uses(self, found: Sequence[FoundDocument]) -> list[float]:
+    def uses(self, documents: Sequence[FoundDocument]) -> list[float]:
         """Return for each document found the part of its score that comes from usage."""
-        uses = [0.0] * len(found)
+        uses = [0.0] * len(documents)
         for part, result in enumerate(self._results):
-            at = [place for place, document in enumerate(found) if document.part == part]
-            usages = result.usages([found[place].address for place in at]) if at else []
+            at = [place for place, document in enumerate(documents) if document.part == part]
+            usages = result.usages([documents[place].address for place in at]) if at else []
             for place, usage in zip(at, usages, strict=True):
                 uses[place] = use_of(usage)
         return uses
@@ -1117,7 +1117,7 @@ class Plan:
         """Merge counts of values that a filter does not distinguish, under the most frequent."""
         trait = self._vocabulary.trait(name)
         merged_counts: dict[str, tuple[str, int]] = {}
-        for value, count in sorted(counts.items(), key=lambda one: (-one[1], one[0])):
+        for value, count in sorted(counts.items(), key=lambda entry: (-entry[1], entry[0])):
             key = identity(trait, value)
             label, before = merged_counts.get(key, (value, 0))
             merged_counts[key] = (label, before + count)

@@ -80,7 +80,7 @@ class SortField:
 
 
 def resolve_sort(
-    sort: Sequence[SortBy], vocabulary: Vocabulary, known: frozenset[str]
+    sort: Sequence[SortBy], vocabulary: Vocabulary, field_names: frozenset[str]
 ) -> tuple[SortField, ...]:
     """Return the fields to sort by, with the URN as the last.
 
@@ -88,7 +88,7 @@ def resolve_sort(
     """
     fields_by_name: dict[str, SortField] = {}
     for by in sort:
-        name = vocabulary.resolve(by.field, known)[0]
+        name = vocabulary.resolve(by.field, field_names)[0]
         derived = vocabulary.trait(name).derived
         fields_by_name.setdefault(name, SortField(name, by.descending, derived))
         if name == URN:

@@ -115,11 +115,11 @@ def at_least(queries: Sequence[tantivy.Query], least: int) -> tantivy.Query:
     )
 
 
-def all_but(query: tantivy.Query, others: Sequence[tantivy.Query]) -> tantivy.Query:
+def all_but(query: tantivy.Query, excluded: Sequence[tantivy.Query]) -> tantivy.Query:
     """Return the query for documents that a query finds and none of the others does."""
-    if not others:
+    if not excluded:
         return query
-    clauses = [(_NOT, query) for query in others]
+    clauses = [(_NOT, query) for query in excluded]
     return tantivy.Query.boolean_query([(_MUST, query), *clauses])
 
 
@@ -195,10 +195,10 @@ def within(low: str | None, high: str | None, *, longest: int, strict: bool) -> 
     return expressions + _gather(high, _below(high, fork + 1, longest, strict=strict))
 
 
-def _fork(one: str, other: str) -> int:
+def _fork(low: str, high: str) -> int:
     """Return the length of the common prefix of two texts."""
     alike = 0
-    while alike < min(len(one), len(other)) and one[alike] == other[alike]:
+    while alike < min(len(low), len(high)) and low[alike] == high[alike]:
         alike += 1
     return alike
 
@@ -413,8 +413,8 @@ class Parts:
         choices = [[piece for piece in all_pieces if place.fits(piece)] for place in places]
         return either([self._exactly(code, phrase) for phrase in product(*choices)])
 
-    def _exactly(self, code: str, found: Sequence[str]) -> tantivy.Query:
-        terms = [code + _CODE_END + piece for piece in found]
+    def _exactly(self, code: str, phrase: Sequence[str]) -> tantivy.Query:
+        terms = [code + _CODE_END + piece for piece in phrase]
         if len(terms) == 1:
             return tantivy.Query.term_query(self._schema, "pieces", terms[0])
         return tantivy.Query.phrase_query(self._schema, "pieces", [*terms])

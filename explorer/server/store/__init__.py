@@ -331,13 +331,13 @@ class TransactionChanges(Struct):
         self.rewired = self.rewired or other.rewired
 
 
-def same_value(stored: bytes, given: bytes) -> bool:
+def same_value(stored: bytes, new_value: bytes) -> bool:
     """Return whether two values are the same JSON, whatever the order of their keys."""
-    if stored == given:
+    if stored == new_value:
         return True
-    if abs(len(stored) - len(given)) > max(len(stored), len(given)) // 2:
+    if abs(len(stored) - len(new_value)) > max(len(stored), len(new_value)) // 2:
         return False
-    return _canonical(stored) == _canonical(given)
+    return _canonical(stored) == _canonical(new_value)
 
 
 def digest(value: bytes) -> bytes:
@@ -345,12 +345,12 @@ def digest(value: bytes) -> bytes:
     return blake2b(value, digest_size=8).digest()
 
 
-def update_observation(stored: bytes, given: bytes) -> bytes:
+def update_observation(stored: bytes, latest: bytes) -> bytes:
     """Return the stored system metadata with the time and run of the latest observation.
 
-    `given` is the system metadata of the write that repeated the stored value.
+    `latest` is the system metadata of the write that repeated the stored value.
     """
-    system, now = orjson.loads(stored), orjson.loads(given)
+    system, now = orjson.loads(stored), orjson.loads(latest)
     system["lastObserved"] = now.get("lastObserved", system.get("lastObserved"))
     system["lastRunId"] = now.get("runId", system.get("lastRunId"))
     return orjson.dumps(system)

@@ -202,11 +202,11 @@ class _Follower:
                 )
                 self._thread.start()
 
-    def tell(self, head: int, asked: float) -> None:
+    def tell(self, head: int, asked_at: float) -> None:
         """Have the observer follow the log up to the offset `head`.
 
-        `asked` is the `time.monotonic` time at which that was the end of the log. Raises what the
-        observer raises.
+        `asked_at` is the `time.monotonic` time at which that was the end of the log. Raises what
+        the observer raises.
         """
         with self.lock:
             if self.published is None or self.observer is None:
@@ -214,7 +214,7 @@ class _Follower:
             if head > self.published:
                 self.observer.follow(head)
                 self.published = head
-            self.caught_up = max(self.caught_up, asked)
+            self.caught_up = max(self.caught_up, asked_at)
 
     @property
     def is_refused(self) -> bool:
@@ -425,7 +425,7 @@ class _WritingConnection:
         self.can_write = True
         return count, head
 
-    def _was_committed(self, written: UUID, error: psycopg.OperationalError) -> bool:
+    def _was_committed(self, transaction_id: UUID, error: psycopg.OperationalError) -> bool:
         """Return whether a transaction was committed whose commit got no answer.
 
         Raises `StoreUnavailable` if the database does not tell.
@@ -433,7 +433,8 @@ class _WritingConnection:
         try:
             # This waits for the lock, which the lost connection's transaction holds until it ends.
             self._take_turn()
-            (is_committed,) = self._own.execute(_COMMITTED, (written,)).fetchone() or (False,)
+            row = self._own.execute(_COMMITTED, (transaction_id,)).fetchone()
+            (is_committed,) = row or (False,)
             self._own.execute(b"ROLLBACK")
         except psycopg.Error as again:
             _log.warning(

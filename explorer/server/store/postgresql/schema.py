@@ -324,12 +324,12 @@ class PostgresConnection:
         self.raw = raw
         self.has_written = False
 
-    def execute(self, statement: str, given: Given = (), /) -> SqlRows:
+    def execute(self, statement: str, parameters: Given = (), /) -> SqlRows:
         """Run one statement."""
         if statement.lstrip()[:6] in ("INSERT", "UPDATE", "DELETE"):
             self.has_written = True
-        query = _translate(statement, named=isinstance(given, Mapping))
-        return self.raw.execute(query, given, binary=True)
+        query = _translate(statement, named=isinstance(parameters, Mapping))
+        return self.raw.execute(query, parameters, binary=True)
 
     def executemany(self, statement: str, rows: Iterable[Sequence[Any]], /) -> None:
         """Run a statement that changes rows, once for each row given.

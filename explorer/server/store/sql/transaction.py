@@ -906,7 +906,7 @@ class SqlTransaction(SqlSnapshot):
             (entity, aspect),
         )
 
-    def _keep_logged(self, table: str, where: str, given: Sequence[object]) -> None:
+    def _keep_logged(self, table: str, where: str, parameters: Sequence[object]) -> None:
         """Copy the values of rows that are about to be deleted to the log rows that refer to them.
 
         `where` names the rows of the table as `t`.
@@ -916,13 +916,13 @@ class SqlTransaction(SqlSnapshot):
         self._run(
             f"UPDATE log SET value = t.value, {copied} FROM {table} t "
             f'WHERE log."offset" = t.id AND {where}',
-            given,
+            parameters,
         )
         if table == "versions":
             self._run(
                 "UPDATE log SET previous = t.value, before = NULL FROM versions t "
                 f"WHERE log.before = t.id AND {where}",
-                given,
+                parameters,
             )
 
     def _log_removal(

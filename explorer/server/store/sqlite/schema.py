@@ -271,22 +271,22 @@ _log = logging.getLogger("explorer.server")
 def migrate(
     connection: sqlite3.Connection,
     path: Path,
-    found: int,
+    file_format: int,
     target: int,
     migrations: Mapping[int, Migration],
 ) -> None:
-    """Apply all migrations from the format `found` to `target`, in one transaction.
+    """Apply all migrations from `file_format` to `target`, in one transaction.
 
     First, a copy of the file is written beside it. Nothing is done if the formats are the same.
     Raises `Unusable` if a migration fails; the file is then unchanged.
     """
-    if found == target:
+    if file_format == target:
         return
-    copy_path = path.with_name(f"{path.name}.format-{found}")
+    copy_path = path.with_name(f"{path.name}.format-{file_format}")
     _log.warning(
         "%s is being upgraded from format %d to %d; a copy is kept in %s",
         path,
-        found,
+        file_format,
         target,
         copy_path,
     )
@@ -299,7 +299,7 @@ def migrate(
         ) from error
     connection.execute("BEGIN IMMEDIATE")
     try:
-        for step in range(found, target):
+        for step in range(file_format, target):
             migrations[step](connection)
         connection.execute("UPDATE meta SET value = ? WHERE key = 'format'", (str(target),))
         connection.execute("COMMIT")
@@ -307,7 +307,7 @@ def migrate(
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise InvalidFile(
-            f"{path} cannot be upgraded from format {found} to {target}: {error}; it was not "
+            f"{path} cannot be upgraded from format {file_format} to {target}: {error}; it was not "
             "changed, and the release that wrote it can still use it"
         ) from error
 
@@ -725,15 +725,17 @@ def _find_format(connection: sqlite3.Connection, path: Path) -> int | None:
     return int(format_text)
 
 
-def _check_format(found: int, target: int, migrations: Mapping[int, Migration], path: Path) -> None:
-    if found > target:
+def _check_format(
+    file_format: int, target: int, migrations: Mapping[int, Migration], path: Path
+) -> None:
+    if file_format > target:
         raise InvalidFile(
-            f"{path} was written by a newer release (format {found}; this one reads {target}): "
-            "upgrade catalog-explorer, or name another data directory"
+            f"{path} was written by a newer release (format {file_format}; this one reads "
+            f"{target}): upgrade catalog-explorer, or name another data directory"
         )
-    if any(step not in migrations for step in range(found, target)):
+    if any(step not in migrations for step in range(file_format, target)):
         raise InvalidFile(
-            f"{path} has the unknown format {found} (this release reads {target}); "
+            f"{path} has the unknown format {file_format} (this release reads {target}); "
             "name another data directory"
         )
 
@@ -799,13 +801,13 @@ def compress(value: bytes) -> bytes:
     return short if len(short) < len(value) else value
 
 
-def expand(kept: Any) -> Any:
+def expand(stored: Any) -> Any:
     """Return the value of a stored form; a damaged one is returned unchanged, and is not JSON."""
-    if not isinstance(kept, bytes) or not kept.startswith(_MARK):
-        return kept
+    if not isinstance(stored, bytes) or not stored.startswith(_MARK):
+        return stored
     expanding = zlib.decompressobj(_RAW, _DICTIONARY)
     try:
-        value = expanding.decompress(kept[1:])
+        value = expanding.decompress(stored[1:])
     except zlib.error:
-        return kept
-    return value if expanding.eof else kept
+        return stored
+    return value if expanding.eof else stored
