@@ -266,16 +266,16 @@ def drop_unknown_fields(
     search_filter: Filter,
     entity_types: Sequence[str] | None,
     vocabulary: Vocabulary,
-    others: Sequence[str] = (),
+    other_names: Sequence[str] = (),
 ) -> Filter:
     """Return a filter in which fields that cannot be searched have no values.
 
-    Fields that the entity types have, and those in `others`, are unchanged.
+    Fields that the entity types have, and those in `other_names`, are unchanged.
     """
     field_names = _field_names(entity_types, vocabulary)
 
     def without_values(criterion: Criterion) -> Criterion:
-        if criterion.field in others or vocabulary.find_fields(criterion.field, field_names):
+        if criterion.field in other_names or vocabulary.find_fields(criterion.field, field_names):
             return criterion
         # Every entity has a URN, so these criteria match nothing, or everything.
         missing = criterion.condition == "IS_NULL" or (

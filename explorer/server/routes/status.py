@@ -60,7 +60,7 @@ class DocumentationRoutes(Routes):
         self._endpoints = endpoints
         self._schema = schema
         self._making = Lock()
-        self._made: dict[str, tuple[bytes, bytes]] = {}
+        self._pages: dict[str, tuple[bytes, bytes]] = {}
 
     @Endpoint(
         "GET",
@@ -71,7 +71,7 @@ class DocumentationRoutes(Routes):
     )
     async def _page(self, request: RestliRequest) -> Response:
         base = request.scope.get("root_path", "")
-        pages = self._made.get(base)
+        pages = self._pages.get(base)
         if pages is None:
             pages = await self._catalog.offload(self._make, base)
         page, packed = pages
@@ -86,7 +86,7 @@ class DocumentationRoutes(Routes):
             page = documentation_page(
                 self._endpoints(), self._schema(), self._catalog.registry, base
             )
-            pages = self._made[base] = (page, gzip.compress(page, mtime=0))
+            pages = self._pages[base] = (page, gzip.compress(page, mtime=0))
         return pages
 
 

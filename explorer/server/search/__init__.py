@@ -68,8 +68,10 @@ class SearchEngine(Protocol):
     def committed_offset(self) -> int:
         """The offset of the change log up to which the index on disk is complete."""
 
-    def apply(self, offset: int, documents: Iterable[Document], gone: Iterable[str] = ()) -> None:
-        """Replace the documents of these URNs, and remove those of the URNs in `gone`.
+    def apply(
+        self, offset: int, documents: Iterable[Document], removed_urns: Iterable[str] = ()
+    ) -> None:
+        """Replace the documents of these URNs, and remove those of the URNs in `removed_urns`.
 
         `offset` is the offset of the change log up to which the index is complete with these
         changes. Searches see the changes when this returns; it does not wait for a commit. About

@@ -168,7 +168,7 @@ class Evidence:
             )
             matches += islice(hits, _MOST_A_FIELD)
         if len(matches) < _MOST:
-            matches += self._loosely(document, set(matches), weights)
+            matches += self._find_loose(document, set(matches), weights)
         return tuple(matches[:_MOST])
 
     def weights(self, document: Document, matched: Iterable[tuple[str, str]]) -> tuple[float, ...]:
@@ -185,7 +185,7 @@ class Evidence:
         weights = {name: self._vocabulary.weight(entity_type, name) for name in document.fields}
         return {name: weight for name, weight in weights.items() if weight is not None}
 
-    def _loosely(
+    def _find_loose(
         self, document: Document, listed: set[tuple[str, str]], weights: Mapping[str, float]
     ) -> Iterator[tuple[str, str]]:
         names = (name for name in document.fields if name in self._loose)

@@ -290,8 +290,10 @@ class SearchIndex:
                 self._suspend_for(self._layers.verify())
             self._is_verified = True
 
-    def apply(self, offset: int, documents: Iterable[Document], gone: Iterable[str] = ()) -> None:
-        self._layers.apply(offset, documents, gone)
+    def apply(
+        self, offset: int, documents: Iterable[Document], removed_urns: Iterable[str] = ()
+    ) -> None:
+        self._layers.apply(offset, documents, removed_urns)
 
     def search(self, query: SearchQuery) -> FoundPage:
         resolved = self._resolve(query)

@@ -556,7 +556,9 @@ class Layers:
         """The schema of the index."""
         return self._base.terms
 
-    def apply(self, offset: int, documents: Iterable[Document], gone: Iterable[str]) -> None:
+    def apply(
+        self, offset: int, documents: Iterable[Document], removed_urns: Iterable[str]
+    ) -> None:
         """Add changes. They can be found when this returns; it does not wait for a commit."""
         remaining = iter(documents)
         while part := list(islice(remaining, _AT_ONCE)):
@@ -564,7 +566,7 @@ class Layers:
                 self._defer([_Change(document.urn, document) for document in part])
             else:
                 self._queue([self._make_change(document) for document in part])
-        self._queue([_Change(urn) for urn in gone], offset)
+        self._queue([_Change(urn) for urn in removed_urns], offset)
 
     def link_to(self, target: Path) -> bool:
         """Drain, and hard-link the files of the index on disk into another directory.

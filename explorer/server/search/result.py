@@ -260,7 +260,8 @@ class Translator:
         return self._terms_of("words", self._words_from(text))
 
     def _either_form(self, word: Word, form_query: Callable[[str], tantivy.Query]) -> tantivy.Query:
-        """Return the query for a word as a whole or by its parts; `one` makes that of each."""
+        """Return the query for a word as a whole or by its parts. `form_query` makes the query for
+        each text."""
         if len(word.parts) == 1:
             return form_query(word.text)
         return either([form_query(word.text), both([form_query(part) for part in word.parts])])
