@@ -392,7 +392,8 @@ class EntryDatabase:
 
     @contextmanager
     def _select(self, chosen: Collection[str] | None, otherwise: str = _ALL) -> Iterator[str]:
-        """Give the source in SQL of the chosen datasets, which ends with a condition."""
+        """Provide the chosen datasets as SQL to put behind FROM. It ends with a condition, to which
+        others can be added by AND."""
         if chosen is None:
             yield otherwise
             return

@@ -432,8 +432,8 @@ def _split_aspect(rest: str, registry: Registry, entity: str) -> tuple[str, str 
 
 
 def _check_last(text: str, entity: str) -> None:
-    """Raise `NotFound` if the text is not a URN, but one with the name of an aspect behind it that
-    the entity type does not have."""
+    """Raise `NotFound` if the text is a URN, a slash and the name of an aspect, which the entity
+    type does not have."""
     head, _, last = text.rpartition("/")
     if head and not _is_urn(text) and _is_urn(head):
         raise NotFound(f"{entity} has no aspect {last[:200]!r}")
@@ -558,8 +558,8 @@ def _parse_request(elements: Sequence[Any], entity: str) -> dict[str, frozenset[
 
 
 def _parse_versions(elements: Sequence[Any]) -> dict[tuple[str, str], int]:
-    """Return the versions to read, by URN and aspect, of the aspects for which a header names one
-    that is not the latest."""
+    """Return the versions to read, by URN and aspect. Aspects of which the latest version is to be
+    read are left out: those without a header, or with version 0 in it."""
     versions: dict[tuple[str, str], int] = {}
     for element in elements:
         for name, envelope in element.items():
@@ -581,8 +581,8 @@ def _parse_versions(elements: Sequence[Any]) -> dict[tuple[str, str], int]:
 def _newest_documents(
     store: Store, registry: Registry, urn: str, names: frozenset[str], with_system: bool
 ) -> dict[str, Any]:
-    """Return the newest document of each timeseries aspect of an entity, as `_aspects_by_name` its
-    other aspects. Takes a query of about 20 µs for each of them."""
+    """Return the newest document of each timeseries aspect of an entity, in the form in which
+    `_aspects_by_name` returns its other aspects. Takes a query of about 20 µs per aspect."""
     return {
         name: _envelop(document.value, document.system, with_system)
         for name in registry.aspects_of(Urn.parse(urn).entity_type)
@@ -1478,7 +1478,7 @@ def _read_sort(request: RestliRequest) -> tuple[SortBy, ...]:
 
 
 def _slice(request: RestliRequest) -> Callable[[str], bool]:
-    """Return whether a text belongs to the slice that a request asks for."""
+    """Return a function that tells whether a text belongs to the slice that a request asks for."""
     query = request.query
     if query.one("sliceId") is None and query.one("sliceMax") is None:
         return lambda _text: True

@@ -205,7 +205,8 @@ class Timeline:
             yield None, newer
 
     def _comparison(self, name: str) -> Callable[[Any, Any], Iterator[_Event]] | None:
-        """Return what compares two values of an aspect, or `None` if nothing in it counts."""
+        """Return the function that yields the events between two values of an aspect, or `None` if
+        no category covers the aspect."""
         if self._registry.aspect(name).timeseries:
             return None
         if name in _COLUMNS:
@@ -415,8 +416,8 @@ def _texts(urn: str, column: str, was: Any, now: Any) -> Iterator[_Event]:
 
 
 def _is_renamed(was: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
-    """Return whether two columns are told for one that was renamed: of the same record and type,
-    and with the same description, which is not empty."""
+    """Return whether two columns are taken to be one column that was renamed. They are if they
+    have the same record and type, and the same description, which is not empty."""
     parents = [column["fieldPath"].rpartition(".")[0] for column in (was, now)]
     return (
         bool(now.get("description"))

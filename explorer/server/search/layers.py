@@ -226,15 +226,17 @@ class DiskIndex:
         """Return a sentence if the list of segments has another number of documents than they have,
         which the checksums do not cover; else an empty string."""
         # The documents can be counted, because each has a value of `removed`.
-        documents = sum(
+        document_count = sum(
             searcher.count(
                 tantivy.Query.term_query(self.terms.schema, "is", is_term(REMOVED, removed))
             )
             for removed in ("true", "false")
         )
-        if documents == searcher.num_docs:
+        if document_count == searcher.num_docs:
             return ""
-        return f"it has {documents} documents, but its list of segments says {searcher.num_docs}"
+        return (
+            f"it has {document_count} documents, but its list of segments says {searcher.num_docs}"
+        )
 
     def _new_writer(self, index: tantivy.Index) -> IndexWriter:
         try:

@@ -186,9 +186,7 @@ def within(low: str | None, high: str | None, *, longest: int, strict: bool) -> 
         return [literal(high) + (".*" if len(high) == longest else "")]
     if fork == len(low):
         below = _below(high, fork, longest, strict=strict)
-        return _gather(
-            high, (expression for expression in below if not (strict and expression == (fork, "")))
-        )
+        return _gather(high, (branch for branch in below if not (strict and branch == (fork, ""))))
     between = _chars(ord(low[fork]) + 1, ord(high[fork]) - 1)
     expressions = [f"{literal(low[:fork])}{between}.*"] if between else []
     expressions += _gather(low, _above(low, fork + 1, longest, strict=strict))
