@@ -120,8 +120,8 @@ class Commands(click.Group):
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
-            said = f"No option {error.option_name} here: options stand after the command."
-            raise click.NoSuchOption(error.option_name, said, ctx=ctx) from None
+            message = f"No option {error.option_name} here: options stand after the command."
+            raise click.NoSuchOption(error.option_name, message, ctx=ctx) from None
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands, sorted."""

@@ -162,13 +162,13 @@ def read_urn_arguments(words: Sequence[str]) -> tuple[str, ...]:
 
     Raises `InvalidInput` if there are none.
     """
-    found: list[str] = []
+    urns: list[str] = []
     for word in words:
         lines = read_stdin().split("\n") if word == "-" else (word,)
-        found += filter(None, map(str.strip, lines))
-    if not found:
+        urns += filter(None, map(str.strip, lines))
+    if not urns:
         raise InvalidInput("no URN on standard input; give one per line")
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(urns))
 
 
 def go_through(
@@ -183,13 +183,13 @@ def go_through(
             act(_find_urn(urn) if names_in is None else str(names_in.urn_of(urn)))
         except _ENTITY_ERRORS as error:
             done.failed.append((urn, str(error)))
-            named = f"{urn}: {error}" if len(urns) > 1 and urn not in str(error) else str(error)
-            note(Text(f"error: {line(named)}"))
+            message = f"{urn}: {error}" if len(urns) > 1 and urn not in str(error) else str(error)
+            note(Text(f"error: {line(message)}"))
         except CatalogError as error:
             done.stopped = error
-            left = len(urns) - position
+            rest_count = len(urns) - position
             if len(urns) > 1:
-                note(Text(f"stopped at {line(urn)}: {left:,} of {len(urns):,} not processed"))
+                note(Text(f"stopped at {line(urn)}: {rest_count:,} of {len(urns):,} not processed"))
             break
     return done
 
@@ -390,25 +390,27 @@ def show_labels(
     shown_as: OutputFormat | None,
 ) -> None:
     """Print the labels of entities in the given format; as URNs, print only those of the labels."""
-    found: list[_Found] = []
+    labels_of_entities: list[_Found] = []
     urns = read_urn_arguments(words)
     with target.open() as catalog:
 
         def read(urn: str) -> None:
             entity = read_existing(catalog, urn)
             path = column_at(entity, column).path.raw if column else None
-            found.append((entity.urn, path, _label_values(entity, what, path)))
+            labels_of_entities.append((entity.urn, path, _label_values(entity, what, path)))
 
         done = go_through(urns, read, names_in=catalog)
-    table = _table(found, what)
+    table = _table(labels_of_entities, what)
     match shown_as:
         case "urns":
-            output.print_urns(_urns(what, (label for _, _, held in found for label in held)))
+            output.print_urns(
+                _urns(what, (label for _, _, labels in labels_of_entities for label in labels))
+            )
         case "csv":
             output.print_csv(table)
         case "json":
             output.print_rows_as_json(table)
-        case None if found:
+        case None if labels_of_entities:
             output.print_table(table)
         case None:
             pass
@@ -435,9 +437,9 @@ def _write(labels: Labels) -> Change:
         where: dict[str, str] = {}
         if labels.column is not None:
             where["column"] = column_at(read_existing(catalog, urn), labels.column).path.raw
-        for verb, given in (("add", labels.add), ("remove", labels.remove)):
+        for verb, names_and_types in (("add", labels.add), ("remove", labels.remove)):
             method = getattr(catalog, f"{verb}_{labels.what}")
-            for ownership, names in _by_ownership(given):
+            for ownership, names in _by_ownership(names_and_types):
                 kind = {} if ownership is None else {"ownership": ownership}
                 with suggest_labels(catalog, labels.kind.named(names)):
                     edit = method(urn, names, **where, **kind)
@@ -477,8 +479,8 @@ def _unknown_label(catalog: "Catalog", label: Urn) -> NotFound:
     similar = catalog.wait(similar_labels(catalog.core, label.name, types))
     names = []
     for urn, name in similar.items():
-        given = urn.name if urn.entity_type == label.entity_type else str(urn)
-        names.append(given if name == given else f"{given} ({name})")
+        typed = urn.name if urn.entity_type == label.entity_type else str(urn)
+        names.append(typed if name == typed else f"{typed} ({name})")
     hint = " or ".join(names)
     created = _CREATED_AS.get(label.entity_type)
     if hint:
@@ -494,7 +496,7 @@ def _by_ownership(labels: Sequence[NamedLabel]) -> Iterator[tuple[str | None, li
 
 
 def _plan(labels: Labels) -> Change:
-    known: set[str] = set()
+    existing: set[str] = set()
 
     def change(catalog: "Catalog", urn: str) -> Iterator[Edit]:
         entity = read_existing(catalog, urn)
@@ -503,14 +505,14 @@ def _plan(labels: Labels) -> Change:
             if ownership is not None:
                 check_ownership(ownership, catalog.registry)
         before = _edit_values(entity, labels.kind, path)
-        kept = (label for label in before if not _is_among(label, labels))
+        staying = (label for label in before if not _is_among(label, labels))
         new = {_label(name, ownership, labels): name for name, ownership in labels.add}
         # Only labels that the entity lacks are written, and so checked.
         added = [name for label, name in new.items() if label not in before]
-        unknown = [label for label in labels.kind.named(added) if label not in known]
+        unknown = [label for label in labels.kind.named(added) if label not in existing]
         check_labels(catalog, unknown)
-        known.update(unknown)
-        after = tuple(dict.fromkeys((*kept, *new)))
+        existing.update(unknown)
+        after = tuple(dict.fromkeys((*staying, *new)))
         yield Edit.now(entity.urn, labels.what, before, after, path)
 
     return change
@@ -525,8 +527,8 @@ def _is_among(label: str, labels: Labels) -> bool:
     """Return whether a label is one of those to remove."""
     urn, _, ownership = label.rpartition(" ") if labels.kind is OWNERS else (label, "", None)
     return any(
-        labels.kind.named(name) == (urn,) and given in (None, ownership)
-        for name, given in labels.remove
+        labels.kind.named(name) == (urn,) and given_type in (None, ownership)
+        for name, given_type in labels.remove
     )
 
 
@@ -535,7 +537,7 @@ def _urns(what: _What, labels: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(bare))
 
 
-def _table(found: Sequence[_Found], what: _What) -> StyledTable:
+def _table(entity_labels: Sequence[_Found], what: _What) -> StyledTable:
     name = "domains" if what == "domain" else what
     columns = [
         TableColumn("name", audience="people", max_width=_NAME_WIDTH, folds=True, style="bold"),
@@ -545,8 +547,8 @@ def _table(found: Sequence[_Found], what: _What) -> StyledTable:
         TableColumn(name, audience="programs"),
     ]
     rows = [
-        (edit_place(urn, path), held_words(what, held), str(urn), path, held)
-        for urn, path, held in found
+        (edit_place(urn, path), held_words(what, labels), str(urn), path, labels)
+        for urn, path, labels in entity_labels
     ]
     return StyledTable(columns, rows)
 
@@ -647,7 +649,7 @@ def _editor_text(name: str, text: str, ingested: str) -> bytes:
     if ingested:
         below += [
             "# Ingested description:",
-            *(f"{_INGESTED}{one}" for one in block(ingested).split("\n")),
+            *(f"{_INGESTED}{text_line}" for text_line in block(ingested).split("\n")),
         ]
     return "\n".join((text, *below, "")).encode()
 
@@ -658,11 +660,14 @@ def _above_scissors(data: bytes) -> str:
     except UnicodeDecodeError as error:
         raise InvalidInput(f"nothing was written: the file is not UTF-8 text: {error}") from None
     lines = text.split("\n")
-    at = max((at for at, one in enumerate(lines) if one.rstrip("\r") == _SCISSORS), default=None)
+    at = max(
+        (at for at, text_line in enumerate(lines) if text_line.rstrip("\r") == _SCISSORS),
+        default=None,
+    )
     if at is not None:
         above = "\n".join(lines[:at])
         return above.removesuffix("\r") if lines[at].endswith("\r") else above
-    if any(one.rstrip("\r") in _EDITOR_NOTES for one in lines):
+    if any(text_line.rstrip("\r") in _EDITOR_NOTES for text_line in lines):
         raise InvalidInput(
             "nothing was written: the line with >8 was removed, so the end of your text is unknown"
         )
@@ -734,10 +739,10 @@ def _find_described(catalog: "Catalog", urn: str, column: str | None) -> _Descri
     if column is None:
         texts = entity.ingested_description, entity.edited_description
         return _DescribedPlace(urn, entity.name, None, *texts)
-    held = column_at(entity, column)
-    name = f"{entity.name} · {held.path.simple}"
-    texts = held.ingested or "", held.edited or ""
-    return _DescribedPlace(urn, name, held.path.raw, *texts, earlier_words(held))
+    schema_column = column_at(entity, column)
+    name = f"{entity.name} · {schema_column.path.simple}"
+    texts = schema_column.ingested or "", schema_column.edited or ""
+    return _DescribedPlace(urn, name, schema_column.path.raw, *texts, earlier_words(schema_column))
 
 
 def _read_description() -> str:
@@ -791,10 +796,10 @@ def carry_over(target: Target, urn: str, column: str | None, *, dry_run: bool) -
         entity = read_existing(catalog, urn)
         columns = [column_at(entity, column)] if column is not None else entity.schema.columns
         columns = [column for column in columns if column.earlier is not None]
-        for one in columns:
+        for moving in columns:
             note(
-                line_text(f"{entity.name} · {one.path.simple}", "bold"),
-                Text(f": {earlier_words(one)}"),
+                line_text(f"{entity.name} · {moving.path.simple}", "bold"),
+                Text(f": {earlier_words(moving)}"),
             )
         if not columns:
             note(Text("everything is written for the present columns; nothing was moved"))
@@ -888,7 +893,9 @@ def _save_description(
         raise
     if edit.changed:
         head = Text("described ") + line_text(place.name, "bold")
-        was, now = (held_words("description", held) for held in (edit.before, edit.after))
+        was, now = (
+            held_words("description", description) for description in (edit.before, edit.after)
+        )
         note(head, Text(f": {was} → {now}"))
     else:
         note(
@@ -896,8 +903,10 @@ def _save_description(
             Text(" already has this description; nothing was written"),
         )
     if options.as_json:
-        held = edit.before if isinstance(edit.before, str) else ""
-        print_json(_description_change_as_json(replace(place, edited=text), held, dry_run=False))
+        previous = edit.before if isinstance(edit.before, str) else ""
+        print_json(
+            _description_change_as_json(replace(place, edited=text), previous, dry_run=False)
+        )
 
 
 def _print_difference(before: str, after: str, *, to_results: bool) -> None:
@@ -967,23 +976,23 @@ def undo_edits(
     refuse_read_only(target)
     with target.open() as catalog:
         entries = list(keep_journal(catalog))
-        here = catalog.known_as()
-        save = last_save(entries, here) if edit_id is None else _find_save(entries, edit_id)
+        current = catalog.known_as()
+        save = last_save(entries, current) if edit_id is None else _find_save(entries, edit_id)
         if save is None:
             raise NotFound(
-                f"nothing left to undo on {here.address}{not_offered(entries, here)}; "
+                f"nothing left to undo on {current.address}{not_offered(entries, current)}; "
                 "catalog undo --list shows all edits"
             )
-        if why := save.made_on.why_not(here):
+        if why := save.made_on.why_not(current):
             raise InvalidInput(
                 f"edit {save.id} cannot be undone here: {why} "
                 "(select a server with --url or --profile)"
             )
-        made, save = _undo_first_possible(
+        edits, save = _undo_first_possible(
             catalog, save, is_redo=False, is_named=edit_id is not None, asks=asks, force=force
         )
         # Told first: it is undone, whether or not its changeset can note it.
-        _report_undo(made, "undone", as_json=as_json)
+        _report_undo(edits, "undone", as_json=as_json)
         reopened = _reopen_changeset(catalog, save)
     if reopened:
         note(f"{counted(reopened, 'change')} of the changeset can be decided again")
@@ -998,18 +1007,18 @@ def redo_edits(target: Target, *, asks: bool, force: bool, as_json: bool) -> Non
     """
     refuse_read_only(target)
     with target.open() as catalog:
-        entries, here = list(keep_journal(catalog)), catalog.known_as()
-        undo = last_undo(entries, here)
+        entries, current = list(keep_journal(catalog)), catalog.known_as()
+        undo = last_undo(entries, current)
         if undo is None:
             raise NotFound(
-                f"nothing to redo on {here.address}: nothing was undone, or something else was "
+                f"nothing to redo on {current.address}: nothing was undone, or something else was "
                 "saved since; to undo an earlier undo, find its ID with catalog undo --list and "
                 "run catalog undo ID"
             )
-        made, _ = _undo_first_possible(
+        edits, _ = _undo_first_possible(
             catalog, undo, is_redo=True, is_named=False, asks=asks, force=force
         )
-    _report_undo(made, "redone", as_json=as_json)
+    _report_undo(edits, "redone", as_json=as_json)
 
 
 def _reopen_changeset(catalog: "Catalog", save: JournalSave) -> int:
@@ -1152,7 +1161,9 @@ def _print_entries(entries: Sequence[JournalEntry], undone: Mapping[str, tuple[s
         console.print(words(head))
         room = max((console.width - 7) // 2, 16)
         limit = room - 3 if entry.what == "description" else room * 2
-        was, now = (held_words(entry.what, held, limit) for held in (edit.before, edit.after))
+        was, now = (
+            held_words(entry.what, edit_value, limit) for edit_value in (edit.before, edit.after)
+        )
         change = Text(f"{was} → {now}", "dim" if is_over else "")
         console.print(Padding(change, (0, 0, 0, 2)))
 
@@ -1189,14 +1200,14 @@ def hard_delete(
     """Delete entities permanently; with `asks`, show what will be deleted and ask first."""
     refuse_read_only(target)
     urns = read_urn_arguments(words)
-    gone: list[dict[str, Any]] = []
+    objects: list[dict[str, Any]] = []
     with target.open() as catalog:
         preview = EditRun()
         if asks or dry_run:
             planned: list[_PlannedDeletion] = []
             preview = go_through(urns, lambda urn: _plan_deletion(catalog, urn, planned))
             if dry_run:
-                gone = [_deletion_plan_as_json(one) for one in planned]
+                objects = [_deletion_plan_as_json(planned_deletion) for planned_deletion in planned]
             elif planned and preview.stopped is None and _confirm_deletion(catalog, planned):
                 urns = tuple(str(deletion.deletion.urn) for deletion in planned)
             else:
@@ -1204,10 +1215,10 @@ def hard_delete(
                 finish(preview)
                 click.get_current_context().exit(1)
         if not dry_run:
-            done = go_through(urns, lambda urn: _delete_entity(catalog, urn, gone))
+            done = go_through(urns, lambda urn: _delete_entity(catalog, urn, objects))
             preview.failed += done.failed
             preview.stopped = done.stopped
-    _finish_deletion("deleted", gone, preview, dry_run=dry_run, as_json=as_json)
+    _finish_deletion("deleted", objects, preview, dry_run=dry_run, as_json=as_json)
 
 
 def _set_status(
@@ -1331,16 +1342,16 @@ def _confirm_deletion(catalog: "Catalog", planned: Sequence[_PlannedDeletion]) -
     return confirm(catalog, f"Delete {what} permanently? This cannot be undone.")
 
 
-def _delete_entity(catalog: "Catalog", urn: str, gone: list[dict[str, Any]]) -> None:
+def _delete_entity(catalog: "Catalog", urn: str, objects: list[dict[str, Any]]) -> None:
     deletion = catalog.delete(urn)
-    gone.append(_deletion_as_json(deletion, deletion.versions, deletion.points))
+    objects.append(_deletion_as_json(deletion, deletion.versions, deletion.points))
     counts = ", ".join(
         (counted(deletion.versions, "version"), counted(deletion.points, "time series point"))
     )
     note(Text("deleted "), line_text(deletion.urn.name, "bold"), Text(f" permanently: {counts}"))
     if deletion.reference_count:
-        left = counted(deletion.reference_count, "reference")
-        note(Text(f"  {left} from other entities kept", "dim"))
+        references = counted(deletion.reference_count, "reference")
+        note(Text(f"  {references} from other entities kept", "dim"))
 
 
 def _deletion_plan_as_json(planned: _PlannedDeletion) -> dict[str, Any]:

@@ -66,8 +66,8 @@ class Rejection:
         """Return `file`, `record` or `change`, `urn`, `aspect` and `reason`, as far as known."""
         place = {self.unit: self.number} if self.unit else {}
         subject = {"urn": self.urn, "aspect": self.aspect}
-        known = {key: value for key, value in subject.items() if value is not None}
-        return {"file": self.source, **place, **known, "reason": self.reason}
+        fields = {key: value for key, value in subject.items() if value is not None}
+        return {"file": self.source, **place, **fields, "reason": self.reason}
 
 
 @dataclass(slots=True)
@@ -138,8 +138,11 @@ def _send_batch(
         report = catalog.ingest_batch(changes)
     except LoadInterrupted as interrupted:
         outcome.unanswered += len(interrupted.unanswered)
-        known = (*interrupted.stored, *(change.position for change in interrupted.report.refused))
-        _count_changes(interrupted.report, ((at, proposals[at]) for at in known), outcome)
+        positions = (
+            *interrupted.stored,
+            *(change.position for change in interrupted.report.refused),
+        )
+        _count_changes(interrupted.report, ((at, proposals[at]) for at in positions), outcome)
         # The caller prints the counts of `outcome`, which include earlier batches, with the error.
         raise interrupted.cause from interrupted
     _count_changes(report, enumerate(proposals), outcome)
@@ -383,8 +386,8 @@ def _load_bars() -> Iterator[Callable[[str, int | None], _Advance]]:
                 nonlocal first
                 first = changes if first < 0 else first
                 rate = (changes - first) / max(monotonic() - begun, 0.001)
-                shown = f"{counted(changes, 'change')} · {rate:,.0f}/s"
-                bars.update(task, completed=offset, rate=shown)
+                rate_text = f"{counted(changes, 'change')} · {rate:,.0f}/s"
+                bars.update(task, completed=offset, rate=rate_text)
 
             return advance
 

@@ -85,11 +85,11 @@ def format_options(
     def with_forms(command: Callable[..., None]) -> Callable[..., None]:
         @wraps(command)
         def checked(*args: object, **kwargs: object) -> None:
-            given = [form for form in get_args(OutputFormat) if kwargs.pop(f"as_{form}", False)]
-            if len(given) > 1:
-                options = " and ".join(f"--{form}" for form in given)
+            formats = [form for form in get_args(OutputFormat) if kwargs.pop(f"as_{form}", False)]
+            if len(formats) > 1:
+                options = " and ".join(f"--{form}" for form in formats)
                 raise click.UsageError(f"{options} cannot be combined; give only one of them")
-            command(*args, shown_as=given[0] if given else None, **kwargs)
+            command(*args, shown_as=formats[0] if formats else None, **kwargs)
 
         decorated: Callable[..., None] = checked
         for form in reversed(forms):
@@ -200,11 +200,11 @@ def catalog_options(command: Callable[..., None]) -> Callable[..., None]:
         offline: bool,
         **kwargs: object,
     ) -> None:
-        given = {"--url": url, "--data-dir": data_dir, "--profile": profile}
-        named = [option for option, value in given.items() if value]
-        if len(named) > 1:
+        catalogs = {"--url": url, "--data-dir": data_dir, "--profile": profile}
+        chosen = [option for option, value in catalogs.items() if value]
+        if len(chosen) > 1:
             raise click.UsageError(
-                f"{' and '.join(named)} name {_NUMBERS[len(named)]} catalogs; give one of them"
+                f"{' and '.join(chosen)} name {_NUMBERS[len(chosen)]} catalogs; give one of them"
             )
         token = click.prompt("Access token", hide_input=True, err=True) if asks_for_token else None
         target = Target(url, data_dir, token, profile, offline)
@@ -236,23 +236,23 @@ def warn_of_password(option: str, address: str | None) -> None:
         )
 
 
-def read_urns(given: Sequence[str]) -> list[str]:
+def read_urns(texts: Sequence[str]) -> list[str]:
     """Return the URNs given on the command line, without duplicates; `-` is replaced by those on
     standard input, one per line. Blank lines are skipped."""
-    found: list[str] = []
-    for text in given:
-        found += _read_lines() if text == STDIN else [text]
-    return list(dict.fromkeys(found))
+    names: list[str] = []
+    for text in texts:
+        names += _read_lines() if text == STDIN else [text]
+    return list(dict.fromkeys(names))
 
 
-def read_urn(catalog: "Catalog", given: str) -> str:
+def read_urn(catalog: "Catalog", text: str) -> str:
     """Return one URN; `-` is the one on standard input, or that of the name there. Raises
     `click.UsageError` if standard input does not have exactly one."""
-    found = read_urns((given,))
-    if len(found) != 1:
-        number = f"{len(found):,} URNs" if found else "no URN"
+    names = read_urns((text,))
+    if len(names) != 1:
+        number = f"{len(names):,} URNs" if names else "no URN"
         raise click.UsageError(f"{number} on standard input; give exactly one, as in: … | head -1")
-    return str(catalog.urn_of(found[0])) if given == STDIN else given
+    return str(catalog.urn_of(names[0])) if text == STDIN else text
 
 
 def _read_lines() -> list[str]:
@@ -334,11 +334,11 @@ def try_read_names(catalog: "Catalog", urns: "Sequence[Urn]") -> "Mapping[Urn, s
     """Return the names of entities, or an empty mapping if the server does not return them. Makes
     one request per hundred."""
     try:
-        found = catalog.summaries(urns[:_MAX_NAMES]) if urns else {}
+        summaries = catalog.summaries(urns[:_MAX_NAMES]) if urns else {}
     except CatalogError:
         # The caller shows the URNs instead.
         return {}
-    return {urn: one.name for urn, one in found.items()}
+    return {urn: summary.name for urn, summary in summaries.items()}
 
 
 class _Words(click.ParamType[str]):
@@ -552,10 +552,10 @@ def read_filters(texts: Sequence[str], catalog: "Catalog") -> "Filter":
     from explorer.query import read_filter
     from explorer.query.filters import Filter
 
-    found = Filter()
+    combined = Filter()
     for text in texts:
-        found = found.and_(read_filter(text, catalog.registry))
-    return found
+        combined = combined.and_(read_filter(text, catalog.registry))
+    return combined
 
 
 class DatasetArguments(TypedDict):
@@ -578,8 +578,8 @@ class DatasetChoice:
 
     def words(self) -> str:
         """Return a phrase that says which datasets are selected."""
-        named = f"{len(self.urns):,} datasets" if len(self.urns) > 1 else "".join(self.urns)
-        parts = (named, self.text, *self.filters, self.folder or "")
+        datasets = f"{len(self.urns):,} datasets" if len(self.urns) > 1 else "".join(self.urns)
+        parts = (datasets, self.text, *self.filters, self.folder or "")
         return " ".join(filter(None, parts)) or "the whole catalog"
 
     def read(self, catalog: "Catalog", owners: Sequence[str] = ()) -> "tuple[Urn, ...]":
@@ -601,11 +601,11 @@ class DatasetChoice:
         filter = read_filters(self.filters, catalog)
         if owners:
             filter = filter.and_(all_of(_owner_criterion(owners)))
-        named = read_urns(self.urns)
-        if self.urns and not named:
+        names = read_urns(self.urns)
+        if self.urns and not names:
             raise InvalidInput("no URN on standard input; give one per line")
         return {
-            "urns": [str(catalog.urn_of(one, "dataset")) for one in named],
+            "urns": [str(catalog.urn_of(dataset, "dataset")) for dataset in names],
             "text": self.text or "*",
             "filter": filter,
             "folder": self.folder,

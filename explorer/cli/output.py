@@ -79,7 +79,7 @@ class _Console(Console):
             return
         with self.capture() as capture:
             super().print(*objects, **options)
-        self.file.write("\n".join(one.rstrip(" ") for one in capture.get().split("\n")))
+        self.file.write("\n".join(text_line.rstrip(" ") for text_line in capture.get().split("\n")))
 
 
 def results() -> Console:
@@ -167,8 +167,8 @@ def line_text(
 ) -> Text:
     """Return a text from the catalog as one line of at most `limit` characters, or `missing` if
     there is none."""
-    shown = line(text, limit)
-    return Text(shown, style) if shown else Text(missing, "dim italic")
+    one_line = line(text, limit)
+    return Text(one_line, style) if one_line else Text(missing, "dim italic")
 
 
 def block_text(text: str | None, style: str = "") -> Text:
@@ -194,11 +194,11 @@ _DIFF_STYLES: Final[dict[LineKind, str]] = {
 def print_diff(diff: Diff, console: Console | None = None, *, indent: int = 0) -> None:
     """Print a diff, by default to standard output. Lines below a place are indented by `indent`."""
     console = console or results()
-    for one in diff:
-        style = _DIFF_STYLES.get(one.kind, "")
-        is_place = one.kind in ("place", "minor")
-        text = Text(f"{one.mark} " if is_place else f"{' ' * indent}{one.mark}", style)
-        for segment, is_changed in one.cleaned(visible).segments():
+    for diff_line in diff:
+        style = _DIFF_STYLES.get(diff_line.kind, "")
+        is_place = diff_line.kind in ("place", "minor")
+        text = Text(f"{diff_line.mark} " if is_place else f"{' ' * indent}{diff_line.mark}", style)
+        for segment, is_changed in diff_line.cleaned(visible).segments():
             text.append(Text(segment, "bold underline" if is_changed else ""))
         console.print(text, soft_wrap=True)
 
@@ -238,22 +238,22 @@ def print_table(table: Table | StyledTable, *, headings: bool = True) -> None:
 
     Columns of numbers are aligned right; columns that are only for programs are left out.
     """
-    shown = [at for at, column in enumerate(table.columns) if column.audience != "programs"]
-    drawn = RichTable(
+    positions = [at for at, column in enumerate(table.columns) if column.audience != "programs"]
+    rich_table = RichTable(
         box=None,
         pad_edge=False,
         padding=(0, _GAP, 0, 0),
         header_style="bold",
         show_header=headings,
     )
-    cells = [[_format_cell(row[at], table.columns[at]) for at in shown] for row in table.rows]
+    cells = [[_format_cell(row[at], table.columns[at]) for at in positions] for row in table.rows]
     console = results()
-    widths = _widths(table, shown, cells, console.width, headings=headings)
-    for place, at in enumerate(shown):
+    widths = _widths(table, positions, cells, console.width, headings=headings)
+    for place, at in enumerate(positions):
         column = table.columns[at]
         numbers = [row[at] for row in table.rows if row[at] is not None]
         right = bool(numbers) and all(_is_number(value) for value in numbers)
-        drawn.add_column(
+        rich_table.add_column(
             column.title,
             width=widths[place],
             justify="right" if right else "left",
@@ -261,8 +261,8 @@ def print_table(table: Table | StyledTable, *, headings: bool = True) -> None:
             overflow="fold" if column.folds else "ellipsis",
         )
     for texts in cells:
-        drawn.add_row(*texts)
-    console.print(drawn)
+        rich_table.add_row(*texts)
+    console.print(rich_table)
 
 
 def print_csv(table: Table | StyledTable) -> None:
@@ -315,7 +315,7 @@ def _format_cell(value: Cell, column: TableColumn) -> Text:
 
 def _widths(
     table: Table | StyledTable,
-    shown: Sequence[int],
+    positions: Sequence[int],
     cells: Sequence[Sequence[Text]],
     width: int,
     *,
@@ -327,32 +327,32 @@ def _widths(
     Columns that can be cut give way first, then those that fold their text, down to their longest
     words and to less than that only if it has to be.
     """
-    found, least = [], []
-    for place, at in enumerate(shown):
+    widths, least = [], []
+    for place, at in enumerate(positions):
         column = table.columns[at]
         heading = len(column.title) if headings else 0
         widest = max((row[place].cell_len for row in cells), default=0)
         if column.max_width is not None and width < UNLIMITED:
             widest = min(widest, column.max_width)
-        found.append(max(heading, widest, 1))
+        widths.append(max(heading, widest, 1))
         least.append(_longest_word([row[place].plain for row in cells]) if column.folds else 0)
-    least = [max(one, _MIN_SHRUNK_WIDTH) for one in least]
-    shortest = [_MIN_SHRUNK_WIDTH] * len(found)
-    cut = [place for place, at in enumerate(shown) if not table.columns[at].folds]
+    least = [max(floor, _MIN_SHRUNK_WIDTH) for floor in least]
+    shortest = [_MIN_SHRUNK_WIDTH] * len(widths)
+    cut = [place for place, at in enumerate(positions) if not table.columns[at].folds]
     for places, floors in (
         (cut, shortest),
-        (range(len(found)), least),
-        (range(len(found)), shortest),
+        (range(len(widths)), least),
+        (range(len(widths)), shortest),
     ):
-        _shrink(found, places, floors, sum(found) + _GAP * max(len(found) - 1, 0) - width)
-    return found
+        _shrink(widths, places, floors, sum(widths) + _GAP * max(len(widths) - 1, 0) - width)
+    return widths
 
 
 def _longest_word(texts: Sequence[str]) -> int:
     """Return the width of the longest word of a column, but of prose no more than most words have,
     because a long one among many is no reason to cut names in other columns."""
     words = [text.split() for text in texts]
-    longest = max((cell_len(word) for found in words for word in found), default=0)
+    longest = max((cell_len(word) for words_of_text in words for word in words_of_text), default=0)
     return min(longest, _PROSE_WIDTH) if max(map(len, words), default=0) > 1 else longest
 
 

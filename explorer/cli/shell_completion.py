@@ -64,10 +64,10 @@ def limited() -> Iterator[None]:
 
 def _limit_seconds() -> float:
     try:
-        given = float(os.environ.get("CATALOG_COMPLETION_SECONDS", ""))
+        seconds = float(os.environ.get("CATALOG_COMPLETION_SECONDS", ""))
     except ValueError:
         return LIMIT_SECONDS
-    return given if 0 < given < threading.TIMEOUT_MAX else LIMIT_SECONDS
+    return seconds if 0 < seconds < threading.TIMEOUT_MAX else LIMIT_SECONDS
 
 
 def complete_types(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> _Items:
@@ -149,13 +149,13 @@ def complete_paths(catalog: "Catalog", context: click.Context, incomplete: str) 
     """Return the folders that begin with a browse path."""
     above, _, last = incomplete.rpartition("/")
     types = _parameters_of(context).get("entities") or _TYPES_BROWSED
-    found: dict[str, int] = {}
+    counts_by_folder: dict[str, int] = {}
     for entity in types:
         for folder in catalog.browse(above or "/", entity=entity, count=1_000).folders:
-            found[folder.name] = found.get(folder.name, 0) + folder.count
+            counts_by_folder[folder.name] = counts_by_folder.get(folder.name, 0) + folder.count
     return [
         CompletionItem(f"{above}/{name}", OPEN, f"{count:,}")
-        for name, count in sorted(found.items())
+        for name, count in sorted(counts_by_folder.items())
         if name.startswith(last)
     ]
 
@@ -257,8 +257,8 @@ def _urns_from(catalog: "Catalog", incomplete: str) -> _Items:
         filter=all_of(Criterion("urn", (incomplete,), "START_WITH")),
         count=_MAX_ITEMS,
     )
-    found = sorted(str(hit.urn) for hit in page if str(hit.urn).startswith(incomplete))
-    items = [CompletionItem(urn) for urn in found]
+    urns = sorted(str(hit.urn) for hit in page if str(hit.urn).startswith(incomplete))
+    items = [CompletionItem(urn) for urn in urns]
     if page.truncated:
         items.append(CompletionItem(f"({page.total - page.shown:,} more)", MORE))
     return items
@@ -477,14 +477,14 @@ class Bash(_Shell):
         """
         line = self.read()
         items = self.offers()
-        named = [item for item in items if item.type == NAMED]
+        named_items = [item for item in items if item.type == NAMED]
         if line.fixed:
             # bash keeps the beginning of the word, so that a URN cannot replace it.
             items = [item for item in items if item.type != NAMED]
         elif os.environ.get("CATALOG_ASKED") == _MENU:
             items = [item for item in items if item.type != MORE]
-        elif len(named) > 1:
-            rows = [f"plain\t{item.value}  {item.help or ''}".rstrip() for item in named]
+        elif len(named_items) > 1:
+            rows = [f"plain\t{item.value}  {item.help or ''}".rstrip() for item in named_items]
             return "\n".join([*rows, f"plain\t{_ON}"])
         return self._insert(items, line)
 

@@ -195,8 +195,8 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = import_module(f"{__name__}.{_MODULES.get(name, 'records')}")
-    globals()[name] = found = getattr(module, name)
-    return found
+    globals()[name] = export = getattr(module, name)
+    return export
 
 
 def __dir__() -> list[str]:

@@ -212,12 +212,12 @@ def blocking_iterator(
     def call(
         self: BlockingFace, /, *args: _P.args, **kwargs: _P.kwargs
     ) -> Generator[_T, None, None]:
-        drawn = _Drawn(method(self.core, *args, **kwargs))
+        ahead = _Drawn(method(self.core, *args, **kwargs))
         try:
-            while ready := self.wait(drawn.some()):
+            while ready := self.wait(ahead.some()):
                 yield from ready
         finally:
-            self.leave(drawn.end())
+            self.leave(ahead.end())
 
     return call
 
@@ -288,8 +288,8 @@ class _Drawn(Generic[_T]):
 
     async def _draw(self) -> None:
         try:
-            async for one in self._source:
-                self._ready.append(one)
+            async for entry in self._source:
+                self._ready.append(entry)
                 self._has_items.set()
                 if not self._wanted or len(self._ready) >= _HANDFUL:
                     self._more.clear()

@@ -204,15 +204,15 @@ def _lay_out(database: sqlite3.Connection) -> None:
 
 def _read(database: sqlite3.Connection, key: bytes) -> tuple[bytes, int] | None:
     now_micros = _now_micros()
-    found: tuple[bytes, int] | None = database.execute(
+    row: tuple[bytes, int] | None = database.execute(
         "SELECT body, kept_micros FROM answers WHERE key = ? AND kept_micros >= ?",
         (key, now_micros - _MAX_AGE_MICROS),
     ).fetchone()
-    if found is not None:
+    if row is not None:
         # The answer is valid even if its time of use cannot be recorded.
         with suppress(sqlite3.OperationalError):
             database.execute("UPDATE answers SET used_micros = ? WHERE key = ?", (now_micros, key))
-    return found
+    return row
 
 
 def _write(database: sqlite3.Connection, key: bytes, packed: bytes) -> None:
@@ -227,14 +227,14 @@ def _write(database: sqlite3.Connection, key: bytes, packed: bytes) -> None:
 
 
 def _evict(database: sqlite3.Connection, answers: int, total_bytes: int) -> None:
-    gone: list[tuple[int]] = []
+    oldest: list[tuple[int]] = []
     for row, size in database.execute(_OLDEST):
         if answers <= _LEFT * _MAX_ANSWERS and total_bytes <= _LEFT * _MAX_BYTES:
             break
-        gone.append((row,))
+        oldest.append((row,))
         answers -= 1
         total_bytes -= size
-    database.executemany("DELETE FROM answers WHERE rowid = ?", gone)
+    database.executemany("DELETE FROM answers WHERE rowid = ?", oldest)
 
 
 def _remove(database: sqlite3.Connection, key: bytes) -> None:

@@ -132,8 +132,8 @@ def parse_autocomplete(body: Any) -> tuple[tuple[str, ...], tuple[Urn, ...]]:
     """Parse completions: the texts, and the URNs of their entities if the server sends them."""
     value = value_of(body, "autocomplete")
     texts = list_in(value, "suggestions", "autocomplete")
-    named = [entry.get("urn") for entry in value.get("entities") or () if isinstance(entry, dict)]
-    return tuple(text for text in texts if isinstance(text, str)), Urn.parse_all(named)
+    urns = [entry.get("urn") for entry in value.get("entities") or () if isinstance(entry, dict)]
+    return tuple(text for text in texts if isinstance(text, str)), Urn.parse_all(urns)
 
 
 @read_as("suggest")
@@ -155,16 +155,16 @@ def parse_properties(body: Any) -> tuple[Facet, ...]:
 
     Their values are the allowed values, with a count of 0.
     """
-    found = as_object(graphql_data(body).get("searchAcrossEntities"), "structured properties")
+    page = as_object(graphql_data(body).get("searchAcrossEntities"), "structured properties")
     facets = []
-    for result in found.get("searchResults") or ():
+    for result in page.get("searchResults") or ():
         entity = as_object(result, "structured properties").get("entity") or {}
         definition = entity.get("definition") or {}
         for urn in Urn.parse_all((entity.get("urn"),)):
             label = definition.get("displayName") or definition.get("qualifiedName") or urn.name
             allowed = definition.get("allowedValues") or ()
-            plain = (plain_value((one or {}).get("value")) for one in allowed)
-            texts = [f"{one:.15g}" if isinstance(one, float) else one for one in plain]
+            plain = (plain_value((entry or {}).get("value")) for entry in allowed)
+            texts = [f"{value:.15g}" if isinstance(value, float) else value for value in plain]
             values = tuple(FacetValue(text, 0) for text in texts if text)
             facets.append(Facet(field_name(urn.name), label, values))
     return tuple(facets)
@@ -196,7 +196,7 @@ def interleave(groups: Iterable[Sequence[Suggestion]], limit: int) -> tuple[Sugg
     No type is ranked above another. At most `limit`.
     """
     rounds = zip_longest(*groups)
-    mixed = (one for one in chain.from_iterable(rounds) if one is not None)
+    mixed = (suggestion for suggestion in chain.from_iterable(rounds) if suggestion is not None)
     return tuple(mixed)[:limit]
 
 
@@ -220,8 +220,13 @@ def _entity(entry: Any) -> tuple[Urn, frozenset[str]] | None:
             except InvalidUrn:
                 return None
             inner = entry.get("properties")
-            held = (entry, inner) if isinstance(inner, dict) else (entry,)
-            names = {one[name] for one in held for name in _NAMES if isinstance(one.get(name), str)}
+            records = (entry, inner) if isinstance(inner, dict) else (entry,)
+            names = {
+                record[name]
+                for record in records
+                for name in _NAMES
+                if isinstance(record.get(name), str)
+            }
             return urn, frozenset((*names, urn.name))
     return None
 
@@ -234,23 +239,23 @@ def _pair_names(
     Servers list the entities in no reliable order, so they are matched by name, then by URN; if one
     text and one entity remain, they are paired.
     """
-    left = list(entities)
+    unpaired = list(entities)
     urns: dict[str, Urn] = {}
     for text in texts:
         lowered = text.lower()
-        for urn, names in left:
+        for urn, names in unpaired:
             if lowered in {name.lower() for name in names}:
                 urns[text] = urn
-                left.remove((urn, names))
+                unpaired.remove((urn, names))
                 break
     for text in texts:
-        for urn, names in left:
+        for urn, names in unpaired:
             if text not in urns and text.lower() in str(urn).lower():
                 urns[text] = urn
-                left.remove((urn, names))
+                unpaired.remove((urn, names))
                 break
-    if len(texts) == len(entities) and len(left) == 1:
-        urns |= {text: left[0][0] for text in texts if text not in urns}
+    if len(texts) == len(entities) and len(unpaired) == 1:
+        urns |= {text: unpaired[0][0] for text in texts if text not in urns}
     paired = ((text, urns.get(text)) for text in texts)
     return [
         Suggestion(text, urn, entity_type, urn.platform if urn else None) for text, urn in paired
@@ -379,17 +384,17 @@ class CompletionMethods(SearchMethods):
             names = await self._names_of(field.name, tuple(counted))
         except (Unreachable, *REFUSALS):
             return {}
-        found = {
+        names_by_urn = {
             str(suggestion.urn): suggestion.text
             for suggestion in begun
             if suggestion.urn is not None
         }
-        return found | names
+        return names_by_urn | names
 
     async def _names_of(self, field: str, urns: tuple[str, ...]) -> dict[str, str]:
         """Return the names of the URNs in a facet; they are cached as long as the facet."""
-        since, kept, names = self._facet_names.get(field, (float("-inf"), (), {}))
-        if kept != urns or monotonic() - since > _FACETS_KEPT_SECONDS:
+        since, cached_urns, names = self._facet_names.get(field, (float("-inf"), (), {}))
+        if cached_urns != urns or monotonic() - since > _FACETS_KEPT_SECONDS:
             entities = await self.entities(Urn.parse_all(urns), NAME_ASPECTS)
             names = {str(urn): entity.name for urn, entity in entities.items() if entity.exists}
             self._facet_names[field] = (monotonic(), urns, names)
@@ -457,7 +462,7 @@ class CompletionMethods(SearchMethods):
 
         No request if the facet of entity types shows that there are none.
         """
-        since, found = self._defined
+        since, properties = self._defined
         if monotonic() - since > _FACETS_KEPT_SECONDS:
             has_any = bool(types) or any(
                 value.value == _PROPERTY
@@ -465,9 +470,9 @@ class CompletionMethods(SearchMethods):
                 if facet.name == _ENTITY_TYPE
                 for value in facet.values
             )
-            found = await self._request_properties() if facets and has_any else ()
-            self._defined = (monotonic(), found)
-        return found
+            properties = await self._request_properties() if facets and has_any else ()
+            self._defined = (monotonic(), properties)
+        return properties
 
     async def _request_properties(self) -> tuple[Facet, ...]:
         try:

@@ -191,8 +191,8 @@ def read_abilities(config: Any) -> Abilities:
             losses=tuple(map(str, losses)) if isinstance(losses, list) else (),
         )
     versions = declared.get("versions")
-    known = versions.get("acryldata/datahub") if isinstance(versions, dict) else None
-    version = str((known.get("version") if isinstance(known, dict) else None) or "")
+    build = versions.get("acryldata/datahub") if isinstance(versions, dict) else None
+    version = str((build.get("version") if isinstance(build, dict) else None) or "")
     if version == "null":
         version = ""
     release = _release(version)
@@ -256,8 +256,8 @@ does not answer; `only` reads them and sends no request.
 def check_offline(mode: object) -> None:
     """Raise `InvalidInput` if the mode is none of `Offline`; the message lists them."""
     if mode not in get_args(Offline):
-        known = ", ".join(map(repr, get_args(Offline)))
-        raise InvalidInput(f"offline is one of {known}, not {mode!r}")
+        modes = ", ".join(map(repr, get_args(Offline)))
+        raise InvalidInput(f"offline is one of {modes}, not {mode!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,10 +298,10 @@ class OfflineCache:
         none."""
         if request.writes or self._mode == "off":
             return None
-        found = await asyncio.to_thread((await self._open()).get, request)
-        if found is not None:
-            self.as_of = found[1] if self.as_of is None else min(self.as_of, found[1])
-        return found
+        cached = await asyncio.to_thread((await self._open()).get, request)
+        if cached is not None:
+            self.as_of = cached[1] if self.as_of is None else min(self.as_of, cached[1])
+        return cached
 
     def store(self, request: Request, body: bytes, as_of: datetime | None) -> None:
         """Store an answer of the server in the background. Never raises.
@@ -329,8 +329,8 @@ class OfflineCache:
     async def _keep(self, request: Request, body: bytes) -> None:
         cache = await self._open()
         if request.path == config_request().path:
-            kept = await asyncio.to_thread(cache.get, request)
-            earlier = _catalog_id_in(kept[0]) if kept is not None else ""
+            cached = await asyncio.to_thread(cache.get, request)
+            earlier = _catalog_id_in(cached[0]) if cached is not None else ""
             if earlier and earlier != _catalog_id_in(body):
                 # Everything else is of another catalog, which was at this address before.
                 await asyncio.to_thread(cache.clear)
@@ -489,10 +489,10 @@ class Authenticator:
             # If many requests were refused at once, the first fetches a token for all.
             if self._secret is not None and self._secret.mark != refused.mark:
                 return True
-            found = await asyncio.to_thread(_wrap_token, partial(self._renew, True))
-            if found is None or found.mark == refused.mark:
+            secret = await asyncio.to_thread(_wrap_token, partial(self._renew, True))
+            if secret is None or secret.mark == refused.mark:
                 return False
-            self._secret = found
+            self._secret = secret
             return True
 
     def cut_from(self, body: bytes) -> bytes:
@@ -539,12 +539,12 @@ async def lines_of(
     contents: list[bytes] = []
     length = 0
     while (piece := await _next(pieces, address, silence_seconds)) is not None:
-        *whole, rest = piece.split(b"\n")
-        if whole:
-            whole[0] = b"".join((*contents, whole[0]))
+        *lines, rest = piece.split(b"\n")
+        if lines:
+            lines[0] = b"".join((*contents, lines[0]))
             contents, length = [], 0
-        for content in whole:
-            yield content.removesuffix(b"\r")
+        for line in lines:
+            yield line.removesuffix(b"\r")
         contents.append(rest)
         length += len(rest)
         if length > _MAX_LINE_BYTES:
@@ -807,10 +807,10 @@ class Connection:
         """
         async with self._learning:
             if type_name in self._fields:
-                known = self._fields[type_name]
+                fields = self._fields[type_name]
             else:
-                known = await self._fields_of(type_name)
-        return known is None or field in known
+                fields = await self._fields_of(type_name)
+        return fields is None or field in fields
 
     async def close(self) -> None:
         """Close all connections. The local catalog keeps running for other clients."""
@@ -913,19 +913,19 @@ class Connection:
 
     async def _exchange(self, transport: Transport, request: Request, end: float) -> Answer:
         latest = asyncio.get_running_loop().time() + self._timeout_seconds
-        given = None
+        reply = None
         try:
             # Limits the whole answer: httpx's read timeout restarts with every byte received.
             async with asyncio.timeout_at(min(latest, end)):
-                given = await transport.send(self._add_offset_header(request))
+                reply = await transport.send(self._add_offset_header(request))
         except TimeoutError:
-            given = None
-        if given is None:
+            reply = None
+        if reply is None:
             raise too_slow(self.address)
-        answer = given if isinstance(given, Answer) else Answer(*given)
-        known = answer.headers.get(_LOG_OFFSET, "")
-        if known.isdecimal() and len(known) < _LONGEST_OFFSET:
-            self._known_offset = max(self._known_offset, int(known))
+        answer = reply if isinstance(reply, Answer) else Answer(*reply)
+        offset = answer.headers.get(_LOG_OFFSET, "")
+        if offset.isdecimal() and len(offset) < _LONGEST_OFFSET:
+            self._known_offset = max(self._known_offset, int(offset))
         return answer if answer.status < 300 else self._without_token(answer)
 
     def _add_offset_header(self, request: Request) -> Request:
@@ -936,8 +936,8 @@ class Connection:
         """
         if not self._known_offset:
             return request
-        said = (*request.headers, (_LOG_OFFSET, str(self._known_offset)))
-        return replace(request, headers=said)
+        headers = (*request.headers, (_LOG_OFFSET, str(self._known_offset)))
+        return replace(request, headers=headers)
 
     async def _streamed(self, held: AsyncExitStack, request: Request) -> Streamed:
         """Return a stream that has begun; `held` closes it."""
@@ -1010,9 +1010,9 @@ class Connection:
         self, request: Request, silence: Unreachable | None, *, fresh: bool
     ) -> Reply:
         """Return the cached answer. If there is none, raise `silence`, the error of the server."""
-        found = None if fresh else await self._offline_cache.find(request)
-        if found is not None:
-            return Reply(orjson.loads(found[0]) if found[0] else None, found[1])
+        cached = None if fresh else await self._offline_cache.find(request)
+        if cached is not None:
+            return Reply(orjson.loads(cached[0]) if cached[0] else None, cached[1])
         if silence is not None:
             raise silence
         why = "nothing can be saved" if request.writes else "this is not in the local cache"
@@ -1029,15 +1029,15 @@ class Connection:
             reply = Reply(None)
         except ServerFault:
             return None
-        found: frozenset[str] | None = None
+        names: frozenset[str] | None = None
         match reply.body:
             case {"data": {"__type": {"fields": [*fields]}}}:
-                found = frozenset(
+                names = frozenset(
                     str(field.get("name")) for field in fields if isinstance(field, dict)
                 )
         if reply.as_of is None:
-            self._fields[type_name] = found
-        return found
+            self._fields[type_name] = names
+        return names
 
 
 def _as_of(answer: Answer) -> datetime | None:

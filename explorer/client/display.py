@@ -67,9 +67,9 @@ def counted(number: int, noun: str, plural: str = "") -> str:
 def has_words(words: str, texts: Iterable[str]) -> bool:
     """Return whether each of the words occurs in one of the texts, ignoring case; true for no
     words."""
-    wanted = words.casefold().split()
-    searched = "\n".join(texts).casefold() if wanted else ""
-    return all(word in searched for word in wanted)
+    search_words = words.casefold().split()
+    searched = "\n".join(texts).casefold() if search_words else ""
+    return all(word in searched for word in search_words)
 
 
 def visible(text: str) -> str:
@@ -96,5 +96,5 @@ def moment(millis: int, *, utc: bool = False) -> str:
         at = datetime.fromtimestamp(millis / 1000, UTC)
     except (ValueError, OverflowError, OSError):
         return "at an unreadable time"
-    shown = at if utc else at.astimezone()
-    return f"{shown:%Y-%m-%d %H:%M}{' UTC' if utc else ''}"
+    zoned = at if utc else at.astimezone()
+    return f"{zoned:%Y-%m-%d %H:%M}{' UTC' if utc else ''}"

@@ -66,27 +66,27 @@ PROPAGATION = "urn:li:dataHubAction:catalog-propagation"
 class EditableField:
     """A field of an aspect, and the mutation that sets it.
 
-    `named` (the aspect requires a name) and `defaults` say which other fields a new aspect must
+    `has_name` (the aspect requires a name) and `defaults` say which other fields a new aspect must
     have.
     """
 
     aspect: str
     mutation: str = "updateDescription"
     field: str = "description"
-    named: bool = False
+    has_name: bool = False
     defaults: Mapping[str, Any] | None = None
 
     def text(self, value: Json) -> str | None:
         """Return the text of the field, or `None`."""
-        held = value.get(self.field)
-        return held if isinstance(held, str) else None
+        text = value.get(self.field)
+        return text if isinstance(text, str) else None
 
     def with_text(self, urn: Urn, value: Json, text: str | None) -> Json:
         """Return the aspect with the field set to that text, or without the field if it is
         `None`."""
         if text is None:
-            return {key: one for key, one in value.items() if key != self.field}
-        start = {**(self.defaults or {}), **({"name": urn.name} if self.named else {})}
+            return {key: member for key, member in value.items() if key != self.field}
+        start = {**(self.defaults or {}), **({"name": urn.name} if self.has_name else {})}
         return {**start, **value, self.field: text}
 
 
@@ -97,8 +97,8 @@ _PLACES: Mapping[str, EditableField] = {
     "dataFlow": EditableField("editableDataFlowProperties", "updateDataFlow"),
     "dataJob": EditableField("editableDataJobProperties", "updateDataJob"),
     "container": EditableField("editableContainerProperties"),
-    "tag": EditableField("tagProperties", named=True),
-    "domain": EditableField("domainProperties", named=True),
+    "tag": EditableField("tagProperties", has_name=True),
+    "domain": EditableField("domainProperties", has_name=True),
     "glossaryTerm": EditableField(
         "glossaryTermInfo", field="definition", defaults={"termSource": "INTERNAL"}
     ),
@@ -113,7 +113,7 @@ _PLACES: Mapping[str, EditableField] = {
     "notebook": EditableField("editableNotebookProperties"),
     "application": EditableField("applicationProperties"),
     "businessAttribute": EditableField(
-        "businessAttributeInfo", named=True, defaults={"fieldPath": ""}
+        "businessAttributeInfo", has_name=True, defaults={"fieldPath": ""}
     ),
 }
 
@@ -139,7 +139,7 @@ DataHub's `updateName` does not accept tags.
 
 PARENTS: Mapping[str, tuple[EditableField, str]] = {
     "domain": (
-        EditableField("domainProperties", "moveDomain", "parentDomain", named=True),
+        EditableField("domainProperties", "moveDomain", "parentDomain", has_name=True),
         "domain",
     ),
     "glossaryTerm": (
@@ -227,11 +227,11 @@ def column_parts(value: Json, column: str) -> dict[str, Any]:
     """Return what the entry of a column in the aspect `COLUMNS` holds: its `description`, `tags`
     and `terms`, without those that are empty."""
     info, text = column_info(value, column), column_text(value, column)
-    found: dict[str, Any] = {"description": text} if text and text.strip() else {}
+    parts: dict[str, Any] = {"description": text} if text and text.strip() else {}
     for kind in (TAGS, TERMS):
         if labels := kind.labels(info.get(kind.aspect) or {}, None):
-            found[kind.what] = labels
-    return found
+            parts[kind.what] = labels
+    return parts
 
 
 def with_moved(value: Json, start: str, end: str, parts: Json) -> Json:
@@ -243,16 +243,22 @@ def with_moved(value: Json, start: str, end: str, parts: Json) -> Json:
         # Our service keeps a description that an aspect does not mention.
         source["description"] = ""
     for kind in (TAGS, TERMS):
-        held = source.pop(kind.aspect, None) or {}
+        labels_aspect = source.pop(kind.aspect, None) or {}
         labels = kind.labels(goal.get(kind.aspect) or {}, None)
-        elements = [one for one in held.get(kind.field) or () if isinstance(one, dict)]
+        elements = [
+            element for element in labels_aspect.get(kind.field) or () if isinstance(element, dict)
+        ]
         elements = [element for element in elements if kind.label(element) not in labels]
         moved = [element for element in elements if kind.label(element) in parts.get(kind.what, ())]
         if moved:
             own = goal.get(kind.aspect) or {}
-            goal[kind.aspect] = {**held, **own, kind.field: [*(own.get(kind.field) or ()), *moved]}
-        if kept := [element for element in elements if element not in moved]:
-            source[kind.aspect] = {**held, kind.field: kept}
+            goal[kind.aspect] = {
+                **labels_aspect,
+                **own,
+                kind.field: [*(own.get(kind.field) or ()), *moved],
+            }
+        if rest := [element for element in elements if element not in moved]:
+            source[kind.aspect] = {**labels_aspect, kind.field: rest}
     return with_column(with_column(value, start, source), end, goal)
 
 
@@ -277,12 +283,12 @@ def deprecation(
     Raises `InvalidInput` for a datetime without a time zone, `InvalidUrn` for an invalid
     replacement.
     """
-    held: dict[str, Any] = {"note": note}
+    fields: dict[str, Any] = {"note": note}
     if decommission is not None:
-        held["decommissionTime"] = millis(decommission)
+        fields["decommissionTime"] = millis(decommission)
     if replacement is not None:
-        held["replacement"] = str(Urn.parse(replacement))
-    return held
+        fields["replacement"] = str(Urn.parse(replacement))
+    return fields
 
 
 def check_replacement(urn: Urn, held: Mapping[str, Any]) -> None:
@@ -297,9 +303,9 @@ def deprecation_of(value: Json) -> dict[str, Any] | None:
     deprecated."""
     if value.get("deprecated") is not True:
         return None
-    known = ("decommissionTime", "replacement")
-    given = {key: value[key] for key in known if value.get(key) is not None}
-    return {"note": value.get("note") or "", **given}
+    optional = ("decommissionTime", "replacement")
+    fields = {key: value[key] for key in optional if value.get(key) is not None}
+    return {"note": value.get("note") or "", **fields}
 
 
 def links_of(value: Json) -> tuple[str, ...]:
@@ -316,14 +322,16 @@ def link_parts(element: Json) -> tuple[Any, Any]:
 def source_of(value: Json) -> Json | None:
     """Return where a description was propagated from, from the aspect `documentation` of a column;
     `None` if it was not."""
-    return next((one for one in _sources_in(value) if _is_propagated(one)), None)
+    return next((entry for entry in _sources_in(value) if _is_propagated(entry)), None)
 
 
 def with_source(value: Json, source: Json | None) -> Json:
     """Return the aspect `documentation` with the source replaced, added, or removed if it is
     `None`. Entries of other actions stay."""
     sources_in = _sources_in(value)
-    place = next((at for at, one in enumerate(sources_in) if _is_propagated(one)), len(sources_in))
+    place = next(
+        (at for at, entry in enumerate(sources_in) if _is_propagated(entry)), len(sources_in)
+    )
     sources_in[place : place + 1] = [] if source is None else [source]
     return {**value, "documentations": sources_in}
 
@@ -474,16 +482,16 @@ class TextConflict(Conflict):
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """The condition of an edit: the value that its author saw (`seen`) and the one to write
+    """The condition of an edit: the value that its author saw (`base`) and the one to write
     (`mine`).
 
-    The edit is made only while the server holds `seen`. If the server already holds `mine`, there
+    The edit is made only while the server holds `base`. If the server already holds `mine`, there
     is no conflict and nothing to do, so that an edit whose answer was lost can be repeated.
     `versioned` is true if the server counts the versions of the aspect.
     """
 
     target: EditTarget
-    seen: Held
+    base: Held
     mine: Held
     versioned: bool = False
 
@@ -492,7 +500,7 @@ class Expectation:
 
         `stamp` says who wrote that value and when.
         """
-        if _comparable(now) in (_comparable(self.seen), _comparable(self.mine)):
+        if _comparable(now) in (_comparable(self.base), _comparable(self.mine)):
             return
         if stamp is None or stamp.time <= 0:
             raise self._conflict(now)
@@ -513,15 +521,15 @@ class Expectation:
 
     def _conflict(self, now: Held, **current: Any) -> TextConflict:
         return TextConflict(
-            str(self.target), *map(held_text, (self.seen, now, self.mine)), **current
+            str(self.target), *map(held_text, (self.base, now, self.mine)), **current
         )
 
     def to_wire(self) -> dict[str, Any]:
         """Return the condition for the `extensions` of a GraphQL request to our service."""
         target = self.target
         column = {} if target.column is None else {"column": target.column}
-        seen = None if self.seen == {} else self.seen
-        return {"urn": str(target.urn), "what": target.what, "value": seen} | column
+        base = None if self.base == {} else self.base
+        return {"urn": str(target.urn), "what": target.what, "value": base} | column
 
 
 def _comparable(held: Held) -> object:
@@ -577,19 +585,19 @@ class LabelKind:
 
     def labels(self, value: Json, column: str | None) -> tuple[str, ...]:
         """Return the labels in that aspect, in order."""
-        return tuple(self.label(one) for one in self._list(self._holder(value, column)))
+        return tuple(self.label(element) for element in self._list(self._holder(value, column)))
 
     def changed(
         self, value: Json, labels: Iterable[str], column: str | None, *, adding: bool
     ) -> Json:
         """Return that aspect with labels added or removed."""
-        held, given = self._list(self._holder(value, column)), dict.fromkeys(labels)
-        present = {self.label(one) for one in held}
+        elements, changing = self._list(self._holder(value, column)), dict.fromkeys(labels)
+        present = {self.label(element) for element in elements}
         if adding:
-            new = [*held, *(self.element(label) for label in given if label not in present)]
+            new = [*elements, *(self.element(label) for label in changing if label not in present)]
         else:
-            new = [one for one in held if self.label(one) not in given]
-        return self._with(value, new, column) if len(new) != len(held) else value
+            new = [element for element in elements if self.label(element) not in changing]
+        return self._with(value, new, column) if len(new) != len(elements) else value
 
     def patch(self, labels: Iterable[str], column: str | None, *, adding: bool) -> list[Json]:
         """Return the JSON Patch of that aspect that adds or removes labels."""
@@ -629,7 +637,7 @@ class LabelKind:
         return column_info(value, column).get(self.aspect) or {}
 
     def _list(self, holder: Json) -> list[Json]:
-        return [one for one in holder.get(self.field) or () if isinstance(one, dict)]
+        return [element for element in holder.get(self.field) or () if isinstance(element, dict)]
 
     def _with(self, value: Json, elements: list[Json], column: str | None) -> Json:
         stamp = {"time": time.time_ns() // 1_000_000, "actor": UNKNOWN_ACTOR}
@@ -682,15 +690,15 @@ class OwnerKind(LabelKind):
         by_kind: dict[str, list[str]] = {}
         for label in labels:
             by_kind.setdefault(label.rpartition(" ")[2], []).append(label)
-        found = []
+        mutations = []
         for kind, some in by_kind.items():
             fields = {
                 "ownerUrns": [label.rpartition(" ")[0] for label in some],
                 "ownershipTypeUrn": kind if kind.startswith("urn:") else _BUILT_IN + kind.lower(),
                 "resources": [resource],
             }
-            found.append((tuple(some), Mutation.with_input(self.removing, fields)))
-        return found
+            mutations.append((tuple(some), Mutation.with_input(self.removing, fields)))
+        return mutations
 
     def _steps(self, label: str) -> list[str]:
         element = self.element(label)
@@ -702,9 +710,9 @@ _OWNER_TYPES = {"corpuser": "CORP_USER", "corpGroup": "CORP_GROUP"}
 
 def _owner_input(label: str) -> Json:
     owner, _, kind = label.rpartition(" ")
-    named = {"ownershipTypeUrn": kind} if kind.startswith("urn:") else {"type": kind}
+    ownership = {"ownershipTypeUrn": kind} if kind.startswith("urn:") else {"type": kind}
     entity_type = _OWNER_TYPES[Urn.parse(owner).entity_type]
-    return {"ownerUrn": owner, "ownerEntityType": entity_type, **named}
+    return {"ownerUrn": owner, "ownerEntityType": entity_type, **ownership}
 
 
 TAGS = LabelKind(
@@ -763,8 +771,8 @@ def urns_of(names: str | Urn | Iterable[str | Urn], *types: str) -> tuple[Urn, .
 
     Without duplicates, in order. Raises `InvalidInput` for another type and for an empty id.
     """
-    given = listed(names, "ids or URNs")
-    return tuple(dict.fromkeys(_urn(name, types) for name in given))
+    texts = listed(names, "ids or URNs")
+    return tuple(dict.fromkeys(_urn(name, types) for name in texts))
 
 
 def _urn(name: str | Urn, types: tuple[str, ...]) -> Urn:

@@ -180,12 +180,12 @@ class EditMethods(ConditionalWrites):
         async with self._at_present_path(
             target, None if force else instead_of, text
         ) as at_present_path:
-            found, seen = at_present_path
-            before = target.read(found.value(target.aspect))
+            stored, base = at_present_path
+            before = target.read(stored.value(target.aspect))
             edit = Edit.now(target.urn, "description", before, text, column)
             if (before or "") == text:
                 return await self._made(_nothing(), replace(edit, after=before))
-            expected = self._expect(target, found, seen, text)
+            expected = self._expect(target, stored, base, text)
             if column is not None:
                 work = self._describe_column(target, column, text, expected)
             else:
@@ -205,9 +205,9 @@ class EditMethods(ConditionalWrites):
         Example: `cat.carry_over(urn)`
         """
         target = Urn.parse(urn)
-        found = await self._stored(target, COLUMNS, SCHEMA)
-        value = found.value(COLUMNS)
-        earlier = earlier_entries(value, paths_in(found))
+        stored = await self._stored(target, COLUMNS, SCHEMA)
+        value = stored.value(COLUMNS)
+        earlier = earlier_entries(value, paths_in(stored))
         with one_save():
             return tuple(
                 [
@@ -328,36 +328,36 @@ class EditMethods(ConditionalWrites):
 
     @asynccontextmanager
     async def _at_present_path(
-        self, target: EditTarget, seen: Held, mine: Held
+        self, target: EditTarget, base: Held, mine: Held
     ) -> AsyncIterator[tuple[Stored, Held]]:
         """Move what was written about the column of an edit before its type or case changed to its
         present path, and yield the aspect and the value that the edit starts from; the edit is part
-        of the save of the move. `seen` and `mine` are as in `Expectation`.
+        of the save of the move. `base` and `mine` are as in `Expectation`.
 
         Raises `TextConflict` before anything is moved. A user who may not write whole aspects moves
         nothing, and the edit is made at the present path alone.
         """
         urn, column = target.urn, target.column
-        found = await self._stored(urn, target.aspect)
-        value = found.value(target.aspect)
+        stored = await self._stored(urn, target.aspect)
+        value = stored.value(target.aspect)
         start = None
         # Almost every dataset is done with here, without its schema.
         if column is not None and earlier_entries(value, [column]):
             paths = paths_in(await self._stored(urn, SCHEMA))
             start = earlier_entries(value, paths).get(column)
         if column is None or start is None:
-            yield found, seen
+            yield stored, base
             return
         parts = column_parts(value, start)
-        moved = {**found.values, target.aspect: with_moved(value, start, column, parts)}
-        self._expect(target, found._replace(values=moved), seen, mine)
+        moved = {**stored.values, target.aspect: with_moved(value, start, column, parts)}
+        self._expect(target, stored._replace(values=moved), base, mine)
         with one_save():
             try:
                 await self._move(urn, column, start, column, parts)
-                found = await self._stored(urn, target.aspect)
+                stored = await self._stored(urn, target.aspect)
             except Forbidden:
-                seen = None if seen is None else target.read(value) or type(seen)()
-            yield found, seen
+                base = None if base is None else target.read(value) or type(base)()
+            yield stored, base
 
     async def _move(
         self, urn: Urn, column: str, start: str, end: str, parts: Json, *, force: bool = False
@@ -371,10 +371,16 @@ class EditMethods(ConditionalWrites):
         text = parts.get("description")
 
         def change(value: Json) -> Json:
-            now, there = (column_parts(value, path).get("description", "") for path in (start, end))
-            if text is not None and not force and (now, there) not in ((text, ""), ("", text)):
+            at_start, at_end = (
+                column_parts(value, path).get("description", "") for path in (start, end)
+            )
+            if (
+                text is not None
+                and not force
+                and (at_start, at_end) not in ((text, ""), ("", text))
+            ):
                 place = str(edit_target(urn, "description", column))
-                raise TextConflict(place, text, there if now == text else now, text)
+                raise TextConflict(place, text, at_end if at_start == text else at_start, text)
             return with_moved(value, start, end, parts)
 
         edit = Edit.now(urn, "path", {start: parts}, {end: parts}, column)
@@ -389,8 +395,8 @@ class EditMethods(ConditionalWrites):
             raise NotFound(f"{urn} has no column {column}{hint}")
 
     async def _set_removed(self, urn: Urn, removed: bool, *, dry_run: bool) -> StatusChange:
-        found = await self._stored(urn, "status")
-        was = found.value("status").get("removed") is True
+        stored = await self._stored(urn, "status")
+        was = stored.value("status").get("removed") is True
         if dry_run or was == removed:
             return StatusChange(urn, was, removed, written=False)
         change = self._rewrite(urn, "status", lambda status: {**status, "removed": removed})
@@ -399,16 +405,16 @@ class EditMethods(ConditionalWrites):
         return StatusChange(urn, was, removed, written=True)
 
     def _expect(
-        self, target: EditTarget, found: Stored, seen: Held, mine: Held
+        self, target: EditTarget, stored: Stored, base: Held, mine: Held
     ) -> Expectation | None:
-        """Return the condition of an edit whose author saw `seen`, or `None` if `seen` is `None`.
+        """Return the condition of an edit whose author saw `base`, or `None` if `base` is `None`.
 
         Raises `TextConflict` if the server already holds another value.
         """
-        if seen is None:
+        if base is None:
             return None
-        expected = Expectation(target, seen, mine, found.version(target.aspect) is not None)
-        expected.check(target.read(found.value(target.aspect)), found.stamps.get(target.aspect))
+        expected = Expectation(target, base, mine, stored.version(target.aspect) is not None)
+        expected.check(target.read(stored.value(target.aspect)), stored.stamps.get(target.aspect))
         return expected
 
     async def _rewrite_target(
@@ -504,8 +510,8 @@ class EditMethods(ConditionalWrites):
                 self._edits_in_doubt[place] = start
                 raise
             self._edits_in_doubt.pop(place, None)
-            made = done if earlier is None else _merge_edits(earlier, done)
-            return await self._note_edit(replace(made, at=datetime.now(UTC)))
+            merged = done if earlier is None else _merge_edits(earlier, done)
+            return await self._note_edit(replace(merged, at=datetime.now(UTC)))
 
         return await self._to_its_end(perform())
 
@@ -669,8 +675,8 @@ class LabelMethods(EditMethods):
         """
         check_ownership(ownership, self.registry)
         labels = tuple(f"{owner} {ownership}" for owner in OWNERS.named(owners))
-        seen = None if instead_of is None else tuple(instead_of)
-        return await self._label(OWNERS, urn, None, add=labels, instead_of=seen)
+        base = None if instead_of is None else tuple(instead_of)
+        return await self._label(OWNERS, urn, None, add=labels, instead_of=base)
 
     async def remove_owners(
         self,
@@ -684,16 +690,17 @@ class LabelMethods(EditMethods):
 
         Example: `cat.remove_owners(urn, ["urn:li:corpuser:jdoe"])`
         """
-        target, gone = Urn.parse(urn), OWNERS.named(owners)
-        found = await self._stored(target, OWNERS.aspect)
-        held = OWNERS.labels(found.value(OWNERS.aspect), None)
+        target, owner_urns = Urn.parse(urn), OWNERS.named(owners)
+        stored = await self._stored(target, OWNERS.aspect)
+        present = OWNERS.labels(stored.value(OWNERS.aspect), None)
         labels = tuple(
             label
-            for label in held
-            if label.rpartition(" ")[0] in gone and ownership in (None, label.rpartition(" ")[2])
+            for label in present
+            if label.rpartition(" ")[0] in owner_urns
+            and ownership in (None, label.rpartition(" ")[2])
         )
-        seen = None if instead_of is None else tuple(instead_of)
-        return await self._label(OWNERS, target, None, remove=labels, instead_of=seen)
+        base = None if instead_of is None else tuple(instead_of)
+        return await self._label(OWNERS, target, None, remove=labels, instead_of=base)
 
     async def set_domain(
         self, urn: str | Urn, domain: str | Urn | None, *, instead_of: _Names | None = None
@@ -703,8 +710,8 @@ class LabelMethods(EditMethods):
         Example: `cat.set_domain(urn, "urn:li:domain:finance")`
         """
         domains = () if domain is None else tuple(map(str, urns_of(domain, "domain")))
-        seen = None if instead_of is None else tuple(map(str, urns_of(instead_of, "domain")))
-        return await self._put_domains(Urn.parse(urn), domains, instead_of=seen)
+        base = None if instead_of is None else tuple(map(str, urns_of(instead_of, "domain")))
+        return await self._put_domains(Urn.parse(urn), domains, instead_of=base)
 
     async def deprecate(
         self,
@@ -722,9 +729,9 @@ class LabelMethods(EditMethods):
 
         Example: `cat.deprecate(urn, "Read fct_order_items instead.")`
         """
-        target, held = Urn.parse(urn), deprecation(note, decommission, replacement)
-        check_replacement(target, held)
-        return await self._put_deprecation(target, held, instead_of=instead_of)
+        target, after = Urn.parse(urn), deprecation(note, decommission, replacement)
+        check_replacement(target, after)
+        return await self._put_deprecation(target, after, instead_of=instead_of)
 
     async def undeprecate(
         self, urn: str | Urn, *, instead_of: Mapping[str, Any] | None = None
@@ -748,26 +755,30 @@ class LabelMethods(EditMethods):
         target = edit_target(Urn.parse(urn), kind.what, column)
         mine = tuple(dict.fromkeys((*(instead_of or ()), *add)))
         mine = tuple(label for label in mine if label not in remove)
-        async with self._at_present_path(target, instead_of, mine) as (found, seen):
-            before = kind.labels(found.value(target.aspect), column)
-            new = tuple(label for label in add if label not in before)
-            gone = tuple(label for label in remove if label in before)
-            after = (*(label for label in before if label not in gone), *new)
-            expected = self._expect(target, found, seen, after)
+        async with self._at_present_path(target, instead_of, mine) as (stored, base):
+            before = kind.labels(stored.value(target.aspect), column)
+            incoming = tuple(label for label in add if label not in before)
+            outgoing = tuple(label for label in remove if label in before)
+            after = (*(label for label in before if label not in outgoing), *incoming)
+            expected = self._expect(target, stored, base, after)
 
             async def write() -> None:
-                held = before
-                for adding, labels in ((True, new), (False, gone)):
+                current = before
+                for adding, labels in ((True, incoming), (False, outgoing)):
                     mutations = kind.mutations(labels, resource_of(target), adding=adding)
                     for some, mutation in mutations:
                         # Each step starts from what the one before it left.
-                        left = (*held, *some) if adding else tuple(x for x in held if x not in some)
-                        condition = expected and replace(expected, seen=held, mine=left)
+                        following = (
+                            (*current, *some)
+                            if adding
+                            else tuple(x for x in current if x not in some)
+                        )
+                        condition = expected and replace(expected, base=current, mine=following)
                         rewrite = partial(
                             self._rewrite_labels, target, kind, some, condition, adding=adding
                         )
                         await self._mutate_or_rewrite(mutation, rewrite, condition)
-                        held = left
+                        current = following
 
             return await self._made(write(), Edit.now(target.urn, kind.what, before, after, column))
 
@@ -815,19 +826,19 @@ class LabelMethods(EditMethods):
     async def _put_deprecation(
         self,
         urn: Urn,
-        held: dict[str, Any] | None,
+        after: dict[str, Any] | None,
         *,
         instead_of: Mapping[str, Any] | None = None,
     ) -> Edit:
-        given = {"deprecated": held is not None, "note": "", **(held or {})}
+        fields = {"deprecated": after is not None, "note": "", **(after or {})}
 
         def change(value: Json) -> Json:
-            return {"actor": value.get("actor") or UNKNOWN_ACTOR, **given}
+            return {"actor": value.get("actor") or UNKNOWN_ACTOR, **fields}
 
-        mutation = Mutation.with_input("updateDeprecation", {"urn": str(urn), **given})
-        seen = None if instead_of is None else dict(instead_of)
+        mutation = Mutation.with_input("updateDeprecation", {"urn": str(urn), **fields})
+        base = None if instead_of is None else dict(instead_of)
         target = edit_target(urn, "deprecation")
-        return await self._replace(target, held, change, mutation, instead_of=seen)
+        return await self._replace(target, after, change, mutation, instead_of=base)
 
     async def _replace(
         self,
@@ -842,9 +853,9 @@ class LabelMethods(EditMethods):
 
         The mutation does it, if there is one, else the aspect is rewritten with `change`.
         """
-        found = await self._stored(target.urn, target.aspect)
-        before = target.read(found.value(target.aspect))
-        expected = self._expect(target, found, instead_of, after)
+        stored = await self._stored(target.urn, target.aspect)
+        before = target.read(stored.value(target.aspect))
+        expected = self._expect(target, stored, instead_of, after)
 
         def rewrite() -> Awaitable[None]:
             return self._rewrite_target(target, change, expected)
@@ -895,13 +906,13 @@ class LinkMethods(EditMethods):
         if not url or any(char.isspace() for char in url):
             raise InvalidInput(f"{url!r} is not an address; write spaces in it as %20")
         target = edit_target(Urn.parse(urn), "links")
-        found = await self._stored(target.urn, target.aspect)
-        elements = _elements_of(found.value(target.aspect))
+        stored = await self._stored(target.urn, target.aspect)
+        elements = _elements_of(stored.value(target.aspect))
         before, link = links_of({"elements": elements}), f"{url} {label}"
         if any(link_parts(element) == (url, label) for element in elements):
             return await self._made(_nothing(), Edit.now(target.urn, "links", before, before))
-        seen = None if instead_of is None else tuple(instead_of)
-        expected = self._expect(target, found, seen, (*(seen or ()), link))
+        base = None if instead_of is None else tuple(instead_of)
+        expected = self._expect(target, stored, base, (*(base or ()), link))
         fields = {"linkUrl": url, "label": label, "resourceUrn": str(target.urn)}
 
         async def write() -> Edit:
@@ -934,34 +945,34 @@ class LinkMethods(EditMethods):
         "https://wiki.example.com")`
         """
         target = edit_target(Urn.parse(urn), "links")
-        found = await self._stored(target.urn, target.aspect)
-        held = _elements_of(found.value(target.aspect))
-        before = links_of({"elements": held})
-        seen = None if instead_of is None else tuple(instead_of)
+        stored = await self._stored(target.urn, target.aspect)
+        before_elements = _elements_of(stored.value(target.aspect))
+        before = links_of({"elements": before_elements})
+        base = None if instead_of is None else tuple(instead_of)
 
         def matches(element: Json) -> bool:
             found_url, found_label = link_parts(element)
             return found_url == url and label in (None, found_label)
 
-        left = [element for element in held if not matches(element)]
-        gone = [link_parts(element) for element in held if matches(element)]
-        if not gone:
+        rest = [element for element in before_elements if not matches(element)]
+        outgoing = [link_parts(element) for element in before_elements if matches(element)]
+        if not outgoing:
             if any(
                 link.startswith(f"{url} ") if label is None else link == f"{url} {label}"
-                for link in seen or ()
+                for link in base or ()
             ):
                 return await self._made(_nothing(), Edit.now(target.urn, "links", before, before))
             called = f" called {label!r}" if label else ""
             raise NotFound(f"{target.urn} has no link to {url}{called}")
-        after = links_of({"elements": left})
-        expected = self._expect(target, found, seen, after)
+        after = links_of({"elements": rest})
+        expected = self._expect(target, stored, base, after)
         fields = {"linkUrl": url, "resourceUrn": str(target.urn)}
-        if any(element.get("url") == url for element in left):
+        if any(element.get("url") == url for element in rest):
             fields["label"] = label or ""
 
         def change(value: Json) -> Json:
             elements = [
-                element for element in _elements_of(value) if link_parts(element) not in gone
+                element for element in _elements_of(value) if link_parts(element) not in outgoing
             ]
             return {**value, "elements": elements}
 
@@ -1041,11 +1052,15 @@ def _merge_edits(earlier: Edit, edit: Edit) -> Edit:
     """Return an edit merged with an earlier one of the same value, as far as that one was
     stored."""
     if edit.what in ("tags", "terms", "owners", "links"):
-        was, left = held_labels(earlier.before), held_labels(earlier.after)
-        held = held_labels(edit.before)
-        back = tuple(one for one in was if one not in left and one not in held)
-        kept = tuple(one for one in held if one in was or one not in left)
-        return replace(edit, before=(*kept, *back))
+        earlier_before, earlier_after = held_labels(earlier.before), held_labels(earlier.after)
+        before = held_labels(edit.before)
+        returning = tuple(
+            label for label in earlier_before if label not in earlier_after and label not in before
+        )
+        staying = tuple(
+            label for label in before if label in earlier_before or label not in earlier_after
+        )
+        return replace(edit, before=(*staying, *returning))
     return replace(edit, before=earlier.before) if edit.before == earlier.after else edit
 
 
@@ -1072,14 +1087,14 @@ def _elements_of(value: Json) -> list[Json]:
 
 def _element(link: Json, *, dated: bool) -> Json:
     stamp = link.get("createStamp") or {}
-    made = {"createdAt": stamp["time"]} if dated and stamp.get("time") else {}
+    creation = {"createdAt": stamp["time"]} if dated and stamp.get("time") else {}
     author = stamp.get("actor") or UNKNOWN_ACTOR
     url, label = link_parts(link)
-    return {"url": url, "description": label, "author": author, **made}
+    return {"url": url, "description": label, "author": author, **creation}
 
 
 def _without_doubles(value: Json) -> Json:
-    kept: dict[tuple[Any, Any], Json] = {}
+    links: dict[tuple[Any, Any], Json] = {}
     for link in value.get("elements") or ():
-        kept.setdefault(link_parts(link), link)
-    return {**value, "elements": list(kept.values())}
+        links.setdefault(link_parts(link), link)
+    return {**value, "elements": list(links.values())}

@@ -144,9 +144,9 @@ def read_schema(
     fields = ingested.fields if ingested else ()
     keys = frozenset(ingested.primary_keys or ()) if ingested else frozenset()
     entries = edited.editable_schema_field_info if edited else ()
-    written = {entry.field_path: entry for entry in entries}
-    known = {field.field_path for field in fields}
-    parents = {field.field_path: _parent(field.field_path, known) for field in fields}
+    entries_by_path = {entry.field_path: entry for entry in entries}
+    paths = {field.field_path for field in fields}
+    parents = {field.field_path: _parent(field.field_path, paths) for field in fields}
     children: dict[str | None, list[SchemaField]] = {}
     for field in fields:
         children.setdefault(parents[field.field_path], []).append(field)
@@ -154,7 +154,7 @@ def read_schema(
     columns = tuple(
         _column(
             field,
-            written.get(field.field_path),
+            entries_by_path.get(field.field_path),
             earlier.get(field.field_path),
             parents[field.field_path],
             depth,
@@ -164,7 +164,9 @@ def read_schema(
         for field, depth in _in_tree_order(children)
     )
     orphans = tuple(
-        entry for path, entry in written.items() if path not in known and _holds_something(entry)
+        entry
+        for path, entry in entries_by_path.items()
+        if path not in paths and _holds_something(entry)
     )
     return Schema(ingested.schema_name if ingested else "", columns, orphans)
 
@@ -231,11 +233,11 @@ def _name_below(path: FieldPath, parent: str | None) -> str:
 
 def _both(
     field: SchemaField,
-    written: EditableSchemaField | None,
+    entry: EditableSchemaField | None,
     names: Callable[[SchemaField | EditableSchemaField], list[str]],
 ) -> tuple[Urn, ...]:
-    found = [*names(field), *(names(written) if written else ())]
-    return Urn.parse_all(dict.fromkeys(found))
+    urns = [*names(field), *(names(entry) if entry else ())]
+    return Urn.parse_all(dict.fromkeys(urns))
 
 
 _INGESTED_TEXTS = (
@@ -501,8 +503,8 @@ class Entity:
         return [str(field.get("fieldPath", "")) for field in fields if isinstance(field, dict)]
 
     def _listed(self, name: str, key: str) -> list[Any]:
-        found = (self.raw(name) or {}).get(key)
-        return found if isinstance(found, list) else []
+        elements = (self.raw(name) or {}).get(key)
+        return elements if isinstance(elements, list) else []
 
     def _first_text(self, places: tuple[tuple[str, str], ...]) -> str:
         for name, key in places:
@@ -603,8 +605,8 @@ def parse_legacy_entity(body: Any, registry: Registry, as_of: datetime | None = 
     aspect_reads: dict[str, AspectRead] = {}
     # Some aspects are fields of the snapshot beside the list, or share one element of it.
     beside = {name: snapshot[name] for name in snapshot if name in registry.aspects}
-    for held in (*listed, beside):
-        for record, value in as_object(held, "a snapshot's aspect").items():
+    for members in (*listed, beside):
+        for record, value in as_object(members, "a snapshot's aspect").items():
             name = _find_name(record, registry)
             aspect_reads[name] = AspectRead(name, 0, parse_value(value, name))
     return Entity(_urn(snapshot.get("urn")), aspect_reads, as_of)
@@ -615,12 +617,12 @@ def parse_aspect(body: Any, name: str, as_of: datetime | None = None) -> AspectR
     answer = as_object(body, "an aspect")
     members = as_object(answer.get("aspect"), f"the aspect {name}")
     if len(members) > 1:
-        named = {
+        matching = {
             record: value
             for record, value in members.items()
             if record.rpartition(".")[2].casefold() == name.casefold()
         }
-        members = named or members
+        members = matching or members
     _, value = _member(members, f"the aspect {name}")
     return AspectRead(
         name,
@@ -725,10 +727,10 @@ class EntityMethods(CatalogMethods):
             except REFUSALS:
                 # A server without GraphQL, or whose `me` requires a signed-in user.
                 return None
-            found = body
+            value = body
             for key in ("data", "me", "corpUser", "urn"):
-                found = found.get(key) if isinstance(found, dict) else None
-            user = found if isinstance(found, str) and found != UNKNOWN_ACTOR else ""
+                value = value.get(key) if isinstance(value, dict) else None
+            user = value if isinstance(value, str) and value != UNKNOWN_ACTOR else ""
         return next(iter(Urn.parse_all((user,))), None)
 
     async def entity(self, urn: str | Urn, aspects: Sequence[str] | None = None) -> Entity:

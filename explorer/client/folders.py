@@ -158,10 +158,18 @@ class TypesSource:
         counted = await catalog.counts()
         counted.pop("schemaField", None)
         last = len(_FIRST)
-        order = sorted(counted, key=lambda one: (_FIRST.index(one) if one in _FIRST else last, one))
+        order = sorted(
+            counted,
+            key=lambda entity_type: (
+                _FIRST.index(entity_type) if entity_type in _FIRST else last,
+                entity_type,
+            ),
+        )
         entries = tuple(
-            FolderEntry(plural(one), None, counted[one], _top_of(one), heading=True)
-            for one in order
+            FolderEntry(
+                plural(entity_type), None, counted[entity_type], _top_of(entity_type), heading=True
+            )
+            for entity_type in order
         )
         return EntryPage(entries, len(entries))
 
@@ -367,10 +375,10 @@ class _Narrowed:
         types = self.source.types or catalog.registry.listed
         condition = _name_filter(catalog.registry, types, self.text)
         among = self.source.among.any_of or ((),)
-        both = Filter(
-            tuple((*criterions, *other) for criterions in among for other in condition.any_of)
+        combined = Filter(
+            tuple((*criterions, *more) for criterions in among for more in condition.any_of)
         )
-        return await replace(self.source, among=both).read(catalog, start, count)
+        return await replace(self.source, among=combined).read(catalog, start, count)
 
     def narrowed(self, text: str, known: tuple[FolderEntry, ...]) -> EntrySource:
         """Return a source for another text."""
@@ -414,7 +422,9 @@ def _has(registry: "Registry", entity_type: str, field: str) -> bool:
     if entity_type not in registry.entities:
         return False
     aspects = (registry.aspects.get(name) for name in registry.aspects_of(entity_type))
-    return any(one.name == field for aspect in aspects if aspect for one in aspect.search)
+    return any(
+        search_field.name == field for aspect in aspects if aspect for search_field in aspect.search
+    )
 
 
 _DEEPEST = 20
@@ -475,6 +485,6 @@ async def _chain(catalog: "AsyncCatalog", entity: "Entity") -> tuple[Urn, ...]:
 
 def _holder(entity: "Entity") -> Urn | None:
     aspect, field = _HOLDERS.get(entity.entity_type, ("container", "container"))
-    held: Any = entity.aspects[aspect].value if aspect in entity.aspects else {}
-    urns = list(Urn.parse_all([held[field]])) if isinstance(held.get(field), str) else []
+    value: Any = entity.aspects[aspect].value if aspect in entity.aspects else {}
+    urns = list(Urn.parse_all([value[field]])) if isinstance(value.get(field), str) else []
     return urns[0] if urns else None

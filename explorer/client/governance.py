@@ -73,13 +73,13 @@ async def entity_named(catalog: SearchMethods, kind: Governed, name: str) -> Urn
     if kind not in _NAMED_ONCE or not name.strip():
         return None
     try:
-        others = [await catalog.urn_of(name, kind)]
+        namesakes = [await catalog.urn_of(name, kind)]
     except NotFound:
         return None
     except SeveralNamed as error:
-        others = error.urns
+        namesakes = error.urns
     own = new_id(kind, name)
-    return None if any(other.name == own for other in others) else others[0]
+    return None if any(namesake.name == own for namesake in namesakes) else namesakes[0]
 
 
 class GovernanceMethods(SearchMethods, LabelMethods):
@@ -112,18 +112,18 @@ class GovernanceMethods(SearchMethods, LabelMethods):
             raise InvalidInput(f"a {kind} cannot be created here; these can: {', '.join(GOVERNED)}")
         _check_name(kind, name)
         above = await self._parent(kind, parent)
-        other = None if entity_id else await entity_named(self, kind, name)
-        if other is not None:
+        namesake = None if entity_id else await entity_named(self, kind, name)
+        if namesake is not None:
             raise Conflict(
-                f"a {singular(kind)} is named {name!r} already: {other}; give an id to create "
+                f"a {singular(kind)} is named {name!r} already: {namesake}; give an id to create "
                 "another one"
             )
         chosen = entity_id or new_id(kind, name, above)
         (target,) = urns_of(chosen, kind)
         if await self._is_stored_entity(target):
             raise Conflict(f"{target} already exists; give another id, or rename that one")
-        held = None if above is None else str(above)
-        edit = await self.create_with(target, new_aspects(kind, name, description, held))
+        parent_urn = None if above is None else str(above)
+        edit = await self.create_with(target, new_aspects(kind, name, description, parent_urn))
         if edit.what != "entity":
             raise Conflict(f"{target} was just created by somebody else; give another id")
         return edit
@@ -213,8 +213,8 @@ class GovernanceMethods(SearchMethods, LabelMethods):
                 raise InvalidInput(f"{target} cannot be moved into itself or to what is below it")
             urns.add(at)
             above = edit_target(at, "parent")
-            held = above.read((await self._stored(at, above.aspect)).value(above.aspect))
-            at = Urn.parse(held) if isinstance(held, str) and held else None
+            parent_urn = above.read((await self._stored(at, above.aspect)).value(above.aspect))
+            at = Urn.parse(parent_urn) if isinstance(parent_urn, str) and parent_urn else None
 
     async def _is_stored_entity(self, urn: Urn) -> bool:
         try:

@@ -76,7 +76,7 @@ def open_incident(incident: Entity) -> OpenIncident | None:
         return None
     kind = _words(info.get("customType") or info.get("type"))
     priority = info.get("priority")
-    known = dict(enumerate(_PRIORITIES))
+    priorities = dict(enumerate(_PRIORITIES))
     created = _dict(info.get("created")).get("time")
     return OpenIncident(
         incident.urn,
@@ -84,7 +84,7 @@ def open_incident(incident: Entity) -> OpenIncident | None:
         kind,
         _moment(info.get("startedAt") or created),
         _words(status.get("stage")),
-        known.get(priority, "") if isinstance(priority, int) else "",
+        priorities.get(priority, "") if isinstance(priority, int) else "",
     )
 
 
@@ -104,8 +104,8 @@ def assertion_rule(assertion: Entity) -> str:
             # The operator of a `sqlAssertion` is about the result of its statement.
             sql = condition.get("statement")
             words = "" if sql else _describe_comparison(condition)
-            said = words or line(str(sql or condition.get("logic") or ""), _MOST_SQL)
-            return " ".join([", ".join(columns) or kind, said]).strip()
+            comparison = words or line(str(sql or condition.get("logic") or ""), _MOST_SQL)
+            return " ".join([", ".join(columns) or kind, comparison]).strip()
     return _words(info.get("type")) or assertion.urn.name
 
 
@@ -179,11 +179,11 @@ class HealthMethods(EntityMethods, TimeseriesMethods, LineageMethods):
             dict.fromkeys(edge.urn for edge in edges),
             ["assertionInfo", "assertionRunSummary", "incidentInfo", "status"],
         )
-        there = [entity for entity in entities.values() if entity.exists and not entity.removed]
-        assertions = [entity for entity in there if entity.entity_type == "assertion"]
+        existing = [entity for entity in entities.values() if entity.exists and not entity.removed]
+        assertions = [entity for entity in existing if entity.entity_type == "assertion"]
         looked_at = assertions[:_MOST_ASSERTIONS]
         failing = await gather_limited((self._failing(entity) for entity in looked_at), _AT_ONCE)
-        incidents = [open_incident(entity) for entity in there]
+        incidents = [open_incident(entity) for entity in existing]
         return Health(
             target,
             tuple(

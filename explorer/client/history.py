@@ -130,15 +130,15 @@ class Authorship:
         edited = [
             (self.edited, description_path) for description_path in self._description_paths(path)
         ]
-        for track, one in (*edited, (self.ingested, path)):
+        for track, track_path in (*edited, (self.ingested, path)):
             track.end()
             latest_millis: float = float("inf")
-            for change in track.changes.get(one, ()):
+            for change in track.changes.get(track_path, ()):
                 if change.created is not None:
                     latest_millis = min(latest_millis, change.created.time)
                 timed.append((latest_millis, change))
         # The sort is stable, so each aspect's changes stay in order.
-        timed.sort(key=lambda one: one[0], reverse=True)
+        timed.sort(key=lambda timed_change: timed_change[0], reverse=True)
         return tuple(change for _, change in timed)
 
     def blamed(self) -> dict[str, ColumnChange]:
@@ -347,13 +347,15 @@ class HistoryMethods(CatalogMethods):
             looked = await gather_limited(
                 (self._find_version(urn, aspect, at, aspect_reads) for at in chunk), _AT_ONCE
             )
-            for number, read in zip(chunk, looked, strict=True):
-                if read is None:
+            for number, aspect_read in zip(chunk, looked, strict=True):
+                if aspect_read is None:
                     # The server dropped this version and all older ones.
                     total = start + len(versions)
                     return Versions(urn, aspect, tuple(versions), start, total, as_of=as_of)
-                versions.append(Version(number, read.value, read.created, read.run_id))
-                as_of = min(filter(None, (as_of, read.as_of)), default=None)
+                versions.append(
+                    Version(number, aspect_read.value, aspect_read.created, aspect_read.run_id)
+                )
+                as_of = min(filter(None, (as_of, aspect_read.as_of)), default=None)
         more = start + len(versions) < total
         counted = None if more and 1 not in aspect_reads else total
         return Versions(urn, aspect, tuple(versions), start, counted, more, as_of)
@@ -378,10 +380,10 @@ class HistoryMethods(CatalogMethods):
             looked = await gather_limited(
                 (self._find_version(urn, aspect, at, {}) for at in numbers), _AT_ONCE
             )
-            for number, read in zip(numbers, looked, strict=True):
-                if read is None:
+            for number, aspect_read in zip(numbers, looked, strict=True):
+                if aspect_read is None:
                     return aspect_reads
-                aspect_reads[number] = read
+                aspect_reads[number] = aspect_read
 
     async def _find_version(
         self, urn: Urn, aspect: str, number: int, known: dict[int, AspectRead]

@@ -295,7 +295,11 @@ def _as_httpx_errors() -> Iterator[None]:
     try:
         yield
     except tuple(kind for kind, _ in _HTTPX_ERRORS) as error:
-        kind = next(known for known_in, known in _HTTPX_ERRORS if isinstance(error, known_in))
+        kind = next(
+            httpx_error
+            for core_error, httpx_error in _HTTPX_ERRORS
+            if isinstance(error, core_error)
+        )
         raise kind(str(error)) from error
 
 

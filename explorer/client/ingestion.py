@@ -230,24 +230,24 @@ def cut(
     size of one request; a single change above that size is a batch of its own. Reads ahead no
     further than the batch that it yields.
     """
-    held: list[Proposal] = []
+    waiting: list[Proposal] = []
     wires: list[Mapping[str, Any]] = []
     start, size = 0, 0
     for position, proposal in enumerate(proposals):
         wire = proposal.to_wire()
         weight = size_bytes(proposal, wire)
-        if held and (
-            len(held) >= MAX_BATCH
+        if waiting and (
+            len(waiting) >= MAX_BATCH
             or size + weight > room_bytes
-            or (len(held) >= usual and proposal.urn != held[-1].urn)
+            or (len(waiting) >= usual and proposal.urn != waiting[-1].urn)
         ):
-            yield Batch(start, tuple(held), tuple(wires))
-            held, wires, start, size = [], [], position, 0
-        held.append(proposal)
+            yield Batch(start, tuple(waiting), tuple(wires))
+            waiting, wires, start, size = [], [], position, 0
+        waiting.append(proposal)
         wires.append(wire)
         size += weight
-    if held:
-        yield Batch(start, tuple(held), tuple(wires))
+    if waiting:
+        yield Batch(start, tuple(waiting), tuple(wires))
 
 
 class LoadInterrupted(Unreachable):
@@ -272,18 +272,18 @@ class LoadInterrupted(Unreachable):
         self.stored = stored
         self.unanswered = unanswered
         self.not_tried = not_tried
-        left = "" if not_tried is None else f", {not_tried:,} were not sent"
+        unsent = "" if not_tried is None else f", {not_tried:,} were not sent"
         super().__init__(
             f"{cause}; {report.written:,} changes were written, {len(unanswered):,} may have "
-            f"been{left}",
+            f"been{unsent}",
             status=cause.status,
             url=cause.url,
             excerpt=cause.excerpt,
         )
 
     def __reduce__(self) -> tuple[object, ...]:
-        held = (self.cause, self.report, self.stored, self.unanswered, self.not_tried)
-        return type(self), held, self.__dict__
+        arguments = (self.cause, self.report, self.stored, self.unanswered, self.not_tried)
+        return type(self), arguments, self.__dict__
 
 
 # Of several concurrent writers of one aspect one succeeds at each attempt, so all succeed in the
@@ -307,16 +307,19 @@ class ConditionalWrites(CatalogMethods):
         Raises `NotFound` for an entity that was never written.
         """
         entity = self.registry.entities.get(urn.entity_type)
-        known = self.registry.aspects_of(urn.entity_type) if entity else ()
-        signs = (*(name for name in _SIGNS if name in known), *((entity.key,) if entity else ()))
+        aspects_of_type = self.registry.aspects_of(urn.entity_type) if entity else ()
+        signs = (
+            *(name for name in _SIGNS if name in aspects_of_type),
+            *((entity.key,) if entity else ()),
+        )
         names = list(dict.fromkeys((*aspects, *signs)))
         request = entity_request(urn, names)
         # The basis of a write must not come from the cache.
         reply = await self._connection.ask(request, fresh=True)
-        found = parse_stored(reply.body)
-        if not found.exists:
+        stored = parse_stored(reply.body)
+        if not stored.exists:
             raise NotFound(f"{urn} does not exist in this catalog; nothing was written")
-        return found
+        return stored
 
     async def _rewrite(
         self, urn: Urn, aspect: str, change: Callable[[dict[str, Any]], dict[str, Any]]
@@ -329,12 +332,12 @@ class ConditionalWrites(CatalogMethods):
         requests. Raises `NotFound`, and `Conflict` if others kept writing in between.
         """
         for attempt in range(_ATTEMPTS):
-            found = await self._stored(urn, aspect)
-            value = found.value(aspect)
+            stored = await self._stored(urn, aspect)
+            value = stored.value(aspect)
             changed = change(dict(value))
             if changed == value:
                 return
-            version = found.version(aspect)
+            version = stored.version(aspect)
             try:
                 await self._put(Proposal(urn, aspect, changed), version)
             except Conflict:
@@ -366,12 +369,12 @@ def aspect_value(
         if name is None:
             raise InvalidInput("give the name of the aspect; only a typed record implies it")
         return name, dict(value)
-    known = next((own for own, record in RECORDS.items() if record is type(value)), None)
-    if known is None:
+    aspect = next((own for own, record in RECORDS.items() if record is type(value)), None)
+    if aspect is None:
         raise InvalidInput(f"{type(value).__name__} is not the record of an aspect")
-    if name not in (None, known):
-        raise InvalidInput(f"a {type(value).__name__} is the aspect {known}, not {name}")
-    return known, without_nulls(msgspec.to_builtins(value))
+    if name not in (None, aspect):
+        raise InvalidInput(f"a {type(value).__name__} is the aspect {aspect}, not {name}")
+    return aspect, without_nulls(msgspec.to_builtins(value))
 
 
 _AT_ONCE = 2
@@ -422,12 +425,12 @@ class _Tally:
 
     def interruption(self, cause: Unreachable, proposals: Iterable[Proposal]) -> LoadInterrupted:
         """Return the error that carries the outcome so far."""
-        report, left = self.report, None
+        report, unsent = self.report, None
         if isinstance(proposals, Sized):
-            known = report.written + len(report.refused) + len(self.unanswered)
-            left = len(proposals) - known
+            settled = report.written + len(report.refused) + len(self.unanswered)
+            unsent = len(proposals) - settled
         stored = tuple(sorted(chain.from_iterable(self.stored)))
-        return LoadInterrupted(cause, report, stored, tuple(sorted(self.unanswered)), left)
+        return LoadInterrupted(cause, report, stored, tuple(sorted(self.unanswered)), unsent)
 
 
 class IngestionMethods(ConditionalWrites):
@@ -475,7 +478,7 @@ class IngestionMethods(ConditionalWrites):
         try:
             for batch in cut(proposals):
                 while len(under_way) >= _AT_ONCE or any(
-                    batch.must_follow(other) for other in under_way.values()
+                    batch.must_follow(earlier) for earlier in under_way.values()
                 ):
                     await collect()
                 loading = self._load(batch, has_answered=bool(tally.stored))
@@ -544,11 +547,11 @@ class IngestionMethods(ConditionalWrites):
         stored: list[int] = []
         refused: list[RefusedChange] = []
         again: list[tuple[int, Proposal]] = []
-        whole = set[tuple[Urn, str]]()
+        rewritten = set[tuple[Urn, str]]()
         for position, proposal in zip(batch.positions, batch.proposals, strict=True):
             place = (proposal.urn, proposal.aspect)
             try:
-                reason = await self._refusal(proposal, None if place in whole else fault)
+                reason = await self._refusal(proposal, None if place in rewritten else fault)
             except Unreachable as error:
                 positions = batch.positions[position - batch.start :]
                 if fault is None:
@@ -562,7 +565,7 @@ class IngestionMethods(ConditionalWrites):
             stored.append(position)
             if proposal.change != "PATCH":
                 # A patch of the same aspect starts from what was just written.
-                whole.add(place)
+                rewritten.add(place)
         if len(batch.proposals) > 1 and not refused:
             # Only the batch was refused: if the server has no batches, none is sent again.
             try:
@@ -593,12 +596,12 @@ class IngestionMethods(ConditionalWrites):
         if proposal.change == "UPSERT" and not proposal.headers:
             return False
         try:
-            found = await self._stored(proposal.urn, proposal.aspect)
+            stored = await self._stored(proposal.urn, proposal.aspect)
         except NotFound:
             return is_removal
         except (InvalidInput, ServerFault):
             return False
-        value = found.values.get(proposal.aspect)
+        value = stored.values.get(proposal.aspect)
         return value is None if is_removal else value == proposal.value
 
 
@@ -650,8 +653,8 @@ class AspectMethods(IngestionMethods):
 
         Example: `cat.patch(urn, "status", [{"op": "add", "path": "/removed", "value": False}])`
         """
-        held = dict(operations) if isinstance(operations, Mapping) else list(operations)
-        await self.ingest(Proposal(Urn.parse(urn), aspect, held, "PATCH"))
+        patch = dict(operations) if isinstance(operations, Mapping) else list(operations)
+        await self.ingest(Proposal(Urn.parse(urn), aspect, patch, "PATCH"))
 
     async def remove(self, urn: str | Urn, aspect: str) -> None:
         """Remove one aspect with all its versions; removing the key aspect deletes the entity.
@@ -681,8 +684,8 @@ class AspectMethods(IngestionMethods):
             {registry.aspect_of(target.entity_type, name).record: aspect_value(name, value)[1]}
             for name, value in aspects.items()
         ]
-        held = {f"{_SNAPSHOTS}{kind}Snapshot": {"urn": str(target), "aspects": records}}
-        request = action("/entities", "ingest", {"entity": {"value": held}}, writes=True)
+        snapshot = {f"{_SNAPSHOTS}{kind}Snapshot": {"urn": str(target), "aspects": records}}
+        request = action("/entities", "ingest", {"entity": {"value": snapshot}}, writes=True)
         await self._connection.send(request)
 
     async def delete(
@@ -704,8 +707,8 @@ class AspectMethods(IngestionMethods):
             return Deletion(target, False, 0, 0, count, references)
         if with_references:
             await self._connection.send(delete_references_request(target, dry_run=False))
-        given = {"urn": str(target)}
-        request = action("/entities", "delete", given, repeatable=False, writes=True)
+        fields = {"urn": str(target)}
+        request = action("/entities", "delete", fields, repeatable=False, writes=True)
         versions, points = parse_deleted(await self._connection.send(request))
         return Deletion(target, True, versions, points, count, references)
 

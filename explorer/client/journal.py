@@ -219,18 +219,18 @@ class JournalSave:
         edits reach the journal in any order. For labels and links the edit contains only those that
         the save added or removed.
         """
-        found: dict[tuple[str, What, str | None], tuple[Edit, tuple[str, ...]]] = {}
+        edits_by_place: dict[tuple[str, What, str | None], tuple[Edit, tuple[str, ...]]] = {}
         for entry in self.entries:
             place = (entry.urn, entry.what, entry.column)
             edit = entry.edit
             ids: tuple[str, ...] = (entry.id,)
-            if place in found:
-                first, before = found.pop(place)
+            if place in edits_by_place:
+                first, before = edits_by_place.pop(place)
                 edit, ids = _join(first, edit), (*before, *ids)
-            found[place] = edit, ids
-        edits = reversed(found.values())
+            edits_by_place[place] = edit, ids
+        edits = reversed(edits_by_place.values())
         return tuple(
-            sorted(edits, key=lambda one: one[0].what == "entity" and one[0].before is None)
+            sorted(edits, key=lambda pair: pair[0].what == "entity" and pair[0].before is None)
         )
 
     def has(self, words: str) -> bool:
@@ -348,11 +348,11 @@ def entries_with(entries: Sequence[JournalEntry], words: str) -> list[JournalEnt
 
 def undone_in(entries: Iterable[JournalEntry]) -> dict[str, tuple[str, ...]]:
     """Return the ids of the entries that undid each entry, by its id."""
-    found: dict[str, tuple[str, ...]] = {}
+    undoing_ids: dict[str, tuple[str, ...]] = {}
     for entry in entries:
         for of in entry.undoes:
-            found[of] = (*found.get(of, ()), entry.id)
-    return found
+            undoing_ids[of] = (*undoing_ids.get(of, ()), entry.id)
+    return undoing_ids
 
 
 def is_undone(entry_id: str, undone: Mapping[str, tuple[str, ...]]) -> bool:
@@ -394,11 +394,11 @@ def last_undo(
 
     Also `None` if something else was saved since.
     """
-    undone, known = undone_in(entries), {entry.id: entry for entry in entries}
+    undone, entries_by_id = undone_in(entries), {entry.id: entry for entry in entries}
     for save in reversed(saves_of(entry for entry in entries if entry.made_on.is_same(here))):
         if session not in (None, save.session):
             continue
-        depth = undo_depth(save.entries[0], known)
+        depth = undo_depth(save.entries[0], entries_by_id)
         if depth == 0:
             return None
         standing = standing_part(save, undone)
@@ -435,18 +435,18 @@ def _join(first: Edit, then: Edit) -> Edit:
         return replace(then, before=first.before)
     # Other people may have added or removed labels between the two.
     added: dict[str, None] = {}
-    nones: dict[str, None] = {}
+    removed: dict[str, None] = {}
     for edit in (first, then):
         before, after = held_labels(edit.before), held_labels(edit.after)
         for label in (*before, *after):
-            mine, others = (nones, added) if label in before else (added, nones)
+            own, opposite = (removed, added) if label in before else (added, removed)
             if label in before and label in after:
                 continue
-            if label in others:
-                del others[label]
+            if label in opposite:
+                del opposite[label]
             else:
-                mine[label] = None
-    return replace(then, before=tuple(nones), after=tuple(added))
+                own[label] = None
+    return replace(then, before=tuple(removed), after=tuple(added))
 
 
 def held_labels(held: Held) -> tuple[str, ...]:
@@ -460,23 +460,23 @@ def _new_id() -> str:
 
 def _read_undone(path: Path) -> dict[str, tuple[str, ...]]:
     """Return the ids of the entries that each entry in an older version's journal undoes."""
-    found: dict[str, tuple[str, ...]] = {}
+    undone_ids: dict[str, tuple[str, ...]] = {}
     try:
         lines = path.read_bytes().split(b"\n")
     except FileNotFoundError:
-        return found
+        return undone_ids
     except OSError as error:
         raise StorageFault(f"{path} cannot be read: {error.strerror}") from error
     for text in filter(None, lines):
         try:
-            one = msgspec.json.decode(text, type=dict[str, str])
+            pair = msgspec.json.decode(text, type=dict[str, str])
         except (msgspec.DecodeError, UnicodeDecodeError):
             continue
-        by, of = one.get("by"), one.get("of")
+        by, of = pair.get("by"), pair.get("of")
         # An entry cannot undo itself.
         if by and of and by != of:
-            found[by] = (*found.get(by, ()), of)
-    return found
+            undone_ids[by] = (*undone_ids.get(by, ()), of)
+    return undone_ids
 
 
 def _is_torn(file: int) -> bool:

@@ -87,7 +87,7 @@ def lineage_page_request(
     `marked` includes soft-deleted entities and asks whether each exists and is removed, which older
     servers do not support. Servers leave out entities that were never stored.
     """
-    degrees = [str(one) for one in range(1, min(hops, _FAR - 1) + 1)]
+    degrees = [str(degree) for degree in range(1, min(hops, _FAR - 1) + 1)]
     if hops >= _FAR:
         degrees.append(f"{_FAR}+")
     degree = {"field": "degree", "condition": "EQUAL", "values": degrees, "negated": False}
@@ -131,8 +131,11 @@ def lineage_names(
         and edge.source_is_upstream == upstream
         and (not edge.to or entity_type in edge.to)
     }
-    both: tuple[tuple[Direction, set[str]], ...] = (("OUTGOING", outgoing), ("INCOMING", incoming))
-    return tuple((way, tuple(sorted(names))) for way, names in both if names)
+    name_sets: tuple[tuple[Direction, set[str]], ...] = (
+        ("OUTGOING", outgoing),
+        ("INCOMING", incoming),
+    )
+    return tuple((side, tuple(sorted(names))) for side, names in name_sets if names)
 
 
 def carries_lineage(
@@ -157,17 +160,17 @@ def carries_lineage(
 
 def lineage_edges(registry: Registry, upstream: str, downstream: str) -> tuple[str, ...]:
     """Return the names of the relationships by which data can flow between two types, sorted."""
-    found = {
+    names = {
         edge.name
         for edge in _find_relationships(registry, downstream)
         if edge.lineage and not edge.source_is_upstream and upstream in edge.to
     }
-    found |= {
+    names |= {
         edge.name
         for edge in _find_relationships(registry, upstream)
         if edge.lineage and edge.source_is_upstream and downstream in edge.to
     }
-    return tuple(sorted(found))
+    return tuple(sorted(names))
 
 
 @lru_cache(maxsize=256)
@@ -211,9 +214,9 @@ def parse_relationships(
         # A server that sends no total returns all of them.
         total, pairs = len(pairs), pairs[start : None if count is None else start + count]
     edges, unreadable = [], []
-    for named, text in pairs:
+    for relationship, text in pairs:
         urns = Urn.parse_all((text,))
-        edges += [Edge(named, urn) for urn in urns]
+        edges += [Edge(relationship, urn) for urn in urns]
         unreadable += [] if urns else [str(text)]
     return Edges(direction, int(total), tuple(edges), start, unreadable=tuple(unreadable))
 
@@ -250,12 +253,12 @@ def _is_consistent(value: Json) -> bool:
     """Return whether the lists have matching lengths and all indexes are in range."""
     urns, names = value["entities"], value["names"]
     ends = (value["upstream"], value["downstream"], value["types"])
-    if not all(isinstance(one, list) for one in (urns, names, value["degrees"], *ends)):
+    if not all(isinstance(array, list) for array in (urns, names, value["degrees"], *ends)):
         return False
     return len(value["degrees"]) == len(urns) and all(
         len(places) == len(ends[0])
-        and (not places or 0 <= min(places) <= max(places) < len(things))
-        for places, things in zip(ends, (urns, urns, names), strict=True)
+        and (not places or 0 <= min(places) <= max(places) < len(entries))
+        for places, entries in zip(ends, (urns, urns, names), strict=True)
     )
 
 
@@ -288,8 +291,8 @@ class LineageBuilder:
 
     def join(self, near: str, far: str, relationship: str) -> None:
         """Add the edge from a reached entity to the next one; both must have been added."""
-        here, there = self.places[near], self.places[far]
-        ends = (there, here) if self.direction == "UPSTREAM" else (here, there)
+        near_index, far_index = self.places[near], self.places[far]
+        ends = (far_index, near_index) if self.direction == "UPSTREAM" else (near_index, far_index)
         self.edges[*ends, relationship] = None
 
     def drawn(self, hops: int, way: Way, *, marked: bool, truncated: str | None) -> Lineage:
@@ -310,12 +313,12 @@ class LineageBuilder:
             way,
             urns=[urns[old] for old in order],
             degrees=[self.degrees[old] for old in order],
-            upstream=[moved[one] for one, _, _ in self.edges],
-            downstream=[moved[one] for _, one, _ in self.edges],
+            upstream=[moved[source] for source, _, _ in self.edges],
+            downstream=[moved[target] for _, target, _ in self.edges],
             kinds=[kinds[name] for _, _, name in self.edges],
             relationships=names,
-            missing=frozenset(moved[one] for one in self.missing) if marked else None,
-            removed=frozenset(moved[one] for one in self.removed) if marked else None,
+            missing=frozenset(moved[place] for place in self.missing) if marked else None,
+            removed=frozenset(moved[place] for place in self.removed) if marked else None,
             paths={moved[old]: paths for old, paths in self.paths.items()},
             truncated=truncated,
             as_of=self.as_of,
@@ -334,8 +337,8 @@ class LineagePage:
 @read_as("lineage")
 def parse_lineage_page(data: Mapping[str, Any], as_of: datetime | None = None) -> LineagePage:
     """Parse the `data` of a GraphQL answer."""
-    found = as_object(data.get("scrollAcrossLineage"), "lineage")
-    return LineagePage(found.get("searchResults") or (), found.get("nextScrollId"), as_of)
+    page = as_object(data.get("scrollAcrossLineage"), "lineage")
+    return LineagePage(page.get("searchResults") or (), page.get("nextScrollId"), as_of)
 
 
 @read_as("lineage")
@@ -608,15 +611,15 @@ class LineageMethods(CatalogMethods):
         """
         registry = self.registry
         if direction == "INCOMING":
-            found = {
+            names = {
                 edge.name
                 for aspect in registry.aspects.values()
                 for edge in aspect.relationships
                 if not edge.to or entity_type in edge.to
             }
         else:
-            found = {edge.name for edge in _find_relationships(registry, entity_type)}
-        return tuple(sorted(found))
+            names = {edge.name for edge in _find_relationships(registry, entity_type)}
+        return tuple(sorted(names))
 
     async def _relationship_page(
         self, source: Urn, direction: Direction, names: Sequence[str], start: int, count: int
@@ -660,11 +663,11 @@ class LineageMethods(CatalogMethods):
         as_of = _oldest(relationship_page.as_of, page.as_of)
         return Edges(direction, relationship_page.total, tuple(edges), 0, as_of, tuple(unreadable))
 
-    async def _walk_lineage(self, walk: _LineageWalk, known: Way | None) -> Lineage:
-        ways = _WAYS if known is None else (known,)
-        for way in ways:
+    async def _walk_lineage(self, walk: _LineageWalk, known_way: Way | None) -> Lineage:
+        ways = _WAYS if known_way is None else (known_way,)
+        for source in ways:
             try:
-                match way:
+                match source:
                     case "server":
                         lineage = await self._lineage_by_server(walk)
                     case "graphql":
@@ -673,12 +676,12 @@ class LineageMethods(CatalogMethods):
                         lineage = await self._lineage_by_relationships(walk)
             except REFUSALS:
                 # Servers refuse calls that they do not support with various errors.
-                if way == ways[-1]:
+                if source == ways[-1]:
                     raise
                 continue
             if lineage is not None:
-                if known is None:
-                    self._lineage_way = way
+                if known_way is None:
+                    self._lineage_way = source
                 return lineage
         raise ServerFault("the server does not return lineage in the requested way; try another")
 

@@ -118,15 +118,17 @@ def _change(action: str, url: str, label: str | None, *, dry_run: bool) -> "Chan
             else:
                 yield catalog.remove_link(urn, url, label)
             return
-        before = tuple(f"{one.url} {one.description}" for one in catalog.links(urn))
+        before = tuple(f"{doc_link.url} {doc_link.description}" for doc_link in catalog.links(urn))
         if action == "add":
             added = f"{url} {label}"
             after = tuple(dict.fromkeys((*before, added)))
             yield Edit.now(Urn.parse(urn), "links", before, after)
             return
-        gone = f"{url} {label or ''}"
+        outgoing = f"{url} {label or ''}"
         after = tuple(
-            one for one in before if one != gone and (label is not None or one.split(" ")[0] != url)
+            text
+            for text in before
+            if text != outgoing and (label is not None or text.split(" ")[0] != url)
         )
         if after == before:
             raise NotFound(
@@ -146,10 +148,16 @@ def _show(target: Target, urn: str, shown_as: OutputFormat | None) -> None:
     rows: list[tuple[str, str, str, str | None, int | None]] = []
     with target.open() as catalog:
 
-        def read(one: str) -> None:
-            for found in catalog.links(one):
-                stamp = found.create_stamp
-                row = (one, found.description, found.url, stamp.actor or None, stamp.time or None)
+        def read(urn: str) -> None:
+            for doc_link in catalog.links(urn):
+                stamp = doc_link.create_stamp
+                row = (
+                    urn,
+                    doc_link.description,
+                    doc_link.url,
+                    stamp.actor or None,
+                    stamp.time or None,
+                )
                 rows.append(row)
 
         done = go_through(urns, read)
@@ -294,11 +302,11 @@ def coverage(
             documentation.print_trend(course, shown_as)
             return
         with progress_bar("reading") as progress:
-            found = Stewardship(catalog).coverage(**selection, by=grouping, progress=progress)
+            report = Stewardship(catalog).coverage(**selection, by=grouping, progress=progress)
     if not choice.urns:
-        require_any(found.tables.total)
-    gate = documentation.CoverageGate(found, fail_under, only) if fail_under is not None else None
-    documentation.print_coverage(found, gate, shown_as)
+        require_any(report.tables.total)
+    gate = documentation.CoverageGate(report, fail_under, only) if fail_under is not None else None
+    documentation.print_coverage(report, gate, shown_as)
     if gate is not None and not gate.print_missed_parts():
         click.get_current_context().exit(1)
 
@@ -385,13 +393,13 @@ def worklist(
         mine = (own_urn(catalog),) if is_mine else ()
         selection = choice.selection(catalog, (*owners, *mine))
         with progress_bar("reading usage and lineage") as progress:
-            found = Stewardship(catalog).worklist(
+            tasks = Stewardship(catalog).worklist(
                 **selection, top=top, days=days, progress=progress
             )
     if not choice.urns:
-        require_any(found.datasets)
-    documentation.print_worklist(found, shown_as)
-    documentation.print_worklist_totals(found)
+        require_any(tasks.datasets)
+    documentation.print_worklist(tasks, shown_as)
+    documentation.print_worklist_totals(tasks)
 
 
 _CHANGES_EPILOG = """
@@ -841,19 +849,19 @@ def dbt_export(
     from explorer.stewardship.dbt import read_project
     from explorer.views.dbt import is_ambiguous
 
-    found = read_project(project)
+    dbt_project = read_project(project)
     with target.open() as catalog:
         urns = choice.read(catalog)
         with progress_bar("reading") as progress:
             plan = Stewardship(catalog).dbt_plan(
-                found,
+                dbt_project,
                 urns,
                 properties=_dbt_properties(tags=with_tags, owners=with_owners),
                 force_conflicts=force_conflicts,
                 progress=progress,
             )
     documentation.require_dbt_matches(
-        len(found.resources), plan.unmatched, has_manifest=found.has_manifest
+        len(dbt_project.resources), plan.unmatched, has_manifest=dbt_project.has_manifest
     )
     if not dry_run:
         plan.write()
@@ -908,7 +916,7 @@ def dbt_import(
 
     if not dry_run:
         edits.refuse_read_only(target)
-    found = read_project(project)
+    dbt_project = read_project(project)
     if report is not None:
         documentation.check_report(report, project)
     with target.open() as catalog:
@@ -916,13 +924,13 @@ def dbt_import(
         urns = choice.read(catalog)
         with progress_bar("comparing") as progress:
             changes = steward.dbt_changes(
-                found,
+                dbt_project,
                 urns,
                 properties=_dbt_properties(tags=with_tags, owners=with_owners),
                 progress=progress,
             )
         documentation.require_dbt_matches(
-            len(found.resources), changes.unmatched, has_manifest=found.has_manifest
+            len(dbt_project.resources), changes.unmatched, has_manifest=dbt_project.has_manifest
         )
         to_apply = changes.changeset.to_apply(force_conflicts=force_conflicts)
         applied = Applied()
@@ -1019,13 +1027,13 @@ def describe(
 
     Without --text, --stdin or --edit the description is shown, and nothing is written.
     """
-    given = {
+    has_source = {
         "--text": text is not None,
         "--stdin": from_stdin,
         "--edit": edit,
         "--carry-over": carry_over,
     }
-    sources = [option for option, is_given in given.items() if is_given]
+    sources = [option for option, is_given in has_source.items() if is_given]
     if len(sources) > 1:
         raise click.UsageError(f"{' and '.join(sources)} cannot be combined; give only one of them")
     if (force or dry_run) and not sources:

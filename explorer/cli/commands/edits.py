@@ -209,8 +209,8 @@ def _move_change(parent: str | None, *, dry_run: bool) -> "Change":
             else:
                 above = None
                 if parent is not None and kind in PARENTS:
-                    (named,) = urns_of(parent, PARENTS[kind][1])
-                    above = str(options.read_existing(catalog, str(named)).urn)
+                    (parent_urn,) = urns_of(parent, PARENTS[kind][1])
+                    above = str(options.read_existing(catalog, str(parent_urn)).urn)
                 edit = _plan_edit(catalog, urn, "parent", above)
         yield edit
 
@@ -562,9 +562,9 @@ def deprecate(
 
     moment = until.replace(tzinfo=UTC) if until else None
     # Checked once: an invalid deprecation is invalid for every entity.
-    held = None if note is None else deprecation(note, moment, replacement)
+    fields = None if note is None else deprecation(note, moment, replacement)
     plans = dry_run or propose is not None
-    change = _plan_deprecation(held) if plans else _write_deprecation(note, moment, replacement)
+    change = _plan_deprecation(fields) if plans else _write_deprecation(note, moment, replacement)
     edits.change_each(target, urns, change, dry_run=dry_run, as_json=as_json, propose=propose)
 
 
@@ -600,22 +600,26 @@ def _show_deprecations(target: Target, urns: tuple[str, ...], *, as_json: bool) 
     from explorer.cli.output import print_json
     from explorer.views.journal import held_words
 
-    found: list[tuple[Entity, dict[str, Any] | None]] = []
+    deprecations: list[tuple[Entity, dict[str, Any] | None]] = []
     with target.open() as catalog:
 
         def read(urn: str) -> None:
             entity = read_existing(catalog, urn)
-            found.append((entity, _deprecation_of(entity)))
+            deprecations.append((entity, _deprecation_of(entity)))
 
         done = go_through(read_urn_arguments(urns), read, names_in=catalog)
     if as_json:
-        print_json([{"urn": str(entity.urn), "deprecation": held} for entity, held in found])
-    elif found:
+        print_json(
+            [{"urn": str(entity.urn), "deprecation": fields} for entity, fields in deprecations]
+        )
+    elif deprecations:
         columns = [
             output.TableColumn("name", max_width=56, folds=True, style="bold"),
             output.TableColumn("deprecation", folds=True),
         ]
-        rows = [(entity.urn.name, held_words("deprecation", held)) for entity, held in found]
+        rows = [
+            (entity.urn.name, held_words("deprecation", fields)) for entity, fields in deprecations
+        ]
         output.print_table(output.StyledTable(columns, rows))
     finish(done)
 

@@ -218,14 +218,14 @@ def browse(
         )
     from explorer.cli.rendering import search
 
-    wanted = None if everything else count
-    if wanted is None and not everything:
-        wanted = search.fitting(shown_as)
+    limit = None if everything else count
+    if limit is None and not everything:
+        limit = search.fitting(shown_as)
     with target.open() as catalog:
         if depth is not None:
             search.print_tree(search.read_tree(catalog, path, entities, depth), shown_as)
             return
-        output = search.read_folder(catalog, path, entities, wanted)
+        output = search.read_folder(catalog, path, entities, limit)
         summaries = {} if shown_as == "urns" else catalog.summaries(output.urns)
     search.print_folder(output, summaries, shown_as)
 
@@ -287,7 +287,7 @@ def get(
         entity = read_existing(catalog, urn)
         if aspects or as_json:
             aspect_reads = aspects_named(entity, aspects)
-            stamps = () if as_json else [one.created for one in aspect_reads]
+            stamps = () if as_json else [aspect_read.created for aspect_read in aspect_reads]
             names = read_actor_names(catalog, stamps)
             print_aspects(entity.urn, aspect_reads, names, as_json=as_json)
             return
@@ -355,13 +355,13 @@ def schema(
     with target.open() as catalog:
         urn = read_urn(catalog, urn)
         if version:
-            found = entity.read_version(catalog, urn, version)
+            dataset = entity.read_version(catalog, urn, version)
         else:
-            found = entity.checked(read_existing(catalog, urn))
+            dataset = entity.checked(read_existing(catalog, urn))
         # Programs are given URNs.
-        names = read_label_names(catalog, found.schema) if tags or shown_as is None else {}
-    wanted = entity.Wanted(tags, match or "", undocumented=undocumented)
-    entity.print_schema(found, wanted, names, shown_as, version=version or 0)
+        names = read_label_names(catalog, dataset.schema) if tags or shown_as is None else {}
+    conditions = entity.Wanted(tags, match or "", undocumented=undocumented)
+    entity.print_schema(dataset, conditions, names, shown_as, version=version or 0)
 
 
 _USAGE_EPILOG = """
@@ -403,10 +403,10 @@ def usage(
     with target.open() as catalog:
         urn = read_urn(catalog, urn)
         series = catalog.usage(urn, start=period.start, end=period.end)
-        found = usage_of(series)
-        users = Urn.parse_all(user for user, _ in found.users[:top])
+        counts = usage_of(series)
+        users = Urn.parse_all(user for user, _ in counts.users[:top])
         names = try_read_names(catalog, users) if shown_as is None else {}
-    entity.print_usage(urn, found, names, period, top, shown_as)
+    entity.print_usage(urn, counts, names, period, top, shown_as)
 
 
 _PROFILE_STATS_EPILOG = """
@@ -593,5 +593,7 @@ def diff(
     from explorer.cli.rendering import entity
 
     with target.open() as catalog:
-        found, names = entity.read_difference(catalog, read_urn(catalog, urn), aspect, older, newer)
-    entity.print_difference(found, names, shown_as)
+        difference, names = entity.read_difference(
+            catalog, read_urn(catalog, urn), aspect, older, newer
+        )
+    entity.print_difference(difference, names, shown_as)

@@ -457,7 +457,7 @@ def _print(found: "LineageReport", form: Format) -> None:
         case "table":
             lineage.print_as_table(found)
         case "urns":
-            print_urns(found.shown)
+            print_urns(found.nearest)
         case _:
             from explorer.graph import export
 

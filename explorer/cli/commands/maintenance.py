@@ -90,10 +90,10 @@ async def _write(
     changes, urns = 0, 0
     last = None
     # Files and pipes get every byte as it is stored; only on a terminal, characters are escaped.
-    shown = escaped_json if sys.stdout.isatty() and to_stdout else bytes
+    encode = escaped_json if sys.stdout.isatty() and to_stdout else bytes
     try:
         async for proposal in _proposals(connection, query):
-            write((b",\n" if changes else b"[\n") + shown(orjson.dumps(proposal)))
+            write((b",\n" if changes else b"[\n") + encode(orjson.dumps(proposal)))
             changes += 1
             if proposal["entityUrn"] != last:
                 last = proposal["entityUrn"]
@@ -114,8 +114,8 @@ async def _proposals(
 
     after: str | None = ""
     while after is not None:
-        given = {"after": after, "limit": str(_PAGE), **query}
-        parameters = urlencode({key: value for key, value in given.items() if value})
+        fields = {"after": after, "limit": str(_PAGE), **query}
+        parameters = urlencode({key: value for key, value in fields.items() if value})
         try:
             body = await connection.send(Request("GET", f"/export?{parameters}"))
         except NotFound as error:

@@ -136,7 +136,7 @@ def add(
         )
     if user is not None and not data_dir:
         raise click.UsageError(_NO_USER)
-    made = config.ConnectionProfile(
+    new_profile = config.ConnectionProfile(
         url=url or None,
         data_dir=str(data_dir.expanduser().absolute()) if data_dir else None,
         source="file" if token_in_file else source or "none",
@@ -145,28 +145,30 @@ def add(
         drafting_command=drafting_command,
     ).checked()
     config.checked_name(name)
-    if token_stdin and made.source not in _STORED:
+    if token_stdin and new_profile.source not in _STORED:
         raise click.UsageError(
             "--token-stdin needs a place to store the token: give --token-from keyring or "
             "--token-in-file"
         )
 
-    def added(kept: "ConnectionProfiles") -> "ConnectionProfiles":
-        if name in kept.by_name and not replace:
+    def added(profiles: "ConnectionProfiles") -> "ConnectionProfiles":
+        if name in profiles.by_name and not replace:
             raise InvalidInput(f"the profile {name} already exists; give --replace to replace it")
-        current = name if use else kept.current
-        return structs.replace(kept, current=current, by_name={**kept.by_name, name: made})
+        current = name if use else profiles.current
+        return structs.replace(
+            profiles, current=current, by_name={**profiles.by_name, name: new_profile}
+        )
 
     before = config.read_profiles()
     added(before)
     earlier = before.by_name.get(name)
-    if made.source in _STORED:
-        config.keep_token(name, made, _token_to_keep(name, from_stdin=token_stdin))
+    if new_profile.source in _STORED:
+        config.keep_token(name, new_profile, _token_to_keep(name, from_stdin=token_stdin))
     if user is not None:
-        _keep_user(made, user)
+        _keep_user(new_profile, user)
     config.change_profiles(added)
     click.echo(f"added profile {name}", err=True)
-    if earlier is not None and not _share_token_storage(earlier, made):
+    if earlier is not None and not _share_token_storage(earlier, new_profile):
         _delete_token(name, earlier)
     if use:
         _warn_of_override()
@@ -185,25 +187,25 @@ def list_profiles(*, as_json: bool) -> None:
     profiles = config.read_profiles()
     rows = [(name, profiles.named(name)) for name in (config.EMBEDDED, *profiles.by_name)]
     if as_json:
-        print_json([_as_json(name, one, profiles.current) for name, one in rows])
+        print_json([_as_json(name, connection, profiles.current) for name, connection in rows])
         return
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("", "name", "catalog", "token", ""):
         table.add_column(heading, overflow="fold")
-    for name, one in rows:
+    for name, connection in rows:
         remarks = [
-            *(["read only"] if one.read_only else []),
-            *([f"by {user.rpartition(':')[2]}"] if (user := _user_of(one)) else []),
-            *([f"{one.timeout_seconds:g} s"] if one.timeout_seconds else []),
-            *(_drafting_words(one.drafting_command)),
+            *(["read only"] if connection.read_only else []),
+            *([f"by {user.rpartition(':')[2]}"] if (user := _user_of(connection)) else []),
+            *([f"{connection.timeout_seconds:g} s"] if connection.timeout_seconds else []),
+            *(_drafting_words(connection.drafting_command)),
         ]
         cells = (
             "*" if name == profiles.current else "",
             name,
-            one.url or one.data_dir,
-            _format_setting(one.source),
+            connection.url or connection.data_dir,
+            _format_setting(connection.source),
             ", ".join(remarks),
         )
         table.add_row(*(line_text(cell) for cell in cells))
@@ -238,14 +240,14 @@ def use(name: str, user: str | None) -> None:
     from explorer import config
 
     if user is not None:
-        found = config.read_profiles().named(name)
-        if found.url is not None:
+        connection = config.read_profiles().named(name)
+        if connection.url is not None:
             raise click.UsageError(_NO_USER)
-        _keep_user(found, user)
+        _keep_user(connection, user)
 
-    def used(kept: "ConnectionProfiles") -> "ConnectionProfiles":
-        kept.named(name)
-        return structs.replace(kept, current=name)
+    def used(profiles: "ConnectionProfiles") -> "ConnectionProfiles":
+        profiles.named(name)
+        return structs.replace(profiles, current=name)
 
     config.change_profiles(used)
     click.echo(f"using profile {name}", err=True)
@@ -281,10 +283,14 @@ def remove(name: str, *, yes: bool) -> None:
             click.echo("nothing was removed", err=True)
             click.get_current_context().exit(1)
 
-    def removed(kept: "ConnectionProfiles") -> "ConnectionProfiles":
-        profiles = {other: one for other, one in kept.by_name.items() if other != name}
-        current = None if kept.current == name else kept.current
-        return structs.replace(kept, current=current, by_name=profiles)
+    def removed(profiles: "ConnectionProfiles") -> "ConnectionProfiles":
+        remaining = {
+            profile_name: connection
+            for profile_name, connection in profiles.by_name.items()
+            if profile_name != name
+        }
+        current = None if profiles.current == name else profiles.current
+        return structs.replace(profiles, current=current, by_name=remaining)
 
     config.change_profiles(removed)
     click.echo(f"removed profile {name}", err=True)
@@ -433,8 +439,8 @@ def _token_to_keep(name: str, *, from_stdin: bool) -> str:
 
     if from_stdin:
         # Bytes that are not UTF-8 become U+FFFD, which `checked_token` rejects.
-        given = sys.stdin.buffer.read().decode(errors="replace") if sys.stdin else ""
-        return checked_token(given, "from standard input")
+        token = sys.stdin.buffer.read().decode(errors="replace") if sys.stdin else ""
+        return checked_token(token, "from standard input")
     if not (sys.stdin and sys.stdin.isatty()):
         raise click.UsageError(
             "cannot prompt for the token: standard input is not a terminal; give --token-stdin to "
@@ -467,9 +473,9 @@ def _warn_of_override() -> None:
 
     from explorer.cli.output import note
 
-    named = next((variable for variable in _OVERRIDES if os.environ.get(variable)), None)
-    if named is not None:
-        note(f"{named} is set, and overrides the profile in use")
+    override = next((variable for variable in _OVERRIDES if os.environ.get(variable)), None)
+    if override is not None:
+        note(f"{override} is set, and overrides the profile in use")
 
 
 def _format_setting(source: str) -> str:
@@ -602,17 +608,19 @@ def _profile_to_sign_in(url: str | None, name: str | None) -> "tuple[str, Connec
         if address is not None:
             profile = profile.checked()
             same = [
-                known for known, one in profiles.by_name.items() if one.identity == profile.identity
+                profile_name
+                for profile_name, candidate in profiles.by_name.items()
+                if candidate.identity == profile.identity
             ]
             if name is None:
                 name = same[0] if same else urlsplit(profile.url or "").hostname or "server"
             if name in profiles.by_name:
-                known = profiles.named(name)
-                if known.identity != profile.identity:
+                existing = profiles.named(name)
+                if existing.identity != profile.identity:
                     raise InvalidInput(
                         f"the profile {name} is of another server; give another name with --profile"
                     )
-                profile = known
+                profile = existing
     if profile.url is None or name is None:
         raise InvalidInput(
             "the catalog of this machine asks for no token; name a server with --url or --profile"

@@ -135,8 +135,8 @@ class SharedReview:
         self.why_foreign = ""
         """Why the changeset cannot be applied here; empty if it can, or if offline."""
         with suppress(Unreachable):
-            here = steward.wait(catalog.known_as())
-            self.why_foreign = why_foreign(changeset, here, self._key)
+            current = steward.wait(catalog.known_as())
+            self.why_foreign = why_foreign(changeset, current, self._key)
         self.is_shared = changeset.is_shared_with(self._key) and not self.why_foreign
 
     def check_allowed(self) -> None:
@@ -342,22 +342,22 @@ def concept(
     with target.open() as catalog:
         steward = Stewardship(catalog)
         with progress_bar("reading columns") as progress:
-            read = steward.term_concept if is_term else steward.concept
-            found = read(name, filter=filter, progress=progress)
+            read_concept = steward.term_concept if is_term else steward.concept
+            shared_concept = read_concept(name, filter=filter, progress=progress)
         if not gives_text:
-            rendering.print_concept(found, shown_as)
+            rendering.print_concept(shared_concept, shown_as)
             return
-        if not found.columns:
+        if not shared_concept.columns:
             raise NotFound(f"no dataset has a column named {name}")
-        wanted = typed if typed is not None else found.variant(variant or 0).text
-        chosen = found.columns if takes_all else found.having(replaced)
-        staged = stage_concept(found, wanted, [column.key for column in chosen])
+        description = typed if typed is not None else shared_concept.variant(variant or 0).text
+        chosen = shared_concept.columns if takes_all else shared_concept.having(replaced)
+        staged = stage_concept(shared_concept, description, [column.key for column in chosen])
         if not staged:
             raise NotFound(
                 "all of these columns already have a description; to replace them, give --replace "
                 "or --all"
             )
-        changeset = steward.stage(staged, f"One text for {found.name}", output)
+        changeset = steward.stage(staged, f"One text for {shared_concept.name}", output)
     rendering.print_proposed(changeset, shown_as)
 
 
@@ -609,8 +609,8 @@ def review(
         if accept_all or refuse_all or applies or is_asked:
             shared.check_allowed()
         if accept_all or refuse_all:
-            wanted: Literal["accepted", "refused"] = "accepted" if accept_all else "refused"
-            changeset.decide_open(wanted, _user(catalog))
+            decision: Literal["accepted", "refused"] = "accepted" if accept_all else "refused"
+            changeset.decide_open(decision, _user(catalog))
             shared.sync()
         elif is_asked:
             rendering.ask_for_each(changeset, _user(catalog), shared.sync)
@@ -762,10 +762,10 @@ def propagated(
 
     if not is_listing and not dry_run:
         edits.refuse_read_only(target)
-    named = options.read_urns(urns)
+    names = options.read_urns(urns)
     with target.open() as catalog:
         steward = Stewardship(catalog)
-        datasets = [str(catalog.urn_of(one, "dataset")) for one in named]
+        datasets = [str(catalog.urn_of(dataset, "dataset")) for dataset in names]
         made_from = str(catalog.urn_of(source, "dataset")) if source else None
         with progress_bar("reading") as progress:
             texts = steward.propagated(

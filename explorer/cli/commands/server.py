@@ -186,13 +186,13 @@ def create(
     millis = None if expires is None else millis_of(expires)
     user = _user(actor)
     with _token_store(data_dir, store, token_file) as token_store:
-        shown, made = create_token(token_store, name, user, millis, role)
+        secret, new = create_token(token_store, name, user, millis, role)
     click.echo(
-        f"{made.name} is {made.actor} with the role {made.role}, {_until(made.expires_millis)}; "
+        f"{new.name} is {new.actor} with the role {new.role}, {_until(new.expires_millis)}; "
         "the token is shown this once",
         err=True,
     )
-    click.echo(shown)
+    click.echo(secret)
 
 
 @token.command("list")
@@ -213,7 +213,7 @@ def list_tokens(
     with _token_store(data_dir, store, token_file) as token_store:
         tokens, uses, place = token_store.tokens(), token_store.uses(), token_store.place
     if as_json:
-        print_json([_as_json(one, uses.get(one.id), now_millis) for one in tokens])
+        print_json([_as_json(entry, uses.get(entry.id), now_millis) for entry in tokens])
         return
     if not tokens:
         note(line_text(f"no tokens in {place}"))
@@ -223,9 +223,9 @@ def list_tokens(
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("name", "actor", "role", "expires (UTC)", "last used", "state"):
         table.add_column(heading, overflow="fold")
-    for one in tokens:
-        times = (_minute(one.expires_millis), _minute(uses.get(one.id)))
-        cells = (one.name, one.actor, one.role, *times, one.state(now_millis))
+    for entry in tokens:
+        times = (_minute(entry.expires_millis), _minute(uses.get(entry.id)))
+        cells = (entry.name, entry.actor, entry.role, *times, entry.state(now_millis))
         table.add_row(*(line_text(cell) for cell in cells))
     results().print(table)
 
@@ -329,7 +329,7 @@ def audit(
 
     user = None if actor is None else _user(actor)
     since_millis = 0 if since is None else millis_of(since)
-    found: list[AuditRecord] = []
+    matching: list[AuditRecord] = []
     directory = data_dir or config.data_dir()
     with ExitStack() as stack:
         if store is None:
@@ -340,13 +340,13 @@ def audit(
             sink = stack.enter_context(closing(open_access(store)))
         records = stack.enter_context(closing(read_records(sink)))
         for record in records:
-            if record.time_millis < since_millis or len(found) == limit:
+            if record.time_millis < since_millis or len(matching) == limit:
                 break
             is_meant = user is None or record.actor == user
             if is_meant and (not refused or record.outcome == "refused"):
-                found.append(record)
-    _print_audit(found[::-1], as_json=as_json)
-    if not found:
+                matching.append(record)
+    _print_audit(matching[::-1], as_json=as_json)
+    if not matching:
         note(line_text(_describe_missing_record(directory, store, is_given=data_dir is not None)))
 
 
@@ -509,7 +509,7 @@ def _absolute(value: object) -> str:
 def _quote_for_systemd(word: str) -> str:
     """Return a word as systemd reads it back."""
     escaped = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
-    return f'"{escaped}"' if not word or any(one in word for one in " '\"\\\t;") else escaped
+    return f'"{escaped}"' if not word or any(char in word for char in " '\"\\\t;") else escaped
 
 
 _STATE = Path("/var/lib")
@@ -875,10 +875,10 @@ def serve(
     )
 
 
-def _roles(given: tuple[str, ...]) -> "dict[str, Role]":
+def _roles(texts: tuple[str, ...]) -> "dict[str, Role]":
     """Return the roles that values of a claim stand for; raises a usage error."""
-    found: dict[str, Role] = {}
-    for text in given:
+    roles_by_value: dict[str, Role] = {}
+    for text in texts:
         value, _, name = text.rpartition("=")
         role = next((role for role in _ROLES if role == name), None)
         if not value or role is None:
@@ -886,5 +886,5 @@ def _roles(given: tuple[str, ...]) -> "dict[str, Role]":
                 f"“{text}” is not VALUE=ROLE with one of {', '.join(_ROLES)}",
                 param_hint="--oidc-role",
             )
-        found[value] = role
-    return found
+        roles_by_value[value] = role
+    return roles_by_value

@@ -222,9 +222,9 @@ def add(
         edits.refuse_read_only(target)
     if values and not stats:
         raise click.UsageError("--values says what --stats may show; give both")
-    given = {
-        kept
-        for option, kept in OPTIONS.items()
+    given_options = {
+        field
+        for option, field in OPTIONS.items()
         if context.get_parameter_source(option) is ParameterSource.COMMANDLINE
     }
     options = SourceOptions(env, instance, schemas, dialect, stats, values, keyring)
@@ -233,14 +233,14 @@ def add(
         source = _with_password(source, location, options)
     name = name or name_from(source.default_name)
     with target.open() as catalog:
-        kept = merge_options(catalog, name, source, options, given)
-        if kept != options:
+        stored_options = merge_options(catalog, name, source, options, given_options)
+        if stored_options != options:
             words = ", ".join(
                 "--schema" if option == "schemas" else f"--{option}"
-                for option in find_differences(kept, options)
+                for option in find_differences(stored_options, options)
             )
             note(line_text(f"{name} keeps the options that it was added with: {words}"))
-            options, source = kept, open_source(location, kept)
+            options, source = stored_options, open_source(location, stored_options)
         plan, source = _plan(catalog, name, source, options, location, dry_run=dry_run)
         as_json = shown_as == "json"
         asks = plan.before is None and not yes and not as_json and _is_interactive()
@@ -286,16 +286,16 @@ def sources(context: click.Context, target: Target, shown_as: OutputFormat | Non
     from explorer.views.sources import sources_table
 
     with target.open() as catalog:
-        found = [
+        latest_runs = [
             (source, next(iter(read_runs(catalog, source)), None))
             for source in read_sources(catalog)
         ]
-    table = sources_table(found, datetime.now(UTC))
+    table = sources_table(latest_runs, datetime.now(UTC))
     if shown_as == "json":
         print_rows_as_json(table)
     elif shown_as == "csv":
         print_csv(table)
-    elif found:
+    elif latest_runs:
         print_table(table)
     else:
         note("no source was added; catalog add FILE or catalog add ADDRESS adds one")
@@ -343,11 +343,16 @@ def run_sources(
                 for source in read_sources(catalog)
                 if source.is_own and not source.is_in_memory
             ]
-        for one in chosen:
+        for configured in chosen:
             try:
-                source = open_source(one.location, one.options)
+                source = open_source(configured.location, configured.options)
                 plan, source = _plan(
-                    catalog, one.name, source, one.options, one.location, dry_run=dry_run
+                    catalog,
+                    configured.name,
+                    source,
+                    configured.options,
+                    configured.location,
+                    dry_run=dry_run,
                 )
                 if dry_run:
                     values.append({**plan_value(plan), "dry_run": True})
@@ -363,8 +368,8 @@ def run_sources(
                 is_told = isinstance(error, CatalogError)
                 reason = str(error) if is_told else f"{type(error).__name__}: {error}"
                 failed = True
-                note(line_text(f"error: {one.name}: {reason}"))
-                values.append({"source": one.name, "error": reason})
+                note(line_text(f"error: {configured.name}: {reason}"))
+                values.append({"source": configured.name, "error": reason})
                 continue
             failed = failed or bool(outcome.refused)
             values.append(_value(outcome))
@@ -404,7 +409,7 @@ def drift(target: Target, name: str, shown_as: OutputFormat | None, *, take: boo
     with target.open() as catalog:
         runs = read_runs(catalog, require_source(catalog, name))
         texts = find_texts(catalog, (entry for run in runs for entry in run.drift))
-        taken = take_texts(catalog, texts) if take else []
+        moved_texts = take_texts(catalog, texts) if take else []
     table = drift_table(runs)
     if shown_as == "json":
         print_rows_as_json(table)
@@ -416,7 +421,7 @@ def drift(target: Target, name: str, shown_as: OutputFormat | None, *, take: boo
         note(line_text(f"the tables of {name} have not changed since it was added"))
     for text in texts:
         place = f"{text.urn.name}: what was written of {text.column}"
-        if text in taken:
+        if text in moved_texts:
             note(line_text(f"{place} is taken to {text.likely}"))
         elif text.new_text:
             note(line_text(f"{place} is not taken to {text.likely}, which has a text of its own"))
@@ -581,10 +586,10 @@ def _bars() -> "Iterator[Progress]":
 
         def advance(what: str, done: int, total: int | None) -> None:
             # What has no number has one line, in which the next takes the place of the last.
-            key, shown = ("", what[: bars.console.width - _BAR]) if total is None else (what, what)
+            key, label = ("", what[: bars.console.width - _BAR]) if total is None else (what, what)
             if key not in tasks:
-                tasks[key] = bars.add_task(shown, total=total)
-            bars.update(tasks[key], description=shown, completed=done, total=total)
+                tasks[key] = bars.add_task(label, total=total)
+            bars.update(tasks[key], description=label, completed=done, total=total)
 
         yield advance
 
@@ -673,5 +678,5 @@ def _value(outcome: "RunOutcome") -> dict[str, Any]:
         {"urn": str(change.urn), "aspect": change.aspect, "reason": change.reason}
         for change in outcome.refused
     ]
-    written = {"dry_run": False, "run_id": outcome.run_id, "written": outcome.written}
-    return {**plan_value(outcome.plan), **written, "refused": refused}
+    totals = {"dry_run": False, "run_id": outcome.run_id, "written": outcome.written}
+    return {**plan_value(outcome.plan), **totals, "refused": refused}

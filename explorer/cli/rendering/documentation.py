@@ -360,21 +360,21 @@ _HARMLESS: Final = frozenset({"emptied"})
 
 @dataclass(frozen=True, slots=True)
 class FileOutcome:
-    """The outcome of an import: the changes in the file, those `wanted`, and those applied."""
+    """The outcome of an import: the changes in the file, those to apply, and those applied."""
 
     file: str
     changeset: Changeset
     applied: Applied
-    wanted: tuple[Change, ...]
+    to_apply: tuple[Change, ...]
     dry_run: bool
 
     @property
     def left(self) -> tuple[Change, ...]:
         """The changes that were not applied, in the order of the file, with the reasons."""
-        kept = {id(change) for change, _ in self.applied.done}
+        done_ids = {id(change) for change, _ in self.applied.done}
         if self.dry_run:
-            kept = {id(change) for change in self.wanted}
-        pending = {id(change) for change in (*self.wanted, *self.changeset.left)} - kept
+            done_ids = {id(change) for change in self.to_apply}
+        pending = {id(change) for change in (*self.to_apply, *self.changeset.left)} - done_ids
         why = {id(failure.change): failure.why for failure in self.applied.failed}
         why |= {id(change): _UNTRIED for change in self.applied.untried}
         return tuple(
@@ -415,8 +415,10 @@ def print_outcome(outcome: FileOutcome) -> None:
     for change, edit in outcome.applied.done:
         verb = change.kind if edit.changed else "already there"
         console.print(line_text(verb), Text("  "), _place(change), sep="", soft_wrap=True)
-    wanted = {id(change) for change in outcome.wanted}
-    _print_left(console, [change for change in outcome.changeset.left if id(change) not in wanted])
+    chosen_ids = {id(change) for change in outcome.to_apply}
+    _print_left(
+        console, [change for change in outcome.changeset.left if id(change) not in chosen_ids]
+    )
 
 
 def print_outcome_as_json(outcome: FileOutcome, more: Mapping[str, Any] | None = None) -> None:
@@ -463,9 +465,9 @@ def print_outcome_totals(outcome: FileOutcome, *, report: Path | None) -> None:
         where = f"{failure.change.entry.place}: {failure.why}"
         note(Text(f"not written: {line(where)}"))
     print_counts(outcome.changeset)
-    wanted = len(outcome.wanted)
-    changes = counted(wanted, "change")
-    if not wanted:
+    change_count = len(outcome.to_apply)
+    changes = counted(change_count, "change")
+    if not change_count:
         note(Text("there is nothing to write"))
     elif outcome.dry_run:
         note(Text(f"dry run of {changes}: nothing was written"))
@@ -532,10 +534,12 @@ def print_dbt_plan(plan: "ProjectPlan", *, dry_run: bool) -> None:
     """Print the changes of the project, as diffs for a dry run, and then those that were not
     written, with the reasons."""
     items = [plan_item for plan_item in dbt_views.plan_items(plan) if plan_item.update is not None]
-    written = [item for item in items if item.is_written]
-    _print_plan_items(written, "dim", "and {:,} more; --json lists all", diffs=dry_run)
-    left = [item for item in items if not item.is_written]
-    _print_plan_items(left, "bold", "and {:,} more not written; --json lists all", diffs=True)
+    written_items = [item for item in items if item.is_written]
+    _print_plan_items(written_items, "dim", "and {:,} more; --json lists all", diffs=dry_run)
+    other_items = [item for item in items if not item.is_written]
+    _print_plan_items(
+        other_items, "bold", "and {:,} more not written; --json lists all", diffs=True
+    )
 
 
 def _print_plan_items(
@@ -760,5 +764,5 @@ def print_glossary_outcome(
     if dry_run:
         note(Text("dry run: nothing was written"))
     elif outcome.edits:
-        made = Text(f"{counted(len(outcome.edits), 'edit')} made")
-        note_saved(made, undo="catalog undo reverts the import", warnings=warnings)
+        summary = Text(f"{counted(len(outcome.edits), 'edit')} made")
+        note_saved(summary, undo="catalog undo reverts the import", warnings=warnings)

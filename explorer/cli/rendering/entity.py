@@ -131,14 +131,14 @@ class Wanted:
     def meets(self, column: Column, names: _Names) -> bool:
         """Return whether a column meets all conditions; `names` has the names of labels."""
         labels = [*column.tags, *column.terms]
-        named = {
+        label_texts = {
             text.casefold()
             for urn in labels
             for text in (str(urn), urn.name, names.get(urn) or urn.name)
         }
         text = "\n".join((column.path.simple, column.path.raw, column.description)).casefold()
         return (
-            all(tag.casefold() in named for tag in self.tags)
+            all(tag.casefold() in label_texts for tag in self.tags)
             and self.match.casefold() in text
             and not (self.undocumented and column.documented)
         )
@@ -185,10 +185,12 @@ def print_schema(
     _print_column_totals(entity, columns, version)
 
 
-def _table(found: Sequence[Column], names: _Names, *, flat: bool) -> output.StyledTable:
+def _table(
+    columns_of_dataset: Sequence[Column], names: _Names, *, flat: bool
+) -> output.StyledTable:
     knowledge = ColumnKnowledge(names=names)
-    shown = [column_row(column, knowledge, flat=flat) for column in found]
-    labelled = any(row.tags or row.terms for row in shown)
+    column_rows = [column_row(column, knowledge, flat=flat) for column in columns_of_dataset]
+    labelled = any(row.tags or row.terms for row in column_rows)
     rows: list[list[output.Cell]] = [
         [
             Text("  " * row.indent) + line_text(row.label),
@@ -201,7 +203,7 @@ def _table(found: Sequence[Column], names: _Names, *, flat: bool) -> output.Styl
             _labels(row),
             _describe_column(row, _MAX_DESCRIPTION),
         ]
-        for row in shown
+        for row in column_rows
     ]
     columns = (
         output.TableColumn("column", max_width=36, folds=True),
@@ -221,8 +223,8 @@ def _labels(row: ColumnRow) -> Text:
 
 
 def _describe_column(row: ColumnRow, limit: int) -> Text:
-    shown = line_text(row.description, missing="no description", limit=limit)
-    text = Text(f"{EDITED} ") + shown if row.is_edited else shown
+    description = line_text(row.description, missing="no description", limit=limit)
+    text = Text(f"{EDITED} ") + description if row.is_edited else description
     return words([text, line_text(f"({row.earlier})", "dim")], " ") if row.earlier else text
 
 
@@ -348,8 +350,8 @@ def print_column_changes(
     shown_as: OutputFormat | None,
 ) -> None:
     """Print the changes of a column's description in the given format."""
-    kept = changes[:count]
-    table = column_changes_table("", kept, names)
+    latest = changes[:count]
+    table = column_changes_table("", latest, names)
     if shown_as == "json":
         objects = output.as_objects(table)
         print_json({"urn": urn, "path": path, "total": len(changes), "changes": objects})
@@ -357,7 +359,7 @@ def print_column_changes(
         output.print_csv(table)
     else:
         console = results()
-        for change in kept:
+        for change in latest:
             origin = "edited" if change.origin == "edited" else "from ingestion"
             console.print(
                 words(
@@ -372,8 +374,8 @@ def print_column_changes(
             print_diff(text_diff(change.before, change.after), indent=2)
     if not changes:
         note("this column has never had a description")
-    elif len(kept) < len(changes):
-        note(f"{len(kept):,} of {len(changes):,} changes shown; --count shows more")
+    elif len(latest) < len(changes):
+        note(f"{len(latest):,} of {len(changes):,} changes shown; --count shows more")
     else:
         note(f"{counted(len(changes), 'change')} shown")
 
@@ -534,8 +536,10 @@ def print_entity(entity: Entity, names: _Names, health: Health | None = None) ->
     if entity.links:
         _print_links(console, entity, names)
     _print_parts(console, detail_parts(entity, _SHOWN_AS_COLUMNS), names)
-    held = ", ".join(name for name in sorted(entity.aspects) if not name.endswith("Key"))
-    note(Text(f"\naspects: {line(held)}; --aspect NAME shows one", "dim"))
+    names_of_aspects = ", ".join(
+        name for name in sorted(entity.aspects) if not name.endswith("Key")
+    )
+    note(Text(f"\naspects: {line(names_of_aspects)}; --aspect NAME shows one", "dim"))
 
 
 def _print_parts(console: Console, parts: Iterable[Part], names: _Names) -> None:
@@ -783,12 +787,12 @@ def print_profiles(
 ) -> None:
     """Print the rows, columns and size of each profile, newest first."""
     points = series.records(TableMeasures)[::-1]
-    found = [_profile_as_dict(point) for point in points]
+    profiles = [_profile_as_dict(point) for point in points]
     if shown_as == "json":
-        print_json({"urn": urn, "truncated": series.truncated, "profiles": found})
+        print_json({"urn": urn, "truncated": series.truncated, "profiles": profiles})
     elif shown_as == "csv":
-        _print_profiles_as_csv(("measured_at", *_TABLE_MEASURES), found)
-    elif found:
+        _print_profiles_as_csv(("measured_at", *_TABLE_MEASURES), profiles)
+    elif profiles:
         rows = [
             (
                 _format_profile_time(point),
@@ -799,7 +803,7 @@ def print_profiles(
             for point in points
         ]
         output.print_table(output.StyledTable.of(("measured", "rows", "columns", "size"), rows))
-    _print_profile_totals(series, len(found), period)
+    _print_profile_totals(series, len(profiles), period)
 
 
 def print_column_profiles(
@@ -823,13 +827,13 @@ def print_column_profiles(
         {**_profile_as_dict(point), **_column_profile_as_dict(column)} for point, column in texts
     ]
     if shown_as == "json":
-        kept = ("measured_at", "timestamp_millis", "rows", "path", *_COLUMN_MEASURES)
-        profiles = [{name: row[name] for name in kept} for row in rows]
+        measures = ("measured_at", "timestamp_millis", "rows", "path", *_COLUMN_MEASURES)
+        profiles = [{name: row[name] for name in measures} for row in rows]
         print_json({"urn": urn, "truncated": series.truncated, "profiles": profiles})
     elif shown_as == "csv":
         _print_profiles_as_csv(("measured_at", "rows", *_COLUMN_MEASURES), rows)
     elif texts:
-        shown = [
+        cells = [
             (
                 _format_profile_time(point),
                 point.row_count,
@@ -839,7 +843,7 @@ def print_column_profiles(
         ]
         columns = [output.TableColumn("measured"), output.TableColumn("rows")]
         columns += [output.TableColumn(name, max_width=14) for name in _TRACKED_MEASURES]
-        output.print_table(output.StyledTable(columns, shown))
+        output.print_table(output.StyledTable(columns, cells))
         for panel in column_panels(texts[0][1]):
             _print_panel(panel, _MOST_VALUES)
     _print_profile_totals(series, len(texts), period)
@@ -862,8 +866,8 @@ def _print_panel(panel: Panel, top: int | None = None) -> None:
         name = line_text(row.name)
         name.truncate(first, overflow="ellipsis", pad=True)
         text = Text("  ") + name + Text(f"  {row.number:>{digits}}  ")
-        drawn = row.trend if row.share is None else _bar(row.share, room)
-        console.print(text.append(drawn, "cyan"), no_wrap=True, overflow="crop")
+        bar = row.trend if row.share is None else _bar(row.share, room)
+        console.print(text.append(bar, "cyan"), no_wrap=True, overflow="crop")
 
 
 def _print_profiles_as_csv(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
@@ -896,14 +900,14 @@ def _print_profiled_columns(columns: Sequence[Mapping[str, Any]]) -> None:
     console = results()
     console.print()
     wide = console.width >= _WIDE_PROFILE
-    shown: list[list[output.Cell]] = []
+    cells: list[list[output.Cell]] = []
     for column in columns:
         row: list[output.Cell] = [
             FieldPath(column["path"]).simple,
             _count_and_share(column["nulls"], column["null_proportion"]),
             _count_and_share(column["distinct"], column["distinct_proportion"]),
         ]
-        shown.append([*row, *(column[name] for name in _VALUE_MEASURES), _samples(column)])
+        cells.append([*row, *(column[name] for name in _VALUE_MEASURES), _samples(column)])
     heads = [
         output.TableColumn("column", max_width=36, folds=True, style="bold"),
         output.TableColumn("nulls"),
@@ -912,12 +916,12 @@ def _print_profiled_columns(columns: Sequence[Mapping[str, Any]]) -> None:
     if wide:
         heads += [output.TableColumn(name, max_width=14) for name in _VALUE_MEASURES]
         heads.append(output.TableColumn("samples", style="dim"))
-        output.print_table(output.StyledTable(heads, shown))
+        output.print_table(output.StyledTable(heads, cells))
         return
-    first = max(len(row[0]) if isinstance(row[0], str) else 0 for row in shown)
+    first = max(len(row[0]) if isinstance(row[0], str) else 0 for row in cells)
     first = max(len("column"), min(first, 36))
     console.print(Text(f"{'column':<{first}}  {'nulls':<16}  distinct", "bold"))
-    for row, column in zip(shown, columns, strict=True):
+    for row, column in zip(cells, columns, strict=True):
         name = line_text(str(row[0]), "bold")
         name.truncate(first, overflow="ellipsis", pad=True)
         console.print(name + Text(f"  {row[1]:<16}  {row[2]}"), no_wrap=True, overflow="ellipsis")
@@ -1023,15 +1027,15 @@ def _print_days(found: Usage) -> None:
 
 
 def _print_top(title: str, ranked: Sequence[tuple[str, int]], top: int) -> None:
-    shown = ranked[:top]
-    if not shown:
+    first = ranked[:top]
+    if not first:
         return
     console = results()
     console.print()
-    more = f"  {len(shown):,} of {len(ranked):,}" if len(shown) < len(ranked) else ""
+    more = f"  {len(first):,} of {len(ranked):,}" if len(first) < len(ranked) else ""
     console.print(Text(title, "bold") + Text(more, "dim"))
     columns = (output.TableColumn("name", max_width=50), output.TableColumn("count"))
-    rows = [(Text("  ") + line_text(name), count) for name, count in shown]
+    rows = [(Text("  ") + line_text(name), count) for name, count in first]
     output.print_table(output.StyledTable(columns, rows), headings=False)
 
 

@@ -96,9 +96,9 @@ def read_attributes(catalog: Catalog, urns: Iterable[str]) -> dict[str, dict[str
     A column has `column`, its simple path, and the name of its dataset, but no `exists`. Makes one
     request per 150 entities.
     """
-    wanted = list(dict.fromkeys(urns))
-    columns = {urn: parts for urn in wanted if (parts := split_column(urn))}
-    tables = sorted({columns[urn][0] if urn in columns else urn for urn in wanted})
+    unique_urns = list(dict.fromkeys(urns))
+    columns = {urn: parts for urn in unique_urns if (parts := split_column(urn))}
+    tables = sorted({columns[urn][0] if urn in columns else urn for urn in unique_urns})
     attributes = attributes_of(tables, catalog.entities(Urn.parse_all(tables), DETAIL_ASPECTS))
     for urn, (dataset, path) in columns.items():
         attribute = attributes[dataset]
@@ -107,7 +107,7 @@ def read_attributes(catalog: Catalog, urns: Iterable[str]) -> dict[str, dict[str
             "type": "schemaField",
             "column": FieldPath(path).simple,
         }
-    return {urn: attributes[urn] for urn in wanted}
+    return {urn: attributes[urn] for urn in unique_urns}
 
 
 def check_there(catalog: Catalog, urn: str) -> None:
@@ -145,15 +145,15 @@ _FIELDS = frozenset("type" if name == "_entityType" else name for name in FIELDS
 class LineageReport:
     """The lineage of an entity or column, `root`: a graph per side, and their `union`.
 
-    `shown` has the URNs to show, the nearest within `hops`, without the root. The graphs may reach
-    one hop further.
+    `nearest` has the URNs to show, those within `hops` from the nearest on, without the root. The
+    graphs may reach one hop further.
     """
 
     root: str
     hops: int
     union: "nx.DiGraph"
     sides: Mapping[Flow, "nx.DiGraph"]
-    shown: tuple[str, ...]
+    nearest: tuple[str, ...]
 
     @property
     def truncated(self) -> str | None:
@@ -177,9 +177,9 @@ class LineageReport:
 
     def part(self) -> "nx.DiGraph":
         """Return the graph of the root and the nodes shown."""
-        if len(self.shown) == len(self.union) - 1:
+        if len(self.nearest) == len(self.union) - 1:
             return self.union
-        return self.union.subgraph({self.root, *self.shown}).copy()
+        return self.union.subgraph({self.root, *self.nearest}).copy()
 
 
 def column_target(urn: str, column: str | None) -> tuple[str, str | None]:
@@ -233,29 +233,35 @@ def read_lineage(
     graphs = Graphs(catalog)
     reach = hops + 1 if with_next_hop else hops
     with _checking_existence(catalog, urn):
-        read = {flow: _side(graphs, urn, column, flow, reach) for flow in _FLOWS[sides]}
-    first = next(iter(read.values()))
+        graphs_by_flow = {flow: _side(graphs, urn, column, flow, reach) for flow in _FLOWS[sides]}
+    first = next(iter(graphs_by_flow.values()))
     root = first.graph["roots"][0] if column is not None else first.graph["root"]
-    union = merged(read["UPSTREAM"], read["DOWNSTREAM"]) if len(read) > 1 else first
+    union = (
+        merged(graphs_by_flow["UPSTREAM"], graphs_by_flow["DOWNSTREAM"])
+        if len(graphs_by_flow) > 1
+        else first
+    )
     if column is not None:
         guesses = sum(1 for *_, guess in union.edges.data("guess") if guess)
         union.graph["guesses"] = guesses
     if filter:
         _add_details(catalog, union, union)
-        kept = {
+        matching = {
             node for node, attributes in union.nodes(data=True) if matches(node, attributes, filter)
         }
-        kept.add(root)
-        union = contracted(union, kept)
-        read = {flow: contracted(side, kept & set(side)) for flow, side in read.items()}
+        matching.add(root)
+        union = contracted(union, matching)
+        graphs_by_flow = {
+            flow: contracted(side, matching & set(side)) for flow, side in graphs_by_flow.items()
+        }
     far = dict(union.nodes.data("hops"))
     nearest = sorted(_within(union, root, hops), key=lambda node: (abs(far[node]), node))
-    shown = tuple(nearest[:limit])
+    nearest_urns = tuple(nearest[:limit])
     if not filter:
-        _add_details(catalog, union, (root, *shown))
+        _add_details(catalog, union, (root, *nearest_urns))
     if len(union) == 1:
         check_there(catalog, urn)
-    return LineageReport(root, hops, union, read, shown)
+    return LineageReport(root, hops, union, graphs_by_flow, nearest_urns)
 
 
 def _within(graph: "nx.DiGraph", root: str, hops: int) -> Iterator[str]:
@@ -286,22 +292,26 @@ _SIDES: Final[Mapping[Flow, Literal["upstream", "downstream"]]] = {
 _MAX_CYCLES: Final = 3
 
 
-def print_tree(found: LineageReport) -> None:
+def print_tree(report: LineageReport) -> None:
     """Print the tree: upstream entities, the entity itself, downstream entities."""
     console = results()
-    nodes = found.union.nodes
-    shown = [(urn, nodes[urn]) for urn in (found.root, *found.shown)]
-    entities = views.lineage_entities(shown)
-    root = entities[found.root]
+    nodes = report.union.nodes
+    attributes_of_nodes = [(urn, nodes[urn]) for urn in (report.root, *report.nearest)]
+    entities = views.lineage_entities(attributes_of_nodes)
+    root = entities[report.root]
     trees = {
         flow: views.lineage_tree(
-            graph, found.root, entities, side=_SIDES[flow], upward=flow == "UPSTREAM"
+            graph, report.root, entities, side=_SIDES[flow], upward=flow == "UPSTREAM"
         )
-        for flow, graph in found.sides.items()
+        for flow, graph in report.sides.items()
     }
     middle = _entity_text(root, "bold underline", before="● ")
-    above = [_tree_text(one) for one in trees.get("UPSTREAM", ())]
-    for text in (*above, middle, *(_tree_text(one) for one in trees.get("DOWNSTREAM", ()))):
+    above = [_tree_text(tree_line) for tree_line in trees.get("UPSTREAM", ())]
+    for text in (
+        *above,
+        middle,
+        *(_tree_text(tree_line) for tree_line in trees.get("DOWNSTREAM", ())),
+    ):
         text.no_wrap, text.overflow = True, "ellipsis"
         console.print(text)
 
@@ -332,7 +342,7 @@ def _entity_text(entity: LineageEntity, style: str, before: str = "") -> Text:
 
 def print_as_table(found: LineageReport) -> None:
     """Print one line per entity, nearest first."""
-    if not found.shown:
+    if not found.nearest:
         return
     columns = (
         TableColumn("name", max_width=48, folds=True, style="bold"),
@@ -342,7 +352,7 @@ def print_as_table(found: LineageReport) -> None:
         TableColumn("state", style="italic"),
     )
     nodes = found.union.nodes
-    entities = views.lineage_entities((urn, nodes[urn]) for urn in found.shown)
+    entities = views.lineage_entities((urn, nodes[urn]) for urn in found.nearest)
     rows = []
     for entity in entities.values():
         far = entity.hops or 0
@@ -356,8 +366,8 @@ def _print_used(columns: Sequence[TableColumn], rows: Sequence[Sequence[Cell]]) 
     used = [
         at for at in range(len(columns)) if any(row[at] not in (None, "", 0, ()) for row in rows)
     ]
-    kept = [[row[at] for at in used] for row in rows]
-    print_table(StyledTable([columns[at] for at in used], kept))
+    used_rows = [[row[at] for at in used] for row in rows]
+    print_table(StyledTable([columns[at] for at in used], used_rows))
 
 
 def print_lineage_totals(found: LineageReport) -> None:
@@ -369,10 +379,10 @@ def print_lineage_totals(found: LineageReport) -> None:
     ]
     if not total:
         note(Text(f"nothing {' or '.join(_SIDES[flow] for flow in found.sides)} within {hops}"))
-    elif len(found.shown) < total:
+    elif len(found.nearest) < total:
         note(
             Text(
-                f"{len(found.shown):,} of {total:,} shown ({', '.join(counts)}) within {hops}; "
+                f"{len(found.nearest):,} of {total:,} shown ({', '.join(counts)}) within {hops}; "
                 "--limit shows more"
             )
         )
@@ -425,8 +435,10 @@ def read_impact(
         check_there(catalog, urn)
     affected = impact.affected
     if filter:
-        affected = tuple(one for one in affected if _matches(impact.nodes[one.urn], one, filter))
-    labels = {label for one in affected for label in (*one.owners, one.domain) if label}
+        affected = tuple(
+            node for node in affected if _matches(impact.nodes[node.urn], node, filter)
+        )
+    labels = {label for node in affected for label in (*node.owners, node.domain) if label}
     entities = catalog.summaries(Urn.parse_all(sorted(labels)))
     names = {str(urn): entity.name for urn, entity in entities.items()}
     return ImpactView.of(replace(impact, affected=affected), names)
@@ -438,7 +450,7 @@ def _matches(attributes: Mapping[str, Any], one: Affected, filter: Filter) -> bo
 
 
 def print_impact(
-    found: ImpactView, grouping: Grouping | None, top: int | None, shown_as: OutputFormat | None
+    view: ImpactView, grouping: Grouping | None, top: int | None, shown_as: OutputFormat | None
 ) -> None:
     """Print the affected entities in the given format, at most `top`, the most used first.
 
@@ -446,48 +458,48 @@ def print_impact(
     """
     match shown_as:
         case "json":
-            _print_impact_as_json(found, top)
+            _print_impact_as_json(view, top)
         case "csv":
-            print_csv(found.table(top))
+            print_csv(view.table(top))
         case "urns":
-            print_urns(one.urn for one in found.impact.affected[:top])
-        case _ if found.impact.affected:
-            _print_impact_tables(found, grouping, top or len(found.impact.affected))
+            print_urns(node.urn for node in view.impact.affected[:top])
+        case _ if view.impact.affected:
+            _print_impact_tables(view, grouping, top or len(view.impact.affected))
         case _:
             pass
 
 
-def _print_impact_tables(found: ImpactView, grouping: Grouping | None, most: int) -> None:
-    impact = found.impact
+def _print_impact_tables(view: ImpactView, grouping: Grouping | None, most: int) -> None:
+    impact = view.impact
     console = results()
     if grouping is None:
-        _print_affected(found, impact.affected[:most], width=console.width)
+        _print_affected(view, impact.affected[:most], width=console.width)
         return
-    for at, (key, name, group) in enumerate(found.groups(grouping)):
+    for at, (key, name, group) in enumerate(view.groups(grouping)):
         title = line_text(name, "bold underline") if key else Text(f"no {grouping}", "italic")
-        queries = sum(one.queries or 0 for one in group)
+        queries = sum(node.queries or 0 for node in group)
         counts = f"  {len(group):,}" + (f" · {queries:,} queries" if queries else "")
         if at:
             console.print()
         console.print(title + Text(counts, "dim"))
-        _print_affected(found, group[:most], width=console.width)
+        _print_affected(view, group[:most], width=console.width)
         if len(group) > most:
             console.print(Text(f"… {len(group) - most:,} more", "dim"))
 
 
-def _print_impact_as_json(found: ImpactView, top: int | None) -> None:
+def _print_impact_as_json(view: ImpactView, top: int | None) -> None:
     """Print one JSON object: `affected` in order, and `groups` with the counts for each type,
     platform, owner and domain; the key "" is for entities without one."""
-    impact = found.impact
+    impact = view.impact
     groups = {
         grouping: [
             {
                 "key": key,
                 "name": name,
                 "count": len(group),
-                "queries": sum(one.queries or 0 for one in group),
+                "queries": sum(node.queries or 0 for node in group),
             }
-            for key, name, group in found.groups(grouping)
+            for key, name, group in view.groups(grouping)
         ]
         for grouping in get_args(Grouping)
     }
@@ -499,7 +511,7 @@ def _print_impact_as_json(found: ImpactView, top: int | None) -> None:
             "queries": impact.queries,
             "truncated": impact.truncated,
             "uncounted": impact.uncounted,
-            "affected": as_objects(found.table(top)),
+            "affected": as_objects(view.table(top)),
             "groups": groups,
         }
     )
@@ -552,9 +564,11 @@ def read_schema_changes(
         for entity in datasets.find(change.table, is_dbt=change.is_dbt):
             column = None
             if change.column is not None:
-                named = change.column.casefold()
+                lowered = change.column.casefold()
                 paths = (column.path for column in entity.schema)
-                column = next((path.raw for path in paths if path.simple.casefold() == named), None)
+                column = next(
+                    (path.raw for path in paths if path.simple.casefold() == lowered), None
+                )
                 if column is None:
                     problem = "the catalog has this table, but not this column"
                     continue
@@ -571,39 +585,39 @@ def read_schema_changes(
     return SchemaChangesView.of(schemas, impacts)
 
 
-def print_schema_changes(found: SchemaChangesView, shown_as: OutputFormat | None) -> None:
+def print_schema_changes(view: SchemaChangesView, shown_as: OutputFormat | None) -> None:
     """Print the changes in the given format; as URNs, print those of the affected entities."""
     match shown_as:
         case "json":
             output.print_json(
                 {
-                    "base": found.found.base,
-                    "head": found.found.head,
-                    "changes": as_objects(found.table()),
+                    "base": view.found.base,
+                    "head": view.found.head,
+                    "changes": as_objects(view.table()),
                     "skipped": [
                         {"subject": part.subject, "reason": part.reason}
-                        for part in found.found.skipped
+                        for part in view.found.skipped
                     ],
                 }
             )
         case "csv":
-            print_csv(found.table())
+            print_csv(view.table())
         case "urns":
             print_urns(
-                dict.fromkeys(one.urn for impact in found.impacts for one in impact.affected)
+                dict.fromkeys(node.urn for impact in view.impacts for node in impact.affected)
             )
-        case _ if found.impacts:
-            print_table(found.table())
+        case _ if view.impacts:
+            print_table(view.table())
         case _:
             pass
-    note(line_text(found.title))
-    for text in found.notes:
+    note(line_text(view.title))
+    for text in view.notes:
         note(Text("not checked: ", "bold"), line_text(text))
 
 
-def _print_affected(found: ImpactView, affected: Sequence[Affected], *, width: int) -> None:
+def _print_affected(view: ImpactView, affected: Sequence[Affected], *, width: int) -> None:
     """Print a table of affected entities, with fewer columns on a narrow terminal."""
-    narrowed = found.impact.column is not None
+    narrowed = view.impact.column is not None
     wide = width >= (_WIDEST if narrowed else _WIDE)
     counted = not narrowed or width >= _WIDE
     columns = (
@@ -618,17 +632,17 @@ def _print_affected(found: ImpactView, affected: Sequence[Affected], *, width: i
         TableColumn("state", style="italic"),
     )
     rows: list[tuple[Cell, ...]] = []
-    for one in affected:
-        entity = found.entities[one.urn]
+    for node in affected:
+        entity = view.entities[node.urn]
         rows.append(
             (
                 entity.full_name,
                 entity.type if wide or not narrowed else entity.kind,
-                one.queries,
-                one.users if counted else None,
-                one.hops if counted else None,
-                one.columns,
-                CERTAINTY[one.certainty] if narrowed else None,
+                node.queries,
+                node.users if counted else None,
+                node.hops if counted else None,
+                node.columns,
+                CERTAINTY[node.certainty] if narrowed else None,
                 entity.owners if wide else (),
                 entity.state,
             )
@@ -641,10 +655,12 @@ _INDENT: Final = "  "
 
 def _check_relationships(names: Sequence[str], registry: Registry) -> None:
     """Raise `UnknownName` for a relationship that the metadata model does not have."""
-    known = {edge.name for aspect in registry.aspects.values() for edge in aspect.relationships}
+    relationships = {
+        edge.name for aspect in registry.aspects.values() for edge in aspect.relationships
+    }
     for name in names:
-        if name not in known:
-            raise UnknownName("relationship", name, known)
+        if name not in relationships:
+            raise UnknownName("relationship", name, relationships)
 
 
 def read_paths(
@@ -794,7 +810,7 @@ class RelationshipGroup:
     direction: Direction
     name: str
     count: int
-    shown: tuple[Urn, ...]
+    urns: tuple[Urn, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -846,8 +862,8 @@ def read_edges(
         ]
     if not groups:
         check_there(catalog, urn)
-    shown = [urn, *(str(urn) for group in groups for urn in group.shown)]
-    return Related(urn, tuple(groups), totals, read_attributes(catalog, shown))
+    urns = [urn, *(str(urn) for group in groups for urn in group.urns)]
+    return Related(urn, tuple(groups), totals, read_attributes(catalog, urns))
 
 
 def print_relationships(found: Related, shown_as: OutputFormat | None) -> None:
@@ -858,15 +874,15 @@ def print_relationships(found: Related, shown_as: OutputFormat | None) -> None:
         case "csv":
             print_csv(_rows(found))
         case "urns":
-            print_urns(dict.fromkeys(urn for group in found.groups for urn in group.shown))
+            print_urns(dict.fromkeys(urn for group in found.groups for urn in group.urns))
         case _:
             _print_relationship_groups(found)
 
 
-def _print_relationship_groups(found: Related) -> None:
+def _print_relationship_groups(related: Related) -> None:
     """Print a heading with the count of each relationship, and its entities below."""
     console = results()
-    for at, group in enumerate(found.groups):
+    for at, group in enumerate(related.groups):
         if at:
             console.print()
         arrow = "→" if group.direction == "OUTGOING" else "←"
@@ -875,17 +891,17 @@ def _print_relationship_groups(found: Related) -> None:
             group.name, "bold underline", missing="unnamed"
         )
         console.print(heading + Text(f"  {group.count:,} {word}", "dim"))
-        entities = views.lineage_entities((str(urn), found.about[str(urn)]) for urn in group.shown)
-        shown = [entities[str(urn)] for urn in group.shown]
-        rows = [(entity.full_name, entity.type, entity.state) for entity in shown]
+        entities = views.lineage_entities((str(urn), related.about[str(urn)]) for urn in group.urns)
+        group_entities = [entities[str(urn)] for urn in group.urns]
+        rows = [(entity.full_name, entity.type, entity.state) for entity in group_entities]
         columns = (
             TableColumn("name", max_width=60, folds=True),
             TableColumn("type", style="dim"),
             TableColumn("state", style="italic"),
         )
         print_table(StyledTable(columns, rows), headings=False)
-        if len(group.shown) < group.count:
-            console.print(Text(f"… {group.count - len(group.shown):,} more", "dim"))
+        if len(group.urns) < group.count:
+            console.print(Text(f"… {group.count - len(group.urns):,} more", "dim"))
 
 
 def _print_relationships_as_json(found: Related) -> None:
@@ -903,22 +919,22 @@ def _print_relationships_as_json(found: Related) -> None:
     )
 
 
-def print_relationship_totals(found: Related) -> None:
+def print_relationship_totals(related: Related) -> None:
     """Print the totals, and what was left out, to standard error."""
-    total = sum(found.totals.values())
-    name = line_text(views.lineage_entity(found.urn, found.about[found.urn]).name)
+    total = sum(related.totals.values())
+    name = line_text(views.lineage_entity(related.urn, related.about[related.urn]).name)
     if not total:
-        sides = " or ".join(direction.lower() for direction in found.totals)
+        sides = " or ".join(direction.lower() for direction in related.totals)
         note(Text(f"no {sides} relationships of "), name)
         return
-    counts = ", ".join(f"{count:,} {side.lower()}" for side, count in found.totals.items())
-    shown = sum(len(group.shown) for group in found.groups)
-    if shown < total:
-        note(Text(f"{shown:,} of {total:,} shown ({counts}); --limit shows more"))
+    counts = ", ".join(f"{count:,} {side.lower()}" for side, count in related.totals.items())
+    shown_count = sum(len(group.urns) for group in related.groups)
+    if shown_count < total:
+        note(Text(f"{shown_count:,} of {total:,} shown ({counts}); --limit shows more"))
     else:
         note(Text(counts))
-    if found.read < total:
-        note(Text(f"the counts per relationship cover only the first {found.read:,}"))
+    if related.read < total:
+        note(Text(f"the counts per relationship cover only the first {related.read:,}"))
 
 
 def _read_all(
@@ -934,7 +950,7 @@ def _rows(found: Related) -> StyledTable:
     names = ("direction", "relationship", "urn", "name", "type", "kind", "platform", "exists")
     rows = []
     for group in found.groups:
-        for urn in group.shown:
+        for urn in group.urns:
             about = found.about[str(urn)]
             rows.append(
                 (
@@ -963,22 +979,28 @@ def read_script_file(name: str) -> str:
         raise InvalidInput(f"{name} is not UTF-8") from None
 
 
-def print_statements(found: Sequence["StatementLineage"], known: "CatalogTables") -> None:
+def print_statements(
+    statements: Sequence["StatementLineage"], catalog_tables: "CatalogTables"
+) -> None:
     """Print the target, upstream tables and column lineage of each statement that was parsed."""
     console = results()
-    for lineage in found:
+    for lineage in statements:
         if lineage.lineage.problem is not None:
             continue
         target = ".".join(lineage.target) if lineage.target else "query"
         upstreams = (
-            ", ".join(_table_name(path, known) for path in lineage.lineage.tables) or "nothing"
+            ", ".join(_table_name(path, catalog_tables) for path in lineage.lineage.tables)
+            or "nothing"
         )
         line = Text(f"{lineage.line:>5} ", "dim")
         console.print(line, line_text(target, "bold"), Text("from"), line_text(upstreams))
         for name, sources in zip(lineage.target_columns, lineage.lineage.columns, strict=True):
-            read = ", ".join(f"{path[-1]}.{column}" for path, column in sources)
+            source_columns = ", ".join(f"{path[-1]}.{column}" for path, column in sources)
             console.print(
-                Text("      "), line_text(name), Text("←", "dim"), line_text(read or "no column")
+                Text("      "),
+                line_text(name),
+                Text("←", "dim"),
+                line_text(source_columns or "no column"),
             )
 
 

@@ -77,8 +77,8 @@ def ask_for_each(
     """
     pending = changeset.of("open", "failed")
     with _single_keys() as terminal:
-        for at, one in enumerate(pending, 1):
-            item = changeset.item(one.number)
+        for at, pending_item in enumerate(pending, 1):
+            item = changeset.item(pending_item.number)
             if item.state not in ("open", "failed"):
                 continue
             _print_item(item, f"{at:,} of {len(pending):,}")
@@ -240,8 +240,8 @@ def print_outcome(
         note(Text(f"{outcome.failed:,} rejected; review the file again to decide them"))
     if outcome.untried:
         note(Text(f"{outcome.untried:,} not tried; run --apply again to continue"))
-    if left := len(changeset.of("open")):
-        note(Text(f"{left:,} still open; review the file again to decide them"))
+    if open_count := len(changeset.of("open")):
+        note(Text(f"{open_count:,} still open; review the file again to decide them"))
     _print_unsent(unsent)
 
 
@@ -300,10 +300,12 @@ def print_drafted(outcome: "DraftingOutcome", shown_as: OutputFormat | None) -> 
     """Print the drafts of a command, its failures, and the command that reviews the drafts."""
     changeset, failures = outcome.changeset, outcome.failures
     if shown_as == "json":
-        held = _as_json(changeset) if changeset is not None else {"file": None, "edits": []}
+        staged = _as_json(changeset) if changeset is not None else {"file": None, "edits": []}
         failed_rows = as_objects(views.drafting_failures(failures))
-        shown = {"file": held["file"], "counts": {"command": len(outcome.edits)}}
-        print_json(shown | {"edits": held["edits"], "failures": failed_rows, "left": outcome.left})
+        summary = {"file": staged["file"], "counts": {"command": len(outcome.edits)}}
+        print_json(
+            summary | {"edits": staged["edits"], "failures": failed_rows, "left": outcome.left}
+        )
         return
     if changeset is not None and shown_as == "csv":
         print_csv(views.review_table(changeset.items))
@@ -312,8 +314,8 @@ def print_drafted(outcome: "DraftingOutcome", shown_as: OutputFormat | None) -> 
     for sentence in views.failure_sentences(failures):
         note(line_text(sentence))
     total = len(outcome.edits) + len(failures)
-    left = f", {outcome.left:,} more left out because of --limit" if outcome.left else ""
-    note(Text(f"{len(outcome.edits):,} of {total:,} drafted{left}; nothing is written yet"))
+    remainder = f", {outcome.left:,} more left out because of --limit" if outcome.left else ""
+    note(Text(f"{len(outcome.edits):,} of {total:,} drafted{remainder}; nothing is written yet"))
     if changeset is not None:
         note(Text(f"to review them: catalog docs review {line(str(changeset.path))}"))
 
@@ -348,10 +350,12 @@ def print_propagated_outcome(
     failed = [text for text, _ in outcome.failed]
     if shown_as == "json":
         listed = {"done": outcome.done, "left": outcome.left, "failed": failed}
-        shown = {name: as_objects(views.propagated_table(texts)) for name, texts in listed.items()}
-        for failed_rows, (_, why) in zip(shown["failed"], outcome.failed, strict=True):
+        rows_by_outcome = {
+            name: as_objects(views.propagated_table(texts)) for name, texts in listed.items()
+        }
+        for failed_rows, (_, why) in zip(rows_by_outcome["failed"], outcome.failed, strict=True):
             failed_rows["why"] = why
-        print_json(shown)
+        print_json(rows_by_outcome)
         return
     if shown_as == "csv":
         print_csv(views.propagated_table(outcome.done))
@@ -360,8 +364,8 @@ def print_propagated_outcome(
     for text, why in outcome.failed:
         note(line_text(f"{text.table}.{text.path}: {why}"))
     would = "would be " if dry_run else ""
-    left = f", {len(outcome.left):,} left unchanged" if outcome.left else ""
-    note(Text(f"{len(outcome.done):,} {would}{_DONE[action]}{left}"))
+    remainder = f", {len(outcome.left):,} left unchanged" if outcome.left else ""
+    note(Text(f"{len(outcome.done):,} {would}{_DONE[action]}{remainder}"))
     theirs = sum(text.state == "changed" for text in outcome.done)
     if theirs and action == "take-back":
         note(Text(f"{theirs:,} of them were edited since; their text is kept"))

@@ -62,7 +62,7 @@ class FolderOutput:
     @property
     def urns(self) -> list[Urn]:
         """The URNs of the entities, in order."""
-        return [named.urn for _, named in self.entities]
+        return [entry.urn for _, entry in self.entities]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ def read_folder(
     pages = _pages(catalog, path, entities)
     if not pages and path != "/":
         raise NotFound(f"there is no folder {path}; catalog browse lists the top-level folders")
-    found = FolderOutput(
+    listing = FolderOutput(
         path,
         total=sum(entries for entries, _ in pages.values()),
         below=sum(total for _, total in pages.values()),
@@ -102,13 +102,13 @@ def read_folder(
     for entity in pages:
         for entry in catalog.folder(path, entity=entity, limit=count):
             if isinstance(entry, Folder):
-                found.folders.append((entity, entry))
+                listing.folders.append((entity, entry))
             else:
-                found.entities.append((entity, entry))
+                listing.entities.append((entity, entry))
     if count is not None:
-        del found.folders[count:]
-        del found.entities[count - len(found.folders) :]
-    return found
+        del listing.folders[count:]
+        del listing.entities[count - len(listing.folders) :]
+    return listing
 
 
 def read_tree(catalog: Catalog, path: str, entities: Sequence[str], depth: int) -> list[FolderTree]:
@@ -167,14 +167,14 @@ def _pages(catalog: Catalog, path: str, entities: Sequence[str]) -> dict[str, tu
 
     At the top, entity types without folders are included only if `entities` names them.
     """
-    found = {}
+    counts_by_type = {}
     for entity in entities or catalog.counts():
         page = catalog.browse(path, entity=entity, count=1)
         entries = page.entries or len(page)
         has_folders = path != "/" or page.folders
         if entries and (entities or has_folders):
-            found[entity] = (entries, page.total)
-    return found
+            counts_by_type[entity] = (entries, page.total)
+    return counts_by_type
 
 
 def _below(catalog: Catalog, path: str, entity: str, depth: int, deepest: int) -> list[FolderTree]:
@@ -182,25 +182,33 @@ def _below(catalog: Catalog, path: str, entity: str, depth: int, deepest: int) -
     for entry in catalog.folder(path, entity=entity):
         if not isinstance(entry, Folder):
             break
-        whole = f"{path.rstrip('/')}/{entry.name}"
-        below = _below(catalog, whole, entity, depth + 1, deepest) if depth < deepest else []
-        trees.append(FolderTree(whole, entry.name, entity, entry.count, depth, below))
+        folder_path = f"{path.rstrip('/')}/{entry.name}"
+        below = _below(catalog, folder_path, entity, depth + 1, deepest) if depth < deepest else []
+        trees.append(FolderTree(folder_path, entry.name, entity, entry.count, depth, below))
     return trees
 
 
-def _table(found: FolderOutput, summaries: Mapping[Urn, Entity]) -> output.StyledTable:
+def _table(listing: FolderOutput, summaries: Mapping[Urn, Entity]) -> output.StyledTable:
     rows: list[list[output.Cell]] = []
-    base = found.path.rstrip("/")
-    for entity, folder in found.folders:
+    base = listing.path.rstrip("/")
+    for entity, folder in listing.folders:
         rows.append(
             [f"{base}/{folder.name}", None, entity, f"{folder.name}/", entity, folder.count, None]
         )
-    for entity, named in found.entities:
-        summary = summaries.get(named.urn)
+    for entity, entry in listing.entities:
+        summary = summaries.get(entry.urn)
         kind = summary.kind if summary else entity
-        name = summary.name if summary else named.name
+        name = summary.name if summary else entry.name
         rows.append(
-            [found.path, str(named.urn), entity, name, kind, None, _shorten_description(summary)]
+            [
+                listing.path,
+                str(entry.urn),
+                entity,
+                name,
+                kind,
+                None,
+                _shorten_description(summary),
+            ]
         )
     columns = (
         output.TableColumn("path", audience="programs"),
@@ -208,9 +216,11 @@ def _table(found: FolderOutput, summaries: Mapping[Urn, Entity]) -> output.Style
         output.TableColumn("type", audience="programs"),
         output.TableColumn("name", max_width=44, folds=True, style="bold"),
         output.TableColumn("kind", "type", max_width=16),
-        output.TableColumn("entities", audience="everyone" if found.folders else "programs"),
+        output.TableColumn("entities", audience="everyone" if listing.folders else "programs"),
         output.TableColumn(
-            "description", audience="everyone" if found.entities else "programs", style="dim"
+            "description",
+            audience="everyone" if listing.entities else "programs",
+            style="dim",
         ),
     )
     return output.StyledTable(columns, rows)
@@ -223,26 +233,26 @@ def _shorten_description(summary: Entity | None) -> str:
     return f"{EDITED} {first}" if summary.edited_description else first
 
 
-def _folder_as_json(found: FolderOutput, summaries: Mapping[Urn, Entity]) -> dict[str, Any]:
-    base = found.path.rstrip("/")
+def _folder_as_json(listing: FolderOutput, summaries: Mapping[Urn, Entity]) -> dict[str, Any]:
+    base = listing.path.rstrip("/")
     entities = []
-    for entity, named in found.entities:
-        summary = summaries.get(named.urn)
+    for entity, entry in listing.entities:
+        summary = summaries.get(entry.urn)
         entities.append(
             {
-                "urn": str(named.urn),
-                "name": summary.name if summary else named.name,
+                "urn": str(entry.urn),
+                "name": summary.name if summary else entry.name,
                 "type": entity,
                 "kind": summary.kind if summary else entity,
-                "platform": summary.platform if summary else named.urn.platform,
+                "platform": summary.platform if summary else entry.urn.platform,
                 "description": summary.description if summary else "",
             }
         )
     return {
-        "path": found.path,
-        "total": found.total,
-        "shown": found.shown,
-        "entities_below": found.below,
+        "path": listing.path,
+        "total": listing.total,
+        "shown": listing.shown,
+        "entities_below": listing.below,
         "folders": [
             {
                 "path": f"{base}/{folder.name}",
@@ -250,7 +260,7 @@ def _folder_as_json(found: FolderOutput, summaries: Mapping[Urn, Entity]) -> dic
                 "type": entity,
                 "entities": folder.count,
             }
-            for entity, folder in found.folders
+            for entity, folder in listing.folders
         ],
         "entities": entities,
     }
@@ -283,20 +293,20 @@ def _draw_fields(branches: Sequence[FolderTree], before: str, *, several: bool) 
         yield from _draw_fields(branch.below, deeper, several=several)
 
 
-def _print_folder_totals(found: FolderOutput, *, only_entities: bool) -> None:
-    if not found.total:
+def _print_folder_totals(listing: FolderOutput, *, only_entities: bool) -> None:
+    if not listing.total:
         note("there are no folders or entities here")
         return
-    shown = (
-        f"{found.shown:,}"
-        if found.shown == found.total
-        else (f"{found.shown:,} of {found.total:,}")
+    counts = (
+        f"{listing.shown:,}"
+        if listing.shown == listing.total
+        else (f"{listing.shown:,} of {listing.total:,}")
     )
-    more = "" if found.shown == found.total else "; --all shows all"
-    inside = f"; {counted(found.below, 'entity', 'entities')} in and below {line(found.path)}"
-    if only_entities and found.folders:
-        inside = f"; {len(found.folders):,} of them folders, which have no URN{inside}"
-    note(Text(f"{shown} shown{more}{inside}"))
+    more = "" if listing.shown == listing.total else "; --all shows all"
+    inside = f"; {counted(listing.below, 'entity', 'entities')} in and below {line(listing.path)}"
+    if only_entities and listing.folders:
+        inside = f"; {len(listing.folders):,} of them folders, which have no URN{inside}"
+    note(Text(f"{counts} shown{more}{inside}"))
 
 
 # The columns other than the description, with their maximum widths.
@@ -387,12 +397,12 @@ def print_table(page: SearchPage, summaries: Mapping[Urn, Entity]) -> None:
 def _wide(rows: Sequence[_ResultCells], width: int) -> RenderableType:
     """Return a table with one line per hit; the description fills the remaining width."""
     widths = _widths(rows)
-    taken = sum(widths) + len(_GAP) * len(widths)
+    used_width = sum(widths) + len(_GAP) * len(widths)
     longest = max(len("description"), *(row.description.cell_len for row in rows))
     table = Table(box=None, pad_edge=False, padding=(0, len(_GAP), 0, 0), header_style="bold")
     _add_columns(table, widths[:-1])
     table.add_column(
-        "description", width=min(longest, width - taken), no_wrap=True, overflow="ellipsis"
+        "description", width=min(longest, width - used_width), no_wrap=True, overflow="ellipsis"
     )
     _add_columns(table, widths[-1:], start=len(widths) - 1)
     for row in rows:
@@ -436,9 +446,9 @@ def _add_columns(table: Table, widths: Sequence[int], start: int = 0) -> None:
     headers = tuple(_COLUMNS)[start:]
     for header, width in zip(headers, widths, strict=False):
         # Names are folded, never truncated.
-        whole = header == "name"
-        overflow: OverflowMethod = "fold" if whole else "ellipsis"
-        table.add_column(header, width=width, no_wrap=not whole, overflow=overflow)
+        folds = header == "name"
+        overflow: OverflowMethod = "fold" if folds else "ellipsis"
+        table.add_column(header, width=width, no_wrap=not folds, overflow=overflow)
 
 
 def _row(row: ResultRow) -> _ResultCells:
