@@ -377,7 +377,7 @@ def change_labels(
         raise click.UsageError(f"{name} is given with both --add and --remove; give only one")
     # Checked once: an invalid label is invalid for every entity.
     for name, _ in (*labels.add, *labels.remove):
-        labels.kind.named(name)
+        labels.kind.urns(name)
     change: Change = _plan(labels) if dry_run or propose else _write(labels)
     change_each(target, words, change, dry_run=dry_run, as_json=as_json, propose=propose)
 
@@ -441,7 +441,7 @@ def _write(labels: Labels) -> Change:
             method = getattr(catalog, f"{verb}_{labels.what}")
             for ownership, names in _by_ownership(names_and_types):
                 kind = {} if ownership is None else {"ownership": ownership}
-                with suggest_labels(catalog, labels.kind.named(names)):
+                with suggest_labels(catalog, labels.kind.urns(names)):
                     edit = method(urn, names, **where, **kind)
                 yield edit
 
@@ -509,7 +509,7 @@ def _plan(labels: Labels) -> Change:
         new = {_label(name, ownership, labels): name for name, ownership in labels.add}
         # Only labels that the entity lacks are written, and so checked.
         added = [name for label, name in new.items() if label not in before]
-        unknown = [label for label in labels.kind.named(added) if label not in existing]
+        unknown = [label for label in labels.kind.urns(added) if label not in existing]
         check_labels(catalog, unknown)
         existing.update(unknown)
         after = tuple(dict.fromkeys((*staying, *new)))
@@ -519,7 +519,7 @@ def _plan(labels: Labels) -> Change:
 
 
 def _label(name: str, ownership: str | None, labels: Labels) -> str:
-    (urn,) = labels.kind.named(name)
+    (urn,) = labels.kind.urns(name)
     return f"{urn} {ownership or 'TECHNICAL_OWNER'}" if labels.kind is OWNERS else urn
 
 
@@ -527,7 +527,7 @@ def _is_among(label: str, labels: Labels) -> bool:
     """Return whether a label is one of those to remove."""
     urn, _, ownership = label.rpartition(" ") if labels.kind is OWNERS else (label, "", None)
     return any(
-        labels.kind.named(name) == (urn,) and given_type in (None, ownership)
+        labels.kind.urns(name) == (urn,) and given_type in (None, ownership)
         for name, given_type in labels.remove
     )
 
@@ -574,7 +574,7 @@ class _TypedText:
         self._is_kept = False
 
     @classmethod
-    def edited(cls, name: str, text: str, ingested: str, again: str) -> Self:
+    def from_editor(cls, name: str, text: str, ingested: str, again: str) -> Self:
         """Open a text in the user's editor, and return the result.
 
         The editor is `VISUAL`, `EDITOR` or the default of the system. The ingested text is shown
@@ -837,7 +837,7 @@ def describe_in_editor(
     with target.open() as catalog:
         place = _find_writable(catalog, urn, column)
         again = _command_to_write(urn, place.path)
-        with _TypedText.edited(place.name, place.edited, place.ingested, again) as typed:
+        with _TypedText.from_editor(place.name, place.edited, place.ingested, again) as typed:
             if typed.text == place.edited or not (typed.text.strip() or place.edited.strip()):
                 note(Text("the text is unchanged; nothing was written"))
                 return

@@ -31,7 +31,6 @@ __all__ = [
     "OutputFormat",
     "Period",
     "Target",
-    "aspects_named",
     "catalog_options",
     "check_forms",
     "column_at",
@@ -43,6 +42,7 @@ __all__ = [
     "entity",
     "env_option",
     "filter_option",
+    "find_aspects",
     "format_options",
     "kept_in",
     "new_file",
@@ -84,14 +84,14 @@ def format_options(
 
     def with_forms(command: Callable[..., None]) -> Callable[..., None]:
         @wraps(command)
-        def checked(*args: object, **kwargs: object) -> None:
+        def with_one_form(*args: object, **kwargs: object) -> None:
             formats = [form for form in get_args(OutputFormat) if kwargs.pop(f"as_{form}", False)]
             if len(formats) > 1:
                 options = " and ".join(f"--{form}" for form in formats)
                 raise click.UsageError(f"{options} cannot be combined; give only one of them")
             command(*args, shown_as=formats[0] if formats else None, **kwargs)
 
-        decorated: Callable[..., None] = checked
+        decorated: Callable[..., None] = with_one_form
         for form in reversed(forms):
             option = click.option(
                 f"--{form}",
@@ -268,7 +268,7 @@ def read_existing(catalog: "Catalog", urn: str) -> "Entity":
     return entity
 
 
-def aspects_named(entity: "Entity", names: Sequence[str]) -> "list[AspectRead]":
+def find_aspects(entity: "Entity", names: Sequence[str]) -> "list[AspectRead]":
     """Return the aspects with these names, or all of them if `names` is empty. Raises
     `UnknownName` for an aspect that the entity does not have."""
     for name in names:

@@ -38,7 +38,7 @@ __all__ = [
     "as_objects",
     "block_text",
     "confirm",
-    "escaped_json",
+    "escape_json",
     "line_text",
     "note",
     "notes",
@@ -145,11 +145,11 @@ def print_json(value: Any) -> None:
     Characters that a terminal would interpret are escaped; parsing returns exactly `value`.
     """
     text = orjson.dumps(value, option=orjson.OPT_INDENT_2)
-    sys.stdout.buffer.write(escaped_json(text) + b"\n")
+    sys.stdout.buffer.write(escape_json(text) + b"\n")
     sys.stdout.buffer.flush()
 
 
-def escaped_json(text: bytes) -> bytes:
+def escape_json(text: bytes) -> bytes:
     """Return equivalent JSON in which characters that a terminal would interpret are escaped."""
     return _NOT_ASCII.sub(_escape, text.decode()).encode()
 

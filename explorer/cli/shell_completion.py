@@ -51,7 +51,7 @@ _Complete = Callable[[click.Context, click.Parameter, str], _Items]
 
 
 @contextmanager
-def limited() -> Iterator[None]:
+def time_limit() -> Iterator[None]:
     """Exit the process with 0 and without output if the block exceeds the time limit."""
     ending = threading.Timer(_limit_seconds(), os._exit, (0,))
     ending.daemon = True
@@ -561,7 +561,7 @@ def completion(context: click.Context, shell: str, *, answer: bool) -> None:
 
     completer = SHELLS[shell](context.find_root().command, {}, "catalog", "_CATALOG_COMPLETE")
     if answer:
-        with limited():
+        with time_limit():
             output = completer.complete()
         click.echo(output)
         return

@@ -240,7 +240,7 @@ class ChangeLogMethods(CatalogMethods):
         while True:
             begins = True
             try:
-                source = self._streamed(at, query, resumed=resumed)
+                source = self._stream_changes(at, query, resumed=resumed)
                 async with aclosing(source) as pieces:
                     async for offset, change in pieces:
                         at, heard, pause = offset, clock(), _FIRST_PAUSE_SECONDS
@@ -266,7 +266,7 @@ class ChangeLogMethods(CatalogMethods):
             async for change in changes:
                 yield change
 
-    async def _streamed(
+    async def _stream_changes(
         self, after: int, query: ChangeQuery, *, resumed: bool
     ) -> AsyncGenerator[tuple[int, ChangeEvent | None], None]:
         """Yield the offset reached with each change, and with `None` when there was no change."""

@@ -417,7 +417,7 @@ class CompletionMethods(SearchMethods):
                 return interleave(suggestionses, limit)
         groups = await self._complete_by_type(text, types or _COMPLETED, limit)
         if not groups:
-            page = await self._found(f"{text}*", types, limit)
+            page = await self._search_text(f"{text}*", types, limit)
             groups = suggestions_from_hits(page.hits)
         if not types:
             # Without types, which the server may not have, a refusal means that it does not support
@@ -450,7 +450,7 @@ class CompletionMethods(SearchMethods):
             since, facets = self._counted_facets.get(types, (float("-inf"), ()))
             if monotonic() - since > _FACETS_KEPT_SECONDS:
                 try:
-                    facets = (await self._found("*", types, 0)).facets
+                    facets = (await self._search_text("*", types, 0)).facets
                 except Unreachable:
                     # Cached as well, so that not every key press waits for an unreachable server.
                     facets = ()
@@ -481,6 +481,6 @@ class CompletionMethods(SearchMethods):
         except (*REFUSALS, Unreachable):
             return ()
 
-    async def _found(self, text: str, types: Sequence[str], count: int) -> SearchPage:
+    async def _search_text(self, text: str, types: Sequence[str], count: int) -> SearchPage:
         request = search_request(SearchParameters(text, types), 0, count)
         return parse_search(await self._connection.send(request), text)

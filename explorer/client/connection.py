@@ -460,7 +460,7 @@ class Authenticator:
         if not (self._always or needs_token):
             return request
         try:
-            secret = await self._found()
+            secret = await self._fetch_once()
         except NotSignedIn:
             if needs_token:
                 raise
@@ -476,7 +476,7 @@ class Authenticator:
         """
         if request.signature is not None:
             return await self._was_renewed(request.signature)
-        if await self._found() is None:
+        if await self._fetch_once() is None:
             return False
         self._always = True
         return True
@@ -499,7 +499,7 @@ class Authenticator:
         """Return an answer's body with the token removed, in case the server repeats it."""
         return body if self._secret is None else self._secret.cut_from(body)
 
-    async def _found(self) -> Secret | None:
+    async def _fetch_once(self) -> Secret | None:
         if self._fetch is not None:
             async with self._fetching:
                 if self._fetch is not None:
@@ -764,7 +764,7 @@ class Connection:
             raise Unreachable("offline: a stream of changes needs the server")
         silence_seconds = max(_SILENCE_SECONDS, self._timeout_seconds)
         async with AsyncExitStack() as stack:
-            streamed = await self._streamed(stack, request)
+            streamed = await self._begin_stream(stack, request)
             lines = lines_of(streamed.pieces, self.address, silence_seconds)
             async with aclosing(lines):
                 async for line in lines:
@@ -939,7 +939,7 @@ class Connection:
         headers = (*request.headers, (_LOG_OFFSET, str(self._known_offset)))
         return replace(request, headers=headers)
 
-    async def _streamed(self, held: AsyncExitStack, request: Request) -> Streamed:
+    async def _begin_stream(self, held: AsyncExitStack, request: Request) -> Streamed:
         """Return a stream that has begun; `held` closes it."""
         failed: Transport | None = None
         while True:

@@ -575,7 +575,7 @@ class LabelKind:
     input_field: str
     stamp: str | None = None
 
-    def named(self, names: str | Urn | Iterable[str | Urn]) -> tuple[str, ...]:
+    def urns(self, names: str | Urn | Iterable[str | Urn]) -> tuple[str, ...]:
         """Return the URNs of labels given by id or URN. Raises `InvalidInput`."""
         return tuple(map(str, urns_of(names, *self.entity_types)))
 
@@ -587,7 +587,7 @@ class LabelKind:
         """Return the labels in that aspect, in order."""
         return tuple(self.label(element) for element in self._list(self._holder(value, column)))
 
-    def changed(
+    def with_labels(
         self, value: Json, labels: Iterable[str], column: str | None, *, adding: bool
     ) -> Json:
         """Return that aspect with labels added or removed."""

@@ -184,13 +184,13 @@ class EditMethods(ConditionalWrites):
             before = target.read(stored.value(target.aspect))
             edit = Edit.now(target.urn, "description", before, text, column)
             if (before or "") == text:
-                return await self._made(_nothing(), replace(edit, after=before))
+                return await self._save_edit(_nothing(), replace(edit, after=before))
             expected = self._expect(target, stored, base, text)
             if column is not None:
                 work = self._describe_column(target, column, text, expected)
             else:
                 work = self._describe_entity(target, place, text, expected)
-            return await self._made(work, edit)
+            return await self._save_edit(work, edit)
 
     async def carry_over(self, urn: str | Urn, column: str | None = None) -> tuple[Edit, ...]:
         """Move what people wrote about columns before their types or cases changed to the present
@@ -205,7 +205,7 @@ class EditMethods(ConditionalWrites):
         Example: `cat.carry_over(urn)`
         """
         target = Urn.parse(urn)
-        stored = await self._stored(target, COLUMNS, SCHEMA)
+        stored = await self._read_stored(target, COLUMNS, SCHEMA)
         value = stored.value(COLUMNS)
         earlier = earlier_entries(value, paths_in(stored))
         with one_save():
@@ -243,7 +243,7 @@ class EditMethods(ConditionalWrites):
         target = Urn.parse(urn)
         edit = Edit.now(target, "status", "shown", "shown")
         try:
-            was = (await self._stored(target, "status")).value("status").get("removed") is True
+            was = (await self._read_stored(target, "status")).value("status").get("removed") is True
         except NotFound:
             absent = -1 if (await self.abilities()).conditional_edits else None
 
@@ -252,7 +252,9 @@ class EditMethods(ConditionalWrites):
                     await self._put(Proposal(target, name, content), None if position else absent)
 
             try:
-                return await self._made(write(), Edit.now(target, "entity", None, dict(aspects)))
+                return await self._save_edit(
+                    write(), Edit.now(target, "entity", None, dict(aspects))
+                )
             except Conflict:
                 # Somebody else created it at the same moment.
                 return edit
@@ -338,12 +340,12 @@ class EditMethods(ConditionalWrites):
         nothing, and the edit is made at the present path alone.
         """
         urn, column = target.urn, target.column
-        stored = await self._stored(urn, target.aspect)
+        stored = await self._read_stored(urn, target.aspect)
         value = stored.value(target.aspect)
         start = None
         # Almost every dataset is done with here, without its schema.
         if column is not None and earlier_entries(value, [column]):
-            paths = paths_in(await self._stored(urn, SCHEMA))
+            paths = paths_in(await self._read_stored(urn, SCHEMA))
             start = earlier_entries(value, paths).get(column)
         if column is None or start is None:
             yield stored, base
@@ -354,7 +356,7 @@ class EditMethods(ConditionalWrites):
         with one_save():
             try:
                 await self._move(urn, column, start, column, parts)
-                stored = await self._stored(urn, target.aspect)
+                stored = await self._read_stored(urn, target.aspect)
             except Forbidden:
                 base = None if base is None else target.read(value) or type(base)()
             yield stored, base
@@ -384,24 +386,24 @@ class EditMethods(ConditionalWrites):
             return with_moved(value, start, end, parts)
 
         edit = Edit.now(urn, "path", {start: parts}, {end: parts}, column)
-        return await self._made(self._rewrite(urn, COLUMNS, change), edit)
+        return await self._save_edit(self._rewrite(urn, COLUMNS, change), edit)
 
     async def _check_column(self, urn: Urn, column: str) -> None:
         """Raise `NotFound` if the schema does not have a column. One request."""
-        paths = paths_in(await self._stored(urn, SCHEMA))
+        paths = paths_in(await self._read_stored(urn, SCHEMA))
         if column not in paths:
             near = get_close_matches(column, paths, n=3)
             hint = f"; did you mean {' or '.join(near)}?" if near else ""
             raise NotFound(f"{urn} has no column {column}{hint}")
 
     async def _set_removed(self, urn: Urn, removed: bool, *, dry_run: bool) -> StatusChange:
-        stored = await self._stored(urn, "status")
+        stored = await self._read_stored(urn, "status")
         was = stored.value("status").get("removed") is True
         if dry_run or was == removed:
             return StatusChange(urn, was, removed, written=False)
         change = self._rewrite(urn, "status", lambda status: {**status, "removed": removed})
         before, after = ("shown", "hidden") if removed else ("hidden", "shown")
-        await self._made(change, Edit.now(urn, "status", before, after))
+        await self._save_edit(change, Edit.now(urn, "status", before, after))
         return StatusChange(urn, was, removed, written=True)
 
     def _expect(
@@ -429,12 +431,12 @@ class EditMethods(ConditionalWrites):
         was written in between.
         """
 
-        def checked(value: Json) -> Json:
+        def check_and_change(value: Json) -> Json:
             if expected is not None:
                 expected.check(target.read(value))
             return change(value)
 
-        await self._rewrite(target.urn, target.aspect, checked)
+        await self._rewrite(target.urn, target.aspect, check_and_change)
 
     async def _mutate_or_rewrite(
         self,
@@ -492,7 +494,7 @@ class EditMethods(ConditionalWrites):
         data = body.get("data")
         return data if isinstance(data, dict) else {}
 
-    async def _made(self, work: Awaitable[Edit | None], edit: Edit) -> Edit:
+    async def _save_edit(self, work: Awaitable[Edit | None], edit: Edit) -> Edit:
         """Store an edit and write it to the journal, and return it.
 
         `work` stores it; it may return the edit as it was finally made. If the answer to an earlier
@@ -606,7 +608,7 @@ class LabelMethods(EditMethods):
         Example: `cat.add_tags(urn, ["urn:li:tag:PII"], column="order_id")`
         """
         return await self._label(
-            TAGS, urn, column, add=TAGS.named(tags), instead_of=_several(TAGS, instead_of)
+            TAGS, urn, column, add=TAGS.urns(tags), instead_of=_several(TAGS, instead_of)
         )
 
     async def remove_tags(
@@ -623,7 +625,7 @@ class LabelMethods(EditMethods):
         Example: `cat.remove_tags(urn, ["urn:li:tag:PII"], column="order_id")`
         """
         return await self._label(
-            TAGS, urn, column, remove=TAGS.named(tags), instead_of=_several(TAGS, instead_of)
+            TAGS, urn, column, remove=TAGS.urns(tags), instead_of=_several(TAGS, instead_of)
         )
 
     async def add_terms(
@@ -639,7 +641,7 @@ class LabelMethods(EditMethods):
         Example: `cat.add_terms(urn, ["urn:li:glossaryTerm:Finance.NetRevenue"])`
         """
         return await self._label(
-            TERMS, urn, column, add=TERMS.named(terms), instead_of=_several(TERMS, instead_of)
+            TERMS, urn, column, add=TERMS.urns(terms), instead_of=_several(TERMS, instead_of)
         )
 
     async def remove_terms(
@@ -655,7 +657,7 @@ class LabelMethods(EditMethods):
         Example: `cat.remove_terms(urn, ["urn:li:glossaryTerm:Finance.NetRevenue"])`
         """
         return await self._label(
-            TERMS, urn, column, remove=TERMS.named(terms), instead_of=_several(TERMS, instead_of)
+            TERMS, urn, column, remove=TERMS.urns(terms), instead_of=_several(TERMS, instead_of)
         )
 
     async def add_owners(
@@ -674,7 +676,7 @@ class LabelMethods(EditMethods):
         Example: `cat.add_owners(urn, ["urn:li:corpuser:jdoe"])`
         """
         check_ownership(ownership, self.registry)
-        labels = tuple(f"{owner} {ownership}" for owner in OWNERS.named(owners))
+        labels = tuple(f"{owner} {ownership}" for owner in OWNERS.urns(owners))
         base = None if instead_of is None else tuple(instead_of)
         return await self._label(OWNERS, urn, None, add=labels, instead_of=base)
 
@@ -690,8 +692,8 @@ class LabelMethods(EditMethods):
 
         Example: `cat.remove_owners(urn, ["urn:li:corpuser:jdoe"])`
         """
-        target, owner_urns = Urn.parse(urn), OWNERS.named(owners)
-        stored = await self._stored(target, OWNERS.aspect)
+        target, owner_urns = Urn.parse(urn), OWNERS.urns(owners)
+        stored = await self._read_stored(target, OWNERS.aspect)
         present = OWNERS.labels(stored.value(OWNERS.aspect), None)
         labels = tuple(
             label
@@ -780,7 +782,9 @@ class LabelMethods(EditMethods):
                         await self._mutate_or_rewrite(mutation, rewrite, condition)
                         current = following
 
-            return await self._made(write(), Edit.now(target.urn, kind.what, before, after, column))
+            return await self._save_edit(
+                write(), Edit.now(target.urn, kind.what, before, after, column)
+            )
 
     async def _rewrite_labels(
         self,
@@ -803,7 +807,7 @@ class LabelMethods(EditMethods):
             await self._put(Proposal(target.urn, target.aspect, operations, "PATCH"), None)
             return
         await self._rewrite_target(
-            target, lambda value: kind.changed(value, labels, column, adding=adding), expected
+            target, lambda value: kind.with_labels(value, labels, column, adding=adding), expected
         )
 
     async def _put_domains(
@@ -853,7 +857,7 @@ class LabelMethods(EditMethods):
 
         The mutation does it, if there is one, else the aspect is rewritten with `change`.
         """
-        stored = await self._stored(target.urn, target.aspect)
+        stored = await self._read_stored(target.urn, target.aspect)
         before = target.read(stored.value(target.aspect))
         expected = self._expect(target, stored, instead_of, after)
 
@@ -868,7 +872,7 @@ class LabelMethods(EditMethods):
             else:
                 await self._mutate_or_rewrite(mutation, rewrite, expected)
 
-        return await self._made(write(), Edit.now(target.urn, target.what, before, after))
+        return await self._save_edit(write(), Edit.now(target.urn, target.what, before, after))
 
 
 class LinkMethods(EditMethods):
@@ -906,11 +910,11 @@ class LinkMethods(EditMethods):
         if not url or any(char.isspace() for char in url):
             raise InvalidInput(f"{url!r} is not an address; write spaces in it as %20")
         target = edit_target(Urn.parse(urn), "links")
-        stored = await self._stored(target.urn, target.aspect)
+        stored = await self._read_stored(target.urn, target.aspect)
         elements = _elements_of(stored.value(target.aspect))
         before, link = links_of({"elements": elements}), f"{url} {label}"
         if any(link_parts(element) == (url, label) for element in elements):
-            return await self._made(_nothing(), Edit.now(target.urn, "links", before, before))
+            return await self._save_edit(_nothing(), Edit.now(target.urn, "links", before, before))
         base = None if instead_of is None else tuple(instead_of)
         expected = self._expect(target, stored, base, (*(base or ()), link))
         fields = {"linkUrl": url, "label": label, "resourceUrn": str(target.urn)}
@@ -926,7 +930,9 @@ class LinkMethods(EditMethods):
             after = links_of({"elements": await self._elements(target.urn)})
             return Edit.now(target.urn, "links", before, after)
 
-        return await self._made(write(), Edit.now(target.urn, "links", before, (*before, link)))
+        return await self._save_edit(
+            write(), Edit.now(target.urn, "links", before, (*before, link))
+        )
 
     async def remove_link(
         self,
@@ -945,7 +951,7 @@ class LinkMethods(EditMethods):
         "https://wiki.example.com")`
         """
         target = edit_target(Urn.parse(urn), "links")
-        stored = await self._stored(target.urn, target.aspect)
+        stored = await self._read_stored(target.urn, target.aspect)
         before_elements = _elements_of(stored.value(target.aspect))
         before = links_of({"elements": before_elements})
         base = None if instead_of is None else tuple(instead_of)
@@ -961,7 +967,9 @@ class LinkMethods(EditMethods):
                 link.startswith(f"{url} ") if label is None else link == f"{url} {label}"
                 for link in base or ()
             ):
-                return await self._made(_nothing(), Edit.now(target.urn, "links", before, before))
+                return await self._save_edit(
+                    _nothing(), Edit.now(target.urn, "links", before, before)
+                )
             called = f" called {label!r}" if label else ""
             raise NotFound(f"{target.urn} has no link to {url}{called}")
         after = links_of({"elements": rest})
@@ -983,10 +991,10 @@ class LinkMethods(EditMethods):
                 expected,
             )
 
-        return await self._made(write(), Edit.now(target.urn, "links", before, after))
+        return await self._save_edit(write(), Edit.now(target.urn, "links", before, after))
 
     async def _elements(self, urn: Urn) -> list[Json]:
-        return _elements_of((await self._stored(urn, _LINKS)).value(_LINKS))
+        return _elements_of((await self._read_stored(urn, _LINKS)).value(_LINKS))
 
     async def _add_to_list(
         self, target: EditTarget, held: list[Json], link: Json, expected: Expectation | None
@@ -1078,7 +1086,7 @@ def resource_of(target: EditTarget) -> dict[str, str]:
 
 
 def _several(kind: LabelKind, names: _Names | None) -> tuple[str, ...] | None:
-    return None if names is None else kind.named(names)
+    return None if names is None else kind.urns(names)
 
 
 def _elements_of(value: Json) -> list[Json]:

@@ -213,8 +213,10 @@ def _column(
         recursive=field.recursive,
         ingested=field.description,
         edited=written.description if written else None,
-        tags=_both(field, written, lambda part: [tag.tag for tag in part.global_tags.tags]),
-        terms=_both(field, written, lambda part: [term.urn for term in part.glossary_terms.terms]),
+        tags=_join_urns(field, written, lambda part: [tag.tag for tag in part.global_tags.tags]),
+        terms=_join_urns(
+            field, written, lambda part: [term.urn for term in part.glossary_terms.terms]
+        ),
         parent=FieldPath(parent) if parent else None,
         depth=depth,
         children=children,
@@ -231,7 +233,7 @@ def _name_below(path: FieldPath, parent: str | None) -> str:
     return ".".join(path.names[above:]) or path.name
 
 
-def _both(
+def _join_urns(
     field: SchemaField,
     entry: EditableSchemaField | None,
     names: Callable[[SchemaField | EditableSchemaField], list[str]],
@@ -461,7 +463,7 @@ class Entity:
     @property
     def domains(self) -> tuple[Urn, ...]:
         """The URNs of the domains."""
-        return Urn.parse_all(self._listed("domains", "domains"))
+        return Urn.parse_all(self._list_of("domains", "domains"))
 
     @property
     def links(self) -> tuple[typed.Link, ...]:
@@ -472,7 +474,7 @@ class Entity:
     @property
     def browse_paths(self) -> tuple[str, ...]:
         """The stored browse paths."""
-        paths = self._listed("browsePaths", "paths")
+        paths = self._list_of("browsePaths", "paths")
         return tuple(path for path in paths if isinstance(path, str))
 
     @property
@@ -499,10 +501,10 @@ class Entity:
 
     @property
     def _paths(self) -> list[str]:
-        fields = self._listed("schemaMetadata", "fields")
+        fields = self._list_of("schemaMetadata", "fields")
         return [str(field.get("fieldPath", "")) for field in fields if isinstance(field, dict)]
 
-    def _listed(self, name: str, key: str) -> list[Any]:
+    def _list_of(self, name: str, key: str) -> list[Any]:
         elements = (self.raw(name) or {}).get(key)
         return elements if isinstance(elements, list) else []
 

@@ -81,7 +81,7 @@ class EntrySource(Protocol):
         """Return at most `count` entries from position `start`."""
         ...
 
-    def narrowed(self, text: str, known: tuple[FolderEntry, ...]) -> "EntrySource":
+    def narrow(self, text: str, known: tuple[FolderEntry, ...]) -> "EntrySource":
         """Return a source of the entries that have a text in their names.
 
         `known` are the entries read so far.
@@ -101,7 +101,7 @@ class FixedSource:
         del catalog
         return EntryPage(self.entries[start : start + count], len(self.entries))
 
-    def narrowed(self, text: str, known: tuple[FolderEntry, ...]) -> "EntrySource":
+    def narrow(self, text: str, known: tuple[FolderEntry, ...]) -> "EntrySource":
         """Return a source of the entries that have the text in their names."""
         del known
         return FixedSource(tuple(entry for entry in self.entries if name_contains(entry, text)))
@@ -173,9 +173,9 @@ class TypesSource:
         )
         return EntryPage(entries, len(entries))
 
-    def narrowed(self, text: str, known: tuple[FolderEntry, ...]) -> EntrySource:
+    def narrow(self, text: str, known: tuple[FolderEntry, ...]) -> EntrySource:
         """Return a source of those of the known types; one page has all of them."""
-        return FixedSource(known).narrowed(text, ())
+        return FixedSource(known).narrow(text, ())
 
 
 def _top_of(entity_type: str) -> EntrySource:
@@ -212,10 +212,10 @@ class FolderSource:
             )
         except (InvalidInput, NotFound, ServerFault):
             if self.path == "/" and first:
-                return await self._listed(catalog, count)
+                return await self._read_list(catalog, count)
             raise
         if self.path == "/" and first and not page.entries:
-            return await self._listed(catalog, count)
+            return await self._read_list(catalog, count)
         return self._portion(page, first, count)
 
     def _portion(self, page: "BrowsePage", first: bool, count: int) -> EntryPage:
@@ -238,11 +238,11 @@ class FolderSource:
             return EntryPage((*entities, *unread), page.here, head, source)
         return EntryPage((*folders, *entities, *unread), page.entries)
 
-    async def _listed(self, catalog: "AsyncCatalog", count: int) -> EntryPage:
+    async def _read_list(self, catalog: "AsyncCatalog", count: int) -> EntryPage:
         source = ListSource((self.entity_type,))
         return replace(await source.read(catalog, 0, count), instead=source)
 
-    def narrowed(self, text: str, known: tuple[FolderEntry, ...]) -> EntrySource:
+    def narrow(self, text: str, known: tuple[FolderEntry, ...]) -> EntrySource:
         """Return a source of what the server finds in and below the path, and of the known folders
         with the text in their name."""
         called = tuple(entry for entry in known if entry.urn is None and name_contains(entry, text))
@@ -311,9 +311,9 @@ class FoundInFolder:
             raise ServerFault("the server's answer to a filter in a folder has no total")
         return {"groups": (), "entities": ()} | value
 
-    def narrowed(self, text: str, known: tuple[FolderEntry, ...]) -> EntrySource:
+    def narrow(self, text: str, known: tuple[FolderEntry, ...]) -> EntrySource:
         """Return a source for another text."""
-        return self.folder.narrowed(text, known)
+        return self.folder.narrow(text, known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,7 +356,7 @@ class ListSource:
     def _sortable(self, registry: "Registry") -> bool:
         return not self.types or all(_has(registry, type_, "name") for type_ in self.types)
 
-    def narrowed(self, text: str, known: tuple[FolderEntry, ...]) -> EntrySource:
+    def narrow(self, text: str, known: tuple[FolderEntry, ...]) -> EntrySource:
         """Return a source of those that have the text in their names."""
         del known
         return _Narrowed(self, text)
@@ -380,9 +380,9 @@ class _Narrowed:
         )
         return await replace(self.source, among=combined).read(catalog, start, count)
 
-    def narrowed(self, text: str, known: tuple[FolderEntry, ...]) -> EntrySource:
+    def narrow(self, text: str, known: tuple[FolderEntry, ...]) -> EntrySource:
         """Return a source for another text."""
-        return self.source.narrowed(text, known)
+        return self.source.narrow(text, known)
 
 
 async def _entities(catalog: "AsyncCatalog", urns: Iterable[Urn]) -> tuple[FolderEntry, ...]:

@@ -17,7 +17,7 @@ from explorer.errors import Conflict, InvalidInput, NotFound
 from explorer.metadata.names import is_name, singular
 from explorer.metadata.urn import Urn
 
-__all__ = ["GOVERNED", "GovernanceMethods", "Governed", "entity_named", "new_aspects", "new_id"]
+__all__ = ["GOVERNED", "GovernanceMethods", "Governed", "find_namesake", "new_aspects", "new_id"]
 
 Governed = Literal["tag", "glossaryTerm", "glossaryNode", "domain", "dataProduct"]
 """A type of entity that other entities are organized by."""
@@ -64,7 +64,7 @@ def new_aspects(
     return {place.aspect: info, "domains": {"domains": [parent]}}
 
 
-async def entity_named(catalog: SearchMethods, kind: Governed, name: str) -> Urn | None:
+async def find_namesake(catalog: SearchMethods, kind: Governed, name: str) -> Urn | None:
     """Return an entity that has this name already, of a type whose names are not shared; `None` if
     there is none, or if one has the URN that a new entity would get, which `new` refuses.
 
@@ -112,7 +112,7 @@ class GovernanceMethods(SearchMethods, LabelMethods):
             raise InvalidInput(f"a {kind} cannot be created here; these can: {', '.join(GOVERNED)}")
         _check_name(kind, name)
         above = await self._parent(kind, parent)
-        namesake = None if entity_id else await entity_named(self, kind, name)
+        namesake = None if entity_id else await find_namesake(self, kind, name)
         if namesake is not None:
             raise Conflict(
                 f"a {singular(kind)} is named {name!r} already: {namesake}; give an id to create "
@@ -175,7 +175,11 @@ class GovernanceMethods(SearchMethods, LabelMethods):
         place = NAMES[urn.entity_type]
         mutation = None
         # The mutation can set a name if the aspect exists, and cannot remove one.
-        if name and place.mutation and (await self._stored(urn, place.aspect)).value(place.aspect):
+        if (
+            name
+            and place.mutation
+            and (await self._read_stored(urn, place.aspect)).value(place.aspect)
+        ):
             mutation = Mutation.with_input(place.mutation, {"urn": str(urn), "name": name})
         change = partial(place.with_text, urn, text=name)
         return await self._replace(target, name, change, mutation, instead_of=instead_of)
@@ -184,7 +188,7 @@ class GovernanceMethods(SearchMethods, LabelMethods):
         target = edit_target(urn, "parent")
         place, _ = PARENTS[urn.entity_type]
         mutation = None
-        if (await self._stored(urn, place.aspect)).value(place.aspect):
+        if (await self._read_stored(urn, place.aspect)).value(place.aspect):
             fields = {"resourceUrn": str(urn), place.field: parent}
             mutation = Mutation.with_input(place.mutation, fields)
         change = partial(place.with_text, urn, text=parent)
@@ -213,12 +217,12 @@ class GovernanceMethods(SearchMethods, LabelMethods):
                 raise InvalidInput(f"{target} cannot be moved into itself or to what is below it")
             urns.add(at)
             above = edit_target(at, "parent")
-            parent_urn = above.read((await self._stored(at, above.aspect)).value(above.aspect))
+            parent_urn = above.read((await self._read_stored(at, above.aspect)).value(above.aspect))
             at = Urn.parse(parent_urn) if isinstance(parent_urn, str) and parent_urn else None
 
     async def _is_stored_entity(self, urn: Urn) -> bool:
         try:
-            await self._stored(urn)
+            await self._read_stored(urn)
         except NotFound:
             return False
         return True

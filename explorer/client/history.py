@@ -113,7 +113,7 @@ class Authorship:
         )
     )
 
-    def unexplained(self, track: ColumnTexts) -> bool:
+    def is_incomplete(self, track: ColumnTexts) -> bool:
         """Return whether a description in use was written in an older version than those read."""
         return any(
             counting is track and path not in track.changes
@@ -141,7 +141,7 @@ class Authorship:
         timed.sort(key=lambda timed_change: timed_change[0], reverse=True)
         return tuple(change for _, change in timed)
 
-    def blamed(self) -> dict[str, ColumnChange]:
+    def blame_columns(self) -> dict[str, ColumnChange]:
         """Return the change that wrote the present description of each described column."""
         self.edited.end()
         self.ingested.end()
@@ -294,13 +294,13 @@ class HistoryMethods(CatalogMethods):
                 track.read(version)
                 break
         for track, source in zip(tracks, sources, strict=True):
-            while authorship.unexplained(track):
+            while authorship.is_incomplete(track):
                 older = await anext(source, None)
                 if older is None:
                     break
                 track.read(older)
             await source.aclose()
-        return authorship.blamed()
+        return authorship.blame_columns()
 
     async def _walk_writes(self, urn: Urn, aspect: str) -> AsyncGenerator[Version, None]:
         try:

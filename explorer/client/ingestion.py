@@ -301,7 +301,7 @@ _NOT_HELD = "expected version"
 class ConditionalWrites(CatalogMethods):
     """Conditional writes, which the methods for writing and for editing share."""
 
-    async def _stored(self, urn: Urn, *aspects: str) -> Stored:
+    async def _read_stored(self, urn: Urn, *aspects: str) -> Stored:
         """Return the given aspects of an entity as the server has them now. One request.
 
         Raises `NotFound` for an entity that was never written.
@@ -332,7 +332,7 @@ class ConditionalWrites(CatalogMethods):
         requests. Raises `NotFound`, and `Conflict` if others kept writing in between.
         """
         for attempt in range(_ATTEMPTS):
-            stored = await self._stored(urn, aspect)
+            stored = await self._read_stored(urn, aspect)
             value = stored.value(aspect)
             changed = change(dict(value))
             if changed == value:
@@ -596,7 +596,7 @@ class IngestionMethods(ConditionalWrites):
         if proposal.change == "UPSERT" and not proposal.headers:
             return False
         try:
-            stored = await self._stored(proposal.urn, proposal.aspect)
+            stored = await self._read_stored(proposal.urn, proposal.aspect)
         except NotFound:
             return is_removal
         except (InvalidInput, ServerFault):
@@ -701,7 +701,7 @@ class AspectMethods(IngestionMethods):
         Example: `cat.delete(urn, dry_run=True)`
         """
         target = Urn.parse(urn)
-        await self._stored(target)
+        await self._read_stored(target)
         count, references = await self._references(target)
         if dry_run:
             return Deletion(target, False, 0, 0, count, references)

@@ -295,7 +295,7 @@ class LineageBuilder:
         ends = (far_index, near_index) if self.direction == "UPSTREAM" else (near_index, far_index)
         self.edges[*ends, relationship] = None
 
-    def drawn(self, hops: int, way: Way, *, marked: bool, truncated: str | None) -> Lineage:
+    def build(self, hops: int, way: Way, *, marked: bool, truncated: str | None) -> Lineage:
         """Return the lineage collected so far, nearest first, then in the order added.
 
         `marked` is true if it is known which entities are missing and which are soft-deleted.
@@ -708,7 +708,7 @@ class LineageMethods(CatalogMethods):
             if truncated is not None or page.next_id is None or not page.results:
                 break
             page = await self._lineage_page(walk, page.next_id)
-        return builder.drawn(walk.hops, "graphql", marked=self._lineage_marks, truncated=truncated)
+        return builder.build(walk.hops, "graphql", marked=self._lineage_marks, truncated=truncated)
 
     async def _first_lineage_page(self, walk: _LineageWalk) -> LineagePage:
         """Return the first page, and record whether the server can say what exists and is
@@ -762,7 +762,7 @@ class LineageMethods(CatalogMethods):
                         fresh.append(edge.urn)
                     builder.join(str(near), far, edge.relationship)
             frontier = fresh
-        return builder.drawn(walk.hops, "relationships", marked=False, truncated=truncated)
+        return builder.build(walk.hops, "relationships", marked=False, truncated=truncated)
 
     async def _lineage_further(
         self, urn: Urn, walk: _LineageWalk, found: LineageBuilder

@@ -48,7 +48,7 @@ class TextSourceMethods(AspectMethods, EntityMethods, EditMethods):
             if text not in (seen_text, my_text):
                 raise TextConflict(str(target), seen_text, text, my_text)
         edit = Edit.now(dataset, "source", now, mine, column)
-        return await self._made(self._write_source(target, entity, mine), edit)
+        return await self._save_edit(self._write_source(target, entity, mine), edit)
 
     async def _write_source(self, target: EditTarget, entity: Entity, source: Json | None) -> None:
         for attempt in range(_ATTEMPTS):

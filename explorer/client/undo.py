@@ -294,8 +294,10 @@ class UndoMethods(GovernanceMethods, LinkMethods, TextSourceMethods, HealthMetho
         """Return the present value of what an edit changed. One request."""
         target = edit_target(edit.urn, edit.what, edit.column)
         if edit.column is None:
-            return target.read((await self._stored(edit.urn, target.aspect)).value(target.aspect))
-        found = await self._stored(edit.urn, target.aspect, SCHEMA)
+            return target.read(
+                (await self._read_stored(edit.urn, target.aspect)).value(target.aspect)
+            )
+        found = await self._read_stored(edit.urn, target.aspect, SCHEMA)
         return target.read(at_present_paths(found.value(target.aspect), paths_in(found)))
 
     async def _of_present_column(self, edit: Edit) -> Edit:
@@ -303,7 +305,7 @@ class UndoMethods(GovernanceMethods, LinkMethods, TextSourceMethods, HealthMetho
         changed since. One request for a column."""
         if edit.column is None or edit.what in ("path", "source"):
             return edit
-        paths = ColumnPaths.of(paths_in(await self._stored(edit.urn, SCHEMA)))
+        paths = ColumnPaths.of(paths_in(await self._read_stored(edit.urn, SCHEMA)))
         return replace(edit, column=paths.match(edit.column) or edit.column)
 
     async def _undo_entity(self, done: Edit) -> Edit:
@@ -335,7 +337,7 @@ class UndoMethods(GovernanceMethods, LinkMethods, TextSourceMethods, HealthMetho
                 else:
                     await self._delete_domain(done.urn)
 
-        return await self._made(remove(), Edit.now(done.urn, "entity", done.after, None))
+        return await self._save_edit(remove(), Edit.now(done.urn, "entity", done.after, None))
 
     async def _delete_domain(self, urn: Urn) -> None:
         """Delete a domain as those may who manage domains and may not delete everything."""

@@ -480,7 +480,7 @@ class CatalogReader:
 
         Example: `cat.add_tags(urn, "PII", column="order_id")`
         """
-        labels = TAGS.named(tags)
+        labels = TAGS.urns(tags)
         async with self._suggesting(labels, TAGS.entity_types):
             return await self._plain.add_tags(urn, labels, column=column, instead_of=instead_of)
 
@@ -496,7 +496,7 @@ class CatalogReader:
 
         Example: `cat.add_terms(urn, "Finance.NetRevenue", column="net_amount")`
         """
-        labels = TERMS.named(terms)
+        labels = TERMS.urns(terms)
         async with self._suggesting(labels, TERMS.entity_types):
             return await self._plain.add_terms(urn, labels, column=column, instead_of=instead_of)
 
@@ -513,7 +513,7 @@ class CatalogReader:
 
         Example: `cat.add_owners(urn, "jdoe", ownership="DATA_STEWARD")`
         """
-        labels = OWNERS.named(owners)
+        labels = OWNERS.urns(owners)
         async with self._suggesting(labels, OWNERS.entity_types):
             return await self._plain.add_owners(
                 urn, labels, ownership=ownership, instead_of=instead_of

@@ -651,7 +651,7 @@ def _aspects_of(entry: GlossaryEntry) -> dict[str, dict[str, Any]]:
         texts = {_SOURCE[key]: text for key, text in entry.source.items()}
         found = {"glossaryTermInfo": {"termSource": "INTERNAL", **info, **texts}}
     if entry.owners:
-        found["ownership"] = LABEL_KINDS["owners"].changed({}, entry.owners, None, adding=True)
+        found["ownership"] = LABEL_KINDS["owners"].with_labels({}, entry.owners, None, adding=True)
     if entry.links:
         parts = (link.partition(" ") for link in entry.links)
         found["institutionalMemory"] = {

@@ -221,7 +221,7 @@ def test_what_was_passed_on_a_longer_way_before_is_as_near_as_it_is_said_to_be()
     into = LineageBuilder(TABLE, "DOWNSTREAM")
     page = parse_lineage_page({"scrollAcrossLineage": {"searchResults": results}})
     add_lineage_page(page, into, 9, 9, lambda *_: "")
-    drawn = into.drawn(9, "graphql", marked=True, truncated=None)
+    drawn = into.build(9, "graphql", marked=True, truncated=None)
     assert dict(zip(drawn.urns, drawn.degrees, strict=True))[near] == 1
 
 

@@ -124,7 +124,7 @@ def test_entries_at_hand_are_narrowed_without_the_server_and_folders_with_it() -
     class Server:
         by_name = False
 
-        def narrowed(self, text: Any, known: Any) -> Any:
+        def narrow(self, text: Any, known: Any) -> Any:
             asked.append(text)
             return FixedSource(())
 

@@ -310,7 +310,7 @@ async def test_a_tag_that_somebody_else_makes_at_the_same_moment_stays_theirs(
                     monkeypatch.undo()
                     await catalog.put(urn, "tagProperties", theirs)
 
-        monkeypatch.setattr(catalog, "_stored", too_early)
+        monkeypatch.setattr(catalog, "_read_stored", too_early)
         edits = [
             edit async for edit in write_labels(catalog, LabelTarget(urn, "same"), "tags", choice)
         ]

@@ -45,6 +45,6 @@ async def test_the_types_are_narrowed_at_hand(sample: Path) -> None:
     async with AsyncCatalog(data_dir=sample) as catalog:
         source = TypesSource()
         known = (await source.read(catalog, 0, 100)).entries
-        narrowed = await source.narrowed("GLOSS", known).read(catalog, 0, 100)
+        narrowed = await source.narrow("GLOSS", known).read(catalog, 0, 100)
     assert [one.name for one in narrowed.entries] == ["glossary groups", "glossary terms"]
     assert narrowed.total == 2

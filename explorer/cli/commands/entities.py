@@ -269,7 +269,7 @@ def get(
     if version is not None and len(aspects) != 1:
         raise click.UsageError("--version needs exactly one --aspect")
     from explorer.cli.options import (
-        aspects_named,
+        find_aspects,
         read_actor_names,
         read_existing,
         read_names,
@@ -286,7 +286,7 @@ def get(
             return
         entity = read_existing(catalog, urn)
         if aspects or as_json:
-            aspect_reads = aspects_named(entity, aspects)
+            aspect_reads = find_aspects(entity, aspects)
             stamps = () if as_json else [aspect_read.created for aspect_read in aspect_reads]
             names = read_actor_names(catalog, stamps)
             print_aspects(entity.urn, aspect_reads, names, as_json=as_json)
@@ -357,7 +357,7 @@ def schema(
         if version:
             dataset = entity.read_version(catalog, urn, version)
         else:
-            dataset = entity.checked(read_existing(catalog, urn))
+            dataset = entity.require_dataset(read_existing(catalog, urn))
         # Programs are given URNs.
         names = read_label_names(catalog, dataset.schema) if tags or shown_as is None else {}
     conditions = entity.Wanted(tags, match or "", undocumented=undocumented)
@@ -549,7 +549,7 @@ def blame(target: Target, urn: str, shown_as: OutputFormat | None) -> None:
     from explorer.cli.rendering import entity
 
     with target.open() as catalog:
-        dataset = entity.checked(read_existing(catalog, read_urn(catalog, urn)))
+        dataset = entity.require_dataset(read_existing(catalog, read_urn(catalog, urn)))
         blamed = catalog.blame(dataset.urn)
         names = read_actor_names(catalog, (change.created for change in blamed.values()))
     entity.print_blame(dataset, blamed, names, shown_as)

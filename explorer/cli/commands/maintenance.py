@@ -85,12 +85,12 @@ async def _write(
 ) -> tuple[int, int]:
     import orjson
 
-    from explorer.cli.output import escaped_json
+    from explorer.cli.output import escape_json
 
     changes, urns = 0, 0
     last = None
     # Files and pipes get every byte as it is stored; only on a terminal, characters are escaped.
-    encode = escaped_json if sys.stdout.isatty() and to_stdout else bytes
+    encode = escape_json if sys.stdout.isatty() and to_stdout else bytes
     try:
         async for proposal in _proposals(connection, query):
             write((b",\n" if changes else b"[\n") + encode(orjson.dumps(proposal)))

@@ -151,7 +151,7 @@ def add(
             "--token-in-file"
         )
 
-    def added(profiles: "ConnectionProfiles") -> "ConnectionProfiles":
+    def add_profile(profiles: "ConnectionProfiles") -> "ConnectionProfiles":
         if name in profiles.by_name and not replace:
             raise InvalidInput(f"the profile {name} already exists; give --replace to replace it")
         current = name if use else profiles.current
@@ -160,13 +160,13 @@ def add(
         )
 
     before = config.read_profiles()
-    added(before)
+    add_profile(before)
     earlier = before.by_name.get(name)
     if new_profile.source in _STORED:
         config.keep_token(name, new_profile, _token_to_keep(name, from_stdin=token_stdin))
     if user is not None:
         _keep_user(new_profile, user)
-    config.change_profiles(added)
+    config.change_profiles(add_profile)
     click.echo(f"added profile {name}", err=True)
     if earlier is not None and not _share_token_storage(earlier, new_profile):
         _delete_token(name, earlier)
@@ -245,11 +245,11 @@ def use(name: str, user: str | None) -> None:
             raise click.UsageError(_NO_USER)
         _keep_user(connection, user)
 
-    def used(profiles: "ConnectionProfiles") -> "ConnectionProfiles":
+    def use_profile(profiles: "ConnectionProfiles") -> "ConnectionProfiles":
         profiles.named(name)
         return structs.replace(profiles, current=name)
 
-    config.change_profiles(used)
+    config.change_profiles(use_profile)
     click.echo(f"using profile {name}", err=True)
     _warn_of_override()
 
@@ -283,7 +283,7 @@ def remove(name: str, *, yes: bool) -> None:
             click.echo("nothing was removed", err=True)
             click.get_current_context().exit(1)
 
-    def removed(profiles: "ConnectionProfiles") -> "ConnectionProfiles":
+    def remove_profile(profiles: "ConnectionProfiles") -> "ConnectionProfiles":
         remaining = {
             profile_name: connection
             for profile_name, connection in profiles.by_name.items()
@@ -292,7 +292,7 @@ def remove(name: str, *, yes: bool) -> None:
         current = None if profiles.current == name else profiles.current
         return structs.replace(profiles, current=current, by_name=remaining)
 
-    config.change_profiles(removed)
+    config.change_profiles(remove_profile)
     click.echo(f"removed profile {name}", err=True)
     _delete_token(name, going)
 
@@ -359,7 +359,7 @@ def draft_with(
     if command is not None or is_none:
         changes["drafting_command"] = command or ""
 
-    def named(kept: "ConnectionProfiles") -> "ConnectionProfiles":
+    def set_drafting(kept: "ConnectionProfiles") -> "ConnectionProfiles":
         if name is None:
             # An empty command is needed only in a profile, where it overrides this general one.
             own = {key: value if value != "" else None for key, value in changes.items()}
@@ -367,7 +367,7 @@ def draft_with(
         changed = structs.replace(kept.named(name), **changes)
         return structs.replace(kept, by_name={**kept.by_name, name: changed})
 
-    config.change_profiles(named)
+    config.change_profiles(set_drafting)
     whose = f" for {name}" if name else ""
     if is_none:
         note(f"no drafting command{whose}")

@@ -86,7 +86,6 @@ from explorer.views.timeseries import (
 
 __all__ = [
     "Wanted",
-    "checked",
     "print_aspects",
     "print_blame",
     "print_column_changes",
@@ -104,6 +103,7 @@ __all__ = [
     "read_profiles",
     "read_steps",
     "read_version",
+    "require_dataset",
 ]
 
 _Names = Mapping[Urn, str]
@@ -144,7 +144,7 @@ class Wanted:
         )
 
 
-def checked(entity: Entity) -> Entity:
+def require_dataset(entity: Entity) -> Entity:
     """Return the entity if it is a dataset; raises `InvalidInput` otherwise."""
     if entity.entity_type != "dataset":
         raise InvalidInput(
@@ -156,7 +156,7 @@ def checked(entity: Entity) -> Entity:
 def read_version(catalog: Catalog, urn: str, version: int) -> Entity:
     """Return a dataset with only the given version of its schema aspect. Makes one request."""
     aspect = catalog.aspect(urn, _SCHEMA_ASPECT, version)
-    return checked(Entity(Urn.parse(urn), {_SCHEMA_ASPECT: aspect}, aspect.as_of))
+    return require_dataset(Entity(Urn.parse(urn), {_SCHEMA_ASPECT: aspect}, aspect.as_of))
 
 
 def print_schema(

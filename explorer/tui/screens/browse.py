@@ -177,7 +177,7 @@ class Branch:
             self._unfiltered = _UnfilteredFolder.of(self)
         folder = self._unfiltered
         self.text = text
-        self.source = folder.narrowed(text) if text else folder.source
+        self.source = folder.narrow(text) if text else folder.source
         self.below, self.waiting = {}, {} if text else folder.unfolded
         self._unfiltered = folder if text else None
         self.turn += 1
@@ -228,15 +228,15 @@ class _UnfilteredFolder:
         entries = tuple(entry for _, entry in branch.loaded())
         return cls(branch.source, branch.waiting | below, entries, branch.complete)
 
-    def narrowed(self, text: str) -> EntrySource:
+    def narrow(self, text: str) -> EntrySource:
         """Return where filtered entries come from: the entries read, if they are complete and none
         is a folder, else the server."""
         folders = any(
             entry.urn is None and entry.below and not entry.heading for entry in self.entries
         )
         if self.complete and not folders:
-            return FixedSource(self.entries).narrowed(text, ())
-        return self.source.narrowed(text, self.entries)
+            return FixedSource(self.entries).narrow(text, ())
+        return self.source.narrow(text, self.entries)
 
 
 _PAGES_KEPT = 12

@@ -10,7 +10,7 @@ from textual import work
 from textual.app import App
 
 from explorer.client.editable import NAMES, PARENTS, edit_target
-from explorer.client.governance import Governed, entity_named, new_id
+from explorer.client.governance import Governed, find_namesake, new_id
 from explorer.metadata.names import singular
 from explorer.metadata.urn import Urn
 from explorer.tui.content import line
@@ -190,7 +190,7 @@ class GovernanceLauncher:
     ) -> None:
         with self.session.reporting(f"creating the {singular(kind)}"):
             catalog = await self.session.catalog()
-            urn = None if is_confirmed else await entity_named(catalog, kind, name)
+            urn = None if is_confirmed else await find_namesake(catalog, kind, name)
             if urn is not None:
                 self._ask_for_second(kind, name, parent, urn)
                 return
