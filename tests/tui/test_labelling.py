@@ -300,7 +300,7 @@ async def test_a_tag_that_somebody_else_makes_at_the_same_moment_stays_theirs(
     choice.create(tag)
     theirs = {"name": "made-twice", "description": "theirs"}
     async with AsyncCatalog(data_dir=desk) as catalog:
-        stored = catalog._stored
+        stored = catalog._read_stored
 
         async def too_early(urn: Urn, *aspects: Any) -> Any:
             try:
