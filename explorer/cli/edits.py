@@ -325,10 +325,10 @@ def as_record(edit: Edit) -> dict[str, Any]:
     }
 
 
-def _print_totals(urns: Sequence[str], made: Sequence[Edit], done: EditRun) -> None:
+def _print_totals(urns: Sequence[str], edits: Sequence[Edit], done: EditRun) -> None:
     if len(urns) == 1:
         return
-    changed = len({edit.urn for edit in made if edit.changed})
+    changed = len({edit.urn for edit in edits if edit.changed})
     counts = f"{changed:,} of {len(urns):,} changed"
     note(Text(f"{counts}, {len(done.failed):,} failed" if done.failed else counts))
 
@@ -1092,13 +1092,13 @@ def _undo_save(catalog: "Catalog", save: JournalSave, *, force: bool) -> tuple[E
         raise
 
 
-def _report_undo(made: Sequence[Edit], done: str, *, as_json: bool) -> None:
-    for edit in made:
+def _report_undo(edits: Sequence[Edit], done: str, *, as_json: bool) -> None:
+    for edit in edits:
         print_effect([edit])
-    if len(made) > 1:
-        note(Text(f"{len(made):,} edits {done}"))
+    if len(edits) > 1:
+        note(Text(f"{len(edits):,} edits {done}"))
     if as_json:
-        records = [as_record(edit) for edit in made]
+        records = [as_record(edit) for edit in edits]
         print_json({**records[0], "edits": records})
 
 

@@ -364,11 +364,11 @@ with `catalog_options` the name of a single entity is replaced by its URN; sever
 for `edits.go_through`."""
 
 
-def _with_urn(target: Target, given: Any) -> Any:
-    if given is None or given == STDIN or given.startswith("urn:"):
-        return given
+def _with_urn(target: Target, text: Any) -> Any:
+    if text is None or text == STDIN or text.startswith("urn:"):
+        return text
     with target.open() as catalog:
-        return str(catalog.urn_of(given))
+        return str(catalog.urn_of(text))
 
 
 def env_option(

@@ -154,8 +154,8 @@ def escape_json(text: bytes) -> bytes:
     return _NOT_ASCII.sub(_escape, text.decode()).encode()
 
 
-def _escape(found: re.Match[str]) -> str:
-    char = found.group()
+def _escape(match: re.Match[str]) -> str:
+    char = match.group()
     if char.isprintable():
         return char
     units = char.encode("utf-16-be").hex()

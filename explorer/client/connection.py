@@ -939,8 +939,8 @@ class Connection:
         headers = (*request.headers, (_LOG_OFFSET, str(self._known_offset)))
         return replace(request, headers=headers)
 
-    async def _begin_stream(self, held: AsyncExitStack, request: Request) -> Streamed:
-        """Return a stream that has begun; `held` closes it."""
+    async def _begin_stream(self, stack: AsyncExitStack, request: Request) -> Streamed:
+        """Return a stream that has begun; `stack` closes it."""
         failed: Transport | None = None
         while True:
             transport = await self._reach.open(instead_of=failed)
@@ -950,7 +950,7 @@ class Connection:
             answer: Answer | None = None
             try:
                 async with asyncio.timeout(self._timeout_seconds):
-                    streamed = await held.enter_async_context(transport.stream(signed))
+                    streamed = await stack.enter_async_context(transport.stream(signed))
                     if 200 <= streamed.status < 300:
                         return streamed
                     body = await beginning_of(streamed.pieces, _MAX_REFUSAL_BYTES)
@@ -964,7 +964,7 @@ class Connection:
                 continue
             if answer is None:
                 raise too_slow(self.address)
-            await held.aclose()
+            await stack.aclose()
             if answer.status != 401 or not await self._signing.on_unauthorized(signed):
                 raise self._refusal(request, answer)
 

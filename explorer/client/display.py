@@ -85,8 +85,8 @@ def hidden_count(text: str) -> int:
     return sum(1 for _ in _UNSAFE.finditer(text.replace("\r\n", "\n")))
 
 
-def _mark(found: re.Match[str]) -> str:
-    code = ord(found[0])
+def _mark(match: re.Match[str]) -> str:
+    code = ord(match[0])
     return chr(_CONTROL_PICTURES + code) if code < _SPACE_CODE else "�"
 
 

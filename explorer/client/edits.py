@@ -997,7 +997,7 @@ class LinkMethods(EditMethods):
         return _elements_of((await self._read_stored(urn, _LINKS)).value(_LINKS))
 
     async def _add_to_list(
-        self, target: EditTarget, held: list[Json], link: Json, expected: Expectation | None
+        self, target: EditTarget, elements: list[Json], link: Json, expected: Expectation | None
     ) -> None:
         """Add a link on a server that has no mutation for a single link.
 
@@ -1006,7 +1006,7 @@ class LinkMethods(EditMethods):
         """
         urn, author = target.urn, await self._current_user()
         new = {**link, "createStamp": {"actor": author}}
-        sent = [new] if self._appends_links else [*held, new]
+        sent = [new] if self._appends_links else [*elements, new]
         # The mutation for lists cannot carry a condition.
         versioned = expected is not None and expected.versioned
         if versioned or urn.entity_type != "dataset" or not await self._send_list(urn, sent):
@@ -1020,7 +1020,7 @@ class LinkMethods(EditMethods):
 
             await self._rewrite_target(target, change, expected)
             return
-        if not held or self._appends_links:
+        if not elements or self._appends_links:
             return
         if len(await self._elements(urn)) > len(sent):
             self._appends_links = True

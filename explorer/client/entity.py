@@ -176,8 +176,8 @@ def _holds_something(entry: EditableSchemaField) -> bool:
     return bool(text or entry.global_tags.tags or entry.glossary_terms.terms)
 
 
-def _parent(path: str, known: set[str]) -> str | None:
-    return next((above for above in FieldPath(path).ancestors() if above in known), None)
+def _parent(path: str, paths: set[str]) -> str | None:
+    return next((above for above in FieldPath(path).ancestors() if above in paths), None)
 
 
 def _in_tree_order(
@@ -194,7 +194,7 @@ def _in_tree_order(
 
 def _column(
     field: SchemaField,
-    written: EditableSchemaField | None,
+    entry: EditableSchemaField | None,
     earlier: str | None,
     parent: str | None,
     depth: int,
@@ -212,10 +212,10 @@ def _column(
         is_key=is_key or field.is_part_of_key or path.is_key,
         recursive=field.recursive,
         ingested=field.description,
-        edited=written.description if written else None,
-        tags=_join_urns(field, written, lambda part: [tag.tag for tag in part.global_tags.tags]),
+        edited=entry.description if entry else None,
+        tags=_join_urns(field, entry, lambda part: [tag.tag for tag in part.global_tags.tags]),
         terms=_join_urns(
-            field, written, lambda part: [term.urn for term in part.glossary_terms.terms]
+            field, entry, lambda part: [term.urn for term in part.glossary_terms.terms]
         ),
         parent=FieldPath(parent) if parent else None,
         depth=depth,

@@ -283,7 +283,7 @@ class FoundInFolder:
         by_own_name = tuple(entry for entry in self.by_own_name if entry.name not in names)
         entities = await _entities(catalog, _urns(value)[:count])
         if value["total"] <= count:
-            entities = tuple(sorted(entities, key=lambda one: natural_order(one.name)))
+            entities = tuple(sorted(entities, key=lambda entry: natural_order(entry.name)))
         return EntryPage(
             entities, value["total"], (*entries, *by_own_name), replace(self, skipped=counted)
         )

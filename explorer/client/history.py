@@ -386,10 +386,10 @@ class HistoryMethods(CatalogMethods):
                 aspect_reads[number] = aspect_read
 
     async def _find_version(
-        self, urn: Urn, aspect: str, number: int, known: dict[int, AspectRead]
+        self, urn: Urn, aspect: str, number: int, aspect_reads: dict[int, AspectRead]
     ) -> AspectRead | None:
         try:
-            return known.get(number) or await self._lookup(urn, aspect, number)
+            return aspect_reads.get(number) or await self._lookup(urn, aspect, number)
         except NotFound:
             return None
 

@@ -408,17 +408,17 @@ def last_undo(
     return None
 
 
-def undo_depth(entry: JournalEntry, known: Mapping[str, JournalEntry]) -> int:
+def undo_depth(entry: JournalEntry, entries_by_id: Mapping[str, JournalEntry]) -> int:
     """Return 0 for an edit, 1 for an undo of one, 2 for a redo, and so on.
 
-    `known` are the entries of the journal by id.
+    `entries_by_id` has all entries of the journal.
     """
     depth, at = 0, entry
     while at.undoes:
         depth += 1
-        if at.undoes[0] not in known:
+        if at.undoes[0] not in entries_by_id:
             break
-        at = known[at.undoes[0]]
+        at = entries_by_id[at.undoes[0]]
     return depth
 
 

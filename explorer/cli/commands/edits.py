@@ -142,8 +142,8 @@ def rename(
     """Rename a tag, glossary term or group, domain or data product."""
     from explorer.cli import edits
 
-    def change(catalog: "Catalog", one: str) -> "Iterator[Edit]":
-        yield _plan_edit(catalog, one, "name", name) if dry_run else catalog.rename(one, name)
+    def change(catalog: "Catalog", entity: str) -> "Iterator[Edit]":
+        yield _plan_edit(catalog, entity, "name", name) if dry_run else catalog.rename(entity, name)
 
     edits.change_each(target, (urn,), change, dry_run=dry_run, as_json=shown_as == "json")
 
@@ -580,15 +580,15 @@ def _write_deprecation(
     return change
 
 
-def _plan_deprecation(held: dict[str, Any] | None) -> "Change":
+def _plan_deprecation(fields: dict[str, Any] | None) -> "Change":
     from explorer.cli.options import read_existing
     from explorer.client.editable import check_replacement
     from explorer.client.records import Edit
 
     def change(catalog: "Catalog", urn: str) -> "Iterator[Edit]":
         entity = read_existing(catalog, urn)
-        check_replacement(entity.urn, held or {})
-        yield Edit.now(entity.urn, "deprecation", _deprecation_of(entity), held)
+        check_replacement(entity.urn, fields or {})
+        yield Edit.now(entity.urn, "deprecation", _deprecation_of(entity), fields)
 
     return change
 

@@ -447,17 +447,17 @@ def _show_script(
         click.get_current_context().exit(1)
 
 
-def _print(found: "LineageReport", form: Format) -> None:
+def _print(report: "LineageReport", form: Format) -> None:
     from explorer.cli.output import print_exactly, print_urns
     from explorer.cli.rendering import lineage
 
     match form:
         case "tree":
-            lineage.print_tree(found)
+            lineage.print_tree(report)
         case "table":
-            lineage.print_as_table(found)
+            lineage.print_as_table(report)
         case "urns":
-            print_urns(found.nearest)
+            print_urns(report.nearest)
         case _:
             from explorer.graph import export
 
@@ -468,7 +468,7 @@ def _print(found: "LineageReport", form: Format) -> None:
                 "json": export.to_node_link,
                 "mermaid": export.to_mermaid,
             }[form]
-            text = write(found.part())
+            text = write(report.part())
             print_exactly(text)
             if form in ("dot", "mermaid"):
                 lineage.warn_of_truncation(text)

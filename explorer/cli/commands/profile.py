@@ -359,13 +359,13 @@ def draft_with(
     if command is not None or is_none:
         changes["drafting_command"] = command or ""
 
-    def set_drafting(kept: "ConnectionProfiles") -> "ConnectionProfiles":
+    def set_drafting(profiles: "ConnectionProfiles") -> "ConnectionProfiles":
         if name is None:
             # An empty command is needed only in a profile, where it overrides this general one.
             own = {key: value if value != "" else None for key, value in changes.items()}
-            return structs.replace(kept, **own)
-        changed = structs.replace(kept.named(name), **changes)
-        return structs.replace(kept, by_name={**kept.by_name, name: changed})
+            return structs.replace(profiles, **own)
+        changed = structs.replace(profiles.named(name), **changes)
+        return structs.replace(profiles, by_name={**profiles.by_name, name: changed})
 
     config.change_profiles(set_drafting)
     whose = f" for {name}" if name else ""
@@ -450,10 +450,10 @@ def _token_to_keep(name: str, *, from_stdin: bool) -> str:
     return checked_token(prompt, "typed")
 
 
-def _share_token_storage(one: "ConnectionProfile", other: "ConnectionProfile") -> bool:
-    if one.source != other.source:
+def _share_token_storage(first: "ConnectionProfile", second: "ConnectionProfile") -> bool:
+    if first.source != second.source:
         return False
-    return one.source == "file" or one.identity == other.identity
+    return first.source == "file" or first.identity == second.identity
 
 
 def _delete_token(name: str, profile: "ConnectionProfile") -> None:

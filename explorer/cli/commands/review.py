@@ -624,20 +624,20 @@ def review(
         click.get_current_context().exit(1)
 
 
-def _changeset(steward: "Stewardship", given: str) -> "StagedChangeset":
+def _changeset(steward: "Stewardship", text: str) -> "StagedChangeset":
     """Return the changeset of a file, or the one on the server with this URN or ID."""
     from explorer.errors import InvalidInput
     from explorer.stewardship import StagedChangeset
     from explorer.stewardship.proposals import changeset_urn
 
-    path = Path(given)
+    path = Path(text)
     if path.is_file():
         return StagedChangeset.open(path)
     try:
-        urn = changeset_urn(given)
+        urn = changeset_urn(text)
     except InvalidInput:
         why = "is a directory" if path.is_dir() else "does not exist"
-        raise click.BadParameter(f"File {given!r} {why}.", param_hint="FILE") from None
+        raise click.BadParameter(f"File {text!r} {why}.", param_hint="FILE") from None
     return steward.fetch_changeset(urn)
 
 

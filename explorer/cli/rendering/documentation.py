@@ -182,9 +182,9 @@ def write(rows: Sequence[Row], file: Path | None, form: "Format", *, asked: int)
         note(Text(f"{asked - tables:,} of the {asked:,} datasets are not in the catalog"))
 
 
-def write_report_to(report: Path, left: "Iterable[Change]") -> None:
+def write_report_to(report: Path, changes: "Iterable[Change]") -> None:
     """Write the report of changes that were not applied."""
-    write_file(report, write_report(left))
+    write_file(report, write_report(changes))
 
 
 def write_file(file: Path, data: bytes) -> None:
@@ -487,8 +487,8 @@ def _print_change(console: Console, change: Change) -> None:
         console.print(Text(f"    … {len(lines) - _MAX_LINES:,} more lines", "dim"))
 
 
-def _print_left(console: Console, left: Sequence[Change]) -> None:
-    for change in islice(left, _MAX_SHOWN):
+def _print_left(console: Console, changes: Sequence[Change]) -> None:
+    for change in islice(changes, _MAX_SHOWN):
         parts = (line_text(change.entry.place), line_text(change.kind, "bold"), _place(change))
         console.print(Text("  ").join(parts), soft_wrap=True)
         if change.kind == "conflict":
@@ -496,8 +496,8 @@ def _print_left(console: Console, left: Sequence[Change]) -> None:
             console.print(Text(f"  mine    {line(change.mine, 200)}", "green"), soft_wrap=True)
         if change.why:
             console.print(Text("  "), line_text(change.why, "dim"), sep="", soft_wrap=True)
-    if len(left) > _MAX_SHOWN:
-        note(Text(f"and {len(left) - _MAX_SHOWN:,} more not applied; --report lists all"))
+    if len(changes) > _MAX_SHOWN:
+        note(Text(f"and {len(changes) - _MAX_SHOWN:,} more not applied; --report lists all"))
 
 
 def _place(change: Change) -> Text:

@@ -160,13 +160,18 @@ def read_version(catalog: Catalog, urn: str, version: int) -> Entity:
 
 
 def print_schema(
-    entity: Entity, wanted: Wanted, names: _Names, shown_as: OutputFormat | None, *, version: int
+    entity: Entity,
+    conditions: Wanted,
+    names: _Names,
+    shown_as: OutputFormat | None,
+    *,
+    version: int,
 ) -> None:
-    """Print the columns that `wanted` selects in the given format, and totals to standard error.
+    """Print the columns that `conditions` select in the given format, and totals to standard error.
 
     `names` has the names of tags and glossary terms.
     """
-    columns = [column for column in entity.schema if wanted.meets(column, names)]
+    columns = [column for column in entity.schema if conditions.meets(column, names)]
     if shown_as == "json":
         print_json(
             {
@@ -181,7 +186,7 @@ def print_schema(
     elif shown_as == "csv":
         output.print_csv(columns_table(entity, columns))
     elif columns:
-        output.print_table(_table(columns, names, flat=not wanted.everything))
+        output.print_table(_table(columns, names, flat=not conditions.everything))
     _print_column_totals(entity, columns, version)
 
 
@@ -228,16 +233,16 @@ def _describe_column(row: ColumnRow, limit: int) -> Text:
     return words([text, line_text(f"({row.earlier})", "dim")], " ") if row.earlier else text
 
 
-def _columns_as_json(entity: Entity, found: Sequence[Column]) -> list[dict[str, Any]]:
+def _columns_as_json(entity: Entity, columns: Sequence[Column]) -> list[dict[str, Any]]:
     places = [
         {"depth": column.depth, "parent": column.parent.raw if column.parent else None}
-        for column in found
+        for column in columns
     ]
-    rows = output.as_objects(columns_table(entity, found))
+    rows = output.as_objects(columns_table(entity, columns))
     return [row | place for row, place in zip(rows, places, strict=True)]
 
 
-def _print_column_totals(entity: Entity, found: Sequence[Column], version: int) -> None:
+def _print_column_totals(entity: Entity, columns: Sequence[Column], version: int) -> None:
     schema = entity.schema
     if not schema.columns:
         note("the catalog has no columns for this dataset")
@@ -248,8 +253,8 @@ def _print_column_totals(entity: Entity, found: Sequence[Column], version: int) 
             f"{schema.documented:,} documented",
             f"{edited:,} {EDITED} edited" if edited else "",
         ]
-        if len(found) != len(schema):
-            parts.insert(0, f"{len(found):,} of {len(schema):,} shown")
+        if len(columns) != len(schema):
+            parts.insert(0, f"{len(columns):,} of {len(schema):,} shown")
             del parts[1]
         note(", ".join(filter(None, parts)))
     if version:
@@ -309,36 +314,36 @@ def read_column(
     return exact, changes, read_actor_names(catalog, (change.created for change in changes))
 
 
-def print_steps(found: Steps, shown_as: OutputFormat | None) -> None:
+def print_steps(steps: Steps, shown_as: OutputFormat | None) -> None:
     """Print versions in the given format, and totals to standard error."""
     if shown_as == "json":
         print_json(
             {
-                "urn": str(found.urn),
-                "total": found.total,
+                "urn": str(steps.urn),
+                "total": steps.total,
                 "versions": [
                     {
                         "aspect": step.aspect,
-                        **_stamp_as_json(step.version, found.names),
+                        **_stamp_as_json(step.version, steps.names),
                         "summary": step.summary,
                         "changes": None
                         if step.changes is None
                         else [_change_as_json(change) for change in step.changes],
                     }
-                    for step in found.steps
+                    for step in steps.steps
                 ],
             }
         )
     elif shown_as == "csv":
-        output.print_csv(history_table("", found.steps, found.names))
+        output.print_csv(history_table("", steps.steps, steps.names))
     else:
-        _print_steps(found.steps, found.names)
-    total = "more" if found.total is None else f"{found.total:,}"
-    every = found.total == len(found.steps)
+        _print_steps(steps.steps, steps.names)
+    total = "more" if steps.total is None else f"{steps.total:,}"
+    every = steps.total == len(steps.steps)
     if every:
-        note(f"{counted(len(found.steps), 'version')} shown")
+        note(f"{counted(len(steps.steps), 'version')} shown")
     else:
-        note(f"{len(found.steps):,} of {total} versions shown; --count shows more")
+        note(f"{len(steps.steps):,} of {total} versions shown; --count shows more")
 
 
 def print_column_changes(
@@ -406,25 +411,31 @@ def read_difference(
     return diff, read_actor_names(catalog, stamps)
 
 
-def print_difference(found: AspectDiff, names: ActorNames, shown_as: OutputFormat | None) -> None:
+def print_difference(
+    difference: AspectDiff, names: ActorNames, shown_as: OutputFormat | None
+) -> None:
     """Print the differences, place by place, in the given format."""
     if shown_as == "json":
         print_json(
             {
-                "urn": str(found.urn),
-                "aspect": found.aspect,
-                "older": _stamp_as_json(found.older, names),
-                "newer": _stamp_as_json(found.newer, names),
-                "changes": [_change_as_json(change) for change in found],
+                "urn": str(difference.urn),
+                "aspect": difference.aspect,
+                "older": _stamp_as_json(difference.older, names),
+                "newer": _stamp_as_json(difference.newer, names),
+                "changes": [_change_as_json(change) for change in difference],
             }
         )
-    elif found.changes:
+    elif difference.changes:
         console = results()
-        console.print(Text("--- ", "red") + _version_header(found.aspect, found.older, names))
-        console.print(Text("+++ ", "green") + _version_header(found.aspect, found.newer, names))
-        print_diff(value_diff(found.changes), indent=2)
-    if found.changes:
-        note(f"{len(found):,} {'places differ' if len(found) != 1 else 'place differs'}")
+        console.print(
+            Text("--- ", "red") + _version_header(difference.aspect, difference.older, names)
+        )
+        console.print(
+            Text("+++ ", "green") + _version_header(difference.aspect, difference.newer, names)
+        )
+        print_diff(value_diff(difference.changes), indent=2)
+    if difference.changes:
+        note(f"{len(difference):,} {'places differ' if len(difference) != 1 else 'place differs'}")
     else:
         note("no differences between the two versions")
 
@@ -949,9 +960,9 @@ def _count_and_share(count: int | None, proportion: float | None) -> str:
     return number or share or "?"
 
 
-def _column_profile_as_dict(one: ColumnMeasures) -> dict[str, Any]:
-    measures = {name: getattr(one, attribute) for name, attribute in _COLUMN_MEASURES.items()}
-    return {"path": one.field_path, **measures}
+def _column_profile_as_dict(column: ColumnMeasures) -> dict[str, Any]:
+    measures = {name: getattr(column, attribute) for name, attribute in _COLUMN_MEASURES.items()}
+    return {"path": column.field_path, **measures}
 
 
 def _profile_as_dict(point: TableMeasures) -> dict[str, Any]:
@@ -975,11 +986,11 @@ def _size(count: int | None) -> str:
     return "" if count is None else written(count, "bytes")
 
 
-def _print_profile_totals(series: Timeseries, shown: int, period: Period) -> None:
-    if not shown:
+def _print_profile_totals(series: Timeseries, count: int, period: Period) -> None:
+    if not count:
         note(f"no profiles{period.phrase}")
     else:
-        note(f"{counted(shown, 'profile')}{period.phrase}, newest first; times are UTC")
+        note(f"{counted(count, 'profile')}{period.phrase}, newest first; times are UTC")
     if series.truncated:
         note("the server returned only some of the profiles; choose a shorter period to see all")
 
@@ -993,7 +1004,7 @@ _MOST_VALUES: Final = 30
 
 def print_usage(
     urn: str,
-    found: Usage,
+    counts: Usage,
     names: Mapping[Urn, str],
     period: Period,
     top: int,
@@ -1001,25 +1012,25 @@ def print_usage(
 ) -> None:
     """Print usage in the given format, and totals to standard error."""
     if shown_as == "json":
-        print_json(_usage_as_json(urn, found))
+        print_json(_usage_as_json(urn, counts))
     elif shown_as == "csv":
-        rows = [(f"{day.day}", day.count, day.users) for day in found.days]
-        output.print_csv(output.StyledTable.of(("date", found.measure, "users"), rows))
-    elif found.days:
-        _print_days(found)
-        for panel in usage_panels(found, names):
+        rows = [(f"{day.day}", day.count, day.users) for day in counts.days]
+        output.print_csv(output.StyledTable.of(("date", counts.measure, "users"), rows))
+    elif counts.days:
+        _print_days(counts)
+        for panel in usage_panels(counts, names):
             _print_panel(panel, top)
-        _print_top("Queries, by number of days on which they were frequent", found.queries, top)
-    _print_usage_totals(found, period)
+        _print_top("Queries, by number of days on which they were frequent", counts.queries, top)
+    _print_usage_totals(counts, period)
 
 
-def _print_days(found: Usage) -> None:
+def _print_days(counts: Usage) -> None:
     console = results()
-    most = max(day.count for day in found.days)
-    digits = max(len(f"{most:,}"), len(found.measure))
+    most = max(day.count for day in counts.days)
+    digits = max(len(f"{most:,}"), len(counts.measure))
     room = max(_MIN_BAR, min(_MAX_BAR, console.width - 10 - digits - 5 - 6))
-    console.print(Text(f"{'day':<10}  {found.measure:>{digits}}  users", "bold"))
-    for day in found.days:
+    console.print(Text(f"{'day':<10}  {counts.measure:>{digits}}  users", "bold"))
+    for day in counts.days:
         users = "" if day.users is None else f"{day.users:,}"
         text = Text(f"{day.day}  {day.count:>{digits},}  {users:>5}  ")
         text.append(_bar(day.count / most if most else 0, room), "cyan")
@@ -1046,31 +1057,31 @@ def _bar(share: float, room: int) -> str:
     return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
 
 
-def _usage_as_json(urn: str, found: Usage) -> dict[str, Any]:
+def _usage_as_json(urn: str, counts: Usage) -> dict[str, Any]:
     return {
         "urn": urn,
-        "measure": found.measure,
-        "total": found.total,
-        "truncated": found.limit is not None,
+        "measure": counts.measure,
+        "total": counts.total,
+        "truncated": counts.limit is not None,
         "days": [
-            {"date": f"{day.day}", "count": day.count, "users": day.users} for day in found.days
+            {"date": f"{day.day}", "count": day.count, "users": day.users} for day in counts.days
         ],
-        "users": [{"user": user, "count": count} for user, count in found.users],
-        "columns": [{"path": path, "count": count} for path, count in found.columns],
-        "queries": [{"query": query, "days": count} for query, count in found.queries],
+        "users": [{"user": user, "count": count} for user, count in counts.users],
+        "columns": [{"path": path, "count": count} for path, count in counts.columns],
+        "queries": [{"query": query, "days": count} for query, count in counts.queries],
     }
 
 
 _SINGULAR: Final = {"queries": "query", "views": "view"}
 
 
-def _print_usage_totals(found: Usage, period: Period) -> None:
-    if not found.days:
+def _print_usage_totals(counts: Usage, period: Period) -> None:
+    if not counts.days:
         note(f"no usage data{period.phrase}")
         return
-    days = counted(len(found.days), "measured day")
-    per_day = found.total / len(found.days)
-    total = counted(found.total, _SINGULAR[found.measure], found.measure)
+    days = counted(len(counts.days), "measured day")
+    per_day = counts.total / len(counts.days)
+    total = counted(counts.total, _SINGULAR[counts.measure], counts.measure)
     note(f"\n{total} on {days}{period.phrase}, {per_day:,.1f} per day")
-    if found.limit is not None:
+    if counts.limit is not None:
         note("the server returned only some of the data; choose a shorter period to see all")

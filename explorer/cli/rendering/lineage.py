@@ -316,19 +316,21 @@ def print_tree(report: LineageReport) -> None:
         console.print(text)
 
 
-def _tree_text(one: views.TreeLine) -> Text:
-    text = Text(one.prefix, "dim")
-    match one:
+def _tree_text(tree_line: views.TreeLine) -> Text:
+    text = Text(tree_line.prefix, "dim")
+    match tree_line:
         case views.TreeLine(entity=LineageEntity() as entity, reference=""):
             text = text + _entity_text(entity, "bold")
-            if one.note:
-                text.append(f"  {one.note}", "italic")
+            if tree_line.note:
+                text.append(f"  {tree_line.note}", "italic")
         case views.TreeLine(entity=LineageEntity() as entity):
-            text = text + line_text(entity.full_name) + Text(f"  {one.reference}", "dim italic")
+            text = (
+                text + line_text(entity.full_name) + Text(f"  {tree_line.reference}", "dim italic")
+            )
         case _:
-            text.append(one.reference, "dim")
-    if one.hidden:
-        text.append(f"  … {one.hidden:,} more", "dim")
+            text.append(tree_line.reference, "dim")
+    if tree_line.hidden:
+        text.append(f"  … {tree_line.hidden:,} more", "dim")
     return text
 
 
@@ -340,9 +342,9 @@ def _entity_text(entity: LineageEntity, style: str, before: str = "") -> Text:
     return text
 
 
-def print_as_table(found: LineageReport) -> None:
+def print_as_table(report: LineageReport) -> None:
     """Print one line per entity, nearest first."""
-    if not found.nearest:
+    if not report.nearest:
         return
     columns = (
         TableColumn("name", max_width=48, folds=True, style="bold"),
@@ -351,8 +353,8 @@ def print_as_table(found: LineageReport) -> None:
         TableColumn("side"),
         TableColumn("state", style="italic"),
     )
-    nodes = found.union.nodes
-    entities = views.lineage_entities((urn, nodes[urn]) for urn in found.nearest)
+    nodes = report.union.nodes
+    entities = views.lineage_entities((urn, nodes[urn]) for urn in report.nearest)
     rows = []
     for entity in entities.values():
         far = entity.hops or 0
@@ -370,35 +372,35 @@ def _print_used(columns: Sequence[TableColumn], rows: Sequence[Sequence[Cell]]) 
     print_table(StyledTable([columns[at] for at in used], used_rows))
 
 
-def print_lineage_totals(found: LineageReport) -> None:
+def print_lineage_totals(report: LineageReport) -> None:
     """Print totals, what was left out and how to see it, and cycles to standard error."""
-    total = found.total
-    hops = hop_count(found.hops)
+    total = report.total
+    hops = hop_count(report.hops)
     counts = [
-        f"{found.count(flow):,} {side}" for flow, side in _SIDES.items() if flow in found.sides
+        f"{report.count(flow):,} {side}" for flow, side in _SIDES.items() if flow in report.sides
     ]
     if not total:
-        note(Text(f"nothing {' or '.join(_SIDES[flow] for flow in found.sides)} within {hops}"))
-    elif len(found.nearest) < total:
+        note(Text(f"nothing {' or '.join(_SIDES[flow] for flow in report.sides)} within {hops}"))
+    elif len(report.nearest) < total:
         note(
             Text(
-                f"{len(found.nearest):,} of {total:,} shown ({', '.join(counts)}) within {hops}; "
+                f"{len(report.nearest):,} of {total:,} shown ({', '.join(counts)}) within {hops}; "
                 "--limit shows more"
             )
         )
     else:
         note(Text(f"{', '.join(counts)} within {hops}"))
-    if found.has_more:
-        note(Text(f"there is more lineage; --hops {found.hops + 1} shows it"))
-    guesses = found.union.graph.get("guesses")
+    if report.has_more:
+        note(Text(f"there is more lineage; --hops {report.hops + 1} shows it"))
+    guesses = report.union.graph.get("guesses")
     if guesses:
         edges = (
             "1 column edge is a guess" if guesses == 1 else f"{guesses:,} column edges are guesses"
         )
         note(Text(f"{edges}: only their tables are known to be connected"))
-    _print_cycles(found)
-    if found.truncated:
-        note(Text("incomplete: ", "bold"), Text(line(found.truncated)))
+    _print_cycles(report)
+    if report.truncated:
+        note(Text("incomplete: ", "bold"), Text(line(report.truncated)))
 
 
 def warn_of_truncation(picture: str) -> None:
@@ -408,10 +410,10 @@ def warn_of_truncation(picture: str) -> None:
         note(Text(f"the diagram is truncated: {line(cut)}; --limit draws only the nearest"))
 
 
-def _print_cycles(found: LineageReport) -> None:
+def _print_cycles(report: LineageReport) -> None:
     from explorer.graph import cycles
 
-    part = found.part()
+    part = report.part()
     found_cycles = cycles(part, limit=_MAX_CYCLES + 1)
     for cycle in found_cycles[:_MAX_CYCLES]:
         names = [views.lineage_entity(urn, part.nodes[urn]).name for urn in (*cycle, cycle[0])]
@@ -444,9 +446,9 @@ def read_impact(
     return ImpactView.of(replace(impact, affected=affected), names)
 
 
-def _matches(attributes: Mapping[str, Any], one: Affected, filter: Filter) -> bool:
-    used = {"queries": one.queries, "users": one.users}
-    return matches(one.urn, {**attributes, **used}, filter)
+def _matches(attributes: Mapping[str, Any], node: Affected, filter: Filter) -> bool:
+    used = {"queries": node.queries, "users": node.users}
+    return matches(node.urn, {**attributes, **used}, filter)
 
 
 def print_impact(
@@ -517,15 +519,15 @@ def _print_impact_as_json(view: ImpactView, top: int | None) -> None:
     )
 
 
-def print_impact_totals(found: ImpactView, cut_to: int | None) -> None:
+def print_impact_totals(view: ImpactView, cut_to: int | None) -> None:
     """Print the totals, and what was left out; at most `cut_to` entities were printed."""
-    impact = found.impact
+    impact = view.impact
     if impact.affected:
-        note(Text(f"{len(impact):,} affected by "), line_text(found.title))
-        queries = f"; {found.queries}" if found.queries else ""
-        note(Text(f"{', '.join(found.kinds)}{queries}"))
+        note(Text(f"{len(impact):,} affected by "), line_text(view.title))
+        queries = f"; {view.queries}" if view.queries else ""
+        note(Text(f"{', '.join(view.kinds)}{queries}"))
     else:
-        note(Text("nothing is affected by "), line_text(found.title))
+        note(Text("nothing is affected by "), line_text(view.title))
     most = len(impact) if cut_to is None else cut_to
     if most < len(impact):
         note(Text(f"{most:,} of {len(impact):,} shown; --top shows more"))
@@ -687,32 +689,32 @@ def read_paths(
     return PathsView.of(paths, catalog.entities(Urn.parse_all(along), DETAIL_ASPECTS))
 
 
-def print_paths(found: PathsView, shown_as: OutputFormat | None) -> None:
+def print_paths(view: PathsView, shown_as: OutputFormat | None) -> None:
     """Print the paths in the given format; as URNs, print only the first path."""
     match shown_as:
         case "json":
-            _print_paths_as_json(found)
+            _print_paths_as_json(view)
         case "urns":
-            print_urns(found.paths.node_paths[0] if found.paths.node_paths else ())
+            print_urns(view.paths.node_paths[0] if view.paths.node_paths else ())
         case _:
-            _print_path_lines(found)
+            _print_path_lines(view)
 
 
-def _print_path_lines(found: PathsView) -> None:
+def _print_path_lines(view: PathsView) -> None:
     """Print one line per path, numbered if there are several, and wrapped between entities.
 
     If the paths do not follow lineage, each arrow shows the name of its relationship.
     """
     console = results()
-    several = len(found.steps) > 1
-    widest = len(str(len(found.steps)))
-    for number, steps in enumerate(found.steps, 1):
+    several = len(view.steps) > 1
+    widest = len(str(len(view.steps)))
+    for number, steps in enumerate(view.steps, 1):
         before = f"{number:>{widest}}  " if several else ""
         lines = [Text(before, "dim")]
         for at, step in enumerate(steps):
             text = _step(step.entity)
             if at:
-                arrow = _arrow(found, step.relationship)
+                arrow = _arrow(view, step.relationship)
                 if lines[-1].cell_len + arrow.cell_len + text.cell_len + 1 > console.width:
                     lines.append(Text(" " * len(before) + _INDENT) + arrow)
                 else:
@@ -723,10 +725,10 @@ def _print_path_lines(found: PathsView) -> None:
             console.print(text)
 
 
-def _print_paths_as_json(found: PathsView) -> None:
+def _print_paths_as_json(view: PathsView) -> None:
     """Print one JSON object: `ways` has the entities of each path from `source` to `target`, and
     `joined_by` the relationships between them."""
-    paths = found.paths
+    paths = view.paths
     output.print_json(
         {
             "source": paths.source,
@@ -736,18 +738,18 @@ def _print_paths_as_json(found: PathsView) -> None:
             "joined_by": paths.joined_by,
             "truncated": paths.truncated,
             "ways": [
-                [_entity_as_json(found.nodes[urn], urn) for urn in node_path]
+                [_entity_as_json(view.nodes[urn], urn) for urn in node_path]
                 for node_path in paths.node_paths
             ],
         }
     )
 
 
-def print_path_totals(found: PathsView, relationships: Sequence[str], most_hops: int) -> None:
+def print_path_totals(view: PathsView, relationships: Sequence[str], most_hops: int) -> None:
     """Print the number of paths, their length and their direction; where the search stopped, also a
     number of hops for another one, at most `most_hops`."""
-    paths = found.paths
-    source, target = line_text(found.source.full_name), line_text(found.target.full_name)
+    paths = view.paths
+    source, target = line_text(view.source.full_name), line_text(view.target.full_name)
     if not paths.node_paths:
         along = f"along {', '.join(relationships)}" if relationships else "along lineage"
         if paths.within:
@@ -756,11 +758,11 @@ def print_path_totals(found: PathsView, relationships: Sequence[str], most_hops:
     elif paths.source == paths.target:
         note(source, Text(" is both ends"))
     elif paths.direction == "any":
-        note(Text(found.counts))
+        note(Text(view.counts))
     else:
         ends = (target, source) if paths.direction == "downstream" else (source, target)
         middle = Text(" is downstream of ")
-        note(Text(f"{found.counts}, {paths.direction}: "), ends[0], middle, ends[1])
+        note(Text(f"{view.counts}, {paths.direction}: "), ends[0], middle, ends[1])
     if paths.truncated:
         further = min((paths.within or most_hops) * _FURTHER, most_hops)
         hint = f"; --hops {further} looks further" if (paths.within or further) < further else ""
@@ -866,17 +868,17 @@ def read_edges(
     return Related(urn, tuple(groups), totals, read_attributes(catalog, urns))
 
 
-def print_relationships(found: Related, shown_as: OutputFormat | None) -> None:
+def print_relationships(related: Related, shown_as: OutputFormat | None) -> None:
     """Print the relationships in the given format; as URNs, print each related entity once."""
     match shown_as:
         case "json":
-            _print_relationships_as_json(found)
+            _print_relationships_as_json(related)
         case "csv":
-            print_csv(_rows(found))
+            print_csv(_rows(related))
         case "urns":
-            print_urns(dict.fromkeys(urn for group in found.groups for urn in group.urns))
+            print_urns(dict.fromkeys(urn for group in related.groups for urn in group.urns))
         case _:
-            _print_relationship_groups(found)
+            _print_relationship_groups(related)
 
 
 def _print_relationship_groups(related: Related) -> None:
@@ -904,17 +906,17 @@ def _print_relationship_groups(related: Related) -> None:
             console.print(Text(f"… {group.count - len(group.urns):,} more", "dim"))
 
 
-def _print_relationships_as_json(found: Related) -> None:
+def _print_relationships_as_json(related: Related) -> None:
     """Print one JSON object: `counts` by direction and name, and `edges` in the server's order."""
-    counts: dict[str, dict[str, int]] = {side.lower(): {} for side in found.totals}
-    for group in found.groups:
+    counts: dict[str, dict[str, int]] = {side.lower(): {} for side in related.totals}
+    for group in related.groups:
         counts[group.direction.lower()][group.name] = group.count
     output.print_json(
         {
-            "urn": found.urn,
-            "total": sum(found.totals.values()),
+            "urn": related.urn,
+            "total": sum(related.totals.values()),
             "counts": counts,
-            "edges": as_objects(_rows(found)),
+            "edges": as_objects(_rows(related)),
         }
     )
 
@@ -946,12 +948,12 @@ def _read_all(
     return urnses
 
 
-def _rows(found: Related) -> StyledTable:
+def _rows(related: Related) -> StyledTable:
     names = ("direction", "relationship", "urn", "name", "type", "kind", "platform", "exists")
     rows = []
-    for group in found.groups:
+    for group in related.groups:
         for urn in group.urns:
-            about = found.about[str(urn)]
+            about = related.about[str(urn)]
             rows.append(
                 (
                     group.direction.lower(),
@@ -1004,43 +1006,50 @@ def print_statements(
             )
 
 
-def _table_name(path: "TablePath", known: "CatalogTables") -> str:
-    return ".".join(path) + ("" if path in known.urns else " (created by the script)")
+def _table_name(path: "TablePath", catalog_tables: "CatalogTables") -> str:
+    return ".".join(path) + ("" if path in catalog_tables.urns else " (created by the script)")
 
 
-def print_statements_as_json(found: Sequence["StatementLineage"], known: "CatalogTables") -> None:
+def print_statements_as_json(
+    statements: Sequence["StatementLineage"], catalog_tables: "CatalogTables"
+) -> None:
     """Print a JSON list with one object per statement."""
-    output.print_json([_statement_as_json(lineage, known) for lineage in found])
+    output.print_json([_statement_as_json(lineage, catalog_tables) for lineage in statements])
 
 
-def _statement_as_json(one: "StatementLineage", known: "CatalogTables") -> dict[str, Any]:
-    columns = zip(one.target_columns, one.lineage.columns, strict=False)
+def _statement_as_json(
+    statement: "StatementLineage", catalog_tables: "CatalogTables"
+) -> dict[str, Any]:
+    columns = zip(statement.target_columns, statement.lineage.columns, strict=False)
     return {
-        "line": one.line,
-        "text": one.text,
-        "target": _table_label(one.target, known) if one.target else None,
-        "upstreams": [_table_label(path, known) for path in one.lineage.tables],
+        "line": statement.line,
+        "text": statement.text,
+        "target": _table_label(statement.target, catalog_tables) if statement.target else None,
+        "upstreams": [_table_label(path, catalog_tables) for path in statement.lineage.tables],
         "columns": {
-            name: [{"urn": _table_label(path, known), "column": column} for path, column in sources]
+            name: [
+                {"urn": _table_label(path, catalog_tables), "column": column}
+                for path, column in sources
+            ]
             for name, sources in columns
         },
-        "problem": one.lineage.problem,
+        "problem": statement.lineage.problem,
     }
 
 
-def _table_label(path: "TablePath", known: "CatalogTables") -> str:
-    return str(known.urns.get(path) or ".".join(path))
+def _table_label(path: "TablePath", catalog_tables: "CatalogTables") -> str:
+    return str(catalog_tables.urns.get(path) or ".".join(path))
 
 
-def print_unparsed(found: Sequence["StatementLineage"]) -> int:
+def print_unparsed(statements: Sequence["StatementLineage"]) -> int:
     """Print the statements that could not be parsed, and return their number."""
-    problems = [lineage for lineage in found if lineage.lineage.problem is not None]
+    problems = [lineage for lineage in statements if lineage.lineage.problem is not None]
     for problem in problems:
         note(
             line_text(
                 f"line {problem.line}: cannot be parsed: {problem.lineage.problem} ({problem.text})"
             )
         )
-    count = f"{len(found) - len(problems):,} of {len(found):,} statements parsed"
-    note(count if found else "the script has no statement that reads or writes tables")
+    count = f"{len(statements) - len(problems):,} of {len(statements):,} statements parsed"
+    note(count if statements else "the script has no statement that reads or writes tables")
     return len(problems)

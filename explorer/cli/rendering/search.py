@@ -124,18 +124,18 @@ def read_tree(catalog: Catalog, path: str, entities: Sequence[str], depth: int) 
 
 
 def print_folder(
-    found: FolderOutput, summaries: Mapping[Urn, Entity], shown_as: OutputFormat | None
+    listing: FolderOutput, summaries: Mapping[Urn, Entity], shown_as: OutputFormat | None
 ) -> None:
     """Print the entries at a path in the given format, and totals to standard error."""
     if shown_as == "urns":
-        output.print_urns(found.urns)
+        output.print_urns(listing.urns)
     elif shown_as == "json":
-        print_json(_folder_as_json(found, summaries))
+        print_json(_folder_as_json(listing, summaries))
     elif shown_as == "csv":
-        output.print_csv(_table(found, summaries))
-    elif found.shown:
-        output.print_table(_table(found, summaries))
-    _print_folder_totals(found, only_entities=shown_as == "urns")
+        output.print_csv(_table(listing, summaries))
+    elif listing.shown:
+        output.print_table(_table(listing, summaries))
+    _print_folder_totals(listing, only_entities=shown_as == "urns")
 
 
 def print_tree(branches: Sequence[FolderTree], shown_as: OutputFormat | None) -> None:
