@@ -142,8 +142,12 @@ def rename(
     """Rename a tag, glossary term or group, domain or data product."""
     from explorer.cli import edits
 
-    def change(catalog: "Catalog", entity: str) -> "Iterator[Edit]":
-        yield _plan_edit(catalog, entity, "name", name) if dry_run else catalog.rename(entity, name)
+    def change(catalog: "Catalog", entity_urn: str) -> "Iterator[Edit]":
+        yield (
+            _plan_edit(catalog, entity_urn, "name", name)
+            if dry_run
+            else catalog.rename(entity_urn, name)
+        )
 
     edits.change_each(target, (urn,), change, dry_run=dry_run, as_json=shown_as == "json")
 
