@@ -30,11 +30,11 @@ def replace_file(
     to is replaced; a device or a pipe is written to. The directory has to exist. Raises `OSError`:
     the file then has the old content, or the new if only syncing the directory failed.
     """
-    found = replaced_path(path)
-    if found is None:
+    target = replaced_path(path)
+    if target is None:
         path.write_bytes(data)
         return
-    path = found
+    path = target
     if mode is None:
         mode = path.stat().st_mode & 0o7777 if path.exists() else 0o666 & ~_umask()
     descriptor, name = tempfile.mkstemp(".part", f".{path.name[:_LONGEST]}-", path.parent)
@@ -63,9 +63,9 @@ def keep_owner(descriptor: int, other: Path) -> None:
     """Give an open file the owner and group of another file or directory if this process is root's,
     and do nothing otherwise. Raises `OSError`."""
     if os.name == "posix" and os.geteuid() == 0:
-        found = other.stat()
-        if (found.st_uid, found.st_gid) != (0, 0):
-            os.fchown(descriptor, found.st_uid, found.st_gid)
+        status = other.stat()
+        if (status.st_uid, status.st_gid) != (0, 0):
+            os.fchown(descriptor, status.st_uid, status.st_gid)
 
 
 def give_to_owner(directory: Path) -> None:
@@ -82,11 +82,11 @@ def give_to_owner(directory: Path) -> None:
         return
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     # systemd makes the directory of a dynamic user a link.
-    for _, folders, files, held in os.fwalk(directory.resolve()):
+    for _, folders, files, folder_descriptor in os.fwalk(directory.resolve()):
         for name in (*folders, *files):
             try:
                 # What is opened cannot be exchanged for something else before it is given away.
-                descriptor = os.open(name, flags, dir_fd=held)
+                descriptor = os.open(name, flags, dir_fd=folder_descriptor)
             except OSError as error:
                 if error.errno in _NOT_OPENED:
                     continue

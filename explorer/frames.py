@@ -228,7 +228,7 @@ def schema_frame(schema: Schema, names: _Names | None = None) -> pd.DataFrame:
     tags, terms          string   from `names`, else from the URNs, joined by ", "
     earlier              string   the path that people wrote for, if the type or case changed since
     """
-    known = names or {}
+    names_by_urn = names or {}
     return _frame(
         [
             (
@@ -243,8 +243,8 @@ def schema_frame(schema: Schema, names: _Names | None = None) -> pd.DataFrame:
                 column.ingested or None,
                 column.edited or None,
                 column.documented,
-                _join(known.get(urn) or urn.name for urn in column.tags),
-                _join(known.get(urn) or urn.name for urn in column.terms),
+                _join(names_by_urn.get(urn) or urn.name for urn in column.tags),
+                _join(names_by_urn.get(urn) or urn.name for urn in column.terms),
                 column.earlier.raw if column.earlier else None,
             )
             for column in schema
@@ -368,9 +368,9 @@ def column_usage_frame(series: Timeseries) -> pd.DataFrame:
     count   Int64   how often the column was used
     """
     points = series.usage()
-    found = [(point.timestamp_millis, used) for point in points for used in point.field_counts]
-    rows = [(used.field_path, used.count) for _, used in found]
-    return _frame(rows, _COLUMN_USAGE, times([millis for millis, _ in found]))
+    usages = [(point.timestamp_millis, usage) for point in points for usage in point.field_counts]
+    rows = [(usage.field_path, usage.count) for _, usage in usages]
+    return _frame(rows, _COLUMN_USAGE, times([millis for millis, _ in usages]))
 
 
 def user_usage_frame(series: Timeseries, names: _Names | None = None) -> pd.DataFrame:
@@ -381,13 +381,13 @@ def user_usage_frame(series: Timeseries, names: _Names | None = None) -> pd.Data
     queries   Int64
     """
     points = series.usage()
-    found = [(point.timestamp_millis, used) for point in points for used in point.user_counts]
+    usages = [(point.timestamp_millis, usage) for point in points for usage in point.user_counts]
     rows = []
-    for _, used in found:
-        user = used.user or used.user_email
+    for _, user_usage in usages:
+        user = user_usage.user or user_usage.user_email
         urn = next(iter(Urn.parse_all([user])), None) if user else None
-        rows.append((user, _name(urn, names) if urn else user, used.count))
-    return _frame(rows, _USER_USAGE, times([millis for millis, _ in found]))
+        rows.append((user, _name(urn, names) if urn else user, user_usage.count))
+    return _frame(rows, _USER_USAGE, times([millis for millis, _ in usages]))
 
 
 def query_usage_frame(series: Timeseries) -> pd.DataFrame:
@@ -397,8 +397,8 @@ def query_usage_frame(series: Timeseries) -> pd.DataFrame:
     query   string   the text of the query
     """
     points = series.usage()
-    found = [(point.timestamp_millis, text) for point in points for text in point.top_sql_queries]
-    return _frame([(text,) for _, text in found], _QUERY_USAGE, times([at for at, _ in found]))
+    queries = [(point.timestamp_millis, text) for point in points for text in point.top_sql_queries]
+    return _frame([(text,) for _, text in queries], _QUERY_USAGE, times([at for at, _ in queries]))
 
 
 def profile_frame(series: Timeseries) -> pd.DataFrame:
@@ -422,30 +422,30 @@ def column_profile_frame(series: Timeseries) -> pd.DataFrame:
     sample_values                         string    joined by ", "
     """
     points = series.profiles()
-    found = [
-        (point.timestamp_millis, profiled)
+    profiles = [
+        (point.timestamp_millis, profile)
         for point in points
-        for profiled in point.field_profiles or ()
+        for profile in point.field_profiles or ()
     ]
     rows = [
         (
-            profiled.field_path,
-            profiled.unique_count,
-            profiled.unique_proportion,
-            profiled.null_count,
-            profiled.null_proportion,
-            profiled.number("min"),
-            profiled.number("max"),
-            profiled.number("mean"),
-            profiled.number("median"),
-            profiled.number("stdev"),
-            profiled.min,
-            profiled.max,
-            _join(profiled.sample_values or ()),
+            profile.field_path,
+            profile.unique_count,
+            profile.unique_proportion,
+            profile.null_count,
+            profile.null_proportion,
+            profile.number("min"),
+            profile.number("max"),
+            profile.number("mean"),
+            profile.number("median"),
+            profile.number("stdev"),
+            profile.min,
+            profile.max,
+            _join(profile.sample_values or ()),
         )
-        for _, profiled in found
+        for _, profile in profiles
     ]
-    return _frame(rows, _COLUMN_PROFILE, times([millis for millis, _ in found]))
+    return _frame(rows, _COLUMN_PROFILE, times([millis for millis, _ in profiles]))
 
 
 def column_changes_frame(
@@ -467,8 +467,8 @@ def column_changes_frame(
         urn = next(iter(Urn.parse_all([actor])), None) if actor else None
         who = _name(urn, names) if urn else actor
         moment = _moment(change.created.time if change.created else None)
-        told = (change.path, change.origin, change.before, change.after, change.version)
-        rows.append((*told, moment, who, actor, change.run_id))
+        cells = (change.path, change.origin, change.before, change.after, change.version)
+        rows.append((*cells, moment, who, actor, change.run_id))
     return _frame(rows, _COLUMN_CHANGES)
 
 
@@ -511,8 +511,8 @@ def runs_frame(runs: Iterable[Run]) -> pd.DataFrame:
 
 def times(millis: Sequence[int | None]) -> pd.DatetimeIndex:
     """Return the index of a frame over time, from milliseconds since 1970 UTC; `None` gives NaT."""
-    known = [_NO_MOMENT if stands is None else stands for stands in millis]
-    moments = pd.Series(known, dtype="int64").astype("datetime64[ms]")
+    numbers = [_NO_MOMENT if number is None else number for number in millis]
+    moments = pd.Series(numbers, dtype="int64").astype("datetime64[ms]")
     return pd.DatetimeIndex(moments, name="time").tz_localize("UTC")
 
 

@@ -110,7 +110,7 @@ def hold(data_dir: Path) -> Iterator[Hold]:
         lock = os.open(data_dir / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
         raise _cannot_write(data_dir, error) from error
-    held = Hold(data_dir)
+    directory_lock = Hold(data_dir)
     try:
         deadline = time.monotonic() + _PATIENCE_SECONDS
         while not _lock(lock, shared=False):
@@ -118,11 +118,11 @@ def hold(data_dir: Path) -> Iterator[Hold]:
                 raise _directory_error(data_dir)
             time.sleep(_POLL_SECONDS)
         # A killed service may have left its address behind.
-        held.withdraw()
+        directory_lock.withdraw()
         try:
-            yield held
+            yield directory_lock
         finally:
-            held.withdraw()
+            directory_lock.withdraw()
     finally:
         os.close(lock)
 
@@ -168,8 +168,8 @@ def ensure(data_dir: Path, timeout_seconds: float = 60.0, answer_seconds: float 
         if instance != silent:
             silent, silent_until = instance, now + answer_seconds
         if instance is not None:
-            left = max(silent_until - now, _POLL_SECONDS)
-            if _answers(instance, min(left, _ANSWER_SECONDS)):
+            seconds = max(silent_until - now, _POLL_SECONDS)
+            if _answers(instance, min(seconds, _ANSWER_SECONDS)):
                 return instance
             now = time.monotonic()
             if now >= silent_until:
@@ -347,7 +347,7 @@ def _is_outdated(instance: Instance) -> bool:
 
     False for one that listens on a port: people start that one themselves.
     """
-    theirs, ours = (re.findall(r"\d+", one) for one in (instance.version, __version__))
+    theirs, ours = (re.findall(r"\d+", version) for version in (instance.version, __version__))
     return not _is_tcp(instance.address) and list(map(int, theirs)) < list(map(int, ours))
 
 

@@ -419,16 +419,16 @@ class Health:
 
     def sentences(self) -> tuple[str, ...]:
         """Return a summary in words, without names and times: `1 of 3 assertions fails`."""
-        found = []
+        sentences = []
         if self.failing:
             failing, of = len(self.failing), self.assertions
             what = "assertion" if of == 1 else "assertions"
             verb = "fails" if failing == 1 else "fail"
-            found.append(f"{failing:,} of {of:,} {what} {verb}")
+            sentences.append(f"{failing:,} of {of:,} {what} {verb}")
         if self.incidents:
             count = len(self.incidents)
-            found.append(f"{count:,} active {'incident' if count == 1 else 'incidents'}")
-        return tuple(found)
+            sentences.append(f"{count:,} active {'incident' if count == 1 else 'incidents'}")
+        return tuple(sentences)
 
 
 Origin = Literal["ingested", "edited"]
@@ -504,8 +504,8 @@ class ValueChange:
         `context` unchanged lines are shown around each difference. Texts are compared line by line,
         other values as indented JSON.
         """
-        found = unified_diff(_lines(self.before), _lines(self.after), n=context, lineterm="")
-        return tuple(found)[2:]
+        diff = unified_diff(_lines(self.before), _lines(self.after), n=context, lineterm="")
+        return tuple(diff)[2:]
 
 
 @dataclass(frozen=True, slots=True)
@@ -721,7 +721,7 @@ class _View(Sequence[_Item], Generic[_Item]):
 
     def __getitem__(self, at: int | slice) -> _Item | Sequence[_Item]:
         if isinstance(at, slice):
-            return tuple(self._make(one) for one in range(self._size)[at])
+            return tuple(self._make(index) for index in range(self._size)[at])
         return self._make(range(self._size)[at])
 
     def __iter__(self) -> Iterator[_Item]:
@@ -819,12 +819,12 @@ class Lineage:
         near, far = self.upstream, self.downstream
         if self.direction == "UPSTREAM":
             near, far = far, near
-        found: dict[int, set[str]] = {}
-        for here, there, kind in zip(near, far, self.kinds, strict=True):
+        names_by_index: dict[int, set[str]] = {}
+        for from_index, to_index, kind in zip(near, far, self.kinds, strict=True):
             name = self.relationships[kind]
-            if name and self.degrees[there] == self.degrees[here] + 1:
-                found.setdefault(there, set()).add(name)
-        return {place: tuple(sorted(names)) for place, names in found.items()}
+            if name and self.degrees[to_index] == self.degrees[from_index] + 1:
+                names_by_index.setdefault(to_index, set()).add(name)
+        return {place: tuple(sorted(names)) for place, names in names_by_index.items()}
 
 
 class Undescribed(msgspec.Struct, frozen=True, rename="camel"):
@@ -1101,10 +1101,10 @@ def _natural_keys(before: list[Any], after: list[Any]) -> tuple[str, ...]:
 
 def _group(elements: list[Any], keys: tuple[str, ...]) -> dict[tuple[str, ...], list[Any]]:
     """Group the elements by their identifying values, in order; scalars by themselves."""
-    found: dict[tuple[str, ...], list[Any]] = {}
+    groups: dict[tuple[str, ...], list[Any]] = {}
     for element in elements:
-        found.setdefault(_identity_of(element, keys), []).append(element)
-    return found
+        groups.setdefault(_identity_of(element, keys), []).append(element)
+    return groups
 
 
 def _identity_of(element: Any, keys: tuple[str, ...]) -> tuple[str, ...]:
@@ -1122,24 +1122,24 @@ def _text(value: Any) -> str:
 
 
 def _without_common(before: list[Any], after: list[Any]) -> tuple[list[Any], list[Any]]:
-    left: dict[bytes, int] = {}
+    counts: dict[bytes, int] = {}
     for element in after:
         mark = _json(element)
-        left[mark] = left.get(mark, 0) + 1
-    gone = []
+        counts[mark] = counts.get(mark, 0) + 1
+    only_before = []
     for element in before:
         mark = _json(element)
-        if left.get(mark, 0):
-            left[mark] -= 1
+        if counts.get(mark, 0):
+            counts[mark] -= 1
         else:
-            gone.append(element)
-    come = []
+            only_before.append(element)
+    only_after = []
     for element in reversed(after):
         mark = _json(element)
-        if left[mark]:
-            left[mark] -= 1
-            come.append(element)
-    return gone, come[::-1]
+        if counts[mark]:
+            counts[mark] -= 1
+            only_after.append(element)
+    return only_before, only_after[::-1]
 
 
 def _same(before: Any, after: Any) -> bool:

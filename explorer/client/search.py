@@ -114,14 +114,14 @@ def query_from(text: str, filter: Filter | str | None, registry: Registry) -> tu
     from explorer.query.search_text import SearchText
     from explorer.query.tokens import FilterSyntax
 
-    given = filter_from(filter, registry)
+    conditions = filter_from(filter, registry)
     query = SearchText.split(text, guide_to(registry))
     if not query.runs:
-        return text, given
+        return text, conditions
     try:
-        return query.words or "*", query.filter(registry).and_(given)
+        return query.words or "*", query.filter(registry).and_(conditions)
     except FilterSyntax:
-        return text, given
+        return text, conditions
 
 
 def sort_from(given: "str | Sequence[Order] | None", registry: Registry) -> "tuple[Order, ...]":
@@ -164,11 +164,11 @@ def _find_type(name: str, registry: Registry | None) -> str:
     from explorer.query.fields import guide_to
 
     guide = guide_to(registry)
-    found = guide.find_type(name)
-    if found is None and guide.is_subtype(name):
+    entity_type = guide.find_type(name)
+    if entity_type is None and guide.is_subtype(name):
         condition = f"type:{name.casefold()}"
         raise InvalidInput(f"{name!r} is a subtype of entities, not a type; filter by {condition}")
-    return found or name
+    return entity_type or name
 
 
 _DATAHUB_VALUES = 20
@@ -219,12 +219,12 @@ def parse_browse(body: Any, as_of: datetime | None = None) -> BrowsePage:
     number = _number(value, "numEntities", "browse")
     entities, unreadable = [], []
     for entry in list_in(value, "entities", "browse"):
-        held = as_object(entry, "browse (an entity)")
-        urn = _urn(held.get("urn"), "browse (the urn of an entity)")
+        entity = as_object(entry, "browse (an entity)")
+        urn = _urn(entity.get("urn"), "browse (the urn of an entity)")
         if isinstance(urn, str):
             unreadable.append(urn)
         else:
-            entities.append(Named(urn, held.get("name") or urn.name))
+            entities.append(Named(urn, entity.get("name") or urn.name))
     # Servers that do not send `numElements` repeat all folders on each page.
     repeating = "numElements" not in value
     return BrowsePage(
@@ -286,9 +286,9 @@ def _parse_page(value: Json, text: str, as_of: datetime | None) -> SearchPage:
 
 def _first_suggestion(metadata: Json) -> str | None:
     """Return the first suggestion of a DataHub server, or `None`."""
-    for one in list_in(metadata, "suggestions", "search"):
-        if isinstance(one, dict) and isinstance(one.get("text"), str):
-            return str(one["text"])
+    for suggestion in list_in(metadata, "suggestions", "search"):
+        if isinstance(suggestion, dict) and isinstance(suggestion.get("text"), str):
+            return str(suggestion["text"])
     return None
 
 
@@ -361,10 +361,10 @@ def _urn(text: Any, what: str) -> Urn | str:
 
 
 def _matches(entry: Any) -> tuple[Match, ...]:
-    found = as_object(entry, "search (its matches)").get("matchedFields") or ()
+    fields = as_object(entry, "search (its matches)").get("matchedFields") or ()
     return tuple(
         Match(field["name"], str(field.get("value", "")))
-        for field in found
+        for field in fields
         if isinstance(field, dict) and isinstance(field.get("name"), str)
     )
 
@@ -388,14 +388,16 @@ def _facets(metadata: Json) -> tuple[Facet, ...]:
 def _with_distinct_labels(facets: Iterable[Facet]) -> tuple[Facet, ...]:
     """Return the facets; where several that have values share a label, all but the first of them
     have the name of the field behind it: `Environment` and `Environment (env)`."""
-    found, taken = [], set()
+    distinct_facets, labels = [], set()
     for facet in facets:
         label = facet.label.casefold()
-        is_taken = bool(facet.values) and label in taken
-        found.append(replace(facet, label=f"{facet.label} ({facet.name})") if is_taken else facet)
+        is_taken = bool(facet.values) and label in labels
+        distinct_facets.append(
+            replace(facet, label=f"{facet.label} ({facet.name})") if is_taken else facet
+        )
         if facet.values:
-            taken.add(label)
-    return tuple(found)
+            labels.add(label)
+    return tuple(distinct_facets)
 
 
 def _facet(entry: Json) -> Facet:
@@ -410,8 +412,10 @@ def _facet(entry: Json) -> Facet:
             for value in values
             if isinstance(value, dict) and isinstance(value.get("value"), str)
         }
-    found = (FacetValue(value, _number(counted, value, f"the facet {name}")) for value in counted)
-    ordered = sorted(found, key=lambda one: (-one.count, one.value))
+    facet_values = (
+        FacetValue(value, _number(counted, value, f"the facet {name}")) for value in counted
+    )
+    ordered = sorted(facet_values, key=lambda facet_value: (-facet_value.count, facet_value.value))
     # DataHub sends at most this many values and does not say whether there are more.
     more = entry.get("hasMore", len(ordered) == _DATAHUB_VALUES)
     label = _text_or_none(entry.get("displayName"))
@@ -421,10 +425,10 @@ def _facet(entry: Json) -> Facet:
 
 
 def _folder(entry: Any) -> Folder:
-    held = as_object(entry, "browse (a folder)")
-    if not isinstance(held.get("name"), str):
+    folder = as_object(entry, "browse (a folder)")
+    if not isinstance(folder.get("name"), str):
         raise ServerFault("a folder in the server's answer to browse has no name")
-    return Folder(held["name"], _number(held, "count", "browse (a folder)"))
+    return Folder(folder["name"], _number(folder, "count", "browse (a folder)"))
 
 
 def list_in(value: Mapping[str, Any], name: str, what: str) -> list[Any]:
@@ -535,7 +539,9 @@ def scroll_graphql_request(query: SearchParameters, count: int, scroll_id: str |
         ]
     if query.sort:
         sort = [order.to_wire() for order in query.sort]
-        criteria = [{"field": one["field"], "sortOrder": one["order"]} for one in sort]
+        criteria = [
+            {"field": wire_order["field"], "sortOrder": wire_order["order"]} for wire_order in sort
+        ]
         fields["sortInput"] = {"sortCriteria": criteria}
     return graphql_request(_SCROLL, {"input": fields})
 
@@ -655,12 +661,12 @@ class FilterMethods(EntityMethods):
         from explorer.query.fields import guide_to
 
         field = guide_to(self.registry).exactly(one.field)
-        found = [
+        urns = [
             urn
             for name in one.names
             for urn in await self._find_urns(name, field.targets if field else ())
         ]
-        return replace(one, values=tuple(dict.fromkeys((*one.values, *found))), names=())
+        return replace(one, values=tuple(dict.fromkeys((*one.values, *urns))), names=())
 
     async def _find_urns(self, name: str, types: Sequence[str]) -> tuple[str, ...]:
         """Return the URNs of the entities of some types that have a name.
@@ -668,9 +674,9 @@ class FilterMethods(EntityMethods):
         People and groups are found by words of their names, all others by their whole name.
         """
         key = (tuple(types), name)
-        since, found = self._named.get(key, (float("-inf"), ()))
+        since, urns = self._named.get(key, (float("-inf"), ()))
         if not types or monotonic() - since <= _KEPT_SECONDS:
-            return found
+            return urns
         try:
             request = search_request(SearchParameters(name, types), 0, _MOST_FOUND)
             page = parse_search(await self._connection.send(request), name)
@@ -678,9 +684,9 @@ class FilterMethods(EntityMethods):
         except REFUSALS:
             # The server may not have one of the types.
             return ()
-        found = tuple(str(urn) for urn, entity in entities.items() if _has_name(entity, name))
-        self._named[key] = (monotonic(), found)
-        return found
+        urns = tuple(str(urn) for urn, entity in entities.items() if _has_name(entity, name))
+        self._named[key] = (monotonic(), urns)
+        return urns
 
 
 def _description_criterion(one: Criterion) -> Criterion | None:
@@ -695,7 +701,7 @@ def _has_name(entity: Entity, name: str) -> bool:
     if entity.entity_type in _PEOPLE:
         words = _name_words(name)
         return any(words <= _name_words(name) for name in _names_of(entity))
-    return any(name.casefold() == one.casefold() for one in _names_of(entity))
+    return any(name.casefold() == entity_name.casefold() for entity_name in _names_of(entity))
 
 
 def _names_of(entity: Entity) -> Iterator[str]:
@@ -763,29 +769,33 @@ def only_named(name: str, types: Sequence[str], names: Mapping[Urn, str]) -> Urn
     `types` are the entity types that were asked for, for the message.
     """
     # Parentheses and commas of a name are encoded in its URN.
-    known = {urn: (name, urn.name, unquote(urn.name)) for urn, name in names.items()}
-    exact = [urn for urn, held in known.items() if name in held]
+    spellings_by_urn = {urn: (name, urn.name, unquote(urn.name)) for urn, name in names.items()}
+    exact = [urn for urn, spellings in spellings_by_urn.items() if name in spellings]
     folded = name.strip().casefold()
     alike = exact or [
-        urn for urn, held in known.items() if folded in (one.strip().casefold() for one in held)
+        urn
+        for urn, spellings in spellings_by_urn.items()
+        if folded in (spelling.strip().casefold() for spelling in spellings)
     ]
     alike = alike or [
         urn
-        for urn, held in known.items()
-        if urn.entity_type == "dataset" and folded and held[-1].casefold().endswith(f".{folded}")
+        for urn, spellings in spellings_by_urn.items()
+        if urn.entity_type == "dataset"
+        and folded
+        and spellings[-1].casefold().endswith(f".{folded}")
     ]
     if len(alike) == 1:
         return alike[0]
-    shown = line(name, 100)
+    short_name = line(name, 100)
     if not alike:
         near = ", ".join(dict.fromkeys(line(name, 60) for name in list(names.values())[:3]))
         hint = f"; a search for it finds {near}" if near else ""
         what = f"no {' or '.join(map(singular, types))}" if types else "nothing here"
-        raise NotFound(f"{what} is named {shown!r}{hint}")
+        raise NotFound(f"{what} is named {short_name!r}{hint}")
     listed = "".join(f"\n  {urn}" for urn in sorted(map(str, alike))[:_MOST_TOLD])
     more = f"\n  and {len(alike) - _MOST_TOLD} more" if len(alike) > _MOST_TOLD else ""
     raise SeveralNamed(
-        f"{len(alike)} entities are named {shown!r}; give the URN of one:{listed}{more}", alike
+        f"{len(alike)} entities are named {short_name!r}; give the URN of one:{listed}{more}", alike
     )
 
 
@@ -820,12 +830,12 @@ class SearchMethods(FilterMethods):
         `Superseded`.
         """
         types = entity_types_from(entity or (), self.registry)
-        words, given = query_from(text, filter, self.registry)
+        words, conditions = query_from(text, filter, self.registry)
         order = sort_from(sort, self.registry)
         query = SearchParameters(
             words,
             types[0] if isinstance(entity, str) and types else types,
-            await self._adapted(given),
+            await self._adapted(conditions),
             order,
         )
         page = await self._search_page(query, start, count, superseding)
@@ -869,20 +879,22 @@ class SearchMethods(FilterMethods):
         types = entity_types_from(
             self.registry.listed if entities is None else entities, self.registry
         )
-        found: dict[str, int] | None = None
+        counts: dict[str, int] | None = None
         if self._supported.get("counts", True):
             try:
                 body = await self._connection.send(counts_request(types))
-                found = parse_counts(body)
+                counts = parse_counts(body)
             except REFUSALS:
                 pass
-        if found is None:
-            found = await self._fetch_counts(types, strictly=entities is not None)
+        if counts is None:
+            counts = await self._fetch_counts(types, strictly=entities is not None)
             self._supported["counts"] = False
         if entities is not None:
-            return {name: found.get(name, 0) for name in types}
-        present = ((name, number) for name, number in found.items() if number)
-        return dict(sorted(present, key=lambda one: (-one[1], one[0])))
+            return {name: counts.get(name, 0) for name in types}
+        present = ((name, number) for name, number in counts.items() if number)
+        return dict(
+            sorted(present, key=lambda type_and_count: (-type_and_count[1], type_and_count[0]))
+        )
 
     async def browse(
         self, path: str = "/", *, entity: str = "dataset", start: int = 0, count: int = 100
@@ -939,9 +951,12 @@ class SearchMethods(FilterMethods):
 
         Example: `[hit.urn for hit in cat.hits("orders", limit=50)]`
         """
-        words, given = query_from(text, filter, self.registry)
+        words, conditions = query_from(text, filter, self.registry)
         query = SearchParameters(
-            words, entity_types_from(entity, self.registry), given, sort_from(sort, self.registry)
+            words,
+            entity_types_from(entity, self.registry),
+            conditions,
+            sort_from(sort, self.registry),
         )
         walk = self._walk_hits(query, _size(page_size, limit))
         return Pager(walk, key=_urn_of, limit=limit)
@@ -963,13 +978,13 @@ class SearchMethods(FilterMethods):
         Example: `list(cat.urns("dataset", filter="NOT owners:*"))`
         """
         types = entity_types_from(entity, self.registry)
-        given = filter_from(filter, self.registry)
+        conditions = filter_from(filter, self.registry)
         query = SearchParameters(
-            types=types, filter=with_removed(given) if include_removed else given
+            types=types, filter=with_removed(conditions) if include_removed else conditions
         )
         size = _size(page_size, limit)
         walks = [*self._scrolls(query, size), ("start", self._by_start(query, size))]
-        if include_removed and len(types) == 1 and not given:
+        if include_removed and len(types) == 1 and not conditions:
             # By far the fastest, but it cannot leave out soft-deleted entities.
             walks.insert(0, ("listUrns", self._listed(types[0], size)))
         walk = _Urns(FirstThatWorks(walks, self._supported))
@@ -1069,7 +1084,7 @@ class SearchMethods(FilterMethods):
         filter: Filter | str | None,
         folder: str | None,
     ) -> dict[str, Any]:
-        words, given = query_from(text, filter, self.registry)
+        words, conditions = query_from(text, filter, self.registry)
         body: dict[str, Any] = {}
         if urns:
             body["urns"] = [str(urn) for urn in urns]
@@ -1077,7 +1092,7 @@ class SearchMethods(FilterMethods):
             body["input"] = words
         if folder is not None:
             body["folder"] = folder
-        return body | filter_of(await self._adapted(given))
+        return body | filter_of(await self._adapted(conditions))
 
     async def _search_page(
         self, query: SearchParameters, start: int, count: int, superseding: str | None
@@ -1101,11 +1116,11 @@ class SearchMethods(FilterMethods):
             request = browse_request(path, entity, start, count)
             page = parse_browse(await self._connection.send(request))
             fresh = [folder for folder in page.folders if folder.name not in folders]
-            shown = fresh if page.repeating else page.folders
+            page_folders = fresh if page.repeating else page.folders
             folders.update(folder.name for folder in page.folders)
-            taken = len(shown) + len(page.entities) + len(page.unreadable)
+            entry_count = len(page_folders) + len(page.entities) + len(page.unreadable)
             end = start + page.end - page.start
-            return Portion((*shown, *page.entities), taken, page.entries), end
+            return Portion((*page_folders, *page.entities), entry_count, page.entries), end
 
         return ByStart(ask, size)
 
@@ -1149,13 +1164,13 @@ class SearchMethods(FilterMethods):
         pages = await asyncio.gather(
             *(self.search(entity=name, count=0) for name in types), return_exceptions=True
         )
-        found = {}
+        counts = {}
         for name, page in zip(types, pages, strict=True):
             if isinstance(page, SearchPage):
-                found[name] = page.total
+                counts[name] = page.total
             elif strictly or not isinstance(page, REFUSALS):
                 raise page
-        return found
+        return counts
 
 
 def _read_described(answer: Any, what: str, kind: type[_T]) -> _T:

@@ -64,13 +64,16 @@ def find_offer(address: str) -> SignInOffer | None:
     issuer, client = offered.get("issuer"), offered.get("clientId")
     if not isinstance(issuer, str) or not isinstance(client, str):
         return None
-    known = _object(_send_to(issuer.rstrip("/") + _DISCOVERY), issuer)
-    if known.get("issuer") != issuer:
+    issuer_metadata = _object(_send_to(issuer.rstrip("/") + _DISCOVERY), issuer)
+    if issuer_metadata.get("issuer") != issuer:
         raise Misconfigured(
             f"the issuer at {shown(issuer)} calls itself something else; tell whoever runs the "
             "server, or sign in with a token: catalog login --token-stdin"
         )
-    device, token = known.get("device_authorization_endpoint"), known.get("token_endpoint")
+    device, token = (
+        issuer_metadata.get("device_authorization_endpoint"),
+        issuer_metadata.get("token_endpoint"),
+    )
     if not isinstance(device, str) or not isinstance(token, str):
         return None
     for endpoint in (device, token):
@@ -85,19 +88,21 @@ def begin(offer: SignInOffer) -> DeviceCode:
     if offer.audience:
         form["audience"] = offer.audience
     answer = _send_to(offer.device_endpoint, form)
-    given = _object(answer, offer.device_endpoint, may_fail=True)
-    code, user_code = given.get("device_code"), given.get("user_code")
-    address = given.get("verification_uri") or given.get("verification_url")
-    if answer.status != 200 or not all(isinstance(one, str) for one in (code, user_code, address)):
-        raise NotSignedIn(f"{shown(offer.issuer)} gives no code to sign in with: {_why(given)}")
-    complete = given.get("verification_uri_complete")
-    wait = _number(given.get("expires_in"), _LONGEST_WAIT_SECONDS)
+    fields = _object(answer, offer.device_endpoint, may_fail=True)
+    code, user_code = fields.get("device_code"), fields.get("user_code")
+    address = fields.get("verification_uri") or fields.get("verification_url")
+    if answer.status != 200 or not all(
+        isinstance(text, str) for text in (code, user_code, address)
+    ):
+        raise NotSignedIn(f"{shown(offer.issuer)} gives no code to sign in with: {_why(fields)}")
+    complete = fields.get("verification_uri_complete")
+    wait = _number(fields.get("expires_in"), _LONGEST_WAIT_SECONDS)
     return DeviceCode(
         str(user_code),
         str(address),
         complete if isinstance(complete, str) else "",
         time.monotonic() + min(wait, _LONGEST_WAIT_SECONDS),
-        max(_number(given.get("interval"), _PAUSE_SECONDS), _LEAST_PAUSE_SECONDS),
+        max(_number(fields.get("interval"), _PAUSE_SECONDS), _LEAST_PAUSE_SECONDS),
         str(code),
     )
 
@@ -116,10 +121,10 @@ def finish(
     while time.monotonic() < code.ends_at:
         sleep(pause)
         answer = _send_to(offer.token_endpoint, form)
-        given = _object(answer, offer.token_endpoint, may_fail=True)
+        fields = _object(answer, offer.token_endpoint, may_fail=True)
         if answer.status == 200:
-            return _sign_in(given, offer.token_endpoint, offer.client_id)
-        match given.get("error"):
+            return _sign_in(fields, offer.token_endpoint, offer.client_id)
+        match fields.get("error"):
             case "authorization_pending":
                 pass
             case "slow_down":
@@ -129,7 +134,7 @@ def finish(
             case "expired_token":
                 break
             case _:
-                raise NotSignedIn(f"{shown(offer.issuer)} gives no token: {_why(given)}")
+                raise NotSignedIn(f"{shown(offer.issuer)} gives no token: {_why(fields)}")
     raise NotSignedIn("nobody signed in with the code in time; run catalog login again")
 
 
@@ -144,12 +149,12 @@ def renew(expired: SignIn) -> SignIn:
         "client_id": expired.client_id,
     }
     answer = _send_to(expired.token_endpoint, form)
-    given = _object(answer, expired.token_endpoint, may_fail=True)
+    fields = _object(answer, expired.token_endpoint, may_fail=True)
     if answer.status >= 500:
         raise Unreachable(f"{shown(expired.token_endpoint)} does not renew the sign-in now")
     if answer.status != 200:
-        raise NotSignedIn(f"the sign-in is not renewed: {_why(given)}")
-    renewed = _sign_in(given, expired.token_endpoint, expired.client_id)
+        raise NotSignedIn(f"the sign-in is not renewed: {_why(fields)}")
+    renewed = _sign_in(fields, expired.token_endpoint, expired.client_id)
     if renewed.refresh_token is None:
         # Not every issuer gives another one each time.
         return msgspec.structs.replace(renewed, refresh_token=expired.refresh_token)
@@ -197,14 +202,14 @@ def _check(address: str) -> None:
 
 def _object(answer: Answer, whose: str, *, may_fail: bool = False) -> dict[str, Any]:
     try:
-        found = orjson.loads(answer.body)
+        document = orjson.loads(answer.body)
     except orjson.JSONDecodeError:
-        found = None
-    if not isinstance(found, dict) or (answer.status != 200 and not may_fail):
+        document = None
+    if not isinstance(document, dict) or (answer.status != 200 and not may_fail):
         raise Unreadable(
             f"{shown(whose)} answered with status {answer.status} and not as was expected"
         )
-    return found
+    return document
 
 
 def _send_to(address: str, form: Mapping[str, str] | None = None) -> Answer:

@@ -64,11 +64,11 @@ class TextSourceMethods(AspectMethods, EntityMethods, EditMethods):
                 return
 
     async def _put_source(self, target: EditTarget, entity: Entity, source: Json | None) -> None:
-        held = entity.aspects.get(target.aspect)
+        aspect = entity.aspects.get(target.aspect)
         is_counted = (await self.abilities()).versions
-        version = (held.number or None) if held is not None else -1 if is_counted else None
-        value = with_source(held.value if held is not None else {}, source)
-        if is_counted and held is not None and not value["documentations"]:
+        version = (aspect.number or None) if aspect is not None else -1 if is_counted else None
+        value = with_source(aspect.value if aspect is not None else {}, source)
+        if is_counted and aspect is not None and not value["documentations"]:
             key = self.registry.entity(target.urn.entity_type).key
             try:
                 if set(entity.aspects) <= {target.aspect, key}:

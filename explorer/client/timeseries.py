@@ -76,9 +76,9 @@ def parse_measures(body: Any, urns: Sequence[Urn]) -> dict[Urn, Measures]:
     Datasets without measures are left out.
     """
     data = as_object(body, "measures").get("data")
-    found = data if isinstance(data, dict) else {}
-    read = ((urn, _dataset_measures(found.get(f"d{at}"))) for at, urn in enumerate(urns))
-    return {urn: value for urn, value in read if value != Measures()}
+    datasets = data if isinstance(data, dict) else {}
+    pairs = ((urn, _dataset_measures(datasets.get(f"d{at}"))) for at, urn in enumerate(urns))
+    return {urn: value for urn, value in pairs if value != Measures()}
 
 
 def _dataset_measures(value: Any) -> Measures:
@@ -87,24 +87,24 @@ def _dataset_measures(value: Any) -> Measures:
         _count(_inside(value, "operations"), "lastUpdatedTimestamp"),
         _count(_inside(_inside(value, "properties"), "lastModified"), "time"),
     )
-    known = [change for change in changes if change]
+    moments = [change for change in changes if change]
     return Measures(
         _count(_inside(value, "datasetProfiles"), "rowCount"),
         _count(summary, "queryCountLast30Days"),
         _count(summary, "uniqueUserCountLast30Days"),
-        moment_of(max(known)) if known else None,
+        moment_of(max(moments)) if moments else None,
     )
 
 
 def _inside(value: Any, field: str) -> Any:
     """Return the value of a field, its first element if it is a list."""
-    held = value.get(field) if isinstance(value, dict) else None
-    return next(iter(held), None) if isinstance(held, list) else held
+    inner = value.get(field) if isinstance(value, dict) else None
+    return next(iter(inner), None) if isinstance(inner, list) else inner
 
 
 def _count(value: Any, field: str) -> int | None:
-    held = value.get(field) if isinstance(value, dict) else None
-    return int(held) if isinstance(held, int | float) and not isinstance(held, bool) else None
+    number = value.get(field) if isinstance(value, dict) else None
+    return int(number) if isinstance(number, int | float) and not isinstance(number, bool) else None
 
 
 def _point(entry: Any) -> Json:
@@ -258,10 +258,10 @@ class TimeseriesMethods(CatalogMethods):
             text for (kind, field), text in _MEASURES.items() if await self._offers(kind, field)
         ]
         names = range(len(urns))
-        given = ", ".join(f"$u{at}: String!" for at in names)
+        variables = ", ".join(f"$u{at}: String!" for at in names)
         each = " ".join(f"d{at}: dataset(urn: $u{at}) {{ {' '.join(selections)} }}" for at in names)
         operation = graphql_request(
-            f"query measures({given}) {{ {each} }}", {f"u{at}": str(urns[at]) for at in names}
+            f"query measures({variables}) {{ {each} }}", {f"u{at}": str(urns[at]) for at in names}
         )
         try:
             body = await self._connection.send(operation)

@@ -125,8 +125,8 @@ def parse_retry_after(headers: Mapping[str, str]) -> float | None:
         return None
     if until.tzinfo is None:
         until = until.replace(tzinfo=UTC)
-    left = (until - datetime.now(UTC)).total_seconds()
-    return min(max(left, 0.0), _FARTHEST_SECONDS)
+    seconds = (until - datetime.now(UTC)).total_seconds()
+    return min(max(seconds, 0.0), _FARTHEST_SECONDS)
 
 
 class Secret:
@@ -158,8 +158,8 @@ class Secret:
     def check(self) -> None:
         """Raise `InvalidInput` if a header cannot carry the secret. The message does not contain
         it."""
-        _, _, shown = self.__header.partition(" ")
-        if not shown or not all("!" <= char <= "~" for char in shown):
+        _, _, secret = self.__header.partition(" ")
+        if not secret or not all("!" <= char <= "~" for char in secret):
             raise InvalidInput(
                 "invalid token: it is empty, or contains spaces, line ends or characters outside "
                 "ASCII"
@@ -173,8 +173,8 @@ class Secret:
 
     def cut_from(self, body: bytes) -> bytes:
         """Return an answer's body with the secret replaced, in case the server repeats it."""
-        _, _, shown = self.__header.partition(" ")
-        return body.replace(shown.encode(), b"(the token)") if shown else body
+        _, _, secret = self.__header.partition(" ")
+        return body.replace(secret.encode(), b"(the token)") if secret else body
 
     def __repr__(self) -> str:
         return "Secret(…)"
@@ -189,11 +189,11 @@ def part_login(address: str) -> tuple[str, Secret | None]:
         parts = urlsplit(address)
     except ValueError:
         return address, None
-    login, found, host = parts.netloc.rpartition("@")
-    if not found:
+    login, separator, host = parts.netloc.rpartition("@")
+    if not separator:
         return address, None
-    shown = b64encode(unquote(login).encode()).decode()
-    return urlunsplit(parts._replace(netloc=host)), Secret(f"Basic {shown}")
+    credentials = b64encode(unquote(login).encode()).decode()
+    return urlunsplit(parts._replace(netloc=host)), Secret(f"Basic {credentials}")
 
 
 GRAPHQL_PATH = "/api/graphql"
@@ -333,8 +333,8 @@ def graphql_request(
     Only our service understands them; they are sent in `extensions`, which other servers ignore.
     """
     body: dict[str, Any] = {"query": query, "variables": variables}
-    known = {"ifCurrent": if_current, "run": run or None}
-    if extensions := {name: value for name, value in known.items() if value is not None}:
+    fields = {"ifCurrent": if_current, "run": run or None}
+    if extensions := {name: value for name, value in fields.items() if value is not None}:
         body["extensions"] = extensions
     writes = is_writing(query)
     return Request("POST", GRAPHQL_PATH, body, repeatable=_is_query(query), writes=writes)
@@ -363,22 +363,22 @@ def _is_query(query: str) -> bool:
 
 def _operations(query: str) -> list[str]:
     """Return the keyword of each definition in a GraphQL document; `query` if it is omitted."""
-    found: list[str] = []
+    keywords: list[str] = []
     depth = 0
     is_new = True
     for sign in _TOKENS.findall(query):
         if sign in ("{", "(", "["):
             if depth == 0 and is_new and sign == "{":
-                found.append("query")
+                keywords.append("query")
             depth += 1
             is_new = False
         elif sign in ("}", ")", "]"):
             depth = max(0, depth - 1)
             is_new = depth == 0 and sign == "}"
         elif depth == 0 and is_new and sign[0] not in '"#':
-            found.append(sign)
+            keywords.append(sign)
             is_new = False
-    return found
+    return keywords
 
 
 _NONE: Mapping[str, str] = MappingProxyType({})
@@ -483,36 +483,36 @@ def error_of_answer(
     one."""
     words = _words_of(body)
     names = headers or {}
-    known: dict[str, Any] = {
+    details: dict[str, Any] = {
         "status": status,
         "url": None if url is None else shown(url),
         "excerpt": words or None,
     }
     if 300 <= status < 400:
-        return InvalidInput(_redirect_error(status, names.get("location"), url), **known)
+        return InvalidInput(_redirect_error(status, names.get("location"), url), **details)
     kind = _BY_STATUS.get(status, ServerFault if status >= 500 else InvalidInput)
     if status == 503 and parse_retry_after(names) is not None:
         kind = Busy
     if kind is NotSignedIn:
-        return NotSignedIn(f"{_SIGN_IN} ({words})" if words else _SIGN_IN, **known)
+        return NotSignedIn(f"{_SIGN_IN} ({words})" if words else _SIGN_IN, **details)
     if kind is Busy:
-        known["retry_after_seconds"] = parse_retry_after(names)
+        details["retry_after_seconds"] = parse_retry_after(names)
     resume_after = names.get("x-changes-after", "")
     if kind is Gone and resume_after.isascii() and resume_after.isdecimal():
-        known["resume_after"] = int(resume_after[:18])
-    return kind(_sentence(status, words, kind), **known)
+        details["resume_after"] = int(resume_after[:18])
+    return kind(_sentence(status, words, kind), **details)
 
 
 def error_of_graphql(errors: Any, *, url: str | None = None) -> CatalogError:
     """Return the exception for the first error of a GraphQL answer, with its message and path."""
     listed = errors if isinstance(errors, list) else []
-    first = next((one for one in listed if isinstance(one, dict)), {})
+    first = next((error for error in listed if isinstance(error, dict)), {})
     extensions = first.get("extensions")
-    known = extensions if isinstance(extensions, dict) else {}
+    details = extensions if isinstance(extensions, dict) else {}
     message = first.get("message")
     words = line(message if isinstance(message, str) else None, _EXCERPT)
-    code = known.get("code")
-    kind_named = known.get("type")
+    code = details.get("code")
+    kind_named = details.get("type")
     if not isinstance(code, int) and isinstance(kind_named, str):
         code = _BY_TYPE.get(kind_named)
     kind: type[CatalogError] = InvalidInput
@@ -522,7 +522,7 @@ def error_of_graphql(errors: Any, *, url: str | None = None) -> CatalogError:
     path = first.get("path")
     if isinstance(path, list) and path:
         sentence = f"{sentence} (at {line('.'.join(map(str, path)), 200)})"
-    current = known.get("current")
+    current = details.get("current")
     more = {"current": current} if kind is Conflict and isinstance(current, dict) else {}
     at = None if url is None else shown(url)
     return kind(sentence, status=200, url=at, excerpt=words or None, **more)

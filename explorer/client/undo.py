@@ -92,14 +92,14 @@ class UndoMethods(GovernanceMethods, LinkMethods, TextSourceMethods, HealthMetho
         )
         if undo_first_possible is not None:
             return undo_first_possible
-        address, other = self._connection.address, await self.last_save(everyone=True)
-        if other is None:
+        address, latest = self._connection.address, await self.last_save(everyone=True)
+        if latest is None:
             why = not_offered(await self._entries(), await self._own_catalog())
             raise NotFound(f"the journal has no edit of {address} to undo{why}")
-        edit = other.edits[0][0]
+        edit = latest.edits[0][0]
         raise NotFound(
             f"this session has no edit of {address} to undo; the last one is the {edit.what} of "
-            f"{edit.urn}, {other.origin()}: undo_save(last_save(everyone=True)) undoes it"
+            f"{edit.urn}, {latest.origin()}: undo_save(last_save(everyone=True)) undoes it"
         )
 
     async def redo(self, *, force: bool = False) -> tuple[Edit, ...]:
@@ -183,27 +183,27 @@ class UndoMethods(GovernanceMethods, LinkMethods, TextSourceMethods, HealthMetho
             for edit, _ in edits:
                 with suppress(NotFound):
                     await self._check_standing(await self._of_present_column(edit))
-        made: list[Edit] = []
+        undo_edits: list[Edit] = []
         errors: list[NotFound] = []
         with one_save():
             for edit, ids in edits:
                 try:
-                    made.append(await self._undo_entries(edit, ids, force=force))
+                    undo_edits.append(await self._undo_entries(edit, ids, force=force))
                 except NotFound as error:
                     errors.append(error)
                     await self._note_undone(replace(edit, before=edit.after), ids)
                 except CatalogError:
-                    if made:
+                    if undo_edits:
                         self._warn_of_save(
-                            f"{len(made):,} of {len(edits):,} edits of the save were undone"
+                            f"{len(undo_edits):,} of {len(edits):,} edits of the save were undone"
                         )
                     raise
-            if errors and not made:
+            if errors and not undo_edits:
                 raise errors[0]
             if errors:
                 count = f"{len(errors):,} of {len(edits):,} edits"
                 self._warn_of_save(f"{count} of the save are past undoing: {errors[0]}")
-        return tuple(made)
+        return tuple(undo_edits)
 
     async def _note_undone(self, edit: Edit, ids: Iterable[str]) -> None:
         """Record in the journal that entries are undone by an edit that changes nothing."""
@@ -239,19 +239,23 @@ class UndoMethods(GovernanceMethods, LinkMethods, TextSourceMethods, HealthMetho
             case "links":
                 return await self._undo_links(done, force=force)
             case "domain":
-                seen = None if force else held_labels(done.after)
+                seen_domains = None if force else held_labels(done.after)
                 domains = held_labels(done.before)
                 await self._check_existing(done, *domains)
-                return await self._put_domains(done.urn, domains, instead_of=seen)
+                return await self._put_domains(done.urn, domains, instead_of=seen_domains)
             case "deprecation":
-                held = done.before if isinstance(done.before, dict) else None
-                left = done.after if isinstance(done.after, dict) else {}
-                gone = await self._gone(held.get("replacement")) if held else ()
-                if held and gone:
-                    self._warn_of_save(_not_put_back(done, gone))
-                    held = {name: part for name, part in held.items() if name != "replacement"}
+                deprecation = done.before if isinstance(done.before, dict) else None
+                seen_deprecation = done.after if isinstance(done.after, dict) else {}
+                missing_labels = (
+                    await self._gone(deprecation.get("replacement")) if deprecation else ()
+                )
+                if deprecation and missing_labels:
+                    self._warn_of_save(_not_put_back(done, missing_labels))
+                    deprecation = {
+                        name: part for name, part in deprecation.items() if name != "replacement"
+                    }
                 return await self._put_deprecation(
-                    done.urn, held, instead_of=None if force else left
+                    done.urn, deprecation, instead_of=None if force else seen_deprecation
                 )
             case "tags" | "terms" | "owners":
                 return await self._undo_labels(done, LABEL_KINDS[done.what], force=force)
@@ -263,7 +267,8 @@ class UndoMethods(GovernanceMethods, LinkMethods, TextSourceMethods, HealthMetho
                 return await self._undo_move(done, force=force)
             case "source":
                 before_source, after_source = (
-                    held if isinstance(held, dict) else None for held in (done.before, done.after)
+                    source if isinstance(source, dict) else None
+                    for source in (done.before, done.after)
                 )
                 return await self.set_text_source(
                     done.urn,
@@ -297,8 +302,8 @@ class UndoMethods(GovernanceMethods, LinkMethods, TextSourceMethods, HealthMetho
             return target.read(
                 (await self._read_stored(edit.urn, target.aspect)).value(target.aspect)
             )
-        found = await self._read_stored(edit.urn, target.aspect, SCHEMA)
-        return target.read(at_present_paths(found.value(target.aspect), paths_in(found)))
+        entity = await self._read_stored(edit.urn, target.aspect, SCHEMA)
+        return target.read(at_present_paths(entity.value(target.aspect), paths_in(entity)))
 
     async def _of_present_column(self, edit: Edit) -> Edit:
         """Return an edit of a column with the path that the column has now, if its type or case
@@ -318,8 +323,8 @@ class UndoMethods(GovernanceMethods, LinkMethods, TextSourceMethods, HealthMetho
         if not await self.exists(done.urn):
             return unchanged
         entity = await self.entity(done.urn)
-        known = {*created, *_ADDED_BY_SERVERS, self.registry.entity(done.urn.entity_type).key}
-        is_used = bool(set(entity.aspects) - known) or any(
+        own_aspects = {*created, *_ADDED_BY_SERVERS, self.registry.entity(done.urn.entity_type).key}
+        is_used = bool(set(entity.aspects) - own_aspects) or any(
             {**(entity.raw(name) or {}), _ADDED_FIELD: None} != {**value, _ADDED_FIELD: None}
             for name, value in created.items()
         )
@@ -369,45 +374,47 @@ class UndoMethods(GovernanceMethods, LinkMethods, TextSourceMethods, HealthMetho
         Whether they do is asked only if the server refuses them: others may be put back on a server
         that knows them only by name. Raises `NotFound` if nothing of it can be done.
         """
-        added, taken = _difference(done, await self._now(done), force=force)
-        change = partial(self._label, kind, done.urn, done.column, remove=added)
+        added_labels, removed_labels = _difference(done, await self._now(done), force=force)
+        change = partial(self._label, kind, done.urn, done.column, remove=added_labels)
         try:
-            return await change(add=taken)
+            return await change(add=removed_labels)
         except REFUSALS as error:
-            gone = await self._gone(*taken)
-            left = tuple(label for label in taken if label not in gone)
-            if not gone:
+            missing_labels = await self._gone(*removed_labels)
+            existing_labels = tuple(
+                label for label in removed_labels if label not in missing_labels
+            )
+            if not missing_labels:
                 raise
-            if not (left or added):
-                raise NotFound(_not_put_back(done, gone)) from error
-        self._warn_of_save(_not_put_back(done, gone))
-        return await change(add=left)
+            if not (existing_labels or added_labels):
+                raise NotFound(_not_put_back(done, missing_labels)) from error
+        self._warn_of_save(_not_put_back(done, missing_labels))
+        return await change(add=existing_labels)
 
     async def _check_existing(self, done: Edit, *urns: str | None) -> None:
         """Raise `NotFound` if an entity that an undo would put back does not exist."""
-        gone = await self._gone(*urns)
-        if gone:
-            raise NotFound(_not_put_back(done, gone))
+        missing_labels = await self._gone(*urns)
+        if missing_labels:
+            raise NotFound(_not_put_back(done, missing_labels))
 
     async def _gone(self, *labels: str | None) -> tuple[str, ...]:
         """Return the labels that name an entity that does not exist. One request for each."""
-        gone = []
+        missing_labels = []
         for label in filter(None, labels):
             for urn in _urns_in(label):
                 if not await self._is_stored_entity(urn):
-                    gone.append(label)
+                    missing_labels.append(label)
                     break
-        return tuple(gone)
+        return tuple(missing_labels)
 
     async def _undo_links(self, edit: Edit, *, force: bool) -> Edit:
         now = held_labels(await self._now(edit))
-        added, taken = _difference(edit, now, force=force)
+        added_links, removed_links = _difference(edit, now, force=force)
         last = Edit.now(edit.urn, "links", now, now)
-        for link in added:
+        for link in added_links:
             if link in now:
                 url, _, label = link.partition(" ")
                 last = await self.remove_link(edit.urn, url, label)
-        for link in taken:
+        for link in removed_links:
             url, _, label = link.partition(" ")
             last = await self.add_link(edit.urn, url, label)
         return replace(last, before=now) if last.changed else last
@@ -421,13 +428,15 @@ def _difference(
     Raises `TextConflict` if any of them was changed since, unless `force` is set.
     """
     before, after = held_labels(edit.before), held_labels(edit.after)
-    added = tuple(one for one in after if one not in before)
-    taken = tuple(one for one in before if one not in after)
-    held = frozenset(held_labels(now))
-    is_standing = held.issuperset(added) and held.isdisjoint(taken)
+    added_labels = tuple(label for label in after if label not in before)
+    removed_labels = tuple(label for label in before if label not in after)
+    present_labels = frozenset(held_labels(now))
+    is_standing = present_labels.issuperset(added_labels) and present_labels.isdisjoint(
+        removed_labels
+    )
     if not is_standing and not force:
         raise _conflict(edit, now)
-    return added, taken
+    return added_labels, removed_labels
 
 
 def _urns_in(label: str) -> Iterator[Urn]:
@@ -445,8 +454,8 @@ def _above(urn: Urn, aspects: Mapping[str, Json]) -> Iterator[str]:
     for what in kinds:
         with suppress(InvalidInput):
             target = edit_target(urn, what)
-            held = target.read(aspects.get(target.aspect) or {})
-            yield from held_labels(held) or filter(None, (held_text(held),))
+            parents = target.read(aspects.get(target.aspect) or {})
+            yield from held_labels(parents) or filter(None, (held_text(parents),))
 
 
 def _not_put_back(done: Edit, gone: Iterable[str]) -> str:
@@ -459,7 +468,7 @@ def _conflict(edit: Edit, now: Held) -> TextConflict:
     if isinstance(now, tuple) and edit.what != "domain":
         # Labels and links that others added stay.
         before, after = held_labels(back), held_labels(edit.after)
-        kept = [one for one in now if one not in after or one in before]
-        back = tuple(dict.fromkeys((*kept, *before)))
+        labels = [label for label in now if label not in after or label in before]
+        back = tuple(dict.fromkeys((*labels, *before)))
     target = edit_target(edit.urn, edit.what, edit.column)
     return TextConflict(str(target), *map(held_text, (edit.after, now, back)))

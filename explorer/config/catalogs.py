@@ -29,10 +29,10 @@ def note_catalog(identity: str, catalog_id: str) -> None:
     if _read(path).get(identity, ["", None])[1] == catalog_id:
         return
     with suppress(Unusable), changing(path):
-        known = _read(path)
-        first = known.get(identity, [catalog_id])[0]
-        known[identity] = [first, catalog_id]
-        write_private(path, json.dumps(known))
+        ids_by_identity = _read(path)
+        first = ids_by_identity.get(identity, [catalog_id])[0]
+        ids_by_identity[identity] = [first, catalog_id]
+        write_private(path, json.dumps(ids_by_identity))
         if catalog_id and first == catalog_id:
             _adopt(_digest(identity), _digest(_key(catalog_id)))
 
@@ -62,15 +62,17 @@ def _key(catalog_id: str) -> str:
 def _read(path: Path) -> dict[str, list[str]]:
     """Return the ids of the first and of the present catalog at each address."""
     try:
-        found = json.loads(read_private(path, secret=False) or "{}")
+        document = json.loads(read_private(path, secret=False) or "{}")
     except (Unusable, ValueError):
         # Without it, the address counts.
         return {}
-    pairs = found.items() if isinstance(found, dict) else ()
+    pairs = document.items() if isinstance(document, dict) else ()
     return {
         address: pair
         for address, pair in pairs
-        if isinstance(pair, list) and len(pair) == 2 and all(isinstance(one, str) for one in pair)
+        if isinstance(pair, list)
+        and len(pair) == 2
+        and all(isinstance(catalog_id, str) for catalog_id in pair)
     }
 
 

@@ -278,16 +278,16 @@ def read_profiles() -> ConnectionProfiles:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InvalidFile(f"{path} is damaged: {error}; correct it, or move it away") from error
-    known = {"current", "profiles", *_DRAFTING}
+    keys = {"current", "profiles", *_DRAFTING}
     for key in table:
-        if key not in known:
+        if key not in keys:
             raise _wrong(path, text, key, f"nothing is called {key!r} here")
-    current, kept = table.get("current"), table.get("profiles", {})
+    current, profiles = table.get("current"), table.get("profiles", {})
     if current is not None and not isinstance(current, str):
         raise _wrong(path, text, "current", "current is a profile's name")
-    if not isinstance(kept, dict):
+    if not isinstance(profiles, dict):
         raise _wrong(path, text, "profiles", "profiles are tables, [profiles.NAME]")
-    by_name = {name: _profile(path, text, name, kept[name]) for name in sorted(kept)}
+    by_name = {name: _profile(path, text, name, profiles[name]) for name in sorted(profiles)}
     command, seconds = (table.get(key) for key in _DRAFTING)
     if command is not None and not isinstance(command, str):
         raise _wrong(path, text, _DRAFTING[0], "a command is a text")
@@ -456,11 +456,11 @@ class TokenSource:
     def __call__(self) -> str | None:
         if self._token is not None:
             return self._token
-        found = self._fetch()
-        sign_in = _as_sign_in(found) if self._keep is not None else None
+        secret = self._fetch()
+        sign_in = _as_sign_in(secret) if self._keep is not None else None
         if sign_in is not None:
-            found = sign_in.access_token
-        token = checked_token(found, self.source) if found else None
+            secret = sign_in.access_token
+        token = checked_token(secret, self.source) if secret else None
         if self.asks:
             self._token = token
         return token
@@ -584,12 +584,12 @@ def _from_file(name: str, profile: ConnectionProfile) -> str:
 
 
 def _from_environment(name: str, variable: str) -> str:
-    found = os.environ.get(variable)
-    if not found:
+    token = os.environ.get(variable)
+    if not token:
         raise NotSignedIn(
             f"profile {name} takes its token from {variable}, which is not set; set it"
         )
-    return found
+    return token
 
 
 def _from_terminal(name: str) -> str:

@@ -175,16 +175,16 @@ class Impact:
         group, "".
         """
         groups: dict[str, list[Affected]] = {}
-        for one in self.affected:
-            for key in _keys(one, grouping):
-                groups.setdefault(key, []).append(one)
+        for entity in self.affected:
+            for key in _keys(entity, grouping):
+                groups.setdefault(key, []).append(entity)
         order = sorted(groups, key=lambda key: (not key, -len(groups[key]), key))
         return {key: tuple(groups[key]) for key in order}
 
     @property
     def queries(self) -> int:
         """The number of queries of all affected entities in the last 30 days, where counted."""
-        return sum(one.queries or 0 for one in self.affected)
+        return sum(entity.queries or 0 for entity in self.affected)
 
 
 def impact_of(
@@ -206,23 +206,25 @@ def impact_of(
     for urn, attributes in graph.nodes(data=True):
         if urn == root:
             continue
-        one = _make_affected(urn, attributes, usage or {})
+        affected = _make_affected(urn, attributes, usage or {})
         if columns is not None:
             if urn in certain:
                 certainty, names = certain[urn]
-                one = replace(one, certainty=certainty, columns=names)
+                affected = replace(affected, certainty=certainty, columns=names)
             elif urn in possible:
-                one = replace(one, certainty="table")
+                affected = replace(affected, certainty="table")
             else:
                 continue
-        affecteds.append(one)
-    affecteds.sort(key=lambda one: (-(one.queries or 0), -(one.users or 0), one.hops, one.urn))
+        affecteds.append(affected)
+    affecteds.sort(
+        key=lambda entity: (-(entity.queries or 0), -(entity.users or 0), entity.hops, entity.urn)
+    )
     return Impact(
         root,
         columns.graph["column"] if columns is not None else None,
         tuple(affecteds),
         graph.graph["truncated"],
-        nodes={urn: graph.nodes[urn] for urn in (root, *(one.urn for one in affecteds))},
+        nodes={urn: graph.nodes[urn] for urn in (root, *(entity.urn for entity in affecteds))},
     )
 
 
@@ -252,7 +254,7 @@ async def find_impact(
     await read_details(catalog, graph)
     usage, cut = await _usage(catalog, graph) if with_usage else ({}, None)
     impact = impact_of(graph, columns=columns, usage=usage)
-    cuts = [one for one in (impact.truncated, _hop_limit_sentence(graph, hops)) if one]
+    cuts = [text for text in (impact.truncated, _hop_limit_sentence(graph, hops)) if text]
     return replace(impact, truncated="; ".join(cuts) or None, uncounted=cut)
 
 
@@ -280,16 +282,16 @@ async def _usage(
 def _by_table(columns: "nx.DiGraph") -> dict[str, tuple[Certainty, tuple[str, ...]]]:
     """Return for each entity its certainty, and its columns that were reached."""
     sure = certain_columns(columns)
-    found: dict[str, tuple[set[str], bool]] = {}
+    columns_by_entity: dict[str, tuple[set[str], bool]] = {}
     for node, attributes in columns.nodes(data=True):
         entity = attributes.get("dataset", node)
-        names, certain = found.get(entity, (set(), False))
+        names, certain = columns_by_entity.get(entity, (set(), False))
         if "column" in attributes:
             names.add(attributes["column"])
-        found[entity] = names, certain or node in sure
+        columns_by_entity[entity] = names, certain or node in sure
     return {
         entity: ("said" if certain else "guessed", tuple(sorted(names)))
-        for entity, (names, certain) in found.items()
+        for entity, (names, certain) in columns_by_entity.items()
     }
 
 
@@ -300,24 +302,24 @@ def _possibly(graph: "nx.DiGraph", columns: "nx.DiGraph", certain: Collection[st
     included.
     """
     ingested = {(up, down) for up, down in columns.graph["told"]}
-    found: set[str] = set()
+    possible: set[str] = set()
     sources = [urn for urn in graph if urn in certain]
     while sources:
         source = sources.pop()
-        seen, frontier = {source}, [source]
+        visited, frontier = {source}, [source]
         while frontier:
             for below in graph.successors(frontier.pop()):
-                if below in seen or (source in certain and (source, below) in ingested):
+                if below in visited or (source in certain and (source, below) in ingested):
                     continue
-                seen.add(below)
-                is_new = below not in found and below not in certain
+                visited.add(below)
+                is_new = below not in possible and below not in certain
                 if is_new:
-                    found.add(below)
+                    possible.add(below)
                 if graph.nodes[below]["type"] != "dataset":
                     frontier.append(below)
                 elif is_new:
                     sources.append(below)
-    return found
+    return possible
 
 
 def _make_affected(
@@ -409,10 +411,10 @@ def shortest_paths(
     if source not in graph or target not in graph:
         return (), False
     try:
-        found = list(islice(nx.all_shortest_paths(graph, source, target), limit + 1))
+        paths = list(islice(nx.all_shortest_paths(graph, source, target), limit + 1))
     except nx.NetworkXNoPath:
         return (), False
-    return tuple(sorted(tuple(way) for way in found[:limit])), len(found) > limit
+    return tuple(sorted(tuple(path) for path in paths[:limit])), len(paths) > limit
 
 
 async def find_paths(
@@ -482,9 +484,9 @@ def _goes_on(graph: "nx.DiGraph", hops: int) -> bool:
     return any(abs(far) >= hops for _, far in graph.nodes.data("hops"))
 
 
-def _join_paths(graph: "nx.DiGraph", ways: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
+def _join_paths(graph: "nx.DiGraph", paths: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
     """Return for each step of each path the relationships of its edge."""
-    return tuple(tuple(_reason(graph, *step) for step in pairwise(way)) for way in ways)
+    return tuple(tuple(_reason(graph, *step) for step in pairwise(path)) for path in paths)
 
 
 def _reason(graph: "nx.DiGraph", here: str, there: str) -> str:
@@ -538,9 +540,9 @@ async def find_common_ancestors(
     Two requests if the server traverses lineage.
     """
     lineage = await read_lineage(catalog, first, "UPSTREAM", hops=hops, limit=limit)
-    other = await read_lineage(catalog, second, "UPSTREAM", hops=hops, limit=limit)
-    cuts = [cut for cut in (lineage.graph["truncated"], other.graph["truncated"]) if cut]
-    return common_ancestors(lineage, other), "; ".join(dict.fromkeys(cuts)) or None
+    second_lineage = await read_lineage(catalog, second, "UPSTREAM", hops=hops, limit=limit)
+    cuts = [cut for cut in (lineage.graph["truncated"], second_lineage.graph["truncated"]) if cut]
+    return common_ancestors(lineage, second_lineage), "; ".join(dict.fromkeys(cuts)) or None
 
 
 def cycles(graph: "nx.DiGraph", *, limit: int = 100) -> tuple[tuple[str, ...], ...]:

@@ -152,12 +152,12 @@ def to_csv(graph: "nx.DiGraph | nx.MultiDiGraph") -> str:
     head = ["source", "source_name", "target", "target_name"]
     if graph.is_multigraph():
         head.append("key")
-    taken = {"key", *head}
-    shown = [f"edge_{name}" if name in taken else name for name in columns]
+    head_names = {"key", *head}
+    edge_headers = [f"edge_{name}" if name in head_names else name for name in columns]
     page = io.StringIO()
     # With \r\n as line end the csv module quotes cells that contain either character.
     rows = csv.writer(page, lineterminator="\r\n")
-    rows.writerow([_cell(name) for name in (*head, *shown)])
+    rows.writerow([_cell(name) for name in (*head, *edge_headers)])
     for edge in edges:
         row = [edge.source, names[edge.source], edge.target, names[edge.target]]
         if graph.is_multigraph():
@@ -291,28 +291,30 @@ def to_graphml(graph: "nx.DiGraph | nx.MultiDiGraph") -> str:
     import networkx as nx
 
     check_directed(graph)
-    written = nx.MultiDiGraph() if graph.is_multigraph() else nx.DiGraph()
-    written.graph.update(
+    graphml_graph = nx.MultiDiGraph() if graph.is_multigraph() else nx.DiGraph()
+    graphml_graph.graph.update(
         _to_graphml_values(dict(sorted(graph.graph.items())), "the graph", _NETWORKX_KEYS)
     )
     if graph.is_multigraph():
-        written.graph[_MULTIGRAPH] = True
+        graphml_graph.graph[_MULTIGRAPH] = True
     for node, attributes in _sort_nodes(graph):
-        written.add_node(_encode(node))
-        written.nodes[_encode(node)].update(_to_graphml_values(attributes, f"the node {node}"))
+        graphml_graph.add_node(_encode(node))
+        graphml_graph.nodes[_encode(node)].update(
+            _to_graphml_values(attributes, f"the node {node}")
+        )
     for edge in _sort_edges(graph):
         ends = _encode(edge.source), _encode(edge.target)
         to_graphml_values = _to_graphml_values(
             edge.attributes, f"the edge from {edge.source} to {edge.target}"
         )
         if edge.key is None:
-            written.add_edge(*ends)
-            written.edges[ends].update(to_graphml_values)
+            graphml_graph.add_edge(*ends)
+            graphml_graph.edges[ends].update(to_graphml_values)
         else:
             key = _encode_key(edge.key)
-            written.add_edge(*ends, key)
-            written.edges[*ends, key].update(to_graphml_values)
-    return "\n".join((_DECLARATION, *nx.generate_graphml(written), ""))
+            graphml_graph.add_edge(*ends, key)
+            graphml_graph.edges[*ends, key].update(to_graphml_values)
+    return "\n".join((_DECLARATION, *nx.generate_graphml(graphml_graph), ""))
 
 
 def from_graphml(text: str | bytes) -> "nx.DiGraph | nx.MultiDiGraph":
@@ -326,11 +328,11 @@ def from_graphml(text: str | bytes) -> "nx.DiGraph | nx.MultiDiGraph":
 
     try:
         _check_graphml(text)
-        given = {"node_type": _decode, "edge_key_type": _decode_key, "force_multigraph": True}
+        options = {"node_type": _decode, "edge_key_type": _decode_key, "force_multigraph": True}
         if isinstance(text, str):
-            graphml = nx.parse_graphml(text, **given)
+            graphml = nx.parse_graphml(text, **options)
         else:
-            graphml = nx.read_graphml(io.BytesIO(text), **given)
+            graphml = nx.read_graphml(io.BytesIO(text), **options)
         if not graphml.is_directed():
             raise InvalidInput("this GraphML is undirected; give a directed graph")
         return _with_json_read(graphml)
@@ -342,48 +344,48 @@ def from_graphml(text: str | bytes) -> "nx.DiGraph | nx.MultiDiGraph":
         ) from problem
 
 
-def _with_json_read(read: "nx.MultiDiGraph") -> "nx.DiGraph | nx.MultiDiGraph":
+def _with_json_read(graph: "nx.MultiDiGraph") -> "nx.DiGraph | nx.MultiDiGraph":
     """Return the graph with JSON values parsed and default values of keys applied."""
     import networkx as nx
 
-    defaults = {name: read.graph.pop(f"{name}_default") for name in ("node", "edge")}
-    multi = read.graph.pop(_MULTIGRAPH, False) is True
-    if not multi and all(len(keys) == 1 for _, near in read.adjacency() for keys in near.values()):
-        read = nx.DiGraph(read)
-    views = (("node", read.nodes.values()), ("edge", read.edges.values()), ("", [read.graph]))
+    defaults = {name: graph.graph.pop(f"{name}_default") for name in ("node", "edge")}
+    multi = graph.graph.pop(_MULTIGRAPH, False) is True
+    if not multi and all(len(keys) == 1 for _, near in graph.adjacency() for keys in near.values()):
+        graph = nx.DiGraph(graph)
+    views = (("node", graph.nodes.values()), ("edge", graph.edges.values()), ("", [graph.graph]))
     for domain, every in views:
         for attributes in every:
             from_graphml_values = _from_graphml_values(defaults.get(domain, {}) | attributes)
             attributes.clear()
             attributes.update(from_graphml_values)
-    return read
+    return graph
 
 
 def _to_graphml_values(
     attributes: Mapping[str, Any], place: str, taken: frozenset[str] = frozenset()
 ) -> dict[str, Any]:
     """Return the attributes with names and values that GraphML can represent."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name, value in attributes.items():
         is_taken = name in taken or name.endswith(_JSON)
         text = _as_json(value, f"{name!r} of {place}")
         if is_taken or not _has_type(value):
-            found[_encode(name + _JSON)] = text
+            values[_encode(name + _JSON)] = text
         else:
-            found[_encode(name)] = value
-    return found
+            values[_encode(name)] = value
+    return values
 
 
 def _from_graphml_values(attributes: Mapping[str, Any]) -> dict[str, Any]:
     """Return the attributes that were given to `_to_graphml_values`."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for encoded, value in attributes.items():
         name = _decode(encoded)
         if name.endswith(_JSON) and isinstance(value, str):
-            found[name.removesuffix(_JSON)] = json.loads(value)
+            values[name.removesuffix(_JSON)] = json.loads(value)
         else:
-            found[name] = value
-    return found
+            values[name] = value
+    return values
 
 
 def _has_type(value: Any) -> bool:

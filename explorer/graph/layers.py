@@ -39,7 +39,7 @@ def turn_back_edges(count: int, pairs: Sequence[Pair]) -> list[bool]:
             out[source].append((number, target))
             entered[target] = True
     turned = [False] * len(pairs)
-    unseen, walking, left = 0, 1, 2
+    unseen, walking, finished = 0, 1, 2
     state = [unseen] * count
     roots = [node for node in range(count) if not entered[node]]
     roots += [node for node in range(count) if entered[node]]
@@ -52,7 +52,7 @@ def turn_back_edges(count: int, pairs: Sequence[Pair]) -> list[bool]:
             node, rest = stack[-1]
             step = next(rest, None)
             if step is None:
-                state[node] = left
+                state[node] = finished
                 stack.pop()
                 continue
             number, target = step
@@ -165,7 +165,7 @@ def assign_layers(count: int, pairs: Sequence[Pair]) -> list[int]:
 def _longest_paths(after: list[list[int]], before: list[list[int]]) -> list[int]:
     waiting = [len(sources) for sources in before]
     layers = [0] * len(after)
-    ready = deque(node for node, left in enumerate(waiting) if not left)
+    ready = deque(node for node, count in enumerate(waiting) if not count)
     while ready:
         node = ready.popleft()
         for target in after[node]:
@@ -336,7 +336,7 @@ class _Order:
         places = self._places
         layer = self.layers[at]
         means = {
-            element: sum([places[other] for other in near]) / len(near)
+            element: sum([places[neighbour] for neighbour in near]) / len(near)
             for element in (reversed(layer) if reverses_equals else layer)
             if (near := links[element])
         }
@@ -350,36 +350,36 @@ class _Order:
                 break
 
     def _exchange_in(self, at: int) -> bool:
-        layer, places, kept = list(self.layers[at]), self._places, self._kept
+        layer, places, ranks = list(self.layers[at]), self._places, self._kept
         sides = [
             [
-                sorted([places[other] for other in links[element]])
+                sorted([places[neighbour] for neighbour in links[element]])
                 for links in (self._mesh.before, self._mesh.after)
             ]
             for element in layer
         ]
         improves = False
-        for left, right in pairwise(range(len(layer))):
-            if kept[layer[left]] is not None and kept[layer[right]] is not None:
+        for first, second in pairwise(range(len(layer))):
+            if ranks[layer[first]] is not None and ranks[layer[second]] is not None:
                 continue
             gain = 0
-            for near, far in zip(sides[left], sides[right], strict=True):
+            for near, far in zip(sides[first], sides[second], strict=True):
                 gain += _count_pair(near, far) - _count_pair(far, near)
             if gain > 0:
                 improves = True
-                layer[left], layer[right] = layer[right], layer[left]
-                sides[left], sides[right] = sides[right], sides[left]
+                layer[first], layer[second] = layer[second], layer[first]
+                sides[first], sides[second] = sides[second], sides[first]
         if improves:
             self._put(at, layer)
         return improves
 
     def _put(self, at: int, layer: list[int]) -> None:
         """Set the order of a layer, with kept elements in theirs."""
-        kept = self._kept
-        ranked = [(rank, element) for element in layer if (rank := kept[element]) is not None]
+        ranks = self._kept
+        ranked = [(rank, element) for element in layer if (rank := ranks[element]) is not None]
         if len(ranked) > 1:
             in_order = iter(sorted(ranked))
-            layer = [element if kept[element] is None else next(in_order)[1] for element in layer]
+            layer = [element if ranks[element] is None else next(in_order)[1] for element in layer]
         self.layers[at] = layer
         for place, element in enumerate(layer):
             self._places[element] = place

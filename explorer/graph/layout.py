@@ -184,8 +184,8 @@ def lay_out_pairs(
     numbers = {node: number for number, node in enumerate(nodes)}
     down = direction == "down"
     measures = [_measure(node, sizes[node], down, grid) for node in nodes]
-    given = list(edges)
-    pairs = [_pair(source, target, numbers) for source, target in given]
+    edge_list = list(edges)
+    pairs = [_pair(source, target, numbers) for source, target in edge_list]
     room = spacing or (_CELLS if grid else _FREE)
     if grid:
         room = Spacing(ceil(room.layer), ceil(room.node), ceil(room.edge))
@@ -208,7 +208,7 @@ def lay_out_pairs(
     for at, drawing, corner in zip(joined, drawings, corners, strict=True):
         canvas.add(components[at], edges_of[at], drawing, corner)
     canvas.add_grid(lone, measures, room, gap)
-    return canvas.finish(nodes, given, measures, down)
+    return canvas.finish(nodes, edge_list, measures, down)
 
 
 class Extent(NamedTuple):
@@ -274,17 +274,17 @@ def place_across(
     # Edges weigh 1 between nodes, 4 between bends.
     firm = [1] * mesh.nodes + [2] * (len(places) - mesh.nodes)
     before, after = _repeat_by_weight(mesh.before, firm), _repeat_by_weight(mesh.after, firm)
-    there = _plan(before, layers, offsets)[1:]
-    back = _plan(after, layers, offsets)[-2::-1]
-    steps = [*there, *back]
+    forward = _plan(before, layers, offsets)[1:]
+    backward = _plan(after, layers, offsets)[-2::-1]
+    steps = [*forward, *backward]
     best = list(places)
     climb = _Climb(mesh, firm)
     least = climb.measure(places)
     rounds = _ROUNDS if len(places) <= _MANY else _ROUNDS_OF_MANY
     for turn in range(rounds):
         if turn == rounds - 2:
-            both = [near + far for near, far in zip(before, after, strict=True)]
-            plans = _plan(both, layers, offsets)
+            neighbours = [near + far for near, far in zip(before, after, strict=True)]
+            plans = _plan(neighbours, layers, offsets)
             steps = [*plans[1:], *plans[-2::-1]]
             places = list(best)
         had = list(places)
@@ -303,7 +303,7 @@ def _repeat_by_weight(links: Sequence[Sequence[int]], firm: Sequence[int]) -> li
     """Return each neighbour as often as the weight of its edge, the product of the weights of its
     ends."""
     return [
-        [other for other in near for _ in range(firm[other])] * firm[element]
+        [neighbour for neighbour in near for _ in range(firm[neighbour])] * firm[element]
         for element, near in enumerate(links)
     ]
 
@@ -332,7 +332,9 @@ class _Climb:
     """Measures the weighted sum of the vertical lengths of all edges."""
 
     def __init__(self, mesh: Mesh, firm: Sequence[int]) -> None:
-        pairs = [(other, element) for element, near in enumerate(mesh.before) for other in near]
+        pairs = [
+            (neighbour, element) for element, near in enumerate(mesh.before) for neighbour in near
+        ]
         self._starts = [start for start, _ in pairs]
         self._ends = [end for _, end in pairs]
         self._weights = [firm[start] * firm[end] for start, end in pairs]
@@ -361,7 +363,7 @@ def _fit(plan: _Plan, places: list[float], whole: bool) -> None:
             stand = places[near[0]] - offset
             wish = [stand] * copies
         else:
-            wish = sorted([places[other] - offset for other in near])
+            wish = sorted([places[neighbour] - offset for neighbour in near])
             stand = _median(wish, whole)
         while last > stand:
             pooled = wishes.pop()
@@ -478,20 +480,20 @@ class _Assignment:
         self.second: dict[int, int] = {}
 
     def run(self) -> Channel:
-        left = {number for number, bent in enumerate(self.bent) if bent}
-        ready = [(self._turn(number), number) for number in left if not self.waits[number]]
+        pending = {number for number, bent in enumerate(self.bent) if bent}
+        ready = [(self._turn(number), number) for number in pending if not self.waits[number]]
         heapify(ready)
-        while left:
+        while pending:
             while ready:
                 number = heappop(ready)[1]
-                left.discard(number)
+                pending.discard(number)
                 if number in self.steps:
                     self._end_step(number)
                     continue
                 self.first[number] = self._take(self.left[number], self.bent[number])
                 self._release(number, ready)
-            if left:
-                number = self._find_circle(min(left))
+            if pending:
+                number = self._find_circle(min(pending))
                 self._begin_step(number)
                 self._release(number, ready)
         tracks = [
@@ -528,13 +530,13 @@ class _Assignment:
 
     def _find_circle(self, number: int) -> int:
         """Return the smallest net in the cycle of waiting nets that is reached from a net."""
-        seen: list[int] = []
-        while number not in seen:
-            seen.append(number)
+        path: list[int] = []
+        while number not in path:
+            path.append(number)
             number = min(self.waits[number])
-        circle = seen[seen.index(number) :]
+        circle = path[path.index(number) :]
         return min(
-            circle, key=lambda one: (len(self.left[one]) + len(self.bent[one]), self.left[one])
+            circle, key=lambda net: (len(self.left[net]) + len(self.bent[net]), self.left[net])
         )
 
     def _begin_step(self, number: int) -> None:
@@ -570,8 +572,8 @@ def draw_freely(bearings: Bearings, gap: float, shifts: Sequence[Sequence[float]
     mesh, places = bearings.mesh, bearings.places
     gaps = [gap] * (mesh.depth - 1)
     for element, near in enumerate(mesh.after):
-        for other in near:
-            climb = abs(places[element] - places[other]) / _STEEPEST
+        for neighbour in near:
+            climb = abs(places[element] - places[neighbour]) / _STEEPEST
             at = mesh.layer[element]
             gaps[at] = max(gaps[at], min(climb, _WIDEST * gap))
     starts = _stack(bearings.thickness, gaps)
@@ -609,12 +611,12 @@ def draw_on_grid(bearings: Bearings, gap: int, shifts: Sequence[Sequence[float]]
         first, last = chain[0], chain[-1]
         start = starts[mesh.layer[first]]
         points: list[Point] = [(start + bearings.extents[first].along, rows[first])]
-        for element, other in pairwise(chain):
+        for element, successor in pairwise(chain):
             at = mesh.layer[element]
             channel, numbers = channels[at]
             beginning = starts[at] + bearings.thickness[at] + 1
             track = channel.tracks[numbers[element]]
-            turns = track.turns(rows[element], rows[other])
+            turns = track.turns(rows[element], rows[successor])
             points.extend((beginning + column, row) for column, row in turns)
         points.append((starts[mesh.layer[last]] - 1, rows[last]))
         lines.append([points for _ in beside])
@@ -660,7 +662,7 @@ def _channel(bearings: Bearings, rows: Sequence[int], at: int) -> tuple[Channel,
         numbers[element] = number
     led = {numbers[element]: after[element] for element in numbers}
     nets = [
-        Net(tuple(sorted(sources[at])), tuple(sorted({rows[other] for other in led[at]})))
+        Net(tuple(sorted(sources[at])), tuple(sorted({rows[target] for target in led[at]})))
         for at in range(len(sources))
     ]
     return assign_tracks(nets), numbers
@@ -675,14 +677,14 @@ def _stack(thickness: Sequence[float], gaps: Sequence[float]) -> list[float]:
 
 def _without_idle(points: Sequence[Point]) -> list[Point]:
     """Remove points that repeat the one before or are on the line between their neighbours."""
-    kept: list[Point] = []
+    corners: list[Point] = []
     for point in points:
-        if kept and kept[-1] == point:
+        if corners and corners[-1] == point:
             continue
-        while len(kept) > 1 and _level(kept[-2], kept[-1], point):
-            kept.pop()
-        kept.append(point)
-    return kept
+        while len(corners) > 1 and _level(corners[-2], corners[-1], point):
+            corners.pop()
+        corners.append(point)
+    return corners
 
 
 def _level(first: Point, middle: Point, last: Point) -> bool:
@@ -731,18 +733,18 @@ def split_components(count: int, pairs: Sequence[Pair]) -> list[list[int]]:
     for source, target in pairs:
         near[source].append(target)
         near[target].append(source)
-    seen = [False] * count
+    visited = [False] * count
     components: list[list[int]] = []
     for root in range(count):
-        if seen[root]:
+        if visited[root]:
             continue
-        seen[root] = True
+        visited[root] = True
         component = [root]
         for node in component:
-            for other in near[node]:
-                if not seen[other]:
-                    seen[other] = True
-                    component.append(other)
+            for neighbour in near[node]:
+                if not visited[neighbour]:
+                    visited[neighbour] = True
+                    component.append(neighbour)
         components.append(sorted(component))
     return components
 
@@ -791,7 +793,7 @@ def draw_component(
             strands.setdefault(pair, []).append(number)
     pairs = list(strands)
     layers = assign_layers(len(sizes), pairs)
-    lanes = [any(turned[one] for one in strand) for strand in strands.values()]
+    lanes = [any(turned[number] for number in strand) for strand in strands.values()]
     mesh = make_mesh(layers, pairs, lanes if grid else None)
     order, crossings = order_layers(mesh, [*kept, *[None] * (len(mesh.layer) - len(kept))])
     extents = [
@@ -878,9 +880,9 @@ def _bear(
     rooms: list[list[float]] = []
     for layer in order:
         rooms.append([0])
-        for one, next_one in pairwise(layer):
-            gap = spacing.node if max(one, next_one) < mesh.nodes else spacing.edge
-            rooms[-1].append(below[one] + gap + above[next_one])
+        for element, next_element in pairwise(layer):
+            gap = spacing.node if max(element, next_element) < mesh.nodes else spacing.edge
+            rooms[-1].append(below[element] + gap + above[next_element])
     thickness: list[float] = [0] * mesh.depth
     for node, extent in enumerate(extents):
         at = mesh.layer[node]
@@ -963,7 +965,7 @@ class _Canvas:
             for at, ((source, target), line) in enumerate(zip(edges, self.lines, strict=True))
         )
         width, height = turn((self.along, self.across))
-        layers = tuple(tuple(nodes[one] for one in layer) for layer in self.layers)
+        layers = tuple(tuple(nodes[number] for number in layer) for layer in self.layers)
         return Layout(positions, routes, width, height, self.crossings, layers)
 
 

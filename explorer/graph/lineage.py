@@ -98,12 +98,12 @@ class LineageGraph(nx.DiGraph):
         names = lineage.relationships
         for up, down, kind in zip(lineage.upstream, lineage.downstream, lineage.kinds, strict=True):
             target = urns[down]
-            held = below[up].get(target)
-            if held is None:
+            edge = below[up].get(target)
+            if edge is None:
                 # Both dictionaries share the attributes, as in networkx itself.
                 below[up][target] = above[down][urns[up]] = {"relationship": names[kind]}
             else:
-                held["relationship"] = _join(held["relationship"], names[kind])
+                edge["relationship"] = _join(edge["relationship"], names[kind])
 
 
 @contextmanager
@@ -270,8 +270,10 @@ async def walk(
         following: list[Urn] = []
         for at in range(0, len(frontier), _AT_ONCE):
             if time.monotonic() > deadline:
-                left = len(frontier) - at
-                cuts[f"{budget.seconds:g} seconds were over, {left:,} entities not followed"] = None
+                count = len(frontier) - at
+                cuts[f"{budget.seconds:g} seconds were over, {count:,} entities not followed"] = (
+                    None
+                )
                 break
             urns = frontier[at : at + _AT_ONCE]
             requests = [(urn, side) for urn in urns for side in sides]
@@ -279,8 +281,8 @@ async def walk(
                 (catalog.relationships(urn, side, relationships) for urn, side in requests),
                 _AT_ONCE,
             )
-            for (one, side), edges in zip(requests, answers, strict=True):
-                following += _add(graph, one, side, edges, hop, budget.nodes, cuts)
+            for (source, side), edges in zip(requests, answers, strict=True):
+                following += _add(graph, source, side, edges, hop, budget.nodes, cuts)
         frontier = following
         if not frontier:
             break
@@ -303,14 +305,14 @@ def _add(
         graph.nodes[str(source)]["edges_left_out"] = edges.total - len(edges.edges)
         cuts["not every edge of every entity was given"] = None
     for edge in edges.edges:
-        other = str(edge.urn)
-        if other not in graph:
+        neighbour = str(edge.urn)
+        if neighbour not in graph:
             if len(graph) >= most:
                 cuts[f"{most:,} entities are the limit"] = None
                 continue
-            graph.add_node(other, **identity(other), hops=hop)
+            graph.add_node(neighbour, **identity(neighbour), hops=hop)
             urns.append(edge.urn)
-        ends = (str(source), other) if side == "OUTGOING" else (other, str(source))
+        ends = (str(source), neighbour) if side == "OUTGOING" else (neighbour, str(source))
         graph.add_edge(*ends, key=edge.relationship, relationship=edge.relationship)
     return urns
 
@@ -344,8 +346,8 @@ def column_graph(tables: "nx.DiGraph", entities: Mapping[Urn, Entity]) -> "nx.Di
     for upper, lower, via in _connections(tables):
         if (upper, lower) in ingested:
             continue
-        both = (schemas.get(upper, _NO_COLUMNS), schemas.get(lower, _NO_COLUMNS))
-        for above, below in _alike(*both):
+        column_paths = (schemas.get(upper, _NO_COLUMNS), schemas.get(lower, _NO_COLUMNS))
+        for above, below in _alike(*column_paths):
             source, target = column_urn(upper, above), column_urn(lower, below)
             for node in (source, target):
                 _add_node(graph, node, schemas)
@@ -387,15 +389,15 @@ async def columns_along(
         tables.graph["hops"],
     )
     entities = await catalog.entities(Urn.parse_all(tables.nodes), COLUMN_ASPECTS)
-    whole = column_graph(tables, entities)
+    graph = column_graph(tables, entities)
     paths = _columns_of(entities[start]) if start in entities else _NO_COLUMNS
-    roots = _roots(start, column, paths, whole)
-    way = whole if direction == "DOWNSTREAM" else whole.reverse(copy=False)
+    roots = _roots(start, column, paths, graph)
+    walk_graph = graph if direction == "DOWNSTREAM" else graph.reverse(copy=False)
     sign = 1 if direction == "DOWNSTREAM" else -1
     # A path between columns has at most as many edges as there are tables.
-    layers = islice(nx.bfs_layers(way, sorted(roots)), min(hops, max(len(tables), 1)) + 1)
+    layers = islice(nx.bfs_layers(walk_graph, sorted(roots)), min(hops, max(len(tables), 1)) + 1)
     reached = {node: sign * far for far, layer in enumerate(layers) for node in layer}
-    subgraph = whole.subgraph(reached).copy()
+    subgraph = graph.subgraph(reached).copy()
     nx.set_node_attributes(subgraph, reached, "hops")
     subgraph.graph.update(tables.graph, root=str(start), column=column, roots=sorted(roots))
     subgraph.graph["guesses"] = sum(1 for *_, guess in subgraph.edges.data("guess") if guess)
@@ -408,8 +410,8 @@ def certain_columns(columns: "nx.DiGraph") -> set[str]:
     Upstream nodes by paths to a root, downstream nodes by paths from a root; the roots are
     included.
     """
-    known = [(up, down) for up, down, guess in columns.edges.data("guess") if not guess]
-    ingested = columns.edge_subgraph(known)
+    certain_edges = [(up, down) for up, down, guess in columns.edges.data("guess") if not guess]
+    ingested = columns.edge_subgraph(certain_edges)
     roots = set(columns.graph["roots"])
     for root in roots & ingested.nodes:
         above, below = nx.ancestors(ingested, root), nx.descendants(ingested, root)

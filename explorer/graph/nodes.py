@@ -52,12 +52,12 @@ def identity(urn: str) -> dict[str, Any]:
         parsed = Urn.parse(urn)
     except InvalidUrn:
         return {"type": urn.split(":")[2] if urn.count(":") > 1 else "", "name": urn}
-    found: dict[str, Any] = {"type": parsed.entity_type, "name": parsed.name}
+    attributes: dict[str, Any] = {"type": parsed.entity_type, "name": parsed.name}
     if parsed.platform is not None:
-        found["platform"] = parsed.platform
+        attributes["platform"] = parsed.platform
     if parsed.origin is not None:
-        found["origin"] = parsed.origin
-    return found
+        attributes["origin"] = parsed.origin
+    return attributes
 
 
 def details(entity: Entity) -> dict[str, Any]:
@@ -69,7 +69,7 @@ def details(entity: Entity) -> dict[str, Any]:
     domain                   the URN of the first domain; absent if there is none
     deprecated, removed      booleans
     """
-    found: dict[str, Any] = {
+    attributes: dict[str, Any] = {
         "name": entity.name,
         "kind": entity.kind,
         "description": entity.description,
@@ -80,10 +80,10 @@ def details(entity: Entity) -> dict[str, Any]:
         "removed": entity.removed,
     }
     if entity.platform is not None:
-        found["platform"] = entity.platform
+        attributes["platform"] = entity.platform
     if entity.domains:
-        found["domain"] = str(entity.domains[0])
-    return found
+        attributes["domain"] = str(entity.domains[0])
+    return attributes
 
 
 def attributes_of(urns: Iterable[str], entities: Mapping[Urn, Entity]) -> dict[str, dict[str, Any]]:
@@ -102,11 +102,13 @@ def distinctions(nodes: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, st
     one is not enough: `hive`, `DEV`, `analytics.staging`. The path is the rest of the URN's key.
     Entities with a unique name and type are left out.
     """
-    named: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    urns_by_name: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for urn, attributes in nodes:
-        named[tuple(str(attributes.get(key, "")) for key in ("name", "column", "type"))].append(urn)
-    found: dict[str, str] = {}
-    for (name, *_), urns in named.items():
+        urns_by_name[
+            tuple(str(attributes.get(key, "")) for key in ("name", "column", "type"))
+        ].append(urn)
+    texts: dict[str, str] = {}
+    for (name, *_), urns in urns_by_name.items():
         if len(urns) < 2 or not name:
             continue
         facts = {urn: _place(urn, name) for urn in urns}
@@ -114,8 +116,8 @@ def distinctions(nodes: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, st
         enough = [at for at, count in enumerate(counts) if count == len(urns)][:1]
         chosen = enough or [at for at, count in enumerate(counts) if count > 1]
         for urn, place in facts.items():
-            found[urn] = " · ".join(place[at] for at in chosen if place[at])
-    return found
+            texts[urn] = " · ".join(place[at] for at in chosen if place[at])
+    return texts
 
 
 def named_apart(
@@ -125,10 +127,11 @@ def named_apart(
 
     No requests.
     """
-    held = dict(nodes)
-    apart = distinctions(held.items())
-    return held | {
-        urn: {**held[urn], "name": f"{held[urn]['name']} ({apart[urn]})"} for urn in apart
+    attributes_by_urn = dict(nodes)
+    apart = distinctions(attributes_by_urn.items())
+    return attributes_by_urn | {
+        urn: {**attributes_by_urn[urn], "name": f"{attributes_by_urn[urn]['name']} ({apart[urn]})"}
+        for urn in apart
     }
 
 
@@ -199,10 +202,10 @@ def select(graph: "nx.DiGraph", filter: Filter, *, bridged: bool = False) -> "nx
     path through nodes that do not match becomes an edge with `over`, the number of nodes on the
     shortest such path. Raises `UnknownName` for a field that nodes do not have.
     """
-    kept = {
+    nodes = {
         node for node, attributes in graph.nodes(data=True) if matches(node, attributes, filter)
     }
-    return contracted(graph, kept) if bridged else graph.subgraph(kept).copy()
+    return contracted(graph, nodes) if bridged else graph.subgraph(nodes).copy()
 
 
 def contracted(graph: "nx.DiGraph", kept: Collection[str]) -> "nx.DiGraph":
@@ -213,27 +216,27 @@ def contracted(graph: "nx.DiGraph", kept: Collection[str]) -> "nx.DiGraph":
     """
     import networkx as nx
 
-    found = nx.DiGraph(**graph.graph)
+    contraction = nx.DiGraph(**graph.graph)
     inside = [node for node in graph if node in kept]
-    found.add_nodes_from((node, dict(graph.nodes[node])) for node in inside)
+    contraction.add_nodes_from((node, dict(graph.nodes[node])) for node in inside)
     for node in inside:
-        seen: set[str] = set()
+        visited: set[str] = set()
         frontier, over = [node], 0
         while frontier:
             following = []
             for at in frontier:
                 for below in graph.successors(at):
-                    if below in seen:
+                    if below in visited:
                         continue
-                    seen.add(below)
+                    visited.add(below)
                     if below not in kept:
                         following.append(below)
                     elif over == 0:
-                        found.add_edge(node, below, **_edge(graph, at, below))
-                    elif below != node and not found.has_edge(node, below):
-                        found.add_edge(node, below, over=over)
+                        contraction.add_edge(node, below, **_edge(graph, at, below))
+                    elif below != node and not contraction.has_edge(node, below):
+                        contraction.add_edge(node, below, over=over)
             frontier, over = following, over + 1
-    return found
+    return contraction
 
 
 def matches(urn: str, attributes: dict[str, Any], filter: Filter) -> bool:
@@ -250,8 +253,14 @@ def _meets(urn: str, attributes: dict[str, Any], criterion: Criterion) -> bool:
     name = criterion.field.removesuffix(".keyword")
     if name not in FIELDS:
         raise UnknownName("field of a graph's nodes", name, FIELDS)
-    held = urn if name == "urn" else attributes.get(FIELDS[name])
-    values = [] if held is None else held if isinstance(held, list | tuple) else [held]
+    attribute = urn if name == "urn" else attributes.get(FIELDS[name])
+    values = (
+        []
+        if attribute is None
+        else attribute
+        if isinstance(attribute, list | tuple)
+        else [attribute]
+    )
     if criterion.condition in ("EXISTS", "IS_NULL"):
         return (criterion.condition == "EXISTS") == any(value not in ("", None) for value in values)
     if not criterion.values:
@@ -272,11 +281,12 @@ def _spellings(value: Any) -> Iterable[str]:
         yield label
 
 
-def _equal(held: list[str], values: Collection[str]) -> bool:
-    known = {text.casefold() for text in held}
+def _equal(texts: list[str], values: Collection[str]) -> bool:
+    folded_texts = {text.casefold() for text in texts}
     # A filter may have the URN of a platform whose node attribute is `hive`.
     return any(
-        value.casefold() in known or Urn.label(value).casefold() in known for value in values
+        value.casefold() in folded_texts or Urn.label(value).casefold() in folded_texts
+        for value in values
     )
 
 

@@ -54,12 +54,12 @@ def choose(
     guess."""
     check_directed(graph)
     nodes = list(named_apart(graph.nodes(data=True)).items())
-    kept = {node for node, _ in nodes[:most_nodes]}
+    first_nodes = {node for node, _ in nodes[:most_nodes]}
     edges = dict.fromkeys(
         (source, target, attributes.get("guess") is True)
         for source, target, attributes in graph.edges(data=True)
     )
-    inside = [edge for edge in edges if edge[0] in kept and edge[1] in kept]
+    inside = [edge for edge in edges if edge[0] in first_nodes and edge[1] in first_nodes]
     cut = ""
     if len(nodes) > most_nodes or len(inside) > most_edges:
         cut = (
@@ -72,8 +72,8 @@ def choose(
 def label(node: str, attributes: Mapping[str, Any], limit: int) -> str:
     """Return the display name of a node, else its URN; never empty."""
     name = attributes.get("name")
-    shown = line(name, limit) if isinstance(name, str) else ""
-    text = shown or line(str(node), limit) or "unnamed"
+    short_name = line(name, limit) if isinstance(name, str) else ""
+    text = short_name or line(str(node), limit) or "unnamed"
     # Unpaired surrogates cannot be encoded, and U+FFFE and U+FFFF are not allowed in SVG.
     return _NO_CHARACTER.sub("\N{REPLACEMENT CHARACTER}", text)
 
@@ -231,12 +231,12 @@ def to_svg(
     """
     chosen = _choose(graph, most_nodes, most_edges, layout)
     sizes = {urn: box_size(urn, attributes) for urn, attributes in chosen.nodes}
-    drawn = layout or lay_out_pairs(
+    drawing = layout or lay_out_pairs(
         sizes, [(source, target) for source, target, _ in chosen.edges], spacing=_ROOM
     )
     root = focus or graph.graph.get("root")
-    width = max(drawn.width, 7 * len(chosen.cut)) + 2 * _MARGIN
-    height = drawn.height + 2 * _MARGIN + (20 if chosen.cut else 0)
+    width = max(drawing.width, 7 * len(chosen.cut)) + 2 * _MARGIN
+    height = drawing.height + 2 * _MARGIN + (20 if chosen.cut else 0)
     guesses = {(source, target): guess for source, target, guess in chosen.edges}
     pieces = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
@@ -246,7 +246,7 @@ def to_svg(
         'markerHeight="8" orient="auto" markerUnits="userSpaceOnUse">'
         '<path d="M0 0.8L8 4L0 7.2z" fill="#8A949C"/></marker></defs>',
     ]
-    for route in drawn.routes:
+    for route in drawing.routes:
         pair = (route.source, route.target)
         if pair in guesses:
             dashes = ' stroke-dasharray="4 4"' if guesses[pair] else ""
@@ -255,12 +255,14 @@ def to_svg(
                 f'stroke-width="1.3" marker-end="url(#tip)"{dashes}/>'
             )
     pieces += [
-        _draw_box(drawn.positions[urn], urn, attributes, urn == root)
+        _draw_box(drawing.positions[urn], urn, attributes, urn == root)
         for urn, attributes in chosen.nodes
-        if urn in drawn.positions
+        if urn in drawing.positions
     ]
     if chosen.cut:
-        pieces.append(f'<text x="0" y="{drawn.height + 18:.0f}" fill="#808080">{chosen.cut}</text>')
+        pieces.append(
+            f'<text x="0" y="{drawing.height + 18:.0f}" fill="#808080">{chosen.cut}</text>'
+        )
     return "".join((*pieces, "</svg>"))
 
 
@@ -295,18 +297,18 @@ def _choose(
     layout: Layout[str] | None,
 ) -> PictureContent:
     every = choose(graph, len(graph), graph.number_of_edges())
-    kept = [urn for urn in nearest(graph) if layout is None or urn in layout.positions]
+    urns = [urn for urn in nearest(graph) if layout is None or urn in layout.positions]
     if layout is None:
-        kept = kept[:most_nodes]
-    inside = set(kept)
+        urns = urns[:most_nodes]
+    inside = set(urns)
     edges = [edge for edge in every.edges if edge[0] in inside and edge[1] in inside]
     cut = ""
-    if len(kept) < len(graph):
-        cut = f"{len(kept):,} of {len(graph):,} are drawn, the nearest"
+    if len(urns) < len(graph):
+        cut = f"{len(urns):,} of {len(graph):,} are drawn, the nearest"
     elif len(edges) > most_edges:
         cut = f"{most_edges:,} of {len(edges):,} edges are drawn"
-    named = dict(every.nodes)
-    nodes = [(urn, named[urn]) for urn in kept]
+    attributes_by_urn = dict(every.nodes)
+    nodes = [(urn, attributes_by_urn[urn]) for urn in urns]
     return PictureContent(nodes, edges if layout else edges[:most_edges], cut)
 
 
@@ -365,14 +367,14 @@ def _fit(wide: float, room: float) -> str:
 def _curve(points: Sequence[Point]) -> str:
     """Return the path through the points, curved between layers."""
     (x, y), *rest = points
-    drawn = [f"M{x:.1f} {y:.1f}"]
+    commands = [f"M{x:.1f} {y:.1f}"]
     for to_x, to_y in rest:
         if to_y == y:
-            drawn.append(f"H{to_x:.1f}")
+            commands.append(f"H{to_x:.1f}")
         elif to_x == x:
-            drawn.append(f"V{to_y:.1f}")
+            commands.append(f"V{to_y:.1f}")
         else:
             middle = (x + to_x) / 2
-            drawn.append(f"C{middle:.1f} {y:.1f} {middle:.1f} {to_y:.1f} {to_x:.1f} {to_y:.1f}")
+            commands.append(f"C{middle:.1f} {y:.1f} {middle:.1f} {to_y:.1f} {to_x:.1f} {to_y:.1f}")
         x, y = to_x, to_y
-    return "".join(drawn)
+    return "".join(commands)

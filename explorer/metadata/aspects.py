@@ -626,12 +626,12 @@ def asserted_entity(info: _Value) -> str | None:
 
     Connectors write the URN in the part for the kind of assertion and may leave out `entityUrn`.
     """
-    named = (
+    candidates = (
         info.get("entityUrn"),
         _part(info, "datasetAssertion").get("dataset"),
         *(_part(info, kind).get("entity") for kind in _KINDS),
     )
-    return next((urn for urn in named if isinstance(urn, str) and urn), None)
+    return next((urn for urn in candidates if isinstance(urn, str) and urn), None)
 
 
 def asserted_columns(info: _Value) -> list[str]:
@@ -654,8 +654,8 @@ def asserted_columns(info: _Value) -> list[str]:
 
 
 def _part(value: _Value, name: str) -> _Value:
-    found = value.get(name)
-    return found if isinstance(found, Mapping) else {}
+    part = value.get(name)
+    return part if isinstance(part, Mapping) else {}
 
 
 def run_summary(event: _Value) -> dict[str, Any]:

@@ -53,8 +53,10 @@ def derive(schemas: Path, source: str, order: Sequence[str] = ()) -> dict[str, A
     first entity's field wins if several searchable fields have one name; the others follow by name.
     """
     place = {name: at for at, name in enumerate(order)}
-    read = [json.loads(path.read_bytes()) for path in sorted(schemas.glob("*.avsc"))]
-    models = [_Model(schema) for schema in read if isinstance(schema, dict) and "Aspect" in schema]
+    documents = [json.loads(path.read_bytes()) for path in sorted(schemas.glob("*.avsc"))]
+    models = [
+        _Model(schema) for schema in documents if isinstance(schema, dict) and "Aspect" in schema
+    ]
     aspects = {model.about["name"]: model for model in models}
     keys = {
         model.about["keyForEntity"]: model
@@ -98,13 +100,13 @@ class _Model:
         # By path: what an outer record says of a place takes precedence over the inner record's.
         search: dict[str, SearchField] = {}
         relationships: dict[str, Relationship] = {}
-        for name, told, path, schema in self._walk_fields(self._root, (), ()):
-            for suffix, said in _parts(told.get("Searchable")):
+        for name, annotations, path, schema in self._walk_fields(self._root, (), ()):
+            for suffix, annotation in _parts(annotations.get("Searchable")):
                 full = _join_path(path, suffix, schema)
-                search.setdefault(full, _search_field(name, said, full, schema))
-            for suffix, said in _parts(told.get("Relationship")):
+                search.setdefault(full, _search_field(name, annotation, full, schema))
+            for suffix, annotation in _parts(annotations.get("Relationship")):
                 full = _join_path(path, suffix, schema)
-                relationships.setdefault(full, _relationship(said, full))
+                relationships.setdefault(full, _relationship(annotation, full))
         return Aspect(
             self._root["name"],
             self.about.get("type") == "timeseries",
@@ -126,14 +128,14 @@ class _Model:
             case {"type": "record" | "enum" | "fixed", "name": name}:
                 namespace = schema.get("namespace", namespace)
                 full = _full(name, namespace)
-                known = schema | {"name": full}
-                self._named[full] = known
+                definition = schema | {"name": full}
+                self._named[full] = definition
                 if "fields" in schema:
-                    known["fields"] = [
+                    definition["fields"] = [
                         field | {"type": self._gather(field["type"], namespace)}
                         for field in schema["fields"]
                     ]
-                return known
+                return definition
             case {"type": inner}:
                 return self._gather(inner, namespace)
         raise ValueError(f"unknown form of type: {schema!r:.200}")
@@ -212,9 +214,9 @@ def _parts(annotation: Any) -> Iterator[tuple[str, Schema]]:
     """
     if annotation is None:
         return
-    below = {key: said for key, said in annotation.items() if key.startswith("/")}
+    below = {key: part for key, part in annotation.items() if key.startswith("/")}
     yield from (
-        (key, said) for key, said in (below or {"": annotation}).items() if set(said) != {"v3"}
+        (key, part) for key, part in (below or {"": annotation}).items() if set(part) != {"v3"}
     )
 
 

@@ -71,9 +71,11 @@ class FieldPath:
 
     def below(self, other: "FieldPath") -> str:
         """The path without the version and the steps that it begins with like the other path."""
-        steps, others = _TOKEN.findall(self.raw), _TOKEN.findall(other.raw)
+        steps, other_steps = _TOKEN.findall(self.raw), _TOKEN.findall(other.raw)
         shared = 0
-        while shared < min(len(steps), len(others)) - 1 and steps[shared] == others[shared]:
+        while (
+            shared < min(len(steps), len(other_steps)) - 1 and steps[shared] == other_steps[shared]
+        ):
             shared += 1
         return ".".join(step for step in steps[shared:] if step != _V2_MARK) or self.raw
 
@@ -146,13 +148,13 @@ class ColumnPaths:
         by_name: dict[str, list[str]] = defaultdict(list)
         for path in (once := dict.fromkeys(paths)):
             by_name[FieldPath(path).simple.casefold()].append(path)
-        return cls(frozenset(once), {name: tuple(held) for name, held in by_name.items()})
+        return cls(frozenset(once), {name: tuple(group) for name, group in by_name.items()})
 
     @classmethod
     def of_schema(cls, schema: Mapping[str, Any] | None) -> "ColumnPaths":
         """Return the columns of a `schemaMetadata` aspect; empty if there is no such aspect."""
         listed = _objects((schema or {}).get("fields"))
-        return cls.of(_texts([one.get("fieldPath") for one in listed]))
+        return cls.of(_texts([column.get("fieldPath") for column in listed]))
 
     def exact(self, path: str) -> str:
         """Return the path as spelled in the schema, or unchanged if no single column matches."""
@@ -180,15 +182,18 @@ _LABELS = (("globalTags", "tags"), ("glossaryTerms", "terms"))
 def written_entries(edited: Mapping[str, Any] | None) -> dict[str, bool]:
     """Return the field paths of the entries in an `editableSchemaMetadata` aspect that hold a text
     or labels, with whether they hold a text."""
-    found: dict[str, bool] = {}
+    has_text_by_path: dict[str, bool] = {}
     for info in _objects((edited or {}).get("editableSchemaFieldInfo")):
         path, text = info.get("fieldPath"), info.get("description")
         has_text = isinstance(text, str) and bool(text.strip())
         labels = ((info.get(aspect), field) for aspect, field in _LABELS)
-        has_labels = any(isinstance(held, dict) and held.get(field) for held, field in labels)
+        has_labels = any(
+            isinstance(label_aspect, dict) and label_aspect.get(field)
+            for label_aspect, field in labels
+        )
         if isinstance(path, str) and (has_text or has_labels):
-            found[path] = has_text
-    return found
+            has_text_by_path[path] = has_text
+    return has_text_by_path
 
 
 def earlier_paths(columns: Iterable[str], written: Mapping[str, bool]) -> dict[str, str]:
@@ -205,13 +210,13 @@ def earlier_paths(columns: Iterable[str], written: Mapping[str, bool]) -> dict[s
     if not lost:
         return {}
     schema = ColumnPaths.of(paths)
-    found: dict[str, list[str]] = defaultdict(list)
+    paths_by_column: dict[str, list[str]] = defaultdict(list)
     for path in lost:
         if (column := schema.match(path)) is not None:
-            found[column].append(path)
+            paths_by_column[column].append(path)
     return {
         column: earlier[0]
-        for column, earlier in found.items()
+        for column, earlier in paths_by_column.items()
         if len(earlier) == 1 and not (written[earlier[0]] and written.get(column, False))
     }
 

@@ -275,11 +275,11 @@ def _elements(start: bytes, stream: BinaryIO, *, is_list: bool = True) -> Iterat
     decode = getincrementaldecoder("utf-8")("surrogateescape")
     scan = json.JSONDecoder().raw_decode
     text, at, is_open = decode.decode(start), int(is_list), is_list
-    is_first, wanted = True, _CHUNK
+    is_first, chunk_size = True, _CHUNK
 
     def more() -> bool:
         nonlocal text, at
-        data = stream.read(wanted)
+        data = stream.read(chunk_size)
         text, at = text[at:] + decode.decode(data, not data), 0
         return bool(data)
 
@@ -315,14 +315,14 @@ def _elements(start: bytes, stream: BinaryIO, *, is_list: bool = True) -> Iterat
                 yield _Broken("the file ends in the middle of its list")
             return
         is_first = False
-        wanted = _CHUNK
+        chunk_size = _CHUNK
         while True:
             try:
                 _, end = scan(text, at)
             except (JSONDecodeError, RecursionError) as error:
                 # The value may be incomplete. Doubling the buffer keeps the total time linear.
-                wanted = max(len(text) - at, _CHUNK)
-                if wanted <= _LARGEST_RECORD and more():
+                chunk_size = max(len(text) - at, _CHUNK)
+                if chunk_size <= _LARGEST_RECORD and more():
                     continue
                 why = error.msg if isinstance(error, JSONDecodeError) else "nested too deeply"
                 yield _Broken(f"not JSON: {why}; the rest of the file is not read")
@@ -371,24 +371,24 @@ def _snapshot(name: str, body: Any, record: dict[str, Any], registry: Registry) 
             raise InvalidInput(f"{name} needs a urn and a list of aspects")
     if urn.entity_type != entity_type:
         raise InvalidInput(f"{urn} is not a {entity_type}, which its snapshot {name} requires")
-    named: list[tuple[str, Any]] = []
+    pairs: list[tuple[str, Any]] = []
     for element in aspects:
         if not isinstance(element, dict) or len(element) != 1:
             raise InvalidInput(
                 f"an aspect of {urn} must be an object with one key, the name of its record"
             )
         ((record_name, value),) = element.items()
-        named.append((registry.aspect_named_by(record_name), value))
+        pairs.append((registry.aspect_named_by(record_name), value))
     # In the specification, a glossary term's snapshot has its ownership next to the aspects.
     for name, value in body.items():
         if name in ("urn", "aspects") or value is None:
             continue
         if name not in registry.aspects_of(entity_type):
             raise InvalidInput(f"{name!r} is neither urn nor aspects nor an aspect of {urn}")
-        named.append((name, value))
+        pairs.append((name, value))
     system = _no_nulls(record.get("systemMetadata"))
     unwrap = _unwrapping(registry).plain
-    plain = [(name, unwrap(value, registry.aspect(name).record)) for name, value in named]
+    plain = [(name, unwrap(value, registry.aspect(name).record)) for name, value in pairs]
     return [Proposal(urn, name, value, system=system) for name, value in plain]
 
 
@@ -425,20 +425,20 @@ class _Unwrapping:
         return self._of(expression)(value)
 
     def _of(self, expression: str) -> _Unwrap:
-        known = self._known.get(expression)
-        if known is not None:
-            return known
+        existing = self._known.get(expression)
+        if existing is not None:
+            return existing
         # Records may be recursive: until the converter is built, inner references look it up.
         self._known[expression] = lambda value: self.plain(value, expression)
         kind, arguments = read_type(expression.removesuffix("?"))
         if kind == "union":
-            made = self._union(is_text="string" in arguments)
+            converter = self._union(is_text="string" in arguments)
         elif kind == "name":
-            made = self._record(arguments[0])
+            converter = self._record(arguments[0])
         else:
-            made = (_array if kind == "array" else _map)(self._of(arguments[0]))
-        self._known[expression] = made
-        return made
+            converter = (_array if kind == "array" else _map)(self._of(arguments[0]))
+        self._known[expression] = converter
+        return converter
 
     def _union(self, *, is_text: bool) -> _Unwrap:
         def work(value: Any) -> Any:

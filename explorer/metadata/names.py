@@ -93,15 +93,15 @@ def assertion_name(info: Any) -> str:
     columns = [FieldPath(path).simple for path in paths]
     urn = Urn.parse_all([asserted_entity(info)])
     table = urn[0].name.rpartition(".")[2] if urn else ""
-    named = native.casefold()
-    if any(part.casefold() in named for part in (*columns, table) if part):
+    folded_name = native.casefold()
+    if any(part.casefold() in folded_name for part in (*columns, table) if part):
         return native
     return f"{native} {', '.join(columns)}" + (f" of {table}" if table else "")
 
 
 def _text(value: Any, field: str) -> str:
-    found = value.get(field) if isinstance(value, dict) else None
-    return found if isinstance(found, str) and found.strip() else ""
+    text = value.get(field) if isinstance(value, dict) else None
+    return text if isinstance(text, str) and text.strip() else ""
 
 
 _DIGITS = re.compile(r"\d+")
@@ -136,9 +136,9 @@ def singular(entity_type: str) -> str:
 def plural(entity_type: str) -> str:
     """Return the plural of an entity type; without a word of its own, the plural of its name:
     structuredProperties, entityTypes."""
-    known = _WORDS.get(entity_type)
-    if known is not None:
-        return known[1]
+    words = _WORDS.get(entity_type)
+    if words is not None:
+        return words[1]
     ends_in_y = entity_type.endswith("y") and entity_type[-2:-1] not in ("a", "e", "o", "u")
     return f"{entity_type[:-1]}ies" if ends_in_y else f"{entity_type}s"
 

@@ -106,10 +106,10 @@ class FineGrained:
 
     def get(self, step: str) -> Any:
         """Return the confidence score of a pair or, for a shorter path, the matching elements."""
-        found = [self._elements[at] for at in self._at((*self._key_prefix, step))]
-        if not found:
+        elements = [self._elements[at] for at in self._at((*self._key_prefix, step))]
+        if not elements:
             return MISSING
-        return {"confidenceScore": _sureness(found[0])} if self._last else found
+        return {"confidenceScore": _sureness(elements[0])} if self._last else elements
 
     def put(self, step: str, value: Any) -> None:
         """Add one pair of columns or, for a shorter path, all the pairs of a nested map."""
@@ -129,11 +129,11 @@ class FineGrained:
     def drop(self, step: str) -> None:
         """Remove the pairs that the path matches, and the elements that have no columns left."""
         led = (*self._key_prefix, step)
-        kept: list[Any] = []
-        here = set(self._at(led))
+        elements: list[Any] = []
+        positions = set(self._at(led))
         for at, element in enumerate(self._elements):
-            kept += _remove_pairs(element, led) if at in here else [element]
-        self._elements[:] = kept
+            elements += _remove_pairs(element, led) if at in positions else [element]
+        self._elements[:] = elements
 
     def into(self, step: str, *, make: bool) -> "FineGrained | None":
         """Return the target one step further along the path."""
@@ -166,7 +166,7 @@ class FineGrained:
                 upstreams.append(upstream)
             self._elements[at] = {**element, "upstreams": upstreams, "confidenceScore": score}
             return
-        made: dict[str, Any] = {
+        new_element: dict[str, Any] = {
             "upstreamType": "DATASET" if upstream.startswith("urn:li:dataset:") else "FIELD_SET",
             "upstreams": [upstream],
             "downstreamType": "FIELD",
@@ -174,28 +174,28 @@ class FineGrained:
             "confidenceScore": score,
         }
         if operation != _NONE:
-            made["transformOperation"] = operation
+            new_element["transformOperation"] = operation
         if query != _NONE:
-            made["query"] = query
-        self._elements.append(made)
+            new_element["query"] = query
+        self._elements.append(new_element)
 
 
 def _columns(element: dict[str, Any], side: str) -> list[Any]:
     """Return the columns on one side; empty if the value is not a list, which is refused later."""
-    found = element.get(side)
-    return found if isinstance(found, list) else []
+    columns = element.get(side)
+    return columns if isinstance(columns, list) else []
 
 
 def _leads_to(element: Any, led: tuple[str, ...]) -> bool:
     if not isinstance(element, dict):
         return False
-    said = (
+    steps_by_level = (
         (element.get("transformOperation") or _NONE,),
         _columns(element, "downstreams"),
         (element.get("query") or _NONE,),
         _columns(element, "upstreams"),
     )
-    return all(step in steps for step, steps in zip(led, said, strict=False))
+    return all(step in steps for step, steps in zip(led, steps_by_level, strict=False))
 
 
 def _remove_pairs(element: dict[str, Any], led: tuple[str, ...]) -> list[dict[str, Any]]:
@@ -203,13 +203,13 @@ def _remove_pairs(element: dict[str, Any], led: tuple[str, ...]) -> list[dict[st
     if len(led) == 1:
         return []
     downstream = led[1]
-    others = [column for column in element["downstreams"] if column != downstream]
-    left = [{**element, "downstreams": others}] if others else []
+    other_columns = [column for column in element["downstreams"] if column != downstream]
+    elements = [{**element, "downstreams": other_columns}] if other_columns else []
     if len(led) == _DEPTH:
         upstreams = [column for column in element["upstreams"] if column != led[3]]
         if upstreams:
-            left.append({**element, "downstreams": [downstream], "upstreams": upstreams})
-    return left
+            elements.append({**element, "downstreams": [downstream], "upstreams": upstreams})
+    return elements
 
 
 def _sureness(element: dict[str, Any]) -> Any:
@@ -278,9 +278,9 @@ class ValueShape:
 
     def keys(self, kind: str | None, path: tuple[str, ...]) -> tuple[str, ...]:
         """Return the keys of the elements of an array; empty if they are addressed by index."""
-        given = self._keys.get(_SEPARATOR.join(path)) or self._keys.get(path[-1] if path else "")
-        if given or self._generic:
-            return given or ()
+        keys = self._keys.get(_SEPARATOR.join(path)) or self._keys.get(path[-1] if path else "")
+        if keys or self._generic:
+            return keys or ()
         return _KEYS.get((_element(kind) or "").rpartition(".")[2], ())
 
     def in_stored_form(self, value: Any, kind: str | None, path: tuple[str, ...]) -> Any:
@@ -407,22 +407,22 @@ class _Keyed:
         self._key_prefix = led
 
     def get(self, step: str) -> Any:
-        found = [self._elements[at] for at in self._at(step)]
-        if not found:
+        elements = [self._elements[at] for at in self._at(step)]
+        if not elements:
             return MISSING
-        return found[0] if self._last else found
+        return elements[0] if self._last else elements
 
     def put(self, step: str, value: Any) -> None:
         if step == "-" and not self._key_prefix:
             self._elements.append(value)
             return
-        here = self._at(step)
+        positions = self._at(step)
         for element in self._complete_elements(step, value):
-            if self._last and here:
-                self._elements[here[0]] = element
+            if self._last and positions:
+                self._elements[positions[0]] = element
                 return
             self._elements.append(element)
-        for at in reversed(here):
+        for at in reversed(positions):
             del self._elements[at]
 
     def drop(self, step: str) -> None:
@@ -430,19 +430,19 @@ class _Keyed:
             del self._elements[at]
 
     def into(self, step: str, *, make: bool) -> PatchTarget | None:
-        here = self._at(step)
-        if not here and not make:
+        positions = self._at(step)
+        if not positions and not make:
             return None
         led = (*self._key_prefix, step)
         if not self._last:
             return _Keyed(self._shape, self._elements, self._kind, self._path, self._keys, led)
-        if not here:
+        if not positions:
             keys = {key: part for key, part in zip(self._keys, led, strict=True) if part}
             if any(_SEPARATOR in key for key in keys):
                 raise Misplaced(f"there is no {'/'.join(led)}; add it as a whole first")
             self._elements.append(self._shape.element(self._kind, keys))
-            here = [len(self._elements) - 1]
-        return self._shape.place(self._elements[here[0]], self._kind, self._path)
+            positions = [len(self._elements) - 1]
+        return self._shape.place(self._elements[positions[0]], self._kind, self._path)
 
     @property
     def _last(self) -> bool:
@@ -469,8 +469,8 @@ class _Keyed:
     def _complete_elements(self, step: str, value: Any) -> list[Any]:
         """Return the elements that a value stands for, each completed with the keys in the path."""
         led = (*self._key_prefix, step)
-        told = _key_values(value, self._keys) if value else ()
-        if self._last or told[: len(led)] == led:
+        key_values = _key_values(value, self._keys) if value else ()
+        if self._last or key_values[: len(led)] == led:
             elements = [value]
         elif isinstance(value, list):
             elements = value
@@ -596,13 +596,13 @@ def _key_text(part: Any) -> str:
 
 def _key_values(element: Any, keys: tuple[str, ...]) -> tuple[str, ...]:
     """Return the values of an element's keys as text; empty for a missing one."""
-    found: list[str] = []
+    texts: list[str] = []
     for key in keys:
         part = element
         for name in key.split(_SEPARATOR):
             part = part.get(name) if isinstance(part, dict) else None
-        found.append(_key_text(part))
-    return tuple(found)
+        texts.append(_key_text(part))
+    return tuple(texts)
 
 
 Op = Literal["add", "remove", "replace", "move", "copy", "test"]
@@ -651,7 +651,7 @@ def read_patch(value: Any) -> Patch:
         raise InvalidInput(
             "a PATCH must be a list of operations, or an object with the list as 'patch'"
         )
-    operations = tuple(_operation(at, given) for at, given in enumerate(value))
+    operations = tuple(_operation(at, entry) for at, entry in enumerate(value))
     return Patch(operations, _keys(keys), generic)
 
 
@@ -684,8 +684,8 @@ class Patcher:
                 value = _apply(shape, value, record, operation)
             except Misplaced as problem:
                 place = f"patch[{at}]"
-                told = f"cannot {operation.op} /{'/'.join(operation.path)[:200]}: {problem}"
-                raise InvalidAspect(aspect, place, told) from None
+                message = f"cannot {operation.op} /{'/'.join(operation.path)[:200]}: {problem}"
+                raise InvalidAspect(aspect, place, message) from None
         return value
 
     def _begin(self, name: str, stamp: Stamp, *, whole: bool) -> dict[str, Any]:
@@ -726,29 +726,29 @@ def _apply(shape: ValueShape, value: Any, record: str, operation: PatchOperation
     root = shape.place(value, record, ())
     match operation.op:
         case "test":
-            found = _find(root, operation.path, value)
-            if found is MISSING or not _same(shape, found, operation.value):
-                shown = "nothing" if found is MISSING else orjson.dumps(found).decode()[:200]
+            present = _find(root, operation.path, value)
+            if present is MISSING or not _same(shape, present, operation.value):
+                excerpt = "nothing" if present is MISSING else orjson.dumps(present).decode()[:200]
                 raise Conflict(
-                    f"the test of /{'/'.join(operation.path)} failed: the value is {shown}"
+                    f"the test of /{'/'.join(operation.path)} failed: the value is {excerpt}"
                 )
             return value
         case "remove":
             _drop(root, operation.path)
             return value
         case "add" | "replace":
-            given = operation.value
+            new_value = operation.value
             if operation.op == "replace" and _find(root, operation.path, value) is MISSING:
                 raise Misplaced("there is no value to replace; use add")
         case "move" | "copy":
-            given = _find(root, operation.source, value)
-            if given is MISSING:
+            new_value = _find(root, operation.source, value)
+            if new_value is MISSING:
                 raise Misplaced(f"there is nothing at /{'/'.join(operation.source)}")
             if operation.op == "move":
                 if operation.path[: len(operation.source)] == operation.source:
                     return value if operation.path == operation.source else _into_itself()
                 _drop(root, operation.source)
-    copied = _copy(shape, given)
+    copied = _copy(shape, new_value)
     if not operation.path:
         if not isinstance(copied, dict):
             raise Misplaced("an aspect must be an object")
@@ -850,10 +850,10 @@ def _copy(shape: ValueShape, value: Any) -> Any:
     return orjson.loads(content)
 
 
-def _same(shape: ValueShape, found: Any, given: Any) -> bool:
-    wanted, there = _sort_key(given), _sort_key(found)
-    shape.allowance.copy(len(there))
-    return wanted == there
+def _same(shape: ValueShape, present: Any, operand: Any) -> bool:
+    operand_key, present_key = _sort_key(operand), _sort_key(present)
+    shape.allowance.copy(len(present_key))
+    return operand_key == present_key
 
 
 def _sort_key(value: Any) -> bytes:

@@ -60,8 +60,12 @@ def read_condition(headers: Mapping[str, Any]) -> Condition | None:
 
     Raises `InvalidInput` for an invalid condition.
     """
-    given = {str(name).lower(): value for name, value in headers.items() if value is not None}
-    version, modified, unmodified, none = (given.get(name.lower()) for name in CONDITION_HEADERS)
+    values_by_name = {
+        str(name).lower(): value for name, value in headers.items() if value is not None
+    }
+    version, modified, unmodified, none = (
+        values_by_name.get(name.lower()) for name in CONDITION_HEADERS
+    )
     if version is None and modified is None and unmodified is None and none is None:
         return None
     if none is not None and none != "*":
@@ -95,20 +99,20 @@ def millis_of(moment: datetime) -> int:
     return (moment - _EPOCH) // _MILLISECOND
 
 
-def _millis(name: str, given: Any) -> int:
+def _millis(name: str, value: Any) -> int:
     """Parse an ISO 8601 time or an HTTP date into milliseconds since 1970; a time without a zone is
     UTC."""
-    if isinstance(given, str):
-        for read in (datetime.fromisoformat, parsedate_to_datetime):
+    if isinstance(value, str):
+        for parse in (datetime.fromisoformat, parsedate_to_datetime):
             try:
-                at = read(given.strip())
+                at = parse(value.strip())
                 zoned = at if at.tzinfo else at.replace(tzinfo=UTC)
                 return millis_of(zoned)
             except (ValueError, OverflowError):
                 continue
     raise InvalidInput(
         f"{name} must be a time in the form of ISO 8601, such as 2024-05-01T12:00:00Z; not "
-        f"{given!r:.60}"
+        f"{value!r:.60}"
     )
 
 
@@ -221,31 +225,33 @@ def read_auditor(header: Any) -> str | None:
     return str(Urn.parse(actor))
 
 
-def read_system(given: Any) -> dict[str, Any] | None:
+def read_system(system: Any) -> dict[str, Any] | None:
     """Parse system metadata, an object or a JSON string, and drop nulls.
 
     Raises `InvalidInput` for anything else and for known fields of the wrong type.
     """
-    if isinstance(given, str):
+    if isinstance(system, str):
         try:
-            given = orjson.loads(given)
+            system = orjson.loads(system)
         except orjson.JSONDecodeError as error:
             raise InvalidInput(f"'systemMetadata' is not JSON: {error}") from None
-    if given is None:
+    if system is None:
         return None
-    if not isinstance(given, dict):
+    if not isinstance(system, dict):
         raise InvalidInput("'systemMetadata' must be an object")
     for key in _SYSTEM_TEXTS:
-        if key in given and not isinstance(given[key], str | None):
+        if key in system and not isinstance(system[key], str | None):
             raise InvalidInput(f"'systemMetadata.{key}' must be a string")
-    seen = given.get("lastObserved")
-    if seen is not None and (
-        isinstance(seen, bool) or not isinstance(seen, int) or not -_MAX_MILLIS < seen < _MAX_MILLIS
+    last_observed = system.get("lastObserved")
+    if last_observed is not None and (
+        isinstance(last_observed, bool)
+        or not isinstance(last_observed, int)
+        or not -_MAX_MILLIS < last_observed < _MAX_MILLIS
     ):
         raise InvalidInput(
             "'systemMetadata.lastObserved' must be milliseconds since 1970 as an integer"
         )
-    return {key: value for key, value in given.items() if value is not None}
+    return {key: value for key, value in system.items() if value is not None}
 
 
 def _text(wire: dict[str, Any], key: str) -> str:

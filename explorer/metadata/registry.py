@@ -247,11 +247,13 @@ class Registry:
         """Return the fields of the key that hold a URN, each with the entity types that it may be
         of; empty for any type."""
         key = self.aspect(self.entity(entity_type).key)
-        found: dict[str, tuple[str, ...]] = dict.fromkeys(sorted(urn_fields(key.record)), ())
+        types_by_field: dict[str, tuple[str, ...]] = dict.fromkeys(
+            sorted(urn_fields(key.record)), ()
+        )
         for relationship in key.relationships:
             if relationship.path in self.records[key.record].fields:
-                found[relationship.path] = relationship.to
-        return found
+                types_by_field[relationship.path] = relationship.to
+        return types_by_field
 
     def aspect_named_by(self, record_name: str) -> str:
         """Return the name of the aspect whose record has that name. Only the last dotted segment is
@@ -269,8 +271,8 @@ class Registry:
         try:
             return self._entity_by_snapshot[last.casefold()]
         except KeyError:
-            known = [f"{_capital(name)}Snapshot" for name in self.entities]
-            raise UnknownName("snapshot", last, known) from None
+            snapshots = [f"{_capital(name)}Snapshot" for name in self.entities]
+            raise UnknownName("snapshot", last, snapshots) from None
 
     @cached_property
     def relationship_names(self) -> tuple[str, ...]:
@@ -378,44 +380,46 @@ def _walk(path: str) -> Callable[[Any], list[Any]]:
         return value
 
     def reach_one(value: Any) -> list[Any]:
-        found = descend(value, steps)
-        return [] if found is None else [found]
+        inner = descend(value, steps)
+        return [] if inner is None else [inner]
 
     def reach_each(value: Any) -> list[Any]:
         inner = _inside(descend(value, steps))
         if len(rest) == 1:
             name = rest[0]
-            found = [one.get(name) for one in inner if isinstance(one, dict)]
+            values = [element.get(name) for element in inner if isinstance(element, dict)]
         else:
-            found = [descend(one, rest) for one in inner] if rest else [*inner]
-        return [one for one in found if one is not None] if None in found else found
+            values = [descend(element, rest) for element in inner] if rest else [*inner]
+        return [element for element in values if element is not None] if None in values else values
 
     return reach_each if star else reach_one
 
 
 def _reach_step_by_step(steps: tuple[str, ...], value: Any) -> list[Any]:
-    found = [value]
+    values = [value]
     for step in steps:
         if step == "*":
-            found = [inner for one in found for inner in _inside(one) if inner is not None]
-        elif step == "$key":
-            found = [key for one in found if isinstance(one, dict) for key in one]
-        else:
-            found = [
-                inner
-                for one in found
-                if isinstance(one, dict) and (inner := one.get(step)) is not None
+            values = [
+                inner for element in values for inner in _inside(element) if inner is not None
             ]
-        if not found:
+        elif step == "$key":
+            values = [key for element in values if isinstance(element, dict) for key in element]
+        else:
+            values = [
+                inner
+                for element in values
+                if isinstance(element, dict) and (inner := element.get(step)) is not None
+            ]
+        if not values:
             break
-    return found
+    return values
 
 
 def places(value: Any, path: str) -> Iterator[str]:
     """Yield the location of each value that `reach` returns, in the same order, such as
     `owners[0].owner`."""
-    for place, found in _walk_places(value, _steps(path), ""):
-        if found is not None:
+    for place, element in _walk_places(value, _steps(path), ""):
+        if element is not None:
             yield place.removeprefix(".")
 
 
@@ -449,12 +453,12 @@ def edges_of(aspect: Aspect, value: dict[str, Any]) -> list[Edge]:
     They are ordered by the registry, then by the value, without duplicates. Values that are not
     URNs are skipped.
     """
-    found: dict[tuple[str, str], Edge] = {}
+    edges: dict[tuple[str, str], Edge] = {}
     for relationship in aspect.relationships:
         for target in reach(value, relationship.path):
             if isinstance(target, str) and target.startswith("urn:li:"):
-                found.setdefault((relationship.name, target), (relationship, target))
-    return list(found.values())
+                edges.setdefault((relationship.name, target), (relationship, target))
+    return list(edges.values())
 
 
 def key_value(urn: Urn, key_fields: tuple[str, ...]) -> dict[str, str]:

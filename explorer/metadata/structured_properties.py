@@ -76,21 +76,21 @@ def field_name(property_id: str) -> str:
 def read_definition(urn: Urn, aspects: Mapping[str, Any]) -> Definition | None:
     """Return the definition in a property's aspects, or `None` if there is none or the property is
     soft-deleted."""
-    said = aspects.get(DEFINITION)
-    if not isinstance(said, Mapping) or (aspects.get("status") or {}).get("removed") is True:
+    definition = aspects.get(DEFINITION)
+    if not isinstance(definition, Mapping) or (aspects.get("status") or {}).get("removed") is True:
         return None
-    allowed = said.get("allowedValues")
+    allowed = definition.get("allowedValues")
     return Definition(
         urn,
-        str(said.get("displayName") or said.get("qualifiedName") or urn.name),
-        _type_name(said.get("valueType"), _DATA_TYPE),
-        said.get("cardinality") == "MULTIPLE",
-        said.get("immutable") is True,
+        str(definition.get("displayName") or definition.get("qualifiedName") or urn.name),
+        _type_name(definition.get("valueType"), _DATA_TYPE),
+        definition.get("cardinality") == "MULTIPLE",
+        definition.get("immutable") is True,
         (aspects.get(_SETTINGS) or {}).get("showInSearchFilters") is True,
-        tuple(_plain_values(one.get("value") for one in allowed or ())),
-        _type_names(said.get("entityTypes")),
-        tuple(Urn.label(one) for one in said.get("allowedPlatforms") or ()),
-        _type_names((said.get("typeQualifier") or {}).get("allowedTypes")),
+        tuple(_plain_values(entry.get("value") for entry in allowed or ())),
+        _type_names(definition.get("entityTypes")),
+        tuple(Urn.label(platform) for platform in definition.get("allowedPlatforms") or ()),
+        _type_names((definition.get("typeQualifier") or {}).get("allowedTypes")),
     )
 
 
@@ -111,9 +111,9 @@ def plain_value(value: Any) -> Plain | None:
 
 def assigned_fields(value: Mapping[str, Any]) -> Iterator[tuple[str, tuple[Plain, ...]]]:
     """Yield the search field of each property assigned to an entity, with its values."""
-    for one in value.get("properties") or ():
-        for urn in Urn.parse_all((one.get("propertyUrn"),)):
-            yield field_name(urn.name), tuple(_plain_values(one.get("values") or ()))
+    for assignment in value.get("properties") or ():
+        for urn in Urn.parse_all((assignment.get("propertyUrn"),)):
+            yield field_name(urn.name), tuple(_plain_values(assignment.get("values") or ()))
 
 
 def check_assignment(
@@ -153,26 +153,28 @@ def check_assignment(
 def _check_value(
     definition: Definition, value: Plain | None, fail: _Fail, place: str, name: str
 ) -> None:
-    shown = _format(value)
+    text = _format(value)
     if value is None:
         raise fail(place, f"a value of {name} must be a string or a double")
     match definition.kind:
         case "number" if _number(value) is None:
-            raise fail(place, f"{name} takes numbers (value type number), not {shown}")
+            raise fail(place, f"{name} takes numbers (value type number), not {text}")
         case "string" | "rich_text" | "date" | "urn" if not isinstance(value, str):
             raise fail(
                 place,
-                f"{name} takes texts (value type {definition.kind}), not the number {shown}; "
+                f"{name} takes texts (value type {definition.kind}), not the number {text}; "
                 'send {"string": …}',
             )
         case "date" if not _is_date(str(value)):
-            raise fail(place, f"{name} takes dates such as 2026-01-31, not {shown}")
+            raise fail(place, f"{name} takes dates such as 2026-01-31, not {text}")
         case "urn":
             _check_urn(definition, str(value), fail, place, name)
-    if definition.allowed and not any(_same(value, one) for one in definition.allowed):
+    if definition.allowed and not any(
+        _same(value, allowed_value) for allowed_value in definition.allowed
+    ):
         raise fail(
             place,
-            f"{name} allows {_join_values(tuple(map(_format, definition.allowed)))}, not {shown}; "
+            f"{name} allows {_join_values(tuple(map(_format, definition.allowed)))}, not {text}; "
             "send one of these, or add it to its allowedValues",
         )
 
@@ -234,7 +236,7 @@ def _format(value: Plain | None) -> str:
 
 
 def _join_values(names: Sequence[str]) -> str:
-    shown = list(names[:_NAMED])
+    parts = list(names[:_NAMED])
     if len(names) > _NAMED:
-        shown.append(f"{len(names) - _NAMED} more")
-    return " or ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+        parts.append(f"{len(names) - _NAMED} more")
+    return " or ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)

@@ -92,9 +92,9 @@ class Validator:
         return f"expected the URN of a {' or '.join(types)}, found {target!r:.80}"
 
     def _record(self, name: str) -> _Check:
-        known = self._records.get(name)
-        if known is not None:
-            return known
+        existing = self._records.get(name)
+        if existing is not None:
+            return existing
         record = self._registry.records.get(name)
         if record is None:
             check: _Check = _anything

@@ -104,8 +104,8 @@ class Server(Shown, ServerInfo):
     def parts(self) -> Iterator[Part]:
         kind = "the local catalog" if self.embedded else ""
         sample = "contains the sample" if self.sample else ""
-        said = (self.product, self.version, kind, sample)
-        yield Title("Server", " · ".join(filter(None, said)))
+        facts = (self.product, self.version, kind, sample)
+        yield Title("Server", " · ".join(filter(None, facts)))
         rows = [("address", Cell(self.address))]
         if self.entities is not None:
             rows.append(("entities", Cell(f"{self.entities:,}")))
@@ -146,12 +146,12 @@ class AddedTable(ShownTable):
         for change in plan.drift[:_MOST_REMARKS]:
             yield Say(drift_text(change))
         refused = self.outcome.refused if self.outcome else ()
-        told = [f"refused {change.urn} {change.aspect}: {change.reason}" for change in refused]
-        told += [f"skipped {part.subject}: {part.reason}" for part in plan.inventory.skipped]
-        for remark in told[:_MOST_REMARKS]:
+        remarks = [f"refused {change.urn} {change.aspect}: {change.reason}" for change in refused]
+        remarks += [f"skipped {part.subject}: {part.reason}" for part in plan.inventory.skipped]
+        for remark in remarks[:_MOST_REMARKS]:
             yield Say(remark)
-        if len(told) > _MOST_REMARKS:
-            yield Say(f"and {len(told) - _MOST_REMARKS:,} more, in .plan.inventory.skipped")
+        if len(remarks) > _MOST_REMARKS:
+            yield Say(f"and {len(remarks) - _MOST_REMARKS:,} more, in .plan.inventory.skipped")
 
 
 _MOST_MENTIONED = 200
@@ -193,7 +193,7 @@ class KnownNames:
     def urns_named(self, name: str) -> list[Urn]:
         """Return the entities known by exactly this name."""
         with self._lock:
-            return [urn for urn, held in self._names.items() if held == name]
+            return [urn for urn, entity_name in self._names.items() if entity_name == name]
 
 
 @dataclass(frozen=True, repr=False)
@@ -411,13 +411,15 @@ class CatalogReader:
 
         Example: `cat.entity("urn:li:corpuser:jdoe")`
         """
-        found = await self._plain.entity(_parse_urn(urn), aspects)
-        summaries = await self._plain.summaries(_urns_of_entity(found))
+        plain_entity = await self._plain.entity(_parse_urn(urn), aspects)
+        summaries = await self._plain.summaries(_urns_of_entity(plain_entity))
         health = None
-        if aspects is None and found.exists:
+        if aspects is None and plain_entity.exists:
             with suppress(InvalidInput, NotFound, ServerFault):
-                health = await self._plain.health(found.urn)
-        entity = _entity(found, summaries, self._blocking(), whole=aspects is None, health=health)
+                health = await self._plain.health(plain_entity.urn)
+        entity = _entity(
+            plain_entity, summaries, self._blocking(), whole=aspects is None, health=health
+        )
         self.known.learn(named([entity]))
         if entity.whole:
             _see(self.seen, entity)
@@ -554,14 +556,14 @@ class CatalogReader:
 
         similar = await similar_labels(self._plain, name, types)
         names = []
-        for urn, held in similar.items():
-            given = urn.name if urn.entity_type == types[0] else str(urn)
-            names.append(line(given if held == given else f"{given} ({held})", 100))
-        shown = line(name, 100)
+        for urn, label in similar.items():
+            spelling = urn.name if urn.entity_type == types[0] else str(urn)
+            names.append(line(spelling if label == spelling else f"{spelling} ({label})", 100))
+        short_name = line(name, 100)
         hint = f"; did you mean {' or '.join(names)}?" if names else ""
         if not names and types[0] in GOVERNED:
-            hint = f"; cat.new({types[0]!r}, {shown!r}) creates it"
-        return NotFound(f"no {' or '.join(map(singular, types))} is named {shown!r}{hint}")
+            hint = f"; cat.new({types[0]!r}, {short_name!r}) creates it"
+        return NotFound(f"no {' or '.join(map(singular, types))} is named {short_name!r}{hint}")
 
     async def learn_names(self) -> None:
         """Read the names of up to 2,000 datasets."""
@@ -872,15 +874,15 @@ class NotebookCatalog(client.Catalog):
             "profile": stats,
             "values": values,
         }
-        given = {option for option, value in arguments.items() if value is not None}
+        option_names = {option for option, value in arguments.items() if value is not None}
         source = open_object(what, name, options)
         name = name or name_from(source.default_name)
-        kept = merge_options(self, name, source, options, given)
-        if kept != options:
-            source = open_object(what, name, kept)
+        all_options = merge_options(self, name, source, options, option_names)
+        if all_options != options:
+            source = open_object(what, name, all_options)
         with steps() as progress:
-            plan = plan_run(self, name, source, kept, progress, dry_run=dry_run)
-            table = AddedTable(plan, kept=find_differences(kept, options))
+            plan = plan_run(self, name, source, all_options, progress, dry_run=dry_run)
+            table = AddedTable(plan, kept=find_differences(all_options, options))
             if dry_run:
                 return table
             outcome = run_source(self, plan, progress, accept_removals=accept_removals)
@@ -1030,7 +1032,7 @@ def _to_display(result: object, catalog: NotebookCatalog) -> object:
         case Edit():
             return shown_edit(result, catalog)
         case (Edit(), *_) if isinstance(result, tuple):
-            return EditsTable(shown_edit(one, catalog) for one in result)
+            return EditsTable(shown_edit(edit, catalog) for edit in result)
         case JournalSave():
             return SaveTable(**values_of(result))
         case _:
@@ -1084,8 +1086,10 @@ def _entity(
 
 def _parse_urn(urn: str | Urn) -> Urn:
     if isinstance(urn, str) and not urn.startswith("urn:"):
-        shown = line(urn, 100)
-        raise InvalidUrn(f"{shown!r} is not a URN; cat[{shown!r}] finds an entity by its name")
+        short_urn = line(urn, 100)
+        raise InvalidUrn(
+            f"{short_urn!r} is not a URN; cat[{short_urn!r}] finds an entity by its name"
+        )
     return Urn.parse(urn)
 
 

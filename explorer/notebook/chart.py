@@ -103,8 +103,8 @@ class ShownChart(ShownTable):
             "text/html": self._repr_html_,
             _MIMETYPE: self._as_json,
         }
-        wanted = set(makers if include is None else include) - set(exclude or ())
-        return {mime: make() for mime, make in makers.items() if mime in wanted}
+        mimetypes = set(makers if include is None else include) - set(exclude or ())
+        return {mime: make() for mime, make in makers.items() if mime in mimetypes}
 
     def _display_(self) -> "go.Figure":
         # Asked by marimo, which of a bundle shows the HTML alone; a figure it shows alive.
@@ -136,7 +136,7 @@ class PanelChart(ShownChart):
     def is_empty(self) -> bool:
         """Return whether there is no number to draw."""
         return not any(
-            panel.bars if isinstance(panel, Bars) else any(one.values for one in panel.lines)
+            panel.bars if isinstance(panel, Bars) else any(series.values for series in panel.lines)
             for panel in self.panels
         )
 
@@ -167,8 +167,8 @@ class PanelChart(ShownChart):
     def picture(self, instead: Sequence[Part] = (), listed: Sequence[Part] = ()) -> Picture:
         """Return the chart as a part of a page; `instead` is the text alternative, `listed` is
         shown collapsed below it."""
-        said = "; ".join(panel.title for panel in self.panels)
-        return Picture(self.svg(), f"{self.title}: {said}", instead, listed)
+        titles = "; ".join(panel.title for panel in self.panels)
+        return Picture(self.svg(), f"{self.title}: {titles}", instead, listed)
 
     def sparklines(self) -> Iterator[Part]:
         """Return what is drawn over time as text: name, newest number, sparkline."""
@@ -208,15 +208,20 @@ def _heading(panel: Panel) -> str:
 
 def _table(panel: Bars) -> Iterator[Part]:
     top = max((abs(bar.value) for bar in panel.bars), default=0.0) or 1.0
-    told = any(bar.note for bar in panel.bars[:_MOST_LISTED])
+    has_notes = any(bar.note for bar in panel.bars[:_MOST_LISTED])
 
     def cells(bar: Bar) -> Sequence[Cell]:
-        drawn = "█" * round(abs(bar.value) / top * _BAR_WIDTH)
-        texts = (bar.name, written(bar.value, panel.unit), *([bar.note] if told else ()), drawn)
+        blocks = "█" * round(abs(bar.value) / top * _BAR_WIDTH)
+        texts = (
+            bar.name,
+            written(bar.value, panel.unit),
+            *([bar.note] if has_notes else ()),
+            blocks,
+        )
         return [Cell(text) for text in texts]
 
     heads = (panel.title, panel.measure) if panel.measure else ("", panel.title)
-    headers = (*heads, *(("what",) if told else ()), " ")
+    headers = (*heads, *(("what",) if has_notes else ()), " ")
     rest = "listed; .to_frame() has them all"
     yield from grid_parts(
         headers, panel.bars, cells, numbers=(heads[1],), most=_MOST_LISTED, rest=rest
@@ -256,8 +261,10 @@ def draw_svg(chart: PanelChart) -> str:
         top += 24
     else:
         for panel in chart.panels:
-            drawn, top = _bars(panel, top) if isinstance(panel, Bars) else _lines(panel, top, chart)
-            pieces += drawn
+            panel_pieces, top = (
+                _bars(panel, top) if isinstance(panel, Bars) else _lines(panel, top, chart)
+            )
+            pieces += panel_pieces
             top += _BETWEEN
     width, height = _WIDTH + 2 * _SIDE, top + _FOOT
     return (
@@ -277,18 +284,18 @@ def _lines(panel: Lines, top: float, chart: PanelChart) -> tuple[list[str], floa
     if span is None:
         return [*pieces, _text(_LEFT, top + 14, "not measured")], top + _CAPTION
     if len(panel.lines) > 1:
-        drawn, top = _legend(panel, top)
-        pieces += drawn
+        legend_pieces, top = _legend(panel, top)
+        pieces += legend_pieces
     numbers = round_numbers(*span)
     bottom = top + _PLOT_HEIGHT
-    moments = [[local_time(at, chart.zone) for at, _ in one.points] for one in panel.lines]
+    moments = [[local_time(at, chart.zone) for at, _ in series.points] for series in panel.lines]
     first = min(times[0] for times in moments if times)
     last = max(times[-1] for times in moments if times)
-    whole = (last - first).total_seconds()
+    seconds = (last - first).total_seconds()
     wide = _WIDTH - _LEFT - _RIGHT
 
     def across(at: datetime) -> float:
-        return _LEFT + (wide * (at - first).total_seconds() / whole if whole else wide / 2)
+        return _LEFT + (wide * (at - first).total_seconds() / seconds if seconds else wide / 2)
 
     def down(value: float) -> float:
         return bottom - _PLOT_HEIGHT * (value - numbers[0]) / (numbers[-1] - numbers[0])
@@ -302,11 +309,11 @@ def _lines(panel: Lines, top: float, chart: PanelChart) -> tuple[list[str], floa
         pieces.append(f'<path d="M{x:.1f} {bottom:.1f}v4" {_FAINT}/>')
         pieces.append(_text(x, bottom + 15, name, anchor="middle"))
     pieces.append(_text(0, bottom + 15, clock(chart.zone).partition(",")[0]))
-    for at, (one, times) in enumerate(zip(panel.lines, moments, strict=True)):
+    for at, (curve, times) in enumerate(zip(panel.lines, moments, strict=True)):
         look = at if len(panel.lines) > 1 else chart.panels.index(panel)
         places = [
             None if value is None else (across(moment), down(value))
-            for moment, (_, value) in zip(times, one.points, strict=True)
+            for moment, (_, value) in zip(times, curve.points, strict=True)
         ]
         pieces += _line(places, look % len(COLOURS))
     return pieces, bottom + _AXIS
@@ -336,20 +343,20 @@ def _thin(places: Sequence[Place | None]) -> Sequence[Place | None]:
     """Reduce many points to the first, highest, lowest and last of each horizontal pixel."""
     if len(places) <= 2 * _WIDTH:
         return places
-    kept: list[Place | None] = []
+    points: list[Place | None] = []
     pixel: list[Place] = []
     for place in [*places, None]:
         if pixel and (place is None or int(place[0]) != int(pixel[0][0])):
             ends = {0, len(pixel) - 1}
             ends.add(min(range(len(pixel)), key=lambda at: pixel[at][1]))
             ends.add(max(range(len(pixel)), key=lambda at: pixel[at][1]))
-            kept += [pixel[at] for at in sorted(ends)]
+            points += [pixel[at] for at in sorted(ends)]
             pixel = []
         if place is None:
-            kept.append(None)
+            points.append(None)
         else:
             pixel.append(place)
-    return kept
+    return points
 
 
 def _mark(x: float, y: float, look: int) -> str:
@@ -374,8 +381,8 @@ def _mark(x: float, y: float, look: int) -> str:
 def _legend(panel: Lines, top: float) -> tuple[list[str], float]:
     pieces = []
     x = _LEFT
-    for at, one in enumerate(panel.lines):
-        name = _cut(one.name, _LEGEND_LIMIT)
+    for at, series in enumerate(panel.lines):
+        name = _cut(series.name, _LEGEND_LIMIT)
         wide = 34 + 6.4 * len(name)
         if x > _LEFT and x + wide > _WIDTH:
             x, top = _LEFT, top + _LEGEND
@@ -392,11 +399,11 @@ def _bars(panel: Bars, top: float) -> tuple[list[str], float]:
     bars = panel.bars[:_MOST_BARS]
     if not bars:
         return [*pieces, _text(_LEFT, top + 14, "nothing to compare")], top + _CAPTION
-    drawn, bottom = _upright(panel, bars, top) if panel.upright else _flat(panel, bars, top)
+    bar_pieces, bottom = _upright(panel, bars, top) if panel.upright else _flat(panel, bars, top)
     if len(bars) < len(panel.bars):
-        drawn.append(_text(0, bottom + 12, f"{len(bars)} of {len(panel.bars):,} are drawn"))
+        bar_pieces.append(_text(0, bottom + 12, f"{len(bars)} of {len(panel.bars):,} are drawn"))
         bottom += _CAPTION
-    return pieces + drawn, bottom
+    return pieces + bar_pieces, bottom
 
 
 def _flat(panel: Bars, bars: Sequence[Bar], top: float) -> tuple[list[str], float]:
@@ -586,16 +593,16 @@ def _marimo_theme() -> str:
 
 def label(text: str, limit: int = _HOVER_LIMIT) -> str:
     """Return a catalog's text without HTML and formulas, which Plotly would interpret."""
-    shown = line(text)
-    cut = shown if len(shown) <= limit else shown[: limit - 1] + "…"
+    single_line = line(text)
+    cut = single_line if len(single_line) <= limit else single_line[: limit - 1] + "…"
     return escape(cut, quote=False).replace("$", "&#36;")
 
 
 def _add_lines(figure: "go.Figure", panel: Lines, row: int, chart: PanelChart) -> None:
-    for at, one in enumerate(panel.lines):
+    for at, series in enumerate(panel.lines):
         # A single line has another colour than the one of the panel above.
         look = (at if len(panel.lines) > 1 else row - 1) % len(COLOURS)
-        figure.add_trace(_trace(one, look, chart), row=row, col=1)
+        figure.add_trace(_trace(series, look, chart), row=row, col=1)
         figure.data[-1].showlegend = len(panel.lines) > 1
         if len(chart.panels) > 1 and len(panel.lines) > 1:
             # Beside its own panel, for another one has lines of the same colours.
@@ -625,7 +632,7 @@ def _add_lines(figure: "go.Figure", panel: Lines, row: int, chart: PanelChart) -
 def _only_moment(panel: Lines, chart: PanelChart) -> dict[str, Any]:
     """Return what labels the axis of a panel whose numbers are all of one moment: that moment, with
     a day before and after it; empty for other panels. Plotly would label milliseconds."""
-    moments = {local_time(at, chart.zone) for one in panel.lines for at, _ in one.points}
+    moments = {local_time(at, chart.zone) for series in panel.lines for at, _ in series.points}
     if len(moments) != 1:
         return {}
     (at,) = moments
@@ -636,7 +643,7 @@ def _only_moment(panel: Lines, chart: PanelChart) -> dict[str, Any]:
 
 def _still(panel: Lines) -> list[float] | None:
     """Return an axis range for nearly constant values; None to let Plotly choose."""
-    values = [value for one in panel.lines for value in one.values]
+    values = [value for series in panel.lines for value in series.values]
     span = panel.span
     if span is None or panel.from_nothing or (min(values), max(values)) == span:
         return None
@@ -667,7 +674,9 @@ def _add_bars(figure: "go.Figure", panel: Bars, row: int, palette: Palette) -> N
     places = list(range(len(panel.bars)))
     names = [label(bar.name, _TICK_LIMIT) for bar in panel.bars]
     values = [float(bar.value) for bar in panel.bars]
-    told = [_hover(bar.name, bar.note or written(bar.value, panel.unit)) for bar in panel.bars]
+    hover_texts = [
+        _hover(bar.name, bar.note or written(bar.value, panel.unit)) for bar in panel.bars
+    ]
     upright = panel.upright
     figure.add_trace(
         go.Bar(
@@ -676,18 +685,18 @@ def _add_bars(figure: "go.Figure", panel: Bars, row: int, palette: Palette) -> N
             orientation="v" if upright else "h",
             name=label(panel.title),
             marker={"color": COLOURS[(row - 1) % len(COLOURS)]},
-            hovertext=told,
+            hovertext=hover_texts,
             hovertemplate="%{hovertext}<extra></extra>",
             showlegend=False,
         ),
         row=row,
         col=1,
     )
-    named = {"tickmode": "array", "tickvals": places, "ticktext": names, "showgrid": False}
+    name_axis = {"tickmode": "array", "tickvals": places, "ticktext": names, "showgrid": False}
     numbers = {"rangemode": "tozero", **_FORMATS[panel.unit]}
-    figure.update_xaxes(row=row, col=1, **(named if upright else numbers))
+    figure.update_xaxes(row=row, col=1, **(name_axis if upright else numbers))
     figure.update_yaxes(
-        row=row, col=1, **(numbers if upright else named | {"autorange": "reversed"})
+        row=row, col=1, **(numbers if upright else name_axis | {"autorange": "reversed"})
     )
     if panel.rule is not None and panel.bars:
         rule = {"line": {"color": palette.text, "dash": "dot", "width": 1}, "row": row, "col": 1}

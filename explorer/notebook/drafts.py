@@ -110,8 +110,8 @@ class KeptDraft(Shown, StoredDraft):
     def parts(self) -> Iterator[Part]:
         name, column = map(line, place_words(self))
         yield Title("Draft", f"{column} of {name}" if column else name)
-        kept = moment(millis_of(self.at), utc=True)
-        rows = [("kept", Cell(kept)), ("typed in", Cell(typed_in(self, os.getpid())))]
+        time_text = moment(millis_of(self.at), utc=True)
+        rows = [("kept", Cell(time_text)), ("typed in", Cell(typed_in(self, os.getpid())))]
         yield Facts([*rows, ("urn", Cell(self.draft.urn))])
         yield Prose(self.text, "no text")
 
@@ -143,4 +143,4 @@ class DraftsTable(ShownTable, tuple[KeptDraft, ...]):
 def read_drafts(catalog: "NotebookCatalog") -> DraftsTable:
     """Return the drafts of a catalog. No request."""
     of_catalog = Drafts.of_catalog(catalog).all()
-    return DraftsTable(KeptDraft(**values_of(one), catalog=catalog) for one in of_catalog)
+    return DraftsTable(KeptDraft(**values_of(draft), catalog=catalog) for draft in of_catalog)

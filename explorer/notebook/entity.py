@@ -136,15 +136,15 @@ def edited_text(entity: Entity, column: str | None) -> str:
     Tags, glossary terms, domains and the like have one description, whoever wrote it.
     """
     if column is not None:
-        found = entity.schema.column(column)
-        return (found.edited or "") if found else ""
+        schema_column = entity.schema.column(column)
+        return (schema_column.edited or "") if schema_column else ""
     try:
         place = place_of(entity.urn, None)
     except InvalidInput:
         # It cannot be edited.
         return entity.edited_description
-    held = entity.aspects.get(place.aspect)
-    return (place.text(held.value) or "") if held else ""
+    aspect = entity.aspects.get(place.aspect)
+    return (place.text(aspect.value) or "") if aspect else ""
 
 
 _LONGEST = 160
@@ -184,8 +184,8 @@ class UndoableEdit(Shown, records.Edit):
             return f"{self.what}{where}: nothing changed"
         if isinstance(self.before, str) or isinstance(self.after, str):
             return f"{self.what}{where} {'changed' if after else 'removed'}"
-        signs = [f"+ {one}" for one in after if one not in before]
-        signs += [f"- {one}" for one in before if one not in after]
+        signs = [f"+ {label}" for label in after if label not in before]
+        signs += [f"- {label}" for label in before if label not in after]
         return f"{self.what}{where}: {', '.join(signs)}"
 
     def parts(self) -> Iterator[Part]:
@@ -221,7 +221,10 @@ class EditsTable(ShownTable, tuple[UndoableEdit, ...]):
         rows = [
             (
                 *(edit.at, str(edit.urn), edit.column, edit.what),
-                *(", ".join(_display_values(held)) or None for held in (edit.before, edit.after)),
+                *(
+                    ", ".join(_display_values(labels)) or None
+                    for labels in (edit.before, edit.after)
+                ),
             )
             for edit in self
         ]
@@ -273,9 +276,9 @@ class Blame(ShownTable, dict[str, ColumnChange]):
     @classmethod
     def of(cls, changes: Mapping[str, ColumnChange], names: ActorNames) -> Self:
         """Create the table from changes and the names of their authors."""
-        made = cls(changes)
-        made.names = names
-        return made
+        table = cls(changes)
+        table.names = names
+        return table
 
     def to_frame(self) -> "pd.DataFrame":
         """Return a row for each column; see `explorer.frames.column_changes_frame`. No request."""
@@ -762,10 +765,10 @@ class EntityPage(ShownTable, read.Entity):
 
         Example: `orders.relationships("INCOMING")`
         """
-        asked = _BOTH if direction is None else (direction,)
-        edges = tuple(self.catalog.relationships(self.urn, one, types) for one in asked)
-        others = dict.fromkeys(edge.urn for group in edges for edge in group.edges)
-        entities = self.catalog.summaries(others)
+        directions = _BOTH if direction is None else (direction,)
+        edges = tuple(self.catalog.relationships(self.urn, side, types) for side in directions)
+        neighbours = dict.fromkeys(edge.urn for group in edges for edge in group.edges)
+        entities = self.catalog.summaries(neighbours)
         return Relationships(edges, {urn: entity.name for urn, entity in entities.items()})
 
     def usage(self, days: int | None = 30) -> UsageChart:
@@ -811,10 +814,10 @@ class EntityPage(ShownTable, read.Entity):
         Example: `orders = orders.describe("One row an order.")`
         """
         if column is not None:
-            known = {
+            column_names = {
                 name for column in self.schema for name in (column.path.raw, column.path.simple)
             }
-            if column not in known and text in known:
+            if column not in column_names and text in column_names:
                 first = "the text comes first: describe(TEXT, COLUMN)"
                 raise InvalidInput(f"{text!r} is a column; {first}")
         base = edited_text(self, column) if self.whole else None
@@ -916,8 +919,8 @@ class EntityPage(ShownTable, read.Entity):
 
         Example: `orders.made_by(cat.add_tags(orders.urn, "PII")).edit.summary`
         """
-        held = {one.name: getattr(self, one.name) for one in fields(self)}
-        return EditedEntity(**held | {"edit": shown_edit(edit, self.catalog)})
+        attributes = {attribute.name: getattr(self, attribute.name) for attribute in fields(self)}
+        return EditedEntity(**attributes | {"edit": shown_edit(edit, self.catalog)})
 
     def reload(self) -> "EntityPage":
         """Read the entity again, with all its aspects. Two requests.
@@ -938,10 +941,10 @@ class EntityPage(ShownTable, read.Entity):
     def _after_edit(self, edit: records.Edit) -> "EditedEntity":
         return self.reload().made_by(edit)
 
-    def _urns(self, given: _Names, *types: str) -> list[Urn]:
+    def _urns(self, labels: _Names, *types: str) -> list[Urn]:
         """Return the URNs of labels given by URN or by name, of one of these types. Raises
         `NotFound`, with similar labels, for one that does not exist."""
-        return [self._label_urn(one, types) for one in listed(given, "names or URNs")]
+        return [self._label_urn(label, types) for label in listed(labels, "names or URNs")]
 
     def _label_urn(self, given: str | Urn, types: tuple[str, ...]) -> Urn:
         try:

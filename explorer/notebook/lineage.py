@@ -139,8 +139,10 @@ class ImpactTable(ShownTable):
             lambda _: find_impact(catalog.core, urn, column),
             f"reading what depends on {line(name, 40)}",
         )
-        others = [urn for one in paths.affected for urn in (*one.owners, one.domain) if urn]
-        return cls(name, ImpactView.of(paths, _read_names(catalog, others), name))
+        urns = [
+            urn for affected in paths.affected for urn in (*affected.owners, affected.domain) if urn
+        ]
+        return cls(name, ImpactView.of(paths, _read_names(catalog, urns), name))
 
     @property
     def found(self) -> "graph.Impact":
@@ -175,7 +177,7 @@ class ImpactTable(ShownTable):
         queries, users              Int64    of the last 30 days; missing where not counted
         exists, removed, deprecated bool
         """
-        return typed_frame([self._row(one) for one in self], _IMPACT_FRAME)
+        return typed_frame([self._row(affected) for affected in self], _IMPACT_FRAME)
 
     def parts(self) -> Iterator[Part]:
         count = f"{len(self):,} affected" if len(self) else "nothing depends on it"
@@ -186,11 +188,11 @@ class ImpactTable(ShownTable):
             owners = [f"{name or 'nobody'} {count:,}" for name, count in self.owners.items()]
             yield Say(f"owners: {' · '.join(owners[:12])}{' · …' if len(owners) > 12 else ''}")
             headers = ("name", "type", "hops", "queries", "owners", "columns", "certainty")
-            kept = headers if self.found.column else headers[:-2]
+            row_headers = headers if self.found.column else headers[:-2]
             yield from grid_parts(
-                kept,
+                row_headers,
                 self.found.affected,
-                lambda one: self._cells(one)[: len(kept)],
+                lambda affected: self._cells(affected)[: len(row_headers)],
                 numbers=("hops", "queries"),
             )
         yield from map(Say, self.view.notes)
@@ -343,13 +345,14 @@ class EntityLineage(ShownTable):
         return to_svg(self.graph, most_nodes=most_nodes)
 
     def parts(self) -> Iterator[Part]:
-        held = self.graph.graph
-        way = f"{hop_count(held['hops'])} {_WORDS.get(held['direction'], held['direction'])}"
+        attributes = self.graph.graph
+        direction = attributes["direction"]
+        extent = f"{hop_count(attributes['hops'])} {_WORDS.get(direction, direction)}"
         above = sum(far < 0 for _, far in self.graph.nodes.data("hops"))
         below = len(self) - above
-        counts = [f"{above:,} upstream"] * (held["direction"] != "DOWNSTREAM")
-        counts += [f"{below:,} downstream"] * (held["direction"] != "UPSTREAM")
-        yield Title(f"Lineage of {self.name}", f"{way} · {', '.join(counts)}")
+        counts = [f"{above:,} upstream"] * (direction != "DOWNSTREAM")
+        counts += [f"{below:,} downstream"] * (direction != "UPSTREAM")
+        yield Title(f"Lineage of {self.name}", f"{extent} · {', '.join(counts)}")
         if not len(self):
             yield Say("no lineage")
         else:
@@ -399,11 +402,21 @@ class EntityLineage(ShownTable):
         yield from grid_parts(headers, self._urns_in_reach, cells, numbers=("hops",))
 
     def _row(self, urn: str) -> tuple[Any, ...]:
-        held, entity = self.graph.nodes[urn], self._entities[urn]
+        attributes, entity = self.graph.nodes[urn], self._entities[urn]
         return (
-            *(urn, held.get("name"), held.get("type"), held.get("platform"), held["hops"]),
+            *(
+                urn,
+                attributes.get("name"),
+                attributes.get("type"),
+                attributes.get("platform"),
+                attributes["hops"],
+            ),
             *(", ".join(entity.owners) or None, entity.domain or None),
-            *(held.get("description") or None, held.get("removed"), held.get("deprecated")),
+            *(
+                attributes.get("description") or None,
+                attributes.get("removed"),
+                attributes.get("deprecated"),
+            ),
         )
 
 
@@ -511,8 +524,8 @@ class ColumnLineage(ShownTable):
         return frozenset(certain_columns(self.graph))
 
     def _name_of(self, node: str) -> str:
-        known = self.names.get(_table_of(self.graph, node))
-        return known or str(self.graph.nodes[node].get("name") or node)
+        name = self.names.get(_table_of(self.graph, node))
+        return name or str(self.graph.nodes[node].get("name") or node)
 
     @cached_property
     def _apart(self) -> dict[str, str]:
@@ -520,17 +533,20 @@ class ColumnLineage(ShownTable):
 
         # Of tables, for one may be reached by a column that no other of its name has.
         tables = {
-            _table_of(self.graph, node): {"type": held.get("type"), "name": self._name_of(node)}
-            for node, held in self.graph.nodes.items()
+            _table_of(self.graph, node): {
+                "type": attributes.get("type"),
+                "name": self._name_of(node),
+            }
+            for node, attributes in self.graph.nodes.items()
         }
         return distinctions(tables.items())
 
     def _line(self, node: str) -> tuple[Cell, ...]:
         attributes = self.graph.nodes[node]
-        told = self._apart.get(_table_of(self.graph, node))
+        distinction = self._apart.get(_table_of(self.graph, node))
         return (
             Cell(
-                self._name_of(node) + (f" ({told})" if told else ""),
+                self._name_of(node) + (f" ({distinction})" if distinction else ""),
                 detail=str(attributes.get("dataset") or node),
                 tone="loud",
             ),
@@ -577,8 +593,8 @@ def read_column_lineage(
     from explorer.graph.lineage import read_columns
 
     _check(direction, hops)
-    asked: tuple[Flow, ...] = ("UPSTREAM", "DOWNSTREAM")
-    found = [
+    flows: tuple[Flow, ...] = ("UPSTREAM", "DOWNSTREAM")
+    graphs = [
         with_progress(
             catalog,
             lambda _, side=side: read_columns(  # type: ignore[misc]
@@ -586,13 +602,13 @@ def read_column_lineage(
             ),
             f"following {line(column, 40)} of {line(name, 40)}",
         )
-        for side in asked
+        for side in flows
         if direction.upper() in ("BOTH", side)
     ]
-    cut = [one.graph["truncated"] for one in found if one.graph["truncated"]]
-    roots = sorted({root for one in found for root in one.graph["roots"]})
-    compose_all = nx.compose_all(found)
-    compose_all.graph.update(found[0].graph, roots=roots, truncated="; ".join(cut) or None)
+    cut = [columns.graph["truncated"] for columns in graphs if columns.graph["truncated"]]
+    roots = sorted({root for columns in graphs for root in columns.graph["roots"]})
+    compose_all = nx.compose_all(graphs)
+    compose_all.graph.update(graphs[0].graph, roots=roots, truncated="; ".join(cut) or None)
     tables = dict.fromkeys(_table_of(compose_all, node) for node in compose_all)
     names = _read_names(catalog, tables)
     return ColumnLineage(name, urn, column, compose_all, names=names, catalog=catalog)
@@ -618,21 +634,21 @@ def read_lineage(
         f"reading the lineage of {line(name, 40)}",
     )
     graph.graph["hops"] = hops
-    others = dict.fromkeys(
-        one
+    label_urns = dict.fromkeys(
+        label_urn
         for _, attributes in graph.nodes(data=True)
-        for one in (*attributes.get("owners", ()), attributes.get("domain"))
-        if one
+        for label_urn in (*attributes.get("owners", ()), attributes.get("domain"))
+        if label_urn
     )
-    return EntityLineage(name, graph, names=_read_names(catalog, others), catalog=catalog)
+    return EntityLineage(name, graph, names=_read_names(catalog, label_urns), catalog=catalog)
 
 
 def _check(direction: str, hops: int) -> "Extent":
-    wanted = direction.upper()
-    if wanted not in _EXTENTS:
+    extent = direction.upper()
+    if extent not in _EXTENTS:
         raise UnknownName("direction", direction, _EXTENTS)
     if not isinstance(hops, int):
         raise InvalidInput(f"'hops' must be a number, not {hops!r:.60}")
     if hops < 1:
         raise InvalidInput(f"hops must be at least 1, not {hops}")
-    return _EXTENTS[wanted]
+    return _EXTENTS[extent]
