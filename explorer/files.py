@@ -7,7 +7,7 @@ import tempfile
 import zlib
 from pathlib import Path
 
-__all__ = ["give_to_owner", "is_full", "keep_owner", "replace_file", "replaced_path", "unpacked"]
+__all__ = ["give_to_owner", "is_full", "keep_owner", "path_to_replace", "replace_file", "unpack"]
 
 _LONGEST = 60
 # A link, a socket, and what is gone meanwhile.
@@ -30,7 +30,7 @@ def replace_file(
     to is replaced; a device or a pipe is written to. The directory has to exist. Raises `OSError`:
     the file then has the old content, or the new if only syncing the directory failed.
     """
-    target = replaced_path(path)
+    target = path_to_replace(path)
     if target is None:
         path.write_bytes(data)
         return
@@ -100,7 +100,7 @@ def give_to_owner(directory: Path) -> None:
                 os.close(descriptor)
 
 
-def replaced_path(path: Path) -> Path | None:
+def path_to_replace(path: Path) -> Path | None:
     """Return the path of the file that is replaced when `path` is written: that which a symbolic
     link points to. `None` for a device or a pipe, which has to be written to as it is."""
     if path.exists() and not path.is_file():
@@ -131,7 +131,7 @@ def _umask() -> int:
 _GZIP_PIECE_BYTES = 1024
 
 
-def unpacked(packed: bytes, most_bytes: int, *, with_zlib: bool = False) -> bytes:
+def unpack(packed: bytes, most_bytes: int, *, with_zlib: bool = False) -> bytes:
     """Return gzip data decompressed, all members of it (RFC 1952 allows several); with `with_zlib`
     also data of zlib, which its first bytes tell.
 

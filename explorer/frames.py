@@ -305,7 +305,7 @@ def lineage_frame(
     upstream_type, downstream_type    string   the platform's name for it from `summaries`, such as
                                                View, else the entity type
     """
-    end = cache(partial(_end, known=summaries or {}))
+    end = cache(partial(_end, entities=summaries or {}))
     rows = [
         (up, down, edge.relationship or None, *end(up), *end(down))
         for edge in edges
@@ -546,11 +546,11 @@ def _summary_values(entity: Entity) -> tuple[Any, ...]:
     )
 
 
-def _end(text: str, known: Mapping[Urn, Entity]) -> tuple[str, str | None]:
+def _end(text: str, entities: Mapping[Urn, Entity]) -> tuple[str, str | None]:
     """Return the name and the type of the entity at an end of an edge; text that is not a URN is
     its own name and has no type."""
     for urn in Urn.parse_all([text]):
-        entity = known.get(urn) or Entity(urn, {})
+        entity = entities.get(urn) or Entity(urn, {})
         return entity.name, entity.kind
     return text, None
 

@@ -37,8 +37,8 @@ __all__ = [
     "find",
     "hold",
     "is_held",
+    "report_full_disk",
     "socket_path",
-    "telling_full",
 ]
 
 HELD_STATUS = 3
@@ -88,7 +88,7 @@ class Hold:
 
 
 @contextmanager
-def telling_full(data_dir: Path) -> Iterator[None]:
+def report_full_disk(data_dir: Path) -> Iterator[None]:
     """Replace an error for a full disk by a `StorageFault` that says which disk it is."""
     try:
         yield
@@ -184,7 +184,7 @@ def ensure(data_dir: Path, timeout_seconds: float = 60.0, answer_seconds: float 
                 f"try again, or see {log}"
             )
         if child is None and not is_held(data_dir):
-            with telling_full(data_dir):
+            with report_full_disk(data_dir):
                 _prepare(data_dir)
                 child, begin = _start(data_dir, log)
         status = child.poll() if child is not None else None

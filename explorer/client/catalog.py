@@ -15,7 +15,7 @@ from explorer.client.completion import CompletionMethods
 from explorer.client.connection import Connection, Offline, Watching
 from explorer.client.history import HistoryMethods
 from explorer.client.journal import JOURNAL
-from explorer.client.pages import paged
+from explorer.client.pages import as_pages
 from explorer.client.transport import Retry, Secret, Transport
 from explorer.client.undo import UndoMethods
 from explorer.errors import Misuse
@@ -258,9 +258,9 @@ class Catalog(_OneServer, BlockingFace):
     complete_filter = blocking(AsyncCatalog.complete_filter)
     browse = blocking(AsyncCatalog.browse)
     browse_paths = blocking(AsyncCatalog.browse_paths)
-    hits = paged(AsyncCatalog.hits)
-    urns = paged(AsyncCatalog.urns)
-    folder = paged(AsyncCatalog.folder)
+    hits = as_pages(AsyncCatalog.hits)
+    urns = as_pages(AsyncCatalog.urns)
+    folder = as_pages(AsyncCatalog.folder)
     entity = blocking(AsyncCatalog.entity)
     entities = blocking(AsyncCatalog.entities)
     summaries = blocking(AsyncCatalog.summaries)

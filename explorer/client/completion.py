@@ -312,7 +312,7 @@ class CompletionMethods(SearchMethods):
 
         Example: `cat.autocomplete("ord", filter="platform:snowflake")`
         """
-        adapted = await self._adapted(filter_from(filter, self.registry))
+        adapted = await self._adapt_filter(filter_from(filter, self.registry))
         request = autocomplete_request(text, entity, limit, adapted)
         body = await self._latest.run(superseding, self._connection.send(request))
         return parse_autocomplete(body)[0]

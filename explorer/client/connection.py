@@ -31,13 +31,13 @@ from explorer.client.transport import (
     Transport,
     error_of_answer,
     error_of_graphql,
-    hung_up,
     is_graphql,
     is_local,
+    lost_connection,
+    mask_url,
     parse_retry_after,
     part_login,
     proxy_of,
-    shown,
     too_slow,
     type_fields_request,
     unreadable,
@@ -548,7 +548,7 @@ async def lines_of(
         contents.append(rest)
         length += len(rest)
         if length > _MAX_LINE_BYTES:
-            raise hung_up(address, "it sent a line without an end")
+            raise lost_connection(address, "it sent a line without an end")
     last = b"".join(contents)
     if last:
         yield last.removesuffix(b"\r")
@@ -744,7 +744,7 @@ class Connection:
             body, as_of = self._read(request, answer), _as_of(answer)
             if as_of is not None and self._offline_cache.as_of is None:
                 self.warned(
-                    f"{shown(self.address)} has not heard of its database since "
+                    f"{mask_url(self.address)} has not heard of its database since "
                     f"{as_of.astimezone():%H:%M:%S}: what was written after that may not be found"
                 )
             if answer.status == 200:
@@ -883,7 +883,7 @@ class Connection:
             self._warns_of_token = False
             if self.address.startswith("http://") and not is_local(self.address):
                 self.warned(
-                    f"the access token is sent to {shown(self.address)} over plain HTTP, where "
+                    f"the access token is sent to {mask_url(self.address)} over plain HTTP, where "
                     "others on the network can read it; use an address that begins with https://"
                 )
         return signed

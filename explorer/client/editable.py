@@ -11,7 +11,7 @@ from explorer.client.records import Held, What
 from explorer.client.transport import Json, millis
 from explorer.errors import Conflict, InvalidInput
 from explorer.metadata.aspects import AuditStamp
-from explorer.metadata.fieldpath import earlier_paths, encoded_column_urn, written_entries
+from explorer.metadata.fieldpath import earlier_paths, encode_column_urn, written_entries
 from explorer.metadata.registry import Registry
 from explorer.metadata.urn import UNKNOWN_ACTOR, Urn
 
@@ -411,7 +411,7 @@ def edit_target(urn: Urn, what: What, column: str | None = None) -> EditTarget:
         case "status":
             return EditTarget(urn, what, "status", _status_of)
         case "source":
-            held_by = Urn.parse(encoded_column_urn(urn, column or ""))
+            held_by = Urn.parse(encode_column_urn(urn, column or ""))
             return EditTarget(held_by, what, "documentation", source_of)
         case "path" | "entity":
             raise InvalidInput(f"no aspect has the {what} of {urn} as one value; edit its aspects")

@@ -19,16 +19,16 @@ from explorer.client.transport import (
     Request,
     Streamed,
     base_url,
-    hung_up,
     is_local,
+    lost_connection,
+    mask_url,
     nobody_there,
-    shown,
     too_long,
     too_slow,
     unusable_proxy,
 )
 from explorer.errors import CatalogError, InvalidInput, Misconfigured, Untrusted
-from explorer.files import unpacked
+from explorer.files import unpack
 
 __all__ = ["HttpTransport"]
 
@@ -104,7 +104,7 @@ class HttpTransport:
         except UnicodeError as error:
             failure = _not_sendable(error)
         except ValueError as error:
-            failure = hung_up(self._address, str(error))
+            failure = lost_connection(self._address, str(error))
         except asyncio.CancelledError as error:
             error.__context__ = None
             failure = error.with_traceback(None)
@@ -191,7 +191,7 @@ class HttpTransport:
             case httpx.TimeoutException():
                 return too_slow(self._address)
             case _:
-                return hung_up(self._address, str(error) or type(error).__name__)
+                return lost_connection(self._address, str(error) or type(error).__name__)
 
 
 def _tcp_transport(proxy: str | None, *, verify: bool) -> httpx.AsyncHTTPTransport:
@@ -380,14 +380,14 @@ def _trust_error(address: str, error: ssl.SSLError) -> Untrusted:
     """Return the exception for a server to which no trusted TLS connection can be made."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return Untrusted(
-            f"{shown(address)} shows a certificate that is not trusted here "
+            f"{mask_url(address)} shows a certificate that is not trusted here "
             f"({error.verify_message}); set SSL_CERT_FILE to a file with the "
             "certificate of the authority that signed it"
         )
     reason = error.reason or str(error)
     return Untrusted(
-        f"no encrypted connection to {shown(address)} can be made ({reason}); if the server speaks "
-        "plain HTTP, its address begins with http://"
+        f"no encrypted connection to {mask_url(address)} can be made ({reason}); if the server "
+        "speaks plain HTTP, its address begins with http://"
     )
 
 
@@ -420,7 +420,7 @@ def _unpack(body: bytes, headers: Mapping[str, str]) -> bytes:
     if headers.get("content-encoding", "").lower() not in ("gzip", "x-gzip", "deflate"):
         return body
     try:
-        return unpacked(body, _MAX_ANSWER_BYTES, with_zlib=True)
+        return unpack(body, _MAX_ANSWER_BYTES, with_zlib=True)
     except ValueError:
         raise ValueError("its answer cannot be decompressed") from None
 

@@ -17,8 +17,8 @@ from explorer.client.transport import (
     Request,
     action,
     as_object,
-    listed,
     read_as,
+    rest_list,
     value_of,
 )
 from explorer.errors import InvalidInput, InvalidUrn, ServerFault
@@ -52,7 +52,7 @@ def relationships_request(
     urn: Urn, direction: str, types: Sequence[str], start: int, count: int
 ) -> Request:
     """Return a request for a page of relationships."""
-    names = listed(types) if len(types) != 1 else quote(types[0], safe="")
+    names = rest_list(types) if len(types) != 1 else quote(types[0], safe="")
     return Request(
         "GET",
         f"/relationships?direction={direction}&urn={urn.encoded}&types={names}"

@@ -32,7 +32,7 @@ __all__ = [
     "Portion",
     "RankedPages",
     "Walk",
-    "paged",
+    "as_pages",
 ]
 
 _T = TypeVar("_T")
@@ -453,7 +453,7 @@ class Pages(Generic[_T]):
         return bool(self._ready)
 
 
-def paged(
+def as_pages(
     method: Callable[Concatenate[Any, _P], Pager[_T]],
 ) -> Callable[Concatenate[BlockingFace, _P], Pages[_T]]:
     """Return the blocking counterpart of a method that returns a `Pager`."""

@@ -89,17 +89,17 @@ __all__ = [
 ]
 
 
-def filter_from(given: Filter | str | None, registry: Registry) -> Filter:
+def filter_from(condition: Filter | str | None, registry: Registry) -> Filter:
     """Return a filter; text is parsed as the query language. Raises `InvalidInput`."""
-    if isinstance(given, str):
+    if isinstance(condition, str):
         from explorer.query.syntax import read_filter
 
-        return read_filter(given, registry) if given.strip() else Filter()
-    if given is not None and not isinstance(given, Filter):
+        return read_filter(condition, registry) if condition.strip() else Filter()
+    if condition is not None and not isinstance(condition, Filter):
         raise InvalidInput(
-            f"a filter is a text such as 'platform:snowflake', or a Filter, not {given!r:.60}"
+            f"a filter is a text such as 'platform:snowflake', or a Filter, not {condition!r:.60}"
         )
-    return given or Filter()
+    return condition or Filter()
 
 
 def query_from(text: str, filter: Filter | str | None, registry: Registry) -> tuple[str, Filter]:
@@ -124,22 +124,22 @@ def query_from(text: str, filter: Filter | str | None, registry: Registry) -> tu
         return text, conditions
 
 
-def sort_from(given: "str | Sequence[Order] | None", registry: Registry) -> "tuple[Order, ...]":
+def sort_from(order: "str | Sequence[Order] | None", registry: Registry) -> "tuple[Order, ...]":
     """Return a sort order, most significant field first; text has the form `-created,name`.
 
     Raises `InvalidInput`.
     """
-    if isinstance(given, str):
+    if isinstance(order, str):
         from explorer.query.syntax import read_sort
 
-        return tuple(read_sort(given, registry)) if given.strip() else ()
-    if given is not None and not isinstance(given, Iterable):
-        raise InvalidInput(f"a sort order is a text such as '-created,name', not {given!r:.80}")
-    return tuple(given or ())
+        return tuple(read_sort(order, registry)) if order.strip() else ()
+    if order is not None and not isinstance(order, Iterable):
+        raise InvalidInput(f"a sort order is a text such as '-created,name', not {order!r:.80}")
+    return tuple(order or ())
 
 
 def entity_types_from(
-    given: str | Iterable[str] | None, registry: Registry | None
+    types: str | Iterable[str] | None, registry: Registry | None
 ) -> tuple[str, ...]:
     """Return entity types without duplicates; an empty tuple means all types.
 
@@ -147,10 +147,10 @@ def entity_types_from(
     because the server may know them. Raises `InvalidInput` for an empty name and for a subtype.
     """
     names: tuple[str, ...] = ("",)
-    if isinstance(given, str):
-        names = (given,)
-    elif isinstance(given, Iterable | None):
-        names = tuple(given or ())
+    if isinstance(types, str):
+        names = (types,)
+    elif isinstance(types, Iterable | None):
+        names = tuple(types or ())
     if not all(map(is_name, names)):
         raise InvalidInput(
             "entity types are given by their names, such as 'dataset'; leave them out for all"
@@ -292,8 +292,8 @@ def _first_suggestion(metadata: Json) -> str | None:
     return None
 
 
-def _text_or_none(given: Any) -> str | None:
-    return given if isinstance(given, str) and given else None
+def _text_or_none(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
 
 
 def _hits(
@@ -344,9 +344,9 @@ def _add_explanation(hit: Hit, explanation: Json) -> Hit:
     )
 
 
-def _float(given: Any) -> float | None:
-    is_number = isinstance(given, int | float) and not isinstance(given, bool)
-    return float(given) if is_number else None
+def _float(value: Any) -> float | None:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number else None
 
 
 def _urn(text: Any, what: str) -> Urn | str:
@@ -578,23 +578,23 @@ def entity_symbol(entity: str) -> str:
     return _HUMP.sub("_", name).upper()
 
 
-def with_removed(given: Filter) -> Filter:
+def with_removed(conditions: Filter) -> Filter:
     """Return the filter extended so that soft-deleted entities match as well.
 
     Servers leave them out unless a filter has a condition on the field `removed`.
     """
     removed = Criterion("removed", ("true",))
     either = (removed, Criterion("removed", ("true",), negated=True))
-    if any(criterion.field == "removed" for group in given.any_of for criterion in group):
-        return given
-    groups = given.any_of if given else ((),)
+    if any(criterion.field == "removed" for group in conditions.any_of for criterion in group):
+        return conditions
+    groups = conditions.any_of if conditions else ((),)
     return Filter(tuple((*group, criterion) for group in groups for criterion in either))
 
 
-def filter_of(given: Filter) -> dict[str, Any]:
+def filter_of(conditions: Filter) -> dict[str, Any]:
     """Return the part of a request's body that holds a filter; empty for a filter without
     conditions."""
-    return {"filter": given.to_wire()} if given else {}
+    return {"filter": conditions.to_wire()} if conditions else {}
 
 
 def _wire_criterion(criterion: Criterion) -> dict[str, Any]:
@@ -622,7 +622,7 @@ class FilterMethods(EntityMethods):
         super().__init__(connection)
         self._named: dict[tuple[tuple[str, ...], str], tuple[float, tuple[str, ...]]] = {}
 
-    async def _adapted(self, given: Filter) -> Filter:
+    async def _adapt_filter(self, conditions: Filter) -> Filter:
         """Return the filter in a form that the server understands.
 
         For a server without names in filters, each name is replaced by the URNs of the entities of
@@ -631,10 +631,10 @@ class FilterMethods(EntityMethods):
         """
         if not any(
             criterion.names or criterion.field == DOCUMENTED
-            for group in given.any_of
+            for group in conditions.any_of
             for criterion in group
         ):
-            return given
+            return conditions
         if (await self.abilities()).names:
             return Filter(
                 tuple(
@@ -642,31 +642,31 @@ class FilterMethods(EntityMethods):
                         replace(criterion, values=(*criterion.values, *criterion.names), names=())
                         for criterion in group
                     )
-                    for group in given.any_of
+                    for group in conditions.any_of
                 )
             )
         groups = []
-        for group in given.any_of:
+        for group in conditions.any_of:
             adapted = [await self._adapt_criterion(criterion) for criterion in group]
             groups.append(tuple(criterion for criterion in adapted if criterion is not None))
         return Filter(tuple(groups)) if all(groups) else Filter()
 
-    async def _adapt_criterion(self, one: Criterion) -> Criterion | None:
+    async def _adapt_criterion(self, criterion: Criterion) -> Criterion | None:
         """Return a criterion that every server understands, or `None` if all entities meet it."""
-        if one.field == DOCUMENTED:
-            return _description_criterion(one)
-        if not one.names:
-            return one
+        if criterion.field == DOCUMENTED:
+            return _description_criterion(criterion)
+        if not criterion.names:
+            return criterion
         # Names in filters are rare, and the guide to the fields takes long to import.
         from explorer.query.fields import guide_to
 
-        field = guide_to(self.registry).exactly(one.field)
+        field = guide_to(self.registry).exactly(criterion.field)
         urns = [
             urn
-            for name in one.names
+            for name in criterion.names
             for urn in await self._find_urns(name, field.targets if field else ())
         ]
-        return replace(one, values=tuple(dict.fromkeys((*one.values, *urns))), names=())
+        return replace(criterion, values=tuple(dict.fromkeys((*criterion.values, *urns))), names=())
 
     async def _find_urns(self, name: str, types: Sequence[str]) -> tuple[str, ...]:
         """Return the URNs of the entities of some types that have a name.
@@ -689,12 +689,12 @@ class FilterMethods(EntityMethods):
         return urns
 
 
-def _description_criterion(one: Criterion) -> Criterion | None:
-    values = {value.casefold() for value in one.values}
-    if one.condition not in ("EQUAL", "IN") or values >= {"true", "false"}:
+def _description_criterion(criterion: Criterion) -> Criterion | None:
+    values = {value.casefold() for value in criterion.values}
+    if criterion.condition not in ("EQUAL", "IN") or values >= {"true", "false"}:
         return None
     condition: Condition = "EXISTS" if "true" in values else "IS_NULL"
-    return Criterion("description", (), condition, one.negated)
+    return Criterion("description", (), condition, criterion.negated)
 
 
 def _has_name(entity: Entity, name: str) -> bool:
@@ -835,7 +835,7 @@ class SearchMethods(FilterMethods):
         query = SearchParameters(
             words,
             types[0] if isinstance(entity, str) and types else types,
-            await self._adapted(conditions),
+            await self._adapt_filter(conditions),
             order,
         )
         page = await self._search_page(query, start, count, superseding)
@@ -986,7 +986,7 @@ class SearchMethods(FilterMethods):
         walks = [*self._scrolls(query, size), ("start", self._by_start(query, size))]
         if include_removed and len(types) == 1 and not conditions:
             # By far the fastest, but it cannot leave out soft-deleted entities.
-            walks.insert(0, ("listUrns", self._listed(types[0], size)))
+            walks.insert(0, ("listUrns", self._walk_urns(types[0], size)))
         walk = _Urns(FirstThatWorks(walks, self._supported))
         return Pager(walk, key=str, limit=limit)
 
@@ -1031,7 +1031,7 @@ class SearchMethods(FilterMethods):
         body = await self._datasets_body(urns, text, filter, folder)
         body |= {"start": start, "count": count, "days": days}
         answer = await self._connection.send(action("/stewardship", "worklist", body))
-        return _read_described(answer, "worklist", UndescribedPage)
+        return _convert_answer(answer, "worklist", UndescribedPage)
 
     async def described(
         self,
@@ -1051,7 +1051,7 @@ class SearchMethods(FilterMethods):
         """
         body = await self._datasets_body(urns, text, filter, folder)
         answer = await self._connection.send(action("/stewardship", "coverage", body | {"by": by}))
-        return _read_described(answer, "coverage", DescribedCounts)
+        return _convert_answer(answer, "coverage", DescribedCounts)
 
     async def described_trend(
         self,
@@ -1075,7 +1075,7 @@ class SearchMethods(FilterMethods):
         body = await self._datasets_body(urns, text, filter, folder)
         body |= {"by": by, "days": days, "every": every}
         answer = await self._connection.send(action("/stewardship", "trend", body))
-        return _read_described(answer, "trend", DescribedTrend)
+        return _convert_answer(answer, "trend", DescribedTrend)
 
     async def _datasets_body(
         self,
@@ -1092,7 +1092,7 @@ class SearchMethods(FilterMethods):
             body["input"] = words
         if folder is not None:
             body["folder"] = folder
-        return body | filter_of(await self._adapted(conditions))
+        return body | filter_of(await self._adapt_filter(conditions))
 
     async def _search_page(
         self, query: SearchParameters, start: int, count: int, superseding: str | None
@@ -1128,7 +1128,7 @@ class SearchMethods(FilterMethods):
         types = query.types[0] if len(query.types) == 1 else query.types
 
         async def ask(start: int, count: int) -> tuple[Portion[Hit], int]:
-            adapted = replace(query, types=types, filter=await self._adapted(query.filter))
+            adapted = replace(query, types=types, filter=await self._adapt_filter(query.filter))
             reply = await self._connection.send(search_request(adapted, start, count))
             portion = _portion(parse_search(reply, query.text))
             return portion, start + portion.count
@@ -1140,7 +1140,7 @@ class SearchMethods(FilterMethods):
 
         def scroll(request_of: _ScrollRequest, parse: _ParseScroll) -> Walk[Hit]:
             async def ask(scroll_id: str | None) -> tuple[Portion[Hit], str | None]:
-                adapted = replace(query, filter=await self._adapted(query.filter))
+                adapted = replace(query, filter=await self._adapt_filter(query.filter))
                 reply = await self._connection.send(request_of(adapted, size, scroll_id))
                 page, following = parse(reply, query.text)
                 return _portion(page), following
@@ -1152,7 +1152,7 @@ class SearchMethods(FilterMethods):
             ("scroll in GraphQL", scroll(scroll_graphql_request, parse_scroll_graphql)),
         ]
 
-    def _listed(self, entity: str, size: int) -> Walk[Hit]:
+    def _walk_urns(self, entity: str, size: int) -> Walk[Hit]:
         async def ask(start: int, count: int) -> tuple[Portion[Hit], int]:
             page = parse_urns(await self._connection.send(list_urns_request(entity, start, count)))
             portion = _portion(page)
@@ -1173,7 +1173,7 @@ class SearchMethods(FilterMethods):
         return counts
 
 
-def _read_described(answer: Any, what: str, kind: type[_T]) -> _T:
+def _convert_answer(answer: Any, what: str, kind: type[_T]) -> _T:
     @read_as(what)
     def read(body: Any) -> _T:
         return msgspec.convert(value_of(body, what), kind, strict=False)

@@ -13,7 +13,7 @@ from urllib.parse import urlencode, urlsplit
 import msgspec
 import orjson
 
-from explorer.client.transport import Answer, Request, is_local, proxy_of, shown
+from explorer.client.transport import Answer, Request, is_local, mask_url, proxy_of
 from explorer.config import SignIn
 from explorer.errors import InvalidInput, Misconfigured, NotSignedIn, Unreachable, Unreadable
 
@@ -56,7 +56,7 @@ def find_offer(address: str) -> SignInOffer | None:
     """Return how people sign in to a server; None where it names no issuer, or one that knows no
     device flow. Raises what reading either does, and `Misconfigured` for an issuer that is not
     reached by https."""
-    declared = _object(_send(address, Request("GET", "/config")), shown(address))
+    declared = _object(_send(address, Request("GET", "/config")), mask_url(address))
     ours = declared.get("catalogExplorer")
     offered = ours.get("signIn") if isinstance(ours, dict) else None
     if not isinstance(offered, dict):
@@ -67,7 +67,7 @@ def find_offer(address: str) -> SignInOffer | None:
     issuer_metadata = _object(_send_to(issuer.rstrip("/") + _DISCOVERY), issuer)
     if issuer_metadata.get("issuer") != issuer:
         raise Misconfigured(
-            f"the issuer at {shown(issuer)} calls itself something else; tell whoever runs the "
+            f"the issuer at {mask_url(issuer)} calls itself something else; tell whoever runs the "
             "server, or sign in with a token: catalog login --token-stdin"
         )
     device, token = (
@@ -94,7 +94,7 @@ def begin(offer: SignInOffer) -> DeviceCode:
     if answer.status != 200 or not all(
         isinstance(text, str) for text in (code, user_code, address)
     ):
-        raise NotSignedIn(f"{shown(offer.issuer)} gives no code to sign in with: {_why(fields)}")
+        raise NotSignedIn(f"{mask_url(offer.issuer)} gives no code to sign in with: {_why(fields)}")
     complete = fields.get("verification_uri_complete")
     wait = _number(fields.get("expires_in"), _LONGEST_WAIT_SECONDS)
     return DeviceCode(
@@ -134,7 +134,7 @@ def finish(
             case "expired_token":
                 break
             case _:
-                raise NotSignedIn(f"{shown(offer.issuer)} gives no token: {_why(fields)}")
+                raise NotSignedIn(f"{mask_url(offer.issuer)} gives no token: {_why(fields)}")
     raise NotSignedIn("nobody signed in with the code in time; run catalog login again")
 
 
@@ -151,7 +151,7 @@ def renew(expired: SignIn) -> SignIn:
     answer = _send_to(expired.token_endpoint, form)
     fields = _object(answer, expired.token_endpoint, may_fail=True)
     if answer.status >= 500:
-        raise Unreachable(f"{shown(expired.token_endpoint)} does not renew the sign-in now")
+        raise Unreachable(f"{mask_url(expired.token_endpoint)} does not renew the sign-in now")
     if answer.status != 200:
         raise NotSignedIn(f"the sign-in is not renewed: {_why(fields)}")
     renewed = _sign_in(fields, expired.token_endpoint, expired.client_id)
@@ -161,16 +161,16 @@ def renew(expired: SignIn) -> SignIn:
     return renewed
 
 
-def _sign_in(given: Mapping[str, Any], endpoint: str, client_id: str) -> SignIn:
-    token = given.get("access_token")
-    identity = given.get("id_token")
+def _sign_in(fields: Mapping[str, Any], endpoint: str, client_id: str) -> SignIn:
+    token = fields.get("access_token")
+    identity = fields.get("id_token")
     if isinstance(identity, str) and not (isinstance(token, str) and token.count(".") == 2):
         # An access token that only the issuer can read tells a server nothing.
         token = identity
     if not isinstance(token, str):
-        raise Unreadable(f"{shown(endpoint)} answered without a token")
-    refresh = given.get("refresh_token")
-    lasts = _number(given.get("expires_in"), 0)
+        raise Unreadable(f"{mask_url(endpoint)} answered without a token")
+    refresh = fields.get("refresh_token")
+    lasts = _number(fields.get("expires_in"), 0)
     return SignIn(
         token,
         endpoint,
@@ -180,8 +180,8 @@ def _sign_in(given: Mapping[str, Any], endpoint: str, client_id: str) -> SignIn:
     )
 
 
-def _why(given: Mapping[str, Any]) -> str:
-    text = given.get("error_description") or given.get("error")
+def _why(fields: Mapping[str, Any]) -> str:
+    text = fields.get("error_description") or fields.get("error")
     return str(text)[:200] if text else "it does not say why"
 
 
@@ -195,8 +195,8 @@ def _number(value: Any, otherwise: float) -> float:
 def _check(address: str) -> None:
     if not (address.startswith("https://") or is_local(address)):
         raise Misconfigured(
-            f"the issuer is reached at {shown(address)}, where others on the way could read what "
-            "it sends; it has to be https"
+            f"the issuer is reached at {mask_url(address)}, where others on the way could read "
+            "what it sends; it has to be https"
         )
 
 
@@ -207,7 +207,7 @@ def _object(answer: Answer, whose: str, *, may_fail: bool = False) -> dict[str, 
         document = None
     if not isinstance(document, dict) or (answer.status != 200 and not may_fail):
         raise Unreadable(
-            f"{shown(whose)} answered with status {answer.status} and not as was expected"
+            f"{mask_url(whose)} answered with status {answer.status} and not as was expected"
         )
     return document
 
@@ -218,7 +218,7 @@ def _send_to(address: str, form: Mapping[str, str] | None = None) -> Answer:
     try:
         parts = urlsplit(address)
     except ValueError:
-        raise InvalidInput(f"invalid address: {shown(address)!r}") from None
+        raise InvalidInput(f"invalid address: {mask_url(address)!r}") from None
     path = parts.path + (f"?{parts.query}" if parts.query else "")
     origin = f"{parts.scheme}://{parts.netloc}"
     if form is None:

@@ -57,16 +57,16 @@ __all__ = [
     "error_of_answer",
     "error_of_graphql",
     "graphql_request",
-    "hung_up",
     "is_graphql",
     "is_local",
+    "lost_connection",
+    "mask_url",
     "millis",
     "nobody_there",
     "of_aspects",
     "parse_retry_after",
     "part_login",
     "read_as",
-    "shown",
     "too_long",
     "too_slow",
     "type_fields_request",
@@ -223,14 +223,14 @@ def action(
     return Request("POST", f"{path}?action={name}", body, repeatable=repeatable, writes=writes)
 
 
-def listed(names: Sequence[str]) -> str:
+def rest_list(names: Sequence[str]) -> str:
     """Return names as a rest.li list, `List(a,b)`, with each element encoded."""
     return f"List({','.join(quote(name, safe='') for name in names)})"
 
 
 def of_aspects(mark: str, aspects: Sequence[str] | None) -> str:
     """Return the part of a query string that names aspects, after `mark`; empty for `None`."""
-    return "" if aspects is None else f"{mark}aspects={listed(aspects)}"
+    return "" if aspects is None else f"{mark}aspects={rest_list(aspects)}"
 
 
 def millis(moment: datetime) -> int:
@@ -257,7 +257,7 @@ def base_url(address: str) -> str:
     """
     if not address.startswith(("http://", "https://")):
         raise InvalidInput(
-            f"a server's address starts with http:// or https://, not {shown(address)!r}"
+            f"a server's address starts with http:// or https://, not {mask_url(address)!r}"
         )
     try:
         parts = urlsplit(address)
@@ -266,7 +266,7 @@ def base_url(address: str) -> str:
         usable = False
     if not usable or not address.isprintable() or " " in address:
         raise InvalidInput(
-            f"{shown(address)!r} is not a server's address; one looks like http://host:8080"
+            f"{mask_url(address)!r} is not a server's address; one looks like http://host:8080"
         )
     if parts.query or parts.fragment:
         raise InvalidInput(
@@ -304,7 +304,7 @@ def is_local(address: str) -> bool:
         return host == "localhost" or host.endswith(".localhost")
 
 
-def shown(url: str) -> str:
+def mask_url(url: str) -> str:
     """Return an address without user name, password, and secrets in its query, to be shown."""
     return _MEMBER.sub(_mask, _LOGIN.sub("", url))
 
@@ -485,7 +485,7 @@ def error_of_answer(
     names = headers or {}
     details: dict[str, Any] = {
         "status": status,
-        "url": None if url is None else shown(url),
+        "url": None if url is None else mask_url(url),
         "excerpt": words or None,
     }
     if 300 <= status < 400:
@@ -524,16 +524,16 @@ def error_of_graphql(errors: Any, *, url: str | None = None) -> CatalogError:
         sentence = f"{sentence} (at {line('.'.join(map(str, path)), 200)})"
     current = details.get("current")
     more = {"current": current} if kind is Conflict and isinstance(current, dict) else {}
-    at = None if url is None else shown(url)
+    at = None if url is None else mask_url(url)
     return kind(sentence, status=200, url=at, excerpt=words or None, **more)
 
 
 def unreadable(why: str, status: int, body: bytes, *, url: str) -> Unreadable:
     """Return the exception for a 2xx answer that is not what was requested."""
     return Unreadable(
-        f"{shown(url)} answered with {why}; is it the address of a catalog's metadata service?",
+        f"{mask_url(url)} answered with {why}; is it the address of a catalog's metadata service?",
         status=status,
-        url=shown(url),
+        url=mask_url(url),
         excerpt=_words_of(body) or None,
     )
 
@@ -541,38 +541,41 @@ def unreadable(why: str, status: int, body: bytes, *, url: str) -> Unreadable:
 def nobody_there(address: str, proxy: str | None = None, why: str = "") -> NeverSent:
     """Return the exception for a server, or a proxy, that accepts no connection."""
     if proxy is None:
-        return NeverSent(f"no catalog answers at {shown(address)}; is it running?")
+        return NeverSent(f"no catalog answers at {mask_url(address)}; is it running?")
     words = f" ({line(why, _EXCERPT)})" if why else ""
     return NeverSent(
-        f"no catalog answers at {shown(address)} through the proxy {line(shown(proxy), _EXCERPT)}"
-        f"{words}; put the host in NO_PROXY to connect to it directly"
+        f"no catalog answers at {mask_url(address)} through the proxy "
+        f"{line(mask_url(proxy), _EXCERPT)}{words}; put the host in NO_PROXY to connect "
+        "to it directly"
     )
 
 
 def unusable_proxy(proxy: str, why: str) -> Misconfigured:
     """Return the exception for a proxy from the environment that cannot be used."""
     return Misconfigured(
-        f"the proxy {line(shown(proxy), _EXCERPT)} set in the environment cannot be used "
-        f"({line(shown(why), _EXCERPT)}); change HTTP_PROXY, HTTPS_PROXY or ALL_PROXY, or put the "
-        "server's host in NO_PROXY"
+        f"the proxy {line(mask_url(proxy), _EXCERPT)} set in the environment cannot be used "
+        f"({line(mask_url(why), _EXCERPT)}); change HTTP_PROXY, HTTPS_PROXY or ALL_PROXY, or put "
+        "the server's host in NO_PROXY"
     )
 
 
 def too_slow(address: str) -> TimedOut:
     """Return the exception for an answer that did not arrive completely in time."""
-    return TimedOut(f"{shown(address)} took too long to answer; try again")
+    return TimedOut(f"{mask_url(address)} took too long to answer; try again")
 
 
 def too_long(address: str, most_bytes: int) -> Unreadable:
     """Return the exception for an answer above the size limit."""
     return Unreadable(
-        f"{shown(address)} answered with more than {most_bytes >> 20:,} MB; ask for less at once"
+        f"{mask_url(address)} answered with more than {most_bytes >> 20:,} MB; ask for less at once"
     )
 
 
-def hung_up(address: str, why: str) -> Unreachable:
+def lost_connection(address: str, why: str) -> Unreachable:
     """Return the exception for an answer that broke off, or never began."""
-    return Unreachable(f"{shown(address)} closed the connection ({line(why, _EXCERPT)}); try again")
+    return Unreachable(
+        f"{mask_url(address)} closed the connection ({line(why, _EXCERPT)}); try again"
+    )
 
 
 def _sentence(status: int, words: str, kind: type[CatalogError]) -> str:
@@ -597,7 +600,7 @@ def _redirect_error(status: int, location: str | None, url: str | None) -> str:
     # A location that is not a URL is shown unchanged.
     with suppress(ValueError):
         location = urljoin(url or "", location)
-    where = line(shown(location), _EXCERPT)
+    where = line(mask_url(location), _EXCERPT)
     return (
         f"redirects are not followed: the server points to {where}; if that is the catalog, give "
         "its address instead"
@@ -641,11 +644,11 @@ def read_as(what: str) -> Callable[[Callable[_P, _T]], Callable[_P, _T]]:
     The message names `what` was parsed.
     """
 
-    def made(read: Callable[_P, _T]) -> Callable[_P, _T]:
-        @wraps(read)
+    def wrap(parse: Callable[_P, _T]) -> Callable[_P, _T]:
+        @wraps(parse)
         def call(*args: _P.args, **kwargs: _P.kwargs) -> _T:
             try:
-                return read(*args, **kwargs)
+                return parse(*args, **kwargs)
             except InvalidUrn as error:
                 raise Unreadable(
                     f"the server's answer to {what} has an invalid URN: {error}"
@@ -659,7 +662,7 @@ def read_as(what: str) -> Callable[[Callable[_P, _T]], Callable[_P, _T]]:
 
         return call
 
-    return made
+    return wrap
 
 
 def value_of(body: Any, what: str) -> Json:

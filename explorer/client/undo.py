@@ -247,7 +247,7 @@ class UndoMethods(GovernanceMethods, LinkMethods, TextSourceMethods, HealthMetho
                 deprecation = done.before if isinstance(done.before, dict) else None
                 seen_deprecation = done.after if isinstance(done.after, dict) else {}
                 missing_labels = (
-                    await self._gone(deprecation.get("replacement")) if deprecation else ()
+                    await self._find_missing(deprecation.get("replacement")) if deprecation else ()
                 )
                 if deprecation and missing_labels:
                     self._warn_of_save(_not_put_back(done, missing_labels))
@@ -379,7 +379,7 @@ class UndoMethods(GovernanceMethods, LinkMethods, TextSourceMethods, HealthMetho
         try:
             return await change(add=removed_labels)
         except REFUSALS as error:
-            missing_labels = await self._gone(*removed_labels)
+            missing_labels = await self._find_missing(*removed_labels)
             existing_labels = tuple(
                 label for label in removed_labels if label not in missing_labels
             )
@@ -392,11 +392,11 @@ class UndoMethods(GovernanceMethods, LinkMethods, TextSourceMethods, HealthMetho
 
     async def _check_existing(self, done: Edit, *urns: str | None) -> None:
         """Raise `NotFound` if an entity that an undo would put back does not exist."""
-        missing_labels = await self._gone(*urns)
+        missing_labels = await self._find_missing(*urns)
         if missing_labels:
             raise NotFound(_not_put_back(done, missing_labels))
 
-    async def _gone(self, *labels: str | None) -> tuple[str, ...]:
+    async def _find_missing(self, *labels: str | None) -> tuple[str, ...]:
         """Return the labels that name an entity that does not exist. One request for each."""
         missing_labels = []
         for label in filter(None, labels):
@@ -458,9 +458,9 @@ def _above(urn: Urn, aspects: Mapping[str, Json]) -> Iterator[str]:
             yield from held_labels(parents) or filter(None, (held_text(parents),))
 
 
-def _not_put_back(done: Edit, gone: Iterable[str]) -> str:
+def _not_put_back(done: Edit, labels: Iterable[str]) -> str:
     place = done.urn if done.what == "entity" else edit_target(done.urn, done.what, done.column)
-    return f"{place}: what no longer exists cannot be put back ({', '.join(gone)})"
+    return f"{place}: what no longer exists cannot be put back ({', '.join(labels)})"
 
 
 def _conflict(edit: Edit, now: Held) -> TextConflict:

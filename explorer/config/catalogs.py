@@ -9,7 +9,7 @@ import json
 from contextlib import suppress
 from pathlib import Path
 
-from explorer.config.files import changing, read_private, state_dir, write_private
+from explorer.config.files import lock_file, read_private, state_dir, write_private
 from explorer.errors import Unusable
 
 __all__ = ["note_catalog", "state_keys", "state_name"]
@@ -28,7 +28,7 @@ def note_catalog(identity: str, catalog_id: str) -> None:
     path = _file()
     if _read(path).get(identity, ["", None])[1] == catalog_id:
         return
-    with suppress(Unusable), changing(path):
+    with suppress(Unusable), lock_file(path):
         ids_by_identity = _read(path)
         first = ids_by_identity.get(identity, [catalog_id])[0]
         ids_by_identity[identity] = [first, catalog_id]

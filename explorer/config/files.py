@@ -11,9 +11,9 @@ from explorer.files import replace_file
 
 __all__ = [
     "cache_dir",
-    "changing",
     "config_dir",
     "data_dir",
+    "lock_file",
     "read_private",
     "remove_private",
     "state_dir",
@@ -103,7 +103,7 @@ def remove_private(path: Path) -> bool:
 
 
 @contextmanager
-def changing(path: Path) -> Iterator[None]:
+def lock_file(path: Path) -> Iterator[None]:
     """Lock a file until the context ends, so that no concurrent change is lost."""
     try:
         _make_private(path.parent)

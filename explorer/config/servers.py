@@ -41,8 +41,8 @@ from urllib.parse import urlsplit
 import msgspec
 
 from explorer.config.files import (
-    changing,
     config_dir,
+    lock_file,
     read_private,
     remove_private,
     write_private,
@@ -73,8 +73,8 @@ __all__ = [
     "Signs",
     "TokenSource",
     "change_profiles",
-    "checked_name",
-    "checked_token",
+    "check_name",
+    "check_token",
     "forget_token",
     "identity",
     "identity_of_directory",
@@ -116,7 +116,7 @@ def identity_of_directory(directory: Path) -> str:
     return f"directory:{directory.expanduser().absolute()}"
 
 
-def checked_url(url: str) -> str:
+def check_url(url: str) -> str:
     """Return an address if a profile may have it. Raises `InvalidInput` with the reason
     otherwise."""
     if url.startswith("unix:/") and url.isprintable():
@@ -210,7 +210,7 @@ class ConnectionProfile(
         if self.timeout_seconds is not None and not 0 < self.timeout_seconds < math.inf:
             raise InvalidInput("timeout_seconds must be a number of seconds above 0")
         check_drafting(self.drafting_command, self.drafting_timeout_seconds)
-        url = None if self.url is None else checked_url(self.url)
+        url = None if self.url is None else check_url(self.url)
         return msgspec.structs.replace(self, url=url)
 
 
@@ -246,7 +246,7 @@ class ConnectionProfiles(msgspec.Struct, frozen=True):
         return profile
 
 
-def checked_name(name: str) -> str:
+def check_name(name: str) -> str:
     """Return a name if a profile may have it. Raises `InvalidInput` otherwise."""
     if name == EMBEDDED:
         raise InvalidInput(f"{EMBEDDED} is always this machine's own catalog; choose another name")
@@ -310,10 +310,10 @@ def change_profiles(
     cannot be written, and `InvalidInput` for a profile that could not be read back.
     """
     path = profiles_file()
-    with changing(path):
+    with lock_file(path):
         profiles = change(read_profiles())
         by_name = {
-            checked_name(name): profile.checked() for name, profile in profiles.by_name.items()
+            check_name(name): profile.checked() for name, profile in profiles.by_name.items()
         }
         check_drafting(profiles.drafting_command, profiles.drafting_timeout_seconds)
         changed = msgspec.structs.replace(profiles, by_name=by_name)
@@ -348,7 +348,7 @@ def user_urn(name: str) -> str:
 
 def _profile(path: Path, text: str, name: str, value: Any) -> ConnectionProfile:
     try:
-        checked_name(name)
+        check_name(name)
         return msgspec.convert(value, ConnectionProfile).checked()
     except (msgspec.ValidationError, InvalidInput) as error:
         raise _wrong(path, text, name, f"profile {name}: {error}") from error
@@ -413,13 +413,13 @@ class SignIn(msgspec.Struct, frozen=True, omit_defaults=True):
         return f"SignIn({self.token_endpoint!r}, …)"
 
 
-def _as_sign_in(kept: str | None) -> SignIn | None:
+def _as_sign_in(text: str | None) -> SignIn | None:
     """Parse a stored sign-in; `None` if what was stored is a token."""
     # An access token cannot begin like this, because a header could not carry it.
-    if kept is None or not kept.lstrip().startswith('{"'):
+    if text is None or not text.lstrip().startswith('{"'):
         return None
     try:
-        return msgspec.json.decode(kept, type=SignIn)
+        return msgspec.json.decode(text, type=SignIn)
     except msgspec.DecodeError:
         return None
 
@@ -460,7 +460,7 @@ class TokenSource:
         sign_in = _as_sign_in(secret) if self._keep is not None else None
         if sign_in is not None:
             secret = sign_in.access_token
-        token = checked_token(secret, self.source) if secret else None
+        token = check_token(secret, self.source) if secret else None
         if self.asks:
             self._token = token
         return token
@@ -485,7 +485,7 @@ class TokenSource:
             except NotSignedIn as error:
                 raise NotSignedIn(f"{error}; {self._again}") from error
             self._keep(renewed)
-        return checked_token(renewed.access_token, self.source)
+        return check_token(renewed.access_token, self.source)
 
     def __repr__(self) -> str:
         return f"<token: {self.source}>"
@@ -494,7 +494,7 @@ class TokenSource:
 NO_TOKEN: Final = TokenSource("none", lambda: None)
 
 
-def checked_token(text: str, source: str) -> str:
+def check_token(text: str, source: str) -> str:
     """Return a token stripped of white space.
 
     Raises `InvalidInput`, without quoting it, if a header cannot carry it.
@@ -520,7 +520,7 @@ def token_of(name: str, profile: ConnectionProfile) -> TokenSource:
             "the keyring" if is_keyring else "a file",
             lambda: (_from_keyring if is_keyring else _from_file)(name, profile),
             keep=lambda sign_in: keep_sign_in(name, profile, sign_in),
-            alone=lambda: changing(_token_file(name)),
+            alone=lambda: lock_file(_token_file(name)),
             again=f"sign in again: catalog login --profile {name}",
         )
     if source == "prompt":
@@ -893,24 +893,24 @@ def _resolve(
     return settings, True
 
 
-def _at(url: str, kept: ConnectionProfiles) -> ServerSettings:
-    settings = _lent(identity(url), kept)
+def _at(url: str, profiles: ConnectionProfiles) -> ServerSettings:
+    settings = _catalog_settings(identity(url), profiles)
     if settings is not None:
         return replace(settings, url=url)
-    drafting = _drafting_of(None, kept)
+    drafting = _drafting_of(None, profiles)
     return ServerSettings(url, url, None, False, None, "always", NO_TOKEN, drafting)
 
 
-def _in(data_dir: Path, kept: ConnectionProfiles) -> ServerSettings:
-    settings = _lent(identity_of_directory(data_dir), kept)
+def _in(data_dir: Path, profiles: ConnectionProfiles) -> ServerSettings:
+    settings = _catalog_settings(identity_of_directory(data_dir), profiles)
     if settings is not None:
         return replace(settings, data_dir=data_dir)
-    drafting = _drafting_of(None, kept)
+    drafting = _drafting_of(None, profiles)
     return ServerSettings(EMBEDDED, None, data_dir, False, None, "always", NO_TOKEN, drafting)
 
 
-def _of(name: str, kept: ConnectionProfiles) -> ServerSettings:
-    profile = kept.named(name)
+def _of(name: str, profiles: ConnectionProfiles) -> ServerSettings:
+    profile = profiles.named(name)
     return ServerSettings(
         name,
         profile.url,
@@ -919,30 +919,30 @@ def _of(name: str, kept: ConnectionProfiles) -> ServerSettings:
         profile.timeout_seconds,
         profile.signs,
         token_of(name, profile),
-        _drafting_of(name, kept),
+        _drafting_of(name, profiles),
     )
 
 
-def _drafting_of(name: str | None, kept: ConnectionProfiles) -> Drafting:
+def _drafting_of(name: str | None, profiles: ConnectionProfiles) -> Drafting:
     """Return the drafting command of a profile, or of a server that none holds."""
-    profile = ConnectionProfile() if name is None else kept.named(name)
-    seconds = profile.drafting_timeout_seconds or kept.drafting_timeout_seconds
+    profile = ConnectionProfile() if name is None else profiles.named(name)
+    seconds = profile.drafting_timeout_seconds or profiles.drafting_timeout_seconds
     if profile.drafting_command is not None:
         command, source = profile.drafting_command, f"the profile {name}"
     else:
-        command, source = kept.drafting_command or "", "the profiles"
+        command, source = profiles.drafting_command or "", "the profiles"
     return Drafting(command, seconds or _DRAFTING_SECONDS, source if command else "")
 
 
-def _lent(catalog_identity: str, kept: ConnectionProfiles) -> ServerSettings | None:
+def _catalog_settings(catalog_identity: str, profiles: ConnectionProfiles) -> ServerSettings | None:
     """Return what the profile of a catalog says of it, where it is clear which profile that is."""
     holders = [
-        name for name, profile in kept.by_name.items() if profile.identity == catalog_identity
+        name for name, profile in profiles.by_name.items() if profile.identity == catalog_identity
     ]
-    current = _current(kept)
+    current = _current(profiles)
     if current in holders:
-        return _of(current, kept)
-    return _of(holders[0], kept) if len(holders) == 1 else None
+        return _of(current, profiles)
+    return _of(holders[0], profiles) if len(holders) == 1 else None
 
 
 def _accepts_environment_token(server: ServerSettings) -> bool:
@@ -959,5 +959,5 @@ def _accepts_environment_token(server: ServerSettings) -> bool:
         return False
 
 
-def _current(kept: ConnectionProfiles) -> str | None:
-    return os.environ.get("CATALOG_PROFILE") or kept.current
+def _current(profiles: ConnectionProfiles) -> str | None:
+    return os.environ.get("CATALOG_PROFILE") or profiles.current

@@ -97,13 +97,13 @@ async def read_usage(
     begin = datetime.now(UTC) - timedelta(days=days)
     usages: dict[Urn, QueryUsage] = {}
     for chunk in in_chunks(datasets, _AT_ONCE):
-        counts = await gather_limited((_one(catalog, urn, begin) for urn in chunk), _AT_ONCE)
+        counts = await gather_limited((_usage_of(catalog, urn, begin) for urn in chunk), _AT_ONCE)
         counted = zip(chunk, counts, strict=True)
         usages |= {urn: usage for urn, usage in counted if usage is not None}
     return usages
 
 
-async def _one(catalog: "AsyncCatalog", urn: Urn, begin: datetime) -> QueryUsage | None:
+async def _usage_of(catalog: "AsyncCatalog", urn: Urn, begin: datetime) -> QueryUsage | None:
     try:
         return total_usage(await catalog.timeseries(urn, _ASPECT, start=begin))
     except REFUSALS:
@@ -201,7 +201,7 @@ def impact_of(
     """
     root = graph.graph["root"]
     certain = _by_table(columns) if columns is not None else {}
-    possible = _possibly(graph, columns, certain) if columns is not None else set()
+    possible = _possible_urns(graph, columns, certain) if columns is not None else set()
     affecteds = []
     for urn, attributes in graph.nodes(data=True):
         if urn == root:
@@ -295,7 +295,9 @@ def _by_table(columns: "nx.DiGraph") -> dict[str, tuple[Certainty, tuple[str, ..
     }
 
 
-def _possibly(graph: "nx.DiGraph", columns: "nx.DiGraph", certain: Collection[str]) -> set[str]:
+def _possible_urns(
+    graph: "nx.DiGraph", columns: "nx.DiGraph", certain: Collection[str]
+) -> set[str]:
     """Return the entities that use an affected table without ingested column lineage in between.
 
     They may do so directly or through entities without columns. Everything downstream of them is
@@ -343,16 +345,16 @@ def _make_affected(
     )
 
 
-def _keys(one: Affected, grouping: Grouping) -> Iterable[str]:
+def _keys(entity: Affected, grouping: Grouping) -> Iterable[str]:
     match grouping:
         case "type":
-            return (one.type,)
+            return (entity.type,)
         case "platform":
-            return (one.platform or "",)
+            return (entity.platform or "",)
         case "domain":
-            return (one.domain or "",)
+            return (entity.domain or "",)
         case "owner":
-            return one.owners or ("",)
+            return entity.owners or ("",)
 
 
 _RELATED_HOPS = 4
@@ -489,8 +491,8 @@ def _join_paths(graph: "nx.DiGraph", paths: Sequence[Sequence[str]]) -> tuple[tu
     return tuple(tuple(_reason(graph, *step) for step in pairwise(path)) for path in paths)
 
 
-def _reason(graph: "nx.DiGraph", here: str, there: str) -> str:
-    edge_data = graph.get_edge_data(here, there)
+def _reason(graph: "nx.DiGraph", source: str, target: str) -> str:
+    edge_data = graph.get_edge_data(source, target)
     edges = edge_data.values() if graph.is_multigraph() else (edge_data,)
     return ", ".join(sorted({edge["relationship"] for edge in edges} - {""}))
 
@@ -524,7 +526,9 @@ def common_ancestors(first: "nx.DiGraph", second: "nx.DiGraph") -> tuple[Ancesto
         )
         for node in shared
     ]
-    return tuple(sorted(ancestors, key=lambda one: (sum(one.hops), max(one.hops), one.urn)))
+    return tuple(
+        sorted(ancestors, key=lambda entity: (sum(entity.hops), max(entity.hops), entity.urn))
+    )
 
 
 async def find_common_ancestors(
@@ -558,7 +562,7 @@ def cycles(graph: "nx.DiGraph", *, limit: int = 100) -> tuple[tuple[str, ...], .
         for cycle in _shortest_cycles(nx.DiGraph(graph.subgraph(component)), limit):
             at = cycle.index(min(cycle))
             affecteds.append((*cycle[at:], *cycle[:at]))
-    return tuple(sorted(affecteds, key=lambda one: (len(one), one))[:limit])
+    return tuple(sorted(affecteds, key=lambda cycle: (len(cycle), cycle))[:limit])
 
 
 def _shortest_cycles(graph: "nx.DiGraph", limit: int) -> list[list[str]]:

@@ -229,15 +229,15 @@ def from_node_link(text: str | bytes) -> "nx.DiGraph | nx.MultiDiGraph":
         graph.graph.update(value.get("graph") or {})
         for node in value["nodes"]:
             graph.add_node(_text(node["id"]))
-            graph.nodes[node["id"]].update(_plain(node))
+            graph.nodes[node["id"]].update(_without_structure(node))
         for edge in value["edges"] if "edges" in value else value["links"]:
             ends = _text(edge["source"]), _text(edge["target"])
             if graph.is_multigraph():
                 key = graph.add_edge(*ends, edge.get("key"))
-                graph.edges[*ends, key].update(_plain(edge))
+                graph.edges[*ends, key].update(_without_structure(edge))
             else:
                 graph.add_edge(*ends)
-                graph.edges[ends].update(_plain(edge))
+                graph.edges[ends].update(_without_structure(edge))
     except (AttributeError, KeyError, TypeError, ValueError) as problem:
         raise InvalidInput(
             "this is not a node-link graph: it needs `nodes`, each with an `id`, and `edges`, each "
@@ -253,10 +253,10 @@ def _escape(attributes: Any) -> dict[str, Any]:
     }
 
 
-def _plain(written: dict[str, Any]) -> dict[str, Any]:
+def _without_structure(attributes: dict[str, Any]) -> dict[str, Any]:
     return {
         name[1:] if name.startswith("@") and name.lstrip("@") in _NODE_LINK_KEYS else name: value
-        for name, value in written.items()
+        for name, value in attributes.items()
         if name not in _NODE_LINK_KEYS
     }
 
@@ -335,7 +335,7 @@ def from_graphml(text: str | bytes) -> "nx.DiGraph | nx.MultiDiGraph":
             graphml = nx.read_graphml(io.BytesIO(text), **options)
         if not graphml.is_directed():
             raise InvalidInput("this GraphML is undirected; give a directed graph")
-        return _with_json_read(graphml)
+        return _parse_json_values(graphml)
     except (expat.ExpatError, nx.NetworkXException, SyntaxError) as problem:
         raise InvalidInput(f"this is not GraphML: {problem}") from problem
     except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as problem:
@@ -344,7 +344,7 @@ def from_graphml(text: str | bytes) -> "nx.DiGraph | nx.MultiDiGraph":
         ) from problem
 
 
-def _with_json_read(graph: "nx.MultiDiGraph") -> "nx.DiGraph | nx.MultiDiGraph":
+def _parse_json_values(graph: "nx.MultiDiGraph") -> "nx.DiGraph | nx.MultiDiGraph":
     """Return the graph with JSON values parsed and default values of keys applied."""
     import networkx as nx
 
@@ -362,12 +362,12 @@ def _with_json_read(graph: "nx.MultiDiGraph") -> "nx.DiGraph | nx.MultiDiGraph":
 
 
 def _to_graphml_values(
-    attributes: Mapping[str, Any], place: str, taken: frozenset[str] = frozenset()
+    attributes: Mapping[str, Any], place: str, reserved_names: frozenset[str] = frozenset()
 ) -> dict[str, Any]:
     """Return the attributes with names and values that GraphML can represent."""
     values: dict[str, Any] = {}
     for name, value in attributes.items():
-        is_taken = name in taken or name.endswith(_JSON)
+        is_taken = name in reserved_names or name.endswith(_JSON)
         text = _as_json(value, f"{name!r} of {place}")
         if is_taken or not _has_type(value):
             values[_encode(name + _JSON)] = text

@@ -385,12 +385,12 @@ class _Order:
             self._places[element] = place
 
 
-def _count_pair(left: Sequence[int], right: Sequence[int]) -> int:
+def _count_pair(first: Sequence[int], second: Sequence[int]) -> int:
     """Return the crossings of the edges of two neighbours, given the sorted positions of their
     ends."""
     crossings = before = 0
-    for end in left:
-        while before < len(right) and right[before] < end:
+    for end in first:
+        while before < len(second) and second[before] < end:
             before += 1
         crossings += before
     return crossings

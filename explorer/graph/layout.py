@@ -417,8 +417,8 @@ class Net(NamedTuple):
         return self.targets if len(self.rows) > 1 else _without(self.targets, self.rows)
 
 
-def _without(rows: Sequence[int], others: Sequence[int]) -> tuple[int, ...]:
-    return tuple(row for row in rows if row not in others)
+def _without(rows: Sequence[int], other_rows: Sequence[int]) -> tuple[int, ...]:
+    return tuple(row for row in rows if row not in other_rows)
 
 
 class EdgeColumns(NamedTuple):

@@ -347,7 +347,7 @@ def column_graph(tables: "nx.DiGraph", entities: Mapping[Urn, Entity]) -> "nx.Di
         if (upper, lower) in ingested:
             continue
         column_paths = (schemas.get(upper, _NO_COLUMNS), schemas.get(lower, _NO_COLUMNS))
-        for above, below in _alike(*column_paths):
+        for above, below in _same_columns(*column_paths):
             source, target = column_urn(upper, above), column_urn(lower, below)
             for node in (source, target):
                 _add_node(graph, node, schemas)
@@ -420,14 +420,14 @@ def certain_columns(columns: "nx.DiGraph") -> set[str]:
     return roots
 
 
-def _roots(start: Urn, column: str | None, known: ColumnPaths, graph: "nx.DiGraph") -> set[str]:
+def _roots(start: Urn, column: str | None, columns: ColumnPaths, graph: "nx.DiGraph") -> set[str]:
     if column is None:
         prefix = column_urn(start, "").removesuffix(")")
         return {node for node in graph if node.startswith(prefix)}
-    path = known.exact(column)
+    path = columns.exact(column)
     root = column_urn(start, path)
-    if path not in known.paths and root not in graph:
-        raise UnknownName("column", column, known.paths)
+    if path not in columns.paths and root not in graph:
+        raise UnknownName("column", column, columns.paths)
     graph.add_node(root, **_column_attributes(root))
     return {root}
 
@@ -504,7 +504,7 @@ def _connections(tables: "nx.DiGraph") -> Iterator[tuple[str, str, str | None]]:
                         yield upper, lower, below
 
 
-def _alike(upper: ColumnPaths, lower: ColumnPaths) -> Iterator[tuple[str, str]]:
+def _same_columns(upper: ColumnPaths, lower: ColumnPaths) -> Iterator[tuple[str, str]]:
     """Yield pairs of paths for names that occur exactly once in both schemas."""
     for name, sources in upper.by_name.items():
         targets = lower.by_name.get(name, ())

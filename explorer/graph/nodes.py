@@ -23,9 +23,9 @@ __all__ = [
     "contracted",
     "details",
     "distinctions",
+    "distinguish_names",
     "identity",
     "matches",
-    "named_apart",
     "read_details",
     "select",
 ]
@@ -120,7 +120,7 @@ def distinctions(nodes: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, st
     return texts
 
 
-def named_apart(
+def distinguish_names(
     nodes: Iterable[tuple[str, Mapping[str, Any]]],
 ) -> dict[str, Mapping[str, Any]]:
     """Return the attributes of nodes by URN, with unique names: `orders (analytics.staging)`.
@@ -291,8 +291,8 @@ def _equal(texts: list[str], values: Collection[str]) -> bool:
 
 
 def _any(test: Callable[[str, str], bool]) -> _Test:
-    def passes(held: list[str], values: Collection[str]) -> bool:
-        return any(test(text.casefold(), value.casefold()) for text in held for value in values)
+    def passes(texts: list[str], values: Collection[str]) -> bool:
+        return any(test(text.casefold(), value.casefold()) for text in texts for value in values)
 
     return passes
 
@@ -300,15 +300,15 @@ def _any(test: Callable[[str, str], bool]) -> _Test:
 def _comparison(
     test: Callable[[float, float], bool],
 ) -> _Test:
-    def passes(held: list[str], values: Collection[str]) -> bool:
-        return any(test(_number(text), _number(value)) for text in held for value in values)
+    def passes(texts: list[str], values: Collection[str]) -> bool:
+        return any(test(_number(text), _number(value)) for text in texts for value in values)
 
     return passes
 
 
-def _between(held: list[str], values: Collection[str]) -> bool:
+def _between(texts: list[str], values: Collection[str]) -> bool:
     low, high = (_number(value) for value in list(values)[:2])
-    return any(low <= _number(text) <= high for text in held)
+    return any(low <= _number(text) <= high for text in texts)
 
 
 def _number(text: str) -> float:
@@ -322,13 +322,13 @@ _TESTS: dict[str, _Test] = {
     "EQUAL": _equal,
     "IEQUAL": _equal,
     "IN": _equal,
-    "CONTAIN": _any(lambda text, one: one in text),
+    "CONTAIN": _any(lambda text, value: value in text),
     "START_WITH": _any(str.startswith),
     "END_WITH": _any(str.endswith),
-    "GREATER_THAN": _comparison(lambda text, one: text > one),
-    "GREATER_THAN_OR_EQUAL_TO": _comparison(lambda text, one: text >= one),
-    "LESS_THAN": _comparison(lambda text, one: text < one),
-    "LESS_THAN_OR_EQUAL_TO": _comparison(lambda text, one: text <= one),
+    "GREATER_THAN": _comparison(lambda text, value: text > value),
+    "GREATER_THAN_OR_EQUAL_TO": _comparison(lambda text, value: text >= value),
+    "LESS_THAN": _comparison(lambda text, value: text < value),
+    "LESS_THAN_OR_EQUAL_TO": _comparison(lambda text, value: text <= value),
     "BETWEEN": _between,
 }
 

@@ -10,7 +10,7 @@ from unicodedata import east_asian_width
 
 from explorer.client.display import line
 from explorer.graph.layout import Box, Layout, Point, Size, Spacing, lay_out_pairs
-from explorer.graph.nodes import check_directed, named_apart
+from explorer.graph.nodes import check_directed, distinguish_names
 from explorer.metadata.names import singular
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def choose(
     """Return the first nodes and the first edges between them, with whether each edge is a
     guess."""
     check_directed(graph)
-    nodes = list(named_apart(graph.nodes(data=True)).items())
+    nodes = list(distinguish_names(graph.nodes(data=True)).items())
     first_nodes = {node for node, _ in nodes[:most_nodes]}
     edges = dict.fromkeys(
         (source, target, attributes.get("guess") is True)
@@ -342,18 +342,18 @@ def _draw_box(box: Box, urn: str, attributes: Mapping[str, Any], is_root: bool) 
     fit_below = _fit(_REGULAR * text_width(below, 10), room)
     return (
         f'<g transform="translate({box.x:.1f} {box.y:.1f})">'
-        f"<title>{_written(line(urn))}</title>"
+        f"<title>{_escape_xml(line(urn))}</title>"
         f'<rect width="{box.width:.1f}" height="{box.height:.1f}" rx="5" fill="#FBFCFD" '
         f'stroke="{frame}" stroke-width="{thick}"{dashes}/>'
         f'<rect x="1.5" y="5" width="4" height="{box.height - 10:.1f}" rx="2" fill="{colour}"/>'
         f'<text x="12" y="17" font-weight="600" fill="#1B1F23"{struck}{fit_name}>'
-        f"{_written(name)}</text>"
+        f"{_escape_xml(name)}</text>"
         f'<text x="12" y="32" font-size="10" fill="#56646F"{fit_below}>'
-        f"{_written(below)}</text></g>"
+        f"{_escape_xml(below)}</text></g>"
     )
 
 
-def _written(text: str) -> str:
+def _escape_xml(text: str) -> str:
     """Escape text for XML, replacing characters that XML cannot represent."""
     sound = text.encode(errors="replace").decode()
     return escape(sound.replace("\ufffe", "\ufffd").replace("\uffff", "\ufffd"))

@@ -61,9 +61,9 @@ __all__ = [
     "aspect_of",
     "asserted_columns",
     "asserted_entity",
-    "measured_number",
     "moment_of",
     "read_aspect",
+    "read_measurement",
     "run_summary",
     "schema_value",
     "without_nulls",
@@ -364,7 +364,7 @@ class FieldProfile(Camel, frozen=True):
 
     def number(self, summary: Summary) -> float | None:
         """A summary as a number; nothing for one that is no finite number, `N/A` or a date."""
-        return measured_number(getattr(self, summary))
+        return read_measurement(getattr(self, summary))
 
 
 class DatasetProfile(Camel, frozen=True):
@@ -400,7 +400,7 @@ class Operation(Camel, frozen=True):
         return moment_of(self.timestamp_millis)
 
 
-def measured_number(text: str | None) -> float | None:
+def read_measurement(text: str | None) -> float | None:
     """Return a number that profiling wrote as text, or `None` for `N/A`, a date, or a number that
     is not finite."""
     # Python parses 1_000 as a number, but no database writes numbers like that.

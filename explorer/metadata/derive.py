@@ -227,32 +227,32 @@ def _join_path(path: tuple[str, ...], suffix: str, schema: Any) -> str:
     return ".".join((*path, *suffix.split("/")[1:]))
 
 
-def _search_field(name: str, said: Schema, path: str, schema: Any) -> SearchField:
+def _search_field(name: str, annotation: Schema, path: str, schema: Any) -> SearchField:
     avro = schema if isinstance(schema, str) else schema["type"] if isinstance(schema, dict) else ""
-    kind = said.get("fieldType") or _KINDS.get(avro, "TEXT")
+    kind = annotation.get("fieldType") or _KINDS.get(avro, "TEXT")
     return SearchField(
-        name=said.get("fieldName", name),
+        name=annotation.get("fieldName", name),
         kind=kind,
         path=path,
-        facet=said.get("addToFilters", False),
-        label=said.get("filterNameOverride", ""),
+        facet=annotation.get("addToFilters", False),
+        label=annotation.get("filterNameOverride", ""),
         # Free text is compared with words, which a keyword is not cut into.
         queried=kind != "KEYWORD"
-        and str(said.get("queryByDefault", kind in _QUERIED)).lower() == "true",
-        weight=said.get("boostScore", 1.0),
-        autocomplete=said.get("enableAutocomplete", False),
-        has=said.get("hasValuesFieldName", ""),
-        count=said.get("numValuesFieldName", ""),
+        and str(annotation.get("queryByDefault", kind in _QUERIED)).lower() == "true",
+        weight=annotation.get("boostScore", 1.0),
+        autocomplete=annotation.get("enableAutocomplete", False),
+        has=annotation.get("hasValuesFieldName", ""),
+        count=annotation.get("numValuesFieldName", ""),
     )
 
 
-def _relationship(said: Schema, path: str) -> Relationship:
+def _relationship(annotation: Schema, path: str) -> Relationship:
     return Relationship(
-        said["name"],
+        annotation["name"],
         path,
-        tuple(said.get("entityTypes", ())),
-        said.get("isLineage", False),
-        not said.get("isUpstream", True),
+        tuple(annotation.get("entityTypes", ())),
+        annotation.get("isLineage", False),
+        not annotation.get("isUpstream", True),
     )
 
 

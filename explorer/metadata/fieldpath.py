@@ -22,7 +22,7 @@ __all__ = [
     "column_edges",
     "column_urn",
     "earlier_paths",
-    "encoded_column_urn",
+    "encode_column_urn",
     "split_column",
     "written_entries",
 ]
@@ -110,7 +110,7 @@ def column_urn(dataset: object, path: str) -> str:
     return f"{_PREFIX}{dataset},{path})"
 
 
-def encoded_column_urn(dataset: object, path: str) -> str:
+def encode_column_urn(dataset: object, path: str) -> str:
     """Return the URN of a column, with the separators of URNs percent-encoded in its path, as
     DataHub does."""
     return column_urn(dataset, "".join(_RESERVED.get(char, char) for char in path))

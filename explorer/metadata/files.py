@@ -37,7 +37,7 @@ __all__ = [
     "MetadataFile",
     "Refused",
     "UntilDamage",
-    "decompressed",
+    "decompress",
     "read_file",
     "read_record",
 ]
@@ -75,7 +75,7 @@ class MetadataFile:
         self.record = -1
         """The place of the record that the last change is of, from 0; -1 before the first."""
         self._registry = registry
-        self._records = _records(*decompressed(stream))
+        self._records = _records(*decompress(stream))
         self._skip = skip
 
     def __iter__(self) -> Iterator[Proposal | Refused]:
@@ -142,7 +142,7 @@ class UntilDamage(io.RawIOBase):
         return len(part)
 
 
-def decompressed(stream: io.BufferedReader) -> tuple[BinaryIO, UntilDamage | None]:
+def decompress(stream: io.BufferedReader) -> tuple[BinaryIO, UntilDamage | None]:
     """Return a stream of the decompressed bytes of a file that may be compressed with gzip or zstd,
     and what knows of damage if it is."""
     start = stream.peek(len(_ZSTD))
@@ -387,7 +387,7 @@ def _snapshot(name: str, body: Any, record: dict[str, Any], registry: Registry) 
             raise InvalidInput(f"{name!r} is neither urn nor aspects nor an aspect of {urn}")
         pairs.append((name, value))
     system = _no_nulls(record.get("systemMetadata"))
-    unwrap = _unwrapping(registry).plain
+    unwrap = _unwrapper(registry).plain
     plain = [(name, unwrap(value, registry.aspect(name).record)) for name, value in pairs]
     return [Proposal(urn, name, value, system=system) for name, value in plain]
 
@@ -398,7 +398,7 @@ def _change(record: dict[str, Any], registry: Registry) -> Proposal:
     # The server's registry may have an aspect that this one lacks, so the server decides.
     if aspect is None or change.value is None or change.change == "PATCH":
         return change
-    plain = _unwrapping(registry).plain(change.value, aspect.record)
+    plain = _unwrapper(registry).plain(change.value, aspect.record)
     return change if plain is change.value else replace(change, value=plain)
 
 
@@ -504,7 +504,7 @@ def _map(inner: _Unwrap) -> _Unwrap:
 
 # One per registry in use; a process uses few.
 @lru_cache(maxsize=4)
-def _unwrapping(registry: Registry) -> _Unwrapping:
+def _unwrapper(registry: Registry) -> _Unwrapping:
     return _Unwrapping(registry)
 
 

@@ -55,9 +55,9 @@ _ENDINGS = ("Properties", "Info")
 _FIELDS = ("displayName", "name", "title")
 
 
-def is_name(given: object) -> bool:
+def is_name(value: object) -> bool:
     """Return whether a value is a text that is not blank."""
-    return isinstance(given, str) and bool(given.strip())
+    return isinstance(value, str) and bool(value.strip())
 
 
 def display_name(urn: Urn, aspects: Mapping[str, Any]) -> str:
@@ -157,10 +157,10 @@ def natural_key(name: str) -> str:
     return _DIGITS.sub(_with_length, name.casefold())
 
 
-def _with_length(found: re.Match[str]) -> str:
+def _with_length(match: re.Match[str]) -> str:
     """Return digits prefixed by their number, so that they sort as numbers when compared as text;
     Python does not parse integers of thousands of digits."""
-    digits = found[0].lstrip("0")
+    digits = match[0].lstrip("0")
     length = len(digits)
     return (
         f"{length:02d}{digits}" if length < _MOST_DIGITS else f"{_MOST_DIGITS}{length:06d}{digits}"

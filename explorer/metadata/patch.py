@@ -294,7 +294,7 @@ class ValueShape:
             return elements
         keys = self.keys(kind, path)
         if keys:
-            return gathered(value, len(keys))
+            return flatten(value, len(keys))
         return list(value) if _element(kind) == "string" else value
 
     def make(self, kind: str | None, path: tuple[str, ...]) -> Any:
@@ -475,10 +475,10 @@ class _Keyed:
         elif isinstance(value, list):
             elements = value
         else:
-            elements = gathered(value, len(self._keys) - len(led))
-        return [self._agreeing(element, led) for element in elements]
+            elements = flatten(value, len(self._keys) - len(led))
+        return [self._complete_element(element, led) for element in elements]
 
-    def _agreeing(self, element: Any, led: tuple[str, ...]) -> Any:
+    def _complete_element(self, element: Any, led: tuple[str, ...]) -> Any:
         if not isinstance(element, dict):
             raise Misplaced(f"an element of {'.'.join(self._path)} must be an object")
         for key, part in zip(self._keys, led, strict=False):
@@ -548,13 +548,13 @@ class _Listed:
 _NOTHING = Registry({}, {}, {})
 
 
-def gathered(value: Any, levels: int) -> list[Any]:
+def flatten(value: Any, levels: int) -> list[Any]:
     """Return the elements of maps nested `levels` deep."""
     if levels == 0:
         return [value]
     if not isinstance(value, dict):
         raise Misplaced("expected the elements as a list, or as objects by their keys")
-    return [element for part in value.values() for element in gathered(part, levels - 1)]
+    return [element for part in value.values() for element in flatten(part, levels - 1)]
 
 
 def member_type(registry: Registry, kind: str | None, step: str) -> str | None:
@@ -697,13 +697,13 @@ class Patcher:
         for key, field in record.fields.items():
             if field.type.endswith("?") or (field.default is not None and not whole):
                 continue
-            start = _beginning(field, stamp, whole=whole and key not in urns)
+            start = _initial_value(field, stamp, whole=whole and key not in urns)
             if start is not MISSING:
                 begun[key] = start
         return begun
 
 
-def _beginning(field: Field, stamp: Stamp, *, whole: bool) -> Any:
+def _initial_value(field: Field, stamp: Stamp, *, whole: bool) -> Any:
     """Return the initial value of a required field, or `MISSING` if it has none."""
     if field.base == _STAMP:
         return dict(stamp)
@@ -781,9 +781,9 @@ def _look_up(root: PatchTarget, path: tuple[str, ...]) -> PatchTarget | None:
     return place
 
 
-def _find(root: PatchTarget, path: tuple[str, ...], whole: Any) -> Any:
+def _find(root: PatchTarget, path: tuple[str, ...], aspect_value: Any) -> Any:
     if not path:
-        return whole
+        return aspect_value
     try:
         place = _look_up(root, path)
     except Misplaced:
@@ -807,36 +807,36 @@ def _drop_listed(root: PatchTarget, path: tuple[str, ...]) -> None:
         _drop(root, path)
 
 
-def _operation(at: int, given: Any) -> PatchOperation:
-    if not isinstance(given, dict):
+def _operation(at: int, entry: Any) -> PatchOperation:
+    if not isinstance(entry, dict):
         raise InvalidInput(f"patch[{at}] must be an object with op and path")
-    op = given.get("op")
+    op = entry.get("op")
     if op not in _OPS:
         raise InvalidInput(f"patch[{at}].op must be one of {', '.join(_OPS)}, not {op!r:.60}")
-    if op in ("add", "replace", "test") and "value" not in given:
+    if op in ("add", "replace", "test") and "value" not in entry:
         raise InvalidInput(f"patch[{at}] ({op}) needs a value")
-    path = _path(f"patch[{at}].path", given.get("path"))
-    source = _path(f"patch[{at}].from", given.get("from")) if op in ("move", "copy") else ()
-    return PatchOperation(op, path, given.get("value"), source)
+    path = _path(f"patch[{at}].path", entry.get("path"))
+    source = _path(f"patch[{at}].from", entry.get("from")) if op in ("move", "copy") else ()
+    return PatchOperation(op, path, entry.get("value"), source)
 
 
-def _path(name: str, given: Any) -> tuple[str, ...]:
-    if not isinstance(given, str) or (given and not given.startswith("/")):
-        raise InvalidInput(f"{name} must be a string that begins with '/', not {given!r:.60}")
-    steps = given.split("/")[1:]
+def _path(name: str, text: Any) -> tuple[str, ...]:
+    if not isinstance(text, str) or (text and not text.startswith("/")):
+        raise InvalidInput(f"{name} must be a string that begins with '/', not {text!r:.60}")
+    steps = text.split("/")[1:]
     if len(steps) > _MAX_STEPS:
         raise InvalidInput(f"{name} has more than {_MAX_STEPS} steps")
     return tuple(step.replace("~1", "/").replace("~0", "~") for step in steps)
 
 
-def _keys(given: Any) -> dict[str, tuple[str, ...]]:
-    if given is None:
+def _keys(keys: Any) -> dict[str, tuple[str, ...]]:
+    if keys is None:
         return {}
-    if isinstance(given, dict) and all(
+    if isinstance(keys, dict) and all(
         isinstance(names, list) and names and all(isinstance(name, str) for name in names)
-        for names in given.values()
+        for names in keys.values()
     ):
-        return {array: tuple(names) for array, names in given.items()}
+        return {array: tuple(names) for array, names in keys.items()}
     raise InvalidInput("arrayPrimaryKeys must be an object of lists: the keys of each array")
 
 

@@ -78,8 +78,8 @@ def read_condition(headers: Mapping[str, Any]) -> Condition | None:
     )
 
 
-def _version(given: Any) -> int:
-    text = given.strip() if isinstance(given, str) else given
+def _version(value: Any) -> int:
+    text = value.strip() if isinstance(value, str) else value
     try:
         if isinstance(text, int | str) and not isinstance(text, bool) and len(str(text)) < 20:
             return int(text)
@@ -87,7 +87,7 @@ def _version(given: Any) -> int:
         pass
     raise InvalidInput(
         "If-Version-Match must be the version in the systemMetadata of an aspect, or -1; not "
-        f"{given!r:.60}"
+        f"{value!r:.60}"
     )
 
 

@@ -48,7 +48,7 @@ from explorer.notebook.entity import (
     SaveTable,
     TextsSeen,
     names_of,
-    shown_edit,
+    to_undoable,
 )
 from explorer.notebook.progress import counting, each, steps, with_progress
 from explorer.notebook.schema import ColumnsTable, read_columns_named
@@ -112,7 +112,7 @@ class Server(Shown, ServerInfo):
         yield Facts(rows)
 
 
-def shown_server(info: ServerInfo) -> Server:
+def to_server(info: ServerInfo) -> Server:
     """Return a server description that renders itself."""
     return Server(**values_of(info))
 
@@ -231,7 +231,7 @@ def _name_row(entry: tuple[Urn, str]) -> tuple[Cell, ...]:
     )
 
 
-def named(entities: Iterable[Entity]) -> Iterator[tuple[Urn, str]]:
+def names_of_existing(entities: Iterable[Entity]) -> Iterator[tuple[Urn, str]]:
     """Yield each entity that is there with its name."""
     return ((entity.urn, entity.name) for entity in entities if entity.exists)
 
@@ -281,7 +281,7 @@ class CatalogReader:
 
         Example: `cat.info()`
         """
-        return shown_server(await self._plain.info())
+        return to_server(await self._plain.info())
 
     async def blame(self, urn: str | Urn) -> Blame:
         """Return for each documented column, in schema order, the change that set its current
@@ -420,7 +420,7 @@ class CatalogReader:
         entity = _entity(
             plain_entity, summaries, self._blocking(), whole=aspects is None, health=health
         )
-        self.known.learn(named([entity]))
+        self.known.learn(names_of_existing([entity]))
         if entity.whole:
             _see(self.seen, entity)
         return entity
@@ -455,7 +455,7 @@ class CatalogReader:
         Example: `cat.summed_up(cat.search("orders").urns)`
         """
         entities = await self._plain.summaries(urns)
-        self.known.learn(named(entities.values()))
+        self.known.learn(names_of_existing(entities.values()))
         return entities
 
     async def measures(self, urns: Iterable[str | Urn]) -> dict[Urn, Measures]:
@@ -483,7 +483,7 @@ class CatalogReader:
         Example: `cat.add_tags(urn, "PII", column="order_id")`
         """
         labels = TAGS.urns(tags)
-        async with self._suggesting(labels, TAGS.entity_types):
+        async with self._suggest_similar(labels, TAGS.entity_types):
             return await self._plain.add_tags(urn, labels, column=column, instead_of=instead_of)
 
     async def add_terms(
@@ -499,7 +499,7 @@ class CatalogReader:
         Example: `cat.add_terms(urn, "Finance.NetRevenue", column="net_amount")`
         """
         labels = TERMS.urns(terms)
-        async with self._suggesting(labels, TERMS.entity_types):
+        async with self._suggest_similar(labels, TERMS.entity_types):
             return await self._plain.add_terms(urn, labels, column=column, instead_of=instead_of)
 
     async def add_owners(
@@ -516,7 +516,7 @@ class CatalogReader:
         Example: `cat.add_owners(urn, "jdoe", ownership="DATA_STEWARD")`
         """
         labels = OWNERS.urns(owners)
-        async with self._suggesting(labels, OWNERS.entity_types):
+        async with self._suggest_similar(labels, OWNERS.entity_types):
             return await self._plain.add_owners(
                 urn, labels, ownership=ownership, instead_of=instead_of
             )
@@ -534,11 +534,13 @@ class CatalogReader:
         Example: `cat.set_domain(urn, "finance")`
         """
         labels = () if domain is None else tuple(map(str, urns_of(domain, "domain")))
-        async with self._suggesting(labels, ("domain",)):
+        async with self._suggest_similar(labels, ("domain",)):
             return await self._plain.set_domain(urn, domain, instead_of=instead_of)
 
     @asynccontextmanager
-    async def _suggesting(self, labels: Iterable[str], types: Sequence[str]) -> AsyncIterator[None]:
+    async def _suggest_similar(
+        self, labels: Iterable[str], types: Sequence[str]
+    ) -> AsyncIterator[None]:
         """If the block raises `NotFound` because one of these labels, given as URNs, does not
         exist, raise one that names similar labels."""
         try:
@@ -765,7 +767,7 @@ class NotebookCatalog(client.Catalog):
         waiting: list[Urn] = []
 
         def learn() -> None:
-            fresh = list(named(self.summaries(waiting).values()))
+            fresh = list(names_of_existing(self.summaries(waiting).values()))
             self.reader.known.learn(fresh)
             entries.extend(fresh)
             waiting.clear()
@@ -1030,17 +1032,17 @@ class AsyncNotebookCatalog(CatalogReader, client.AsyncCatalog):
 def _to_display(result: object, catalog: NotebookCatalog) -> object:
     match result:
         case Edit():
-            return shown_edit(result, catalog)
+            return to_undoable(result, catalog)
         case (Edit(), *_) if isinstance(result, tuple):
-            return EditsTable(shown_edit(edit, catalog) for edit in result)
+            return EditsTable(to_undoable(edit, catalog) for edit in result)
         case JournalSave():
             return SaveTable(**values_of(result))
         case _:
             return result
 
 
-def _changes(page: ChangePage, known: Mapping[Urn, read.Entity]) -> ChangesTable:
-    return ChangesTable(page.changes, page.next, page.head, names_of(known))
+def _changes(page: ChangePage, entities: Mapping[Urn, read.Entity]) -> ChangesTable:
+    return ChangesTable(page.changes, page.next, page.head, names_of(entities))
 
 
 def _urns_in(page: ChangePage) -> tuple[Urn, ...]:
@@ -1049,30 +1051,30 @@ def _urns_in(page: ChangePage) -> tuple[Urn, ...]:
     return tuple(dict.fromkeys((*(event.urn for event in page), *actors)))
 
 
-def _urns_of_entity(found: read.Entity) -> tuple[Urn, ...]:
+def _urns_of_entity(entity: read.Entity) -> tuple[Urn, ...]:
     """Return the owners, tags, terms and domains of an entity, the tags and terms of its columns,
     who added its links, and the entities in its properties, at most 200 of these."""
-    owners = Urn.parse_all(owner.owner for owner in found.owners)
-    authors = actors_of(link.create_stamp for link in found.links)
+    owners = Urn.parse_all(owner.owner for owner in entity.owners)
+    authors = actors_of(link.create_stamp for link in entity.links)
     labels: list[Urn] = []
     # An aspect that cannot be parsed is reported when it is accessed.
     with suppress(ServerFault):
-        labels = [urn for column in found.schema for urn in (*column.tags, *column.terms)]
+        labels = [urn for column in entity.schema for urn in (*column.tags, *column.terms)]
     with suppress(ServerFault):
-        labels += islice(mentioned(detail_parts(found)), _MOST_MENTIONED)
-    urns = (*owners, *found.tags, *found.terms, *found.domains, *authors, *labels)
+        labels += islice(mentioned(detail_parts(entity)), _MOST_MENTIONED)
+    urns = (*owners, *entity.tags, *entity.terms, *entity.domains, *authors, *labels)
     return tuple(dict.fromkeys(urns))
 
 
 def _entity(
     found: read.Entity,
-    others: Mapping[Urn, read.Entity],
+    summaries: Mapping[Urn, read.Entity],
     catalog: NotebookCatalog,
     *,
     whole: bool,
     health: Health | None,
 ) -> EntityPage:
-    names = {urn: entity.name for urn, entity in others.items()}
+    names = {urn: entity.name for urn, entity in summaries.items()}
     return EntityPage(
         found.urn,
         found.aspects,
@@ -1100,7 +1102,7 @@ def _dataset(urn: str | Urn) -> Urn:
     return target
 
 
-def _see(seen: TextsSeen, entity: read.Entity) -> None:
+def _see(texts_seen: TextsSeen, entity: read.Entity) -> None:
     # An aspect that cannot be parsed is reported when it is accessed.
     with suppress(ServerFault):
-        seen.see(entity)
+        texts_seen.see(entity)

@@ -650,16 +650,16 @@ def _still(panel: Lines) -> list[float] | None:
     return list(span)
 
 
-def _trace(one: Line, look: int, chart: PanelChart) -> "go.Scatter":
+def _trace(curve: Line, look: int, chart: PanelChart) -> "go.Scatter":
     import plotly.graph_objects as go
 
-    many = len(one.points) > _MOST_MARKED
+    many = len(curve.points) > _MOST_MARKED
     # Plotly leaves out any zone: what is drawn is the clock's time in the zone asked for. Plain
     # lists, and None where the server says nothing: a gap in the line.
     return go.Scatter(
-        x=[local_time(at, chart.zone).isoformat() for at, _ in one.points],
-        y=[None if value is None else float(value) for _, value in one.points],
-        name=label(one.name),
+        x=[local_time(at, chart.zone).isoformat() for at, _ in curve.points],
+        y=[None if value is None else float(value) for _, value in curve.points],
+        name=label(curve.name),
         mode="lines" if many else "lines+markers",
         connectgaps=False,
         line={"color": COLOURS[look], "dash": _PLOTLY_DASHES[look], "width": 2},
@@ -706,8 +706,8 @@ def _add_bars(figure: "go.Figure", panel: Bars, row: int, palette: Palette) -> N
             figure.add_vline(x=panel.rule, **rule)
 
 
-def _hover(name: str, told: str) -> str:
-    return f"{label(name)}<br>{label(told)}"
+def _hover(name: str, text: str) -> str:
+    return f"{label(name)}<br>{label(text)}"
 
 
 def _height(panel: Lines | Bars) -> int:

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from explorer.notebook.catalog import NotebookCatalog
     from explorer.notebook.widgets.explorer import Explorer
 
-__all__ = ["DraftsTable", "KeptDraft", "read_drafts", "unchanged"]
+__all__ = ["DraftsTable", "KeptDraft", "find_unchanged", "read_drafts"]
 
 
-def unchanged(drafts: Drafts, stored: StoredDraft) -> StoredDraft:
+def find_unchanged(drafts: Drafts, stored: StoredDraft) -> StoredDraft:
     """Return a draft as it is on disk. Raises `NotFound` if it was saved, discarded or changed
     since it was read, `InvalidInput` if another running program is editing it."""
     now = drafts.find(stored)
@@ -64,7 +64,7 @@ class KeptDraft(Shown, StoredDraft):
 
         Example: `cat.drafts[0].widget()`
         """
-        unchanged(self._drafts, self)
+        find_unchanged(self._drafts, self)
         explorer = self.catalog.explore()
         explorer.open_draft(self)
         return explorer
@@ -78,7 +78,7 @@ class KeptDraft(Shown, StoredDraft):
         Example: `cat.drafts[0].save()`
         """
         drafts, draft = self._drafts, self.draft
-        unchanged(drafts, self)
+        find_unchanged(drafts, self)
         text = stored_description(draft.text)
         edit = self.catalog.describe(draft.urn, text, column=draft.path, instead_of=draft.base)
         # What was typed on meanwhile is a draft of its own.
@@ -92,7 +92,7 @@ class KeptDraft(Shown, StoredDraft):
         Example: `cat.drafts[0].discard()`
         """
         drafts = self._drafts
-        drafts.discard(unchanged(drafts, self))
+        drafts.discard(find_unchanged(drafts, self))
 
     def restore(self) -> None:
         """Write the draft again if it was discarded; `cat.drafts` lists it. No request.

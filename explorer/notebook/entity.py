@@ -97,7 +97,7 @@ __all__ = [
     "read_diff",
     "read_history",
     "role_of",
-    "shown_edit",
+    "to_undoable",
 ]
 
 
@@ -198,7 +198,7 @@ class UndoableEdit(Shown, records.Edit):
             yield Say(".undo() undoes it")
 
 
-def shown_edit(edit: records.Edit, catalog: "NotebookCatalog") -> UndoableEdit:
+def to_undoable(edit: records.Edit, catalog: "NotebookCatalog") -> UndoableEdit:
     """Return an edit that renders itself."""
     if isinstance(edit, UndoableEdit):
         return edit
@@ -243,15 +243,15 @@ def _edit_row(edit: UndoableEdit) -> tuple[Cell, Cell]:
     return Cell(edit.urn.name, detail=str(edit.urn), tone="loud"), Cell(edit.summary)
 
 
-def _display_values(held: records.Held) -> tuple[str, ...]:
+def _display_values(side: records.Held) -> tuple[str, ...]:
     """Return the display names of the values before or after an edit."""
-    if held is None or held == "":
+    if side is None or side == "":
         return ()
-    if isinstance(held, str):
-        return (held,)
-    if isinstance(held, dict):
-        return tuple(f"{name} {value}" for name, value in held.items())
-    return tuple(map(_label, held))
+    if isinstance(side, str):
+        return (side,)
+    if isinstance(side, dict):
+        return tuple(f"{name} {value}" for name, value in side.items())
+    return tuple(map(_label, side))
 
 
 def _label(text: str) -> str:
@@ -261,8 +261,8 @@ def _label(text: str) -> str:
     return f"{name} ({kind})" if kind else name
 
 
-def _cell(held: records.Held) -> Cell:
-    text = ", ".join(_display_values(held))
+def _cell(side: records.Held) -> Cell:
+    text = ", ".join(_display_values(side))
     if not text:
         return Cell("nothing", tone="quiet")
     return Cell(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…")
@@ -920,7 +920,7 @@ class EntityPage(ShownTable, read.Entity):
         Example: `orders.made_by(cat.add_tags(orders.urn, "PII")).edit.summary`
         """
         attributes = {attribute.name: getattr(self, attribute.name) for attribute in fields(self)}
-        return EditedEntity(**attributes | {"edit": shown_edit(edit, self.catalog)})
+        return EditedEntity(**attributes | {"edit": to_undoable(edit, self.catalog)})
 
     def reload(self) -> "EntityPage":
         """Read the entity again, with all its aspects. Two requests.
@@ -946,12 +946,12 @@ class EntityPage(ShownTable, read.Entity):
         `NotFound`, with similar labels, for one that does not exist."""
         return [self._label_urn(label, types) for label in listed(labels, "names or URNs")]
 
-    def _label_urn(self, given: str | Urn, types: tuple[str, ...]) -> Urn:
+    def _label_urn(self, label: str | Urn, types: tuple[str, ...]) -> Urn:
         try:
-            return self.catalog.urn_of(given, *types)
+            return self.catalog.urn_of(label, *types)
         except NotFound:
             reader = self.catalog.reader
-            raise self.catalog.wait(reader.unknown_label(str(given), types)) from None
+            raise self.catalog.wait(reader.unknown_label(str(label), types)) from None
 
     def _schema(self) -> SchemaTable:
         return schema_table(read.Entity(self.urn, self.aspects).schema, self.names)

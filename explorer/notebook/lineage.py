@@ -201,25 +201,31 @@ class ImpactTable(ShownTable):
         if self.truncated:
             yield Say(f"incomplete: {self.truncated}", "loud")
 
-    def _cells(self, one: "graph.Affected") -> tuple[Cell, ...]:
-        entity = self.view.entities[one.urn]
+    def _cells(self, affected: "graph.Affected") -> tuple[Cell, ...]:
+        entity = self.view.entities[affected.urn]
         return (
-            _name_cell(entity, one.urn),
+            _name_cell(entity, affected.urn),
             Cell(entity.kind if self.found.column else entity.type),
-            Cell(f"{one.hops:,}"),
-            Cell("" if one.queries is None else f"{one.queries:,}"),
+            Cell(f"{affected.hops:,}"),
+            Cell("" if affected.queries is None else f"{affected.queries:,}"),
             Cell(", ".join(entity.owners), tone="quiet"),
-            Cell(", ".join(one.columns)),
-            Cell(CERTAINTY[one.certainty], tone="quiet"),
+            Cell(", ".join(affected.columns)),
+            Cell(CERTAINTY[affected.certainty], tone="quiet"),
         )
 
-    def _row(self, one: "graph.Affected") -> tuple[Any, ...]:
-        entity = self.view.entities[one.urn]
+    def _row(self, affected: "graph.Affected") -> tuple[Any, ...]:
+        entity = self.view.entities[affected.urn]
         return (
-            *(one.urn, one.name, one.type, one.platform, one.hops),
+            *(affected.urn, affected.name, affected.type, affected.platform, affected.hops),
             *(", ".join(entity.owners) or None, entity.domain or None),
-            *(", ".join(one.columns) or None, one.certainty),
-            *(one.queries, one.users, one.exists, one.removed, one.deprecated),
+            *(", ".join(affected.columns) or None, affected.certainty),
+            *(
+                affected.queries,
+                affected.users,
+                affected.exists,
+                affected.removed,
+                affected.deprecated,
+            ),
         )
 
 
@@ -379,12 +385,17 @@ class EntityLineage(ShownTable):
                 headers = ("name", "type", "platform", "owners")
                 yield from grid_parts(headers, lines, self._line)
 
-    def _line(self, one: TreeLine) -> tuple[Cell, ...]:
-        if one.entity is None or one.reference:
-            name = one.entity.full_name if one.entity else ""
-            text = "  ".join(word for word in (name, one.reference) if word)
-            return (Cell(text, indent=one.depth - 1, tone="quiet"), Cell(""), Cell(""), Cell(""))
-        return self._cells(one.entity, _name_cell(one.entity, depth=one.depth))
+    def _line(self, tree_line: TreeLine) -> tuple[Cell, ...]:
+        if tree_line.entity is None or tree_line.reference:
+            name = tree_line.entity.full_name if tree_line.entity else ""
+            text = "  ".join(word for word in (name, tree_line.reference) if word)
+            return (
+                Cell(text, indent=tree_line.depth - 1, tone="quiet"),
+                Cell(""),
+                Cell(""),
+                Cell(""),
+            )
+        return self._cells(tree_line.entity, _name_cell(tree_line.entity, depth=tree_line.depth))
 
     def _cells(self, entity: LineageEntity, name: Cell) -> tuple[Cell, ...]:
         owners = Cell(", ".join(entity.owners), tone="quiet")
@@ -574,8 +585,8 @@ def _table_of(graph: "nx.DiGraph", node: str) -> str:
     return str(graph.nodes[node].get("dataset") or node)
 
 
-def _certainty_note(told: bool) -> str:
-    return "said" if told else "guessed"
+def _certainty_note(is_ingested: bool) -> str:
+    return "said" if is_ingested else "guessed"
 
 
 def read_column_lineage(

@@ -14,7 +14,7 @@ from explorer.metadata.aspects import (
     DatasetProfile,
     DatasetUsageStatistics,
     FieldProfile,
-    measured_number,
+    read_measurement,
 )
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.proposal import millis_of
@@ -590,7 +590,7 @@ def quantiles(profiles: Profiles, column: str) -> PanelChart:
     """Return a chart of quantiles; those that are numbers are drawn."""
     at, measures = _newest(profiles, column, "quantiles")
     panel, column_quantiles = quantile_bars(measures), measures.quantiles or ()
-    rows = [(measured_number(each.quantile), each.value) for each in column_quantiles]
+    rows = [(read_measurement(each.quantile), each.value) for each in column_quantiles]
     frame = partial(typed_frame, rows, {"quantile": "Float64", "value": "string"})
     empty = "profiling recorded no quantiles of this column"
     if column_quantiles and not panel.bars:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from explorer.errors import Misconfigured
-from explorer.instance import hold, socket_path, telling_full
+from explorer.instance import hold, report_full_disk, socket_path
 from explorer.server.retention import Retention
 from explorer.version import __version__
 
@@ -92,7 +92,7 @@ def serve(
     """
     from explorer.server.authentication import Gate, RateLimit, is_loopback
 
-    with telling_full(data_dir), hold(data_dir) as data_lock, ExitStack() as closed:
+    with report_full_disk(data_dir), hold(data_dir) as data_lock, ExitStack() as closed:
         keyring = _once_there(lambda: _keyring(data_dir, token_file, store))
         closed.callback(keyring.close)
         issuer = None if oidc is None else _issuer(oidc)
@@ -173,7 +173,7 @@ def serve_embedded(
 
     Raises `Unusable` as `serve` does.
     """
-    with telling_full(data_dir), hold(data_dir) as data_lock:
+    with report_full_disk(data_dir), hold(data_dir) as data_lock:
         from explorer.metadata.registry import load_registry
         from explorer.server.app import Service
         from explorer.server.authentication import Gate

@@ -27,7 +27,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from explorer.errors import InvalidInput
-from explorer.files import unpacked
+from explorer.files import unpack
 from explorer.server.authentication import ANONYMOUS, Access, Role
 from explorer.server.catalog import CatalogEngine, Freshness
 from explorer.server.dialect import Dialect
@@ -376,7 +376,7 @@ class RestliRequest(Request):
         encoding = self.headers.get("content-encoding", "").strip().lower()
         if encoding in ("gzip", "x-gzip"):
             try:
-                body = unpacked(body, MAX_BODY_BYTES)
+                body = unpack(body, MAX_BODY_BYTES)
             except OverflowError:
                 raise _too_large() from None
             except ValueError as error:

@@ -21,7 +21,7 @@ import orjson
 
 from explorer.client import Catalog
 from explorer.errors import InvalidInput
-from explorer.metadata.files import decompressed
+from explorer.metadata.files import decompress
 from explorer.metadata.proposal import Proposal, millis_of
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Criterion, Filter
@@ -358,7 +358,7 @@ class _Lines:
 
     def __iter__(self) -> Iterator[str]:
         with self.path.open("rb") as file:
-            stream, source = decompressed(file)
+            stream, source = decompress(file)
             lines = io.TextIOWrapper(stream, "utf-8-sig", errors="replace", newline="")
             last: str | None = None
             for line in lines:

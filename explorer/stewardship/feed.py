@@ -21,7 +21,7 @@ from explorer import config
 from explorer.client.display import counted
 from explorer.client.editable import COLUMNS, EditableField, at_present_paths, place_of
 from explorer.client.entity import SUMMARY_ASPECTS
-from explorer.config.files import changing, read_private, write_private
+from explorer.config.files import lock_file, read_private, write_private
 from explorer.errors import Gone, InvalidInput, StorageFault, Unusable
 from explorer.metadata.fieldpath import FieldPath, earlier_paths, written_entries
 from explorer.metadata.proposal import millis_of
@@ -235,7 +235,7 @@ class VisitFile:
         """
         visit = Visit(offset, millis_of(at))
         try:
-            with changing(self.path):
+            with lock_file(self.path):
                 visits = _Visits() if replaced else self._read()
                 if visits.last is not None and visits.last.offset > offset:
                     return

@@ -21,7 +21,7 @@ from explorer.client.entity import AspectRead, Entity
 from explorer.client.journal import one_save
 from explorer.client.transport import REFUSALS
 from explorer.errors import CatalogError, Conflict, Forbidden, NotFound
-from explorer.metadata.fieldpath import ColumnPaths, FieldPath, encoded_column_urn, split_column
+from explorer.metadata.fieldpath import ColumnPaths, FieldPath, encode_column_urn, split_column
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Criterion, Filter
@@ -149,7 +149,7 @@ async def note_source(
     """
     now_millis = time.time_ns() // 1_000_000
     detail = {
-        "origin": encoded_column_urn(source.urn, source.column),
+        "origin": encode_column_urn(source.urn, source.column),
         "propagated": "true",
         "actor": by or _UNKNOWN,
         "propagation_started_at": str(now_millis),
@@ -291,7 +291,7 @@ async def pin_propagated(
     """
 
     async def pin(one: PropagatedText) -> None:
-        urn = encoded_column_urn(one.urn, one.path)
+        urn = encode_column_urn(one.urn, one.path)
         entry = _entry_of(await catalog.entity(urn, [_ASPECT]))
         if entry is None:
             raise NotFound(f"the source of the description of {one.path} is no longer stored")

@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from explorer import config
-from explorer.config.files import changing, read_private, write_private
+from explorer.config.files import lock_file, read_private, write_private
 from explorer.errors import InvalidFile, StorageFault, Unusable
 from explorer.metadata.urn import Urn
 
@@ -120,7 +120,7 @@ class SearchStore:
 
     def _change(self, change: _SearchChange) -> SearchFile:
         try:
-            with changing(self.path):
+            with lock_file(self.path):
                 file = change(self.read())
                 write_private(self.path, msgspec.json.encode(file).decode())
         except Unusable as error:
@@ -246,7 +246,7 @@ def _read(path: Path | None) -> _SavedState:
 
 def _put(path: Path, changes: list[_StateChange]) -> None:
     try:
-        with changing(path):
+        with lock_file(path):
             state = _read(path)
             for change in changes:
                 state = change(state)

@@ -338,7 +338,7 @@ def worklist_page(worklist: "Worklist") -> Table:
 
     Tables of the same name get a distinction: `orders (hive)`.
     """
-    from explorer.graph.nodes import named_apart
+    from explorer.graph.nodes import distinguish_names
 
     columns = (
         TableColumn("weight"),
@@ -350,7 +350,7 @@ def worklist_page(worklist: "Worklist") -> Table:
         TableColumn("column", folds=True),
         TableColumn("type", max_width=12, style="dim"),
     )
-    tables = named_apart((item.urn, {"name": item.table}) for item in worklist.items)
+    tables = distinguish_names((item.urn, {"name": item.table}) for item in worklist.items)
     rows = [_item_row(item, tables[item.urn]["name"]) for item in worklist.items]
     return Table(columns, rows, "To document", worklist.total)
 
@@ -459,7 +459,7 @@ def concept_page(concept: "Concept", *, texts: bool = True) -> Table:
     It has the number of each column's description, with `texts` the description, and whether people
     or ingestion wrote it. Tables of the same name get a distinction.
     """
-    from explorer.graph.nodes import named_apart
+    from explorer.graph.nodes import distinguish_names
 
     columns = (
         TableColumn("variant", "no."),
@@ -469,7 +469,7 @@ def concept_page(concept: "Concept", *, texts: bool = True) -> Table:
         TableColumn("by", max_width=9, style="dim"),
         TableColumn("text", folds=True, audience="everyone" if texts else "programs"),
     )
-    tables = named_apart((column.urn, {"name": column.table}) for column in concept.columns)
+    tables = distinguish_names((column.urn, {"name": column.table}) for column in concept.columns)
     numbers = _variant_numbers(concept)
     rows: list[Row] = [
         (

@@ -17,8 +17,8 @@ from explorer.metadata.aspects import (
     FieldProfile,
     FieldUsage,
     Summary,
-    measured_number,
     moment_of,
+    read_measurement,
 )
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
@@ -478,7 +478,7 @@ def frequency_bars(one: ColumnMeasures) -> Bars:
 
 def quantile_bars(one: ColumnMeasures) -> Bars:
     """Return the quantiles of a column that are numbers."""
-    numbers = [(each.quantile, measured_number(each.value)) for each in one.quantiles or ()]
+    numbers = [(each.quantile, read_measurement(each.value)) for each in one.quantiles or ()]
     bars = [Bar(quantile_name(name), value) for name, value in numbers if value is not None]
     note = "the value below which this share lies"
     return Bars("Quantiles", tuple(bars), note=note, measure="value")
@@ -513,12 +513,12 @@ def column_panels(one: ColumnMeasures) -> tuple[Panel, ...]:
 
 def quantile_name(quantile: str) -> str:
     """Return a quantile in percent."""
-    part = measured_number(quantile)
+    part = read_measurement(quantile)
     return quantile if part is None else f"{part * 100:g}%"
 
 
 def _short(text: str) -> str:
-    value = measured_number(text)
+    value = read_measurement(text)
     return text[:_LONGEST_BOUNDARY] if value is None else compact(value)
 
 

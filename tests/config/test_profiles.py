@@ -161,7 +161,7 @@ def test_an_address_is_kept_as_it_is(url: str) -> None:
 @pytest.mark.parametrize("name", ["", ".a", "a/b", "..", "-a", "a b", "é", "x" * 65, "embedded"])
 def test_a_name_that_could_not_be_a_files_is_refused(name: Any) -> None:
     with pytest.raises(InvalidInput):
-        config.checked_name(name)
+        config.check_name(name)
 
 
 def test_embedded_is_always_there_and_an_unknown_name_is_told_the_known_ones() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from explorer import Catalog
 from explorer.errors import InvalidInput, UnknownName
-from explorer.graph.nodes import named_apart
+from explorer.graph.nodes import distinguish_names
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 
@@ -44,7 +44,7 @@ def test_lineage_shows_a_picture_and_below_it_a_list(lineage: Any, read: Any) ->
     (picture,) = page.pictures
     drawn = {one.text for one in picture.iter() if one.text}
     # Two of them are called mart_ltv.
-    for urn, attributes in named_apart(lineage.graph.nodes(data=True)).items():
+    for urn, attributes in distinguish_names(lineage.graph.nodes(data=True)).items():
         assert attributes["name"] in drawn
         assert urn == ORDERS or urn in page.text
     assert {"mart_ltv (PROD)", "mart_ltv (DEV)"} <= drawn

@@ -10,7 +10,7 @@ import pytest
 
 from explorer import Catalog
 from explorer.graph.export import to_svg
-from explorer.graph.nodes import distinctions, named_apart
+from explorer.graph.nodes import distinctions, distinguish_names
 from explorer.metadata.urn import Urn
 from explorer.tui.screens.lineage import ImpactRows
 from explorer.tui.screens.lineage_map import choose_nodes
@@ -118,7 +118,10 @@ def test_the_fewest_facts_that_differ_tell_entities_apart() -> None:
     ]
     assert list(distinctions(tasks).values()) == ["daily", "hourly"]
     charts = [(f"urn:li:chart:(looker,{at})", {"name": "Revenue"}) for at in (1, 2)]
-    assert [one["name"] for one in named_apart(charts).values()] == ["Revenue (1)", "Revenue (2)"]
+    assert [one["name"] for one in distinguish_names(charts).values()] == [
+        "Revenue (1)",
+        "Revenue (2)",
+    ]
 
 
 def test_an_entity_in_words_is_safe_to_show() -> None:

@@ -140,12 +140,12 @@ def _open_output(name: str) -> Iterator[IO[bytes]]:
     Raises `InvalidInput` if the file cannot be written.
     """
     from explorer.errors import InvalidInput
-    from explorer.files import replaced_path
+    from explorer.files import path_to_replace
 
     if name == _STDOUT:
         yield sys.stdout.buffer
         return
-    path = replaced_path(Path(name))
+    path = path_to_replace(Path(name))
     if path is None:
         try:
             with Path(name).open("wb") as out:

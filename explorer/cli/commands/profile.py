@@ -144,7 +144,7 @@ def add(
         timeout_seconds=timeout_seconds,
         drafting_command=drafting_command,
     ).checked()
-    config.checked_name(name)
+    config.check_name(name)
     if token_stdin and new_profile.source not in _STORED:
         raise click.UsageError(
             "--token-stdin needs a place to store the token: give --token-from keyring or "
@@ -435,19 +435,19 @@ def _token_to_keep(name: str, *, from_stdin: bool) -> str:
     """
     import sys
 
-    from explorer.config import checked_token
+    from explorer.config import check_token
 
     if from_stdin:
-        # Bytes that are not UTF-8 become U+FFFD, which `checked_token` rejects.
+        # Bytes that are not UTF-8 become U+FFFD, which `check_token` rejects.
         token = sys.stdin.buffer.read().decode(errors="replace") if sys.stdin else ""
-        return checked_token(token, "from standard input")
+        return check_token(token, "from standard input")
     if not (sys.stdin and sys.stdin.isatty()):
         raise click.UsageError(
             "cannot prompt for the token: standard input is not a terminal; give --token-stdin to "
             "read the token from standard input"
         )
     prompt: str = click.prompt(f"Access token of {name}", hide_input=True, err=True)
-    return checked_token(prompt, "typed")
+    return check_token(prompt, "typed")
 
 
 def _share_token_storage(first: "ConnectionProfile", second: "ConnectionProfile") -> bool:
@@ -625,5 +625,5 @@ def _profile_to_sign_in(url: str | None, name: str | None) -> "tuple[str, Connec
         raise InvalidInput(
             "the catalog of this machine asks for no token; name a server with --url or --profile"
         )
-    config.checked_name(name)
+    config.check_name(name)
     return name, profile

@@ -12,7 +12,7 @@ from explorer.client.editable import column_text, place_of, stored_description
 from explorer.errors import InvalidInput
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
-from explorer.notebook.drafts import unchanged
+from explorer.notebook.drafts import find_unchanged
 from explorer.notebook.markup import difference_lines, markdown_tree
 from explorer.notebook.widgets.base import ExplorerRequests
 from explorer.stewardship.drafts import Draft, Drafts, StoredDraft
@@ -413,7 +413,7 @@ class Writing(DraftEditor):
 
         def take(_: object) -> bool:
             disk = self._disk()
-            return disk.take(unchanged(disk, stored))
+            return disk.take(find_unchanged(disk, stored))
 
         def check_taken(is_taken: bool) -> None:
             if not is_taken:
@@ -428,7 +428,7 @@ class Writing(DraftEditor):
 
         def discard(_: object) -> None:
             disk = self._disk()
-            disk.discard(unchanged(disk, stored))
+            disk.discard(find_unchanged(disk, stored))
 
         def forget(_: None) -> None:
             if stored.process == self.process and place in self.drafts:

@@ -15,7 +15,7 @@ from explorer.client.records import Flow
 from explorer.errors import InvalidInput
 from explorer.graph.layout import Box, Layout, Point, Spacing, lay_out_pairs
 from explorer.graph.lineage import COLUMN_ASPECTS, column_graph, merged, read_columns
-from explorer.graph.nodes import contracted, identity, named_apart
+from explorer.graph.nodes import contracted, distinguish_names, identity
 from explorer.graph.pictures import COLOURS, State, box_size, label, state, text_width
 from explorer.metadata.names import singular
 from explorer.metadata.urn import Urn
@@ -343,7 +343,7 @@ def draw(lineage: KnownLineage, view: ShownLineage, previous: Layout[str] | None
         node for node, attributes in inside.nodes(data=True) if _passes(attributes, view.without)
     }
     graph = contracted(inside, passing | {lineage.root})
-    for node, attributes in named_apart(graph.nodes(data=True)).items():
+    for node, attributes in distinguish_names(graph.nodes(data=True)).items():
         graph.nodes[node]["name"] = attributes.get("name")
     ports = view.columns.ports(graph.nodes)
     # In the order of reading, on which the layout depends.
