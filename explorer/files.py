@@ -132,8 +132,8 @@ _GZIP_PIECE_BYTES = 1024
 
 
 def unpack(packed: bytes, most_bytes: int, *, with_zlib: bool = False) -> bytes:
-    """Return gzip data decompressed, all members of it (RFC 1952 allows several); with `with_zlib`
-    also data of zlib, which its first bytes tell.
+    """Decompress gzip data, all members of it (RFC 1952 allows several); with `with_zlib` also data
+    of zlib, which is recognized by its first bytes.
 
     Raises `OverflowError` if the result is longer than `most_bytes`, and `ValueError` if the data
     is damaged, ends early, or goes on with anything else.

@@ -53,9 +53,9 @@ class DeviceCode:
 
 
 def find_offer(address: str) -> SignInOffer | None:
-    """Return how people sign in to a server; None where it names no issuer, or one that knows no
-    device flow. Raises what reading either does, and `Misconfigured` for an issuer that is not
-    reached by https."""
+    """Return how people sign in to a server; `None` if it names no issuer, or one without device
+    flow. Raises the errors of the requests to both, and `Misconfigured` for an issuer that is not
+    reached by https, or that has another address in its own metadata."""
     declared = _object(_send(address, Request("GET", "/config")), mask_url(address))
     ours = declared.get("catalogExplorer")
     offered = ours.get("signIn") if isinstance(ours, dict) else None

@@ -924,7 +924,8 @@ def _of(name: str, profiles: ConnectionProfiles) -> ServerSettings:
 
 
 def _drafting_of(name: str | None, profiles: ConnectionProfiles) -> Drafting:
-    """Return the drafting command of a profile, or of a server that none holds."""
+    """Return the drafting command of a profile; that of all profiles if it has none, or without a
+    name."""
     profile = ConnectionProfile() if name is None else profiles.named(name)
     seconds = profile.drafting_timeout_seconds or profiles.drafting_timeout_seconds
     if profile.drafting_command is not None:
@@ -935,7 +936,8 @@ def _drafting_of(name: str | None, profiles: ConnectionProfiles) -> Drafting:
 
 
 def _catalog_settings(catalog_identity: str, profiles: ConnectionProfiles) -> ServerSettings | None:
-    """Return what the profile of a catalog says of it, where it is clear which profile that is."""
+    """Return the settings of a catalog from the current profile if that is for this catalog, else
+    from the only profile for it; `None` if there is no such profile."""
     holders = [
         name for name, profile in profiles.by_name.items() if profile.identity == catalog_identity
     ]

@@ -115,7 +115,7 @@ class _Model:
         )
 
     def _gather(self, schema: Any, namespace: str) -> Any:
-        """Return a type with every name in full, and keep what has one."""
+        """Return a type with all names in full, and store each named type in `_named`."""
         match schema:
             case str():
                 return schema if schema in _SCALARS else _full(schema, namespace)
@@ -208,9 +208,10 @@ def _optional(field: Schema) -> str:
 
 
 def _parts(annotation: Any) -> Iterator[tuple[str, Schema]]:
-    """Yield what an annotation says of the field itself, or of places below it (`/*/actor`).
+    """Yield each part of an annotation with its path below the field: `/*/actor`, or empty for the
+    field itself.
 
-    One that speaks of DataHub's third search index alone (`v3`) says nothing here.
+    Parts for DataHub's third search index alone (`v3`) are left out.
     """
     if annotation is None:
         return

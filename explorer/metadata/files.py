@@ -144,7 +144,7 @@ class UntilDamage(io.RawIOBase):
 
 def decompress(stream: io.BufferedReader) -> tuple[BinaryIO, UntilDamage | None]:
     """Return a stream of the decompressed bytes of a file that may be compressed with gzip or zstd,
-    and what knows of damage if it is."""
+    and, if it is, the `UntilDamage` that detects damage."""
     start = stream.peek(len(_ZSTD))
     compressed: gzip.GzipFile | io.BufferedReader
     if start.startswith(_GZIP):

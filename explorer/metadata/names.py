@@ -78,8 +78,8 @@ def display_name(urn: Urn, aspects: Mapping[str, Any]) -> str:
 
 
 def assertion_name(info: Any) -> str:
-    """Return what the tool that runs an assertion calls it, from its `assertionInfo`; empty if that
-    is not told.
+    """Return the name that an assertion has in the tool that runs it, from its `assertionInfo`;
+    empty if it has none.
 
     The name of a test of dbt, `not_null_orders_order_id`, stands as it is. The kind of a check is
     followed by what is checked: `unique id of orders`.

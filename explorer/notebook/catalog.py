@@ -232,7 +232,7 @@ def _name_row(entry: tuple[Urn, str]) -> tuple[Cell, ...]:
 
 
 def names_of_existing(entities: Iterable[Entity]) -> Iterator[tuple[Urn, str]]:
-    """Yield each entity that is there with its name."""
+    """Yield the URN and the name of each entity that exists."""
     return ((entity.urn, entity.name) for entity in entities if entity.exists)
 
 
