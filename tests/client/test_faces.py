@@ -55,7 +55,7 @@ def kind_of(method: Any) -> Any:
     if inspect.isasyncgenfunction(method):
         return "blocking_iterator"
     given = typing.get_type_hints(method, localns={"Order": object}).get("return")
-    return "paged" if typing.get_origin(given) is Pager else "plain"
+    return "as_pages" if typing.get_origin(given) is Pager else "plain"
 
 
 def same_words(first: Any, second: Any) -> Any:
