@@ -1065,8 +1065,8 @@ def _ask_to_undo(catalog: "Catalog", save: JournalSave, *, is_redo: bool, is_las
     note(Text(save.id[:_SHORT_ID], "bold"), Text("  "), line_text(preview.origin))
     for value in preview.values:
         note(Text("  "), line_text(value.title, "bold"), Text(": "), line_text(value.change))
-    if preview.left:
-        note(Text(f"  and {preview.left:,} more", "dim"))
+    if preview.remaining:
+        note(Text(f"  and {preview.remaining:,} more", "dim"))
     verb, done = ("redo", "redone") if is_redo else ("undo", "undone")
     if not (sys.stdin and sys.stdin.isatty()):
         raise click.UsageError(

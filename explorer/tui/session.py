@@ -300,8 +300,8 @@ class TerminalSession:
         from explorer.views.journal import saved_sentence
 
         warnings = self._catalog.save_warnings if self._catalog is not None else ()
-        told = saved_sentence(sentence, warnings, undo)
-        (say or self.say)(told, error=error or bool(warnings))
+        message = saved_sentence(sentence, warnings, undo)
+        (say or self.say)(message, error=error or bool(warnings))
 
     async def _keep_journal(self, catalog: "AsyncCatalog") -> None:
         """Attach the journal to the client. If that fails, a message is shown, and each edit tries
@@ -461,10 +461,10 @@ class TerminalSession:
         self._on_status()
         if standing.contact == "ready" and before.contact in ("silent", "refused", "kept"):
             # By itself once only: what fails again waits until the reader asks for it.
-            due = [one for one in self._unread if one not in self._retried]
+            due = [where for where in self._unread if where not in self._retried]
             self._retried.update(due)
-            for one in due:
-                self._unread.pop(one)()
+            for where in due:
+                self._unread.pop(where)()
 
 
 async def open_graphs(catalog: "AsyncCatalog") -> "AsyncGraphs":
@@ -481,19 +481,19 @@ async def open_graphs(catalog: "AsyncCatalog") -> "AsyncGraphs":
 def sentence_of(error: CatalogError) -> str:
     """Return the message of an error as a full sentence that says what to do."""
     if isinstance(error, NotSignedIn) and error.status is not None:
-        said = f" ({line(error.excerpt, 120)})" if error.excerpt else ""
+        excerpt = f" ({line(error.excerpt, 120)})" if error.excerpt else ""
         return (
-            f"The server needs an access token, or a different one{said}: press F3 to enter "
+            f"The server needs an access token, or a different one{excerpt}: press F3 to enter "
             "one, set CATALOG_TOKEN, or save one with “catalog profile add”."
         )
-    said = str(error) or type(error).__name__
-    if "://" in said.partition(" ")[0]:
-        said = f"The server at {said}"
-    first = said.partition(" ")[0]
+    message = str(error) or type(error).__name__
+    if "://" in message.partition(" ")[0]:
+        message = f"The server at {message}"
+    first = message.partition(" ")[0]
     if first.rstrip(",:;").replace("-", "").isalpha():
         # Names of files and URNs stay as they are.
-        said = f"{said[0].upper()}{said[1:]}"
-    return f"{said}{'' if said[-1] in '.?!)…”' else '.'}"
+        message = f"{message[0].upper()}{message[1:]}"
+    return f"{message}{'' if message[-1] in '.?!)…”' else '.'}"
 
 
 def _keep_trace(doing: str) -> str:
@@ -648,8 +648,8 @@ def change_sentence(changes: tuple["ChangeEvent", ...]) -> str:
     """Return a sentence, without a full stop, on what was changed and by whom."""
     names = dict.fromkeys(Urn.label(change.actor) for change in changes)
     people = ", ".join("somebody" if name == _NOBODY else name for name in names)
-    things = ", ".join(dict.fromkeys(_what(change.aspect) for change in changes))
-    return f"{things[:1].upper()}{things[1:]} updated by {people}"
+    aspects = ", ".join(dict.fromkeys(_what(change.aspect) for change in changes))
+    return f"{aspects[:1].upper()}{aspects[1:]} updated by {people}"
 
 
 def _what(aspect: str) -> str:

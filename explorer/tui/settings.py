@@ -137,16 +137,16 @@ def _keys(action: Action, granted: Mapping[str, tuple[str, ...]]) -> tuple[str, 
 def _rival(action: Action, granted: Mapping[str, tuple[str, ...]]) -> Action | None:
     """Return another action of the same scope with one of the keys."""
     wished = set(granted[action.id])
-    for other in actions_of(action.scope):
-        if other.id != action.id and wished & set(_keys(other, granted)):
-            return other
+    for rival in actions_of(action.scope):
+        if rival.id != action.id and wished & set(_keys(rival, granted)):
+            return rival
     return None
 
 
-def _unknown(name: str, known: Mapping[str, Action]) -> str | None:
-    if name in known:
+def _unknown(name: str, actions: Mapping[str, Action]) -> str | None:
+    if name in actions:
         return None
-    near = get_close_matches(name, known, 1)
+    near = get_close_matches(name, actions, 1)
     return f"there is no action “{name}”" + (
         f"; did you mean {near[0]}?" if near else "; see --keys"
     )
@@ -324,12 +324,12 @@ def list_settings(settings: Settings) -> Iterator[Setting]:
     """Return every setting with its value, in the order of declaration; for tables their size."""
     for name, hint in _hints().items():
         value = getattr(settings, name)
-        shown = f"{len(value)} set" if isinstance(value, dict) else _toml(value)
-        yield Setting(name, _describe(hint), _describe_values(hint), shown)
+        value_text = f"{len(value)} set" if isinstance(value, dict) else _toml(value)
+        yield Setting(name, _describe(hint), _describe_values(hint), value_text)
 
 
 def _check(path: Path, text: str, table: Mapping[str, Any]) -> SettingsRead:
-    kept: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     problems = []
     hints = _hints()
     for key, value in table.items():
@@ -338,10 +338,10 @@ def _check(path: Path, text: str, table: Mapping[str, Any]) -> SettingsRead:
             problems.append(f"{place}: there is no “{key}”; there are {', '.join(hints)}")
             continue
         try:
-            kept[key] = msgspec.convert(value, hints[key])
+            values[key] = msgspec.convert(value, hints[key])
         except msgspec.ValidationError:
             problems.append(f"{place}: {key} must be {_describe_values(hints[key])}, not “{value}”")
-    return SettingsRead(Settings(**kept), tuple(problems), text)
+    return SettingsRead(Settings(**values), tuple(problems), text)
 
 
 def _hints() -> dict[str, Any]:
@@ -378,42 +378,41 @@ def _place(path: Path, text: str, key: str) -> str:
         rf"""^\s*(\[\s*)?([\w"'-]+\s*\.\s*)?["']?{re.escape(key)}["']?\s*[=\].]""", re.ASCII
     )
     lines = enumerate(text.splitlines(), 1)
-    line = next((number for number, one in lines if speaks.match(one)), 1)
+    line = next((number for number, content in lines if speaks.match(content)), 1)
     return f"{path}, line {line}"
 
 
 class Appearance:
-    """The theme and the keymap in use. `wanted` is the theme of the command line; it takes
+    """The theme and the keymap in use. `theme_name` is the theme of the command line; it takes
     precedence over the one in the settings, which takes precedence over the one chosen last.
 
     `problems` has one sentence for everything that could not be used.
     """
 
-    def __init__(self, read: SettingsRead | None = None, wanted: str = "") -> None:
-        found = read or SettingsRead()
-        own, theme_problems = own_themes(found.settings.themes, found.place)
-        self.keymap, key_problems = read_keymap(found.settings.keys, found.place)
+    def __init__(self, settings_read: SettingsRead | None = None, theme_name: str = "") -> None:
+        settings_read = settings_read or SettingsRead()
+        own, theme_problems = own_themes(settings_read.settings.themes, settings_read.place)
+        self.keymap, key_problems = read_keymap(settings_read.settings.keys, settings_read.place)
         self.themes: dict[str, Theme] = {**themes(), **own}
-        self._wanted, problems = "", list(found.problems)
-        if wanted:
-            self._wanted = self._find_theme(wanted) or ""
+        self._wanted, problems = "", list(settings_read.problems)
+        if theme_name:
+            self._wanted = self._find_theme(theme_name) or ""
             if not self._wanted:
-                problems.append(f"there is no theme “{wanted}”; there are {self._names()}")
-        self._set = self._find_theme(found.settings.theme) or ""
-        if found.settings.theme and not self._set:
-            place = found.place("theme")
-            problems.append(
-                f"{place}: there is no theme “{found.settings.theme}”; there are {self._names()}"
-            )
-        self.settings: Settings = found.settings
+                problems.append(f"there is no theme “{theme_name}”; there are {self._names()}")
+        theme = settings_read.settings.theme
+        self._set = self._find_theme(theme) or ""
+        if theme and not self._set:
+            place = settings_read.place("theme")
+            problems.append(f"{place}: there is no theme “{theme}”; there are {self._names()}")
+        self.settings: Settings = settings_read.settings
         self.problems: tuple[str, ...] = (*problems, *theme_problems, *key_problems)
 
     def first(self, chosen: str | None) -> str:
         """Return the theme to start with; `chosen` is the one chosen last."""
         if is_without_colour():
             return SIXTEEN
-        known = chosen if chosen in self.themes else ""
-        return self._wanted or self._set or known or DARK
+        last_theme = chosen if chosen in self.themes else ""
+        return self._wanted or self._set or last_theme or DARK
 
     @property
     def is_theme_set(self) -> bool:

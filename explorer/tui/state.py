@@ -75,25 +75,27 @@ class SearchStore:
     def save(self, search: SavedSearch) -> SearchFile:
         """Save a search under its name, replacing one of that name."""
 
-        def change(kept: SearchFile) -> SearchFile:
-            searches = [one for one in kept.saved if one.name != search.name]
-            return SearchFile((*searches, search)[-_NAMED:], kept.recent)
+        def change(file: SearchFile) -> SearchFile:
+            searches = [
+                saved_search for saved_search in file.saved if saved_search.name != search.name
+            ]
+            return SearchFile((*searches, search)[-_NAMED:], file.recent)
 
         return self._change(change)
 
     def rename(self, name: str, new: str) -> SearchFile:
         """Rename a saved search, replacing one of the new name."""
 
-        def change(kept: SearchFile) -> SearchFile:
+        def change(file: SearchFile) -> SearchFile:
             searches = [
-                search for search in kept.saved if search.name != new or search.name == name
+                search for search in file.saved if search.name != new or search.name == name
             ]
             return SearchFile(
                 tuple(
                     msgspec.structs.replace(search, name=new) if search.name == name else search
                     for search in searches
                 ),
-                kept.recent,
+                file.recent,
             )
 
         return self._change(change)
@@ -101,10 +103,14 @@ class SearchStore:
     def forget(self, *, name: str = "", recent: str = "") -> SearchFile:
         """Remove a saved or a recent search."""
 
-        def change(kept: SearchFile) -> SearchFile:
+        def change(file: SearchFile) -> SearchFile:
             return SearchFile(
-                tuple(search for search in kept.saved if not name or search.name != name),
-                tuple(one for one in kept.recent if not recent or one != recent),
+                tuple(search for search in file.saved if not name or search.name != name),
+                tuple(
+                    recent_text
+                    for recent_text in file.recent
+                    if not recent or recent_text != recent
+                ),
             )
 
         return self._change(change)
@@ -112,9 +118,9 @@ class SearchStore:
     def add_recent(self, text: str) -> SearchFile:
         """Add a search to the recent ones, as the latest."""
 
-        def change(kept: SearchFile) -> SearchFile:
-            others = (one for one in kept.recent if one != text)
-            return SearchFile(kept.saved, (text, *others)[:_RECENT])
+        def change(file: SearchFile) -> SearchFile:
+            recent_texts = (recent_text for recent_text in file.recent if recent_text != text)
+            return SearchFile(file.saved, (text, *recent_texts)[:_RECENT])
 
         return self._change(change)
 
@@ -194,7 +200,7 @@ class TerminalState:
     def set(self, name: str, value: Setting | None) -> None:
         """Store a value by its name; None removes it."""
         if self.setting(name) != value:
-            self._change(lambda kept: _with_setting(kept, name, value))
+            self._change(lambda stored: _with_setting(stored, name, value))
 
     def has_seen(self, what: str) -> bool:
         """Return whether something that is shown once was shown."""
@@ -212,7 +218,7 @@ class TerminalState:
     def note_place(self, key: str, place: ServerState) -> None:
         """Store the history of a catalog under a key."""
         if self.place(key) != place:
-            self._change(lambda kept: _with_place(kept, key, place))
+            self._change(lambda stored: _with_place(stored, key, place))
 
     async def close(self) -> None:
         """Wait until everything is written."""
@@ -255,19 +261,19 @@ def _put(path: Path, changes: list[_StateChange]) -> None:
         return
 
 
-def _with_setting(kept: _SavedState, name: str, value: Setting | None) -> _SavedState:
-    settings = {known: setting for known, setting in kept.settings.items() if known != name}
+def _with_setting(stored: _SavedState, name: str, value: Setting | None) -> _SavedState:
+    settings = {key: setting for key, setting in stored.settings.items() if key != name}
     if value is not None:
         settings[name] = value
-    return _SavedState(settings, kept.servers)
+    return _SavedState(settings, stored.servers)
 
 
-def _with_place(kept: _SavedState, server: str, place: ServerState) -> _SavedState:
-    servers = {known: state for known, state in kept.servers.items() if known != server}
+def _with_place(stored: _SavedState, server: str, place: ServerState) -> _SavedState:
+    servers = {key: state for key, state in stored.servers.items() if key != server}
     servers[server] = place
     for oldest in list(servers)[: max(len(servers) - _SERVERS_KEPT, 0)]:
         del servers[oldest]
-    return _SavedState(kept.settings, servers)
+    return _SavedState(stored.settings, servers)
 
 
 _PLACES_KEPT: Final = 200

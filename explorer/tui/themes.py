@@ -310,7 +310,7 @@ def own_themes(
     """Return the themes of the settings by name, and one sentence for everything in them that
     cannot be used. Each is its base theme with other colours; `place` returns the file and line of
     a theme."""
-    made: dict[str, Theme] = {}
+    themes_by_name: dict[str, Theme] = {}
     problems: list[str] = []
     for name, table in tables.items():
         base_name = table.get(_BASE, "dark")
@@ -325,8 +325,8 @@ def own_themes(
             continue
         colours, faults = _colours(table)
         problems += (f"{place(name)}: theme {name}: {fault}" for fault in faults)
-        made[name] = _adapt(base, name, colours)
-    return made, tuple(problems)
+        themes_by_name[name] = _adapt(base, name, colours)
+    return themes_by_name, tuple(problems)
 
 
 def _colours(table: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
@@ -336,8 +336,8 @@ def _colours(table: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
         if key == _BASE:
             continue
         if key not in (*_COLOURS, *_VARIABLES):
-            known = ", ".join((_BASE, *_COLOURS, *_VARIABLES))
-            faults.append(f"there is no “{key}”; there are {known}")
+            keys = ", ".join((_BASE, *_COLOURS, *_VARIABLES))
+            faults.append(f"there is no “{key}”; there are {keys}")
             continue
         try:
             Color.parse(value)
@@ -350,9 +350,9 @@ def _colours(table: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
 
 def _adapt(base: Theme, name: str, colours: Mapping[str, str]) -> Theme:
     plain = {key: colours.get(key) or getattr(base, key) for key in _COLOURS}
-    named = {_VARIABLES[key]: value for key, value in colours.items() if key in _VARIABLES}
+    variables = {_VARIABLES[key]: value for key, value in colours.items() if key in _VARIABLES}
     dark = Color.parse(plain["background"]).brightness < 0.5 if not base.ansi else base.dark
-    changed = replace(base, name=name, dark=dark, variables={**base.variables, **named})
+    changed = replace(base, name=name, dark=dark, variables={**base.variables, **variables})
     for key, value in plain.items():
         setattr(changed, key, value)
     return changed

@@ -93,8 +93,8 @@ class CatalogServer(Server):
             return web.Response(status=403, text="Requests from other sites are not accepted.\n")
         return await handler(request)
 
-    def _is_key(self, given: str) -> bool:
-        return hmac.compare_digest(given.encode(errors="replace"), self._key.encode())
+    def _is_key(self, key: str) -> bool:
+        return hmac.compare_digest(key.encode(errors="replace"), self._key.encode())
 
     async def handle_index(self, request: web.Request) -> web.Response:
         """Return the page with all its addresses on this server."""

@@ -69,7 +69,7 @@ def round_numbers(low: float, high: float, most: int = 4) -> Sequence[float]:
         low, high = low - (abs(low) * 0.005 or 0.5), high + (abs(high) * 0.005 or 0.5)
     rough = (high - low) / max(most - 1, 1)
     size = 10.0 ** floor(log10(rough))
-    step = next(size * one for one in _STEPS if size * one >= rough * (1 - _ALMOST))
+    step = next(size * factor for factor in _STEPS if size * factor >= rough * (1 - _ALMOST))
     first, last = floor(low / step + _ALMOST), ceil(high / step - _ALMOST)
     return [at * step for at in range(first, last + 1)]
 
@@ -128,7 +128,9 @@ def _hours(
         yield first, f"{first:%b} {first.day}, {first:%H:%M}"
         return
     hours = (last - first) / timedelta(hours=1)
-    step = timedelta(hours=next((one for one in _HOURS if hours / one <= most), 24))
+    step = timedelta(
+        hours=next((step_hours for step_hours in _HOURS if hours / step_hours <= most), 24)
+    )
     at = midnight
     while at <= last:
         if at >= first:
@@ -260,13 +262,13 @@ _MOST_LEVELS = 60
 def sparkline(values: Sequence[float | None]) -> str:
     """Return the newest sixty values as a line of bars, scaled from 0 to the greatest. Missing
     values are blank."""
-    shown = values[-_MOST_LEVELS:]
-    top = max((value for value in shown if value is not None), default=0)
+    newest = values[-_MOST_LEVELS:]
+    top = max((value for value in newest if value is not None), default=0)
     if top <= 0:
         return ""
     last = len(_LEVELS) - 1
     return "".join(
-        " " if value is None else _LEVELS[round(max(value, 0) / top * last)] for value in shown
+        " " if value is None else _LEVELS[round(max(value, 0) / top * last)] for value in newest
     )
 
 
@@ -290,12 +292,14 @@ def gaps_in(times: Sequence[datetime]) -> frozenset[int]:
 def with_gaps(points: Iterable[Point]) -> tuple[Point, ...]:
     """Return the valid points, oldest first, with a gap between two where measurements are
     missing."""
-    known = sorted((point for point in points if on_calendar(point[0])), key=lambda one: one[0])
-    gaps = gaps_in([at for at, _ in known])
-    found: list[Point] = []
-    for place, point in enumerate(known):
+    valid_points = sorted(
+        (point for point in points if on_calendar(point[0])), key=lambda point: point[0]
+    )
+    gaps = gaps_in([at for at, _ in valid_points])
+    with_breaks: list[Point] = []
+    for place, point in enumerate(valid_points):
         if place in gaps:
-            before = known[place - 1][0]
-            found.append((before + (point[0] - before) / 2, None))
-        found.append(point)
-    return tuple(found)
+            before = valid_points[place - 1][0]
+            with_breaks.append((before + (point[0] - before) / 2, None))
+        with_breaks.append(point)
+    return tuple(with_breaks)

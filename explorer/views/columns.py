@@ -117,7 +117,7 @@ class ColumnRow:
     change: "ColumnChange | None" = None
     author: str = ""
     has_draft: bool = False
-    wanted: bool = True
+    is_match: bool = True
 
     @property
     def path(self) -> str:
@@ -173,27 +173,30 @@ class ShownColumn:
 
 
 def column_row(
-    shown: "Column | ShownColumn", known: ColumnKnowledge = NOTHING_KNOWN, *, flat: bool = False
+    row_column: "Column | ShownColumn",
+    knowledge: ColumnKnowledge = NOTHING_KNOWN,
+    *,
+    flat: bool = False,
 ) -> ColumnRow:
     """Return the row of a column; `flat` as in `ShownColumn`."""
-    if not isinstance(shown, ShownColumn):
-        shown = ShownColumn(shown, flat=flat)
-    column, measured = shown.column, known.measured
+    if not isinstance(row_column, ShownColumn):
+        row_column = ShownColumn(row_column, flat=flat)
+    column, measured = row_column.column, knowledge.measured
     path = column.path.raw
-    foreign, profile = known.foreign.get(path), measured.profiles.get(path)
-    change = known.changes.get(path)
+    foreign, profile = knowledge.foreign.get(path), measured.profiles.get(path)
+    change = knowledge.changes.get(path)
     actor = Urn.parse_all([change.created.actor]) if change and change.created else ()
     nulls = profile.null_proportion if profile else None
     if profile and nulls is None and profile.null_count is not None and measured.rows:
         nulls = profile.null_count / measured.rows
 
     def names(urns: Iterable[Urn]) -> tuple[str, ...]:
-        return tuple(known.names.get(urn) or urn.name for urn in urns)
+        return tuple(knowledge.names.get(urn) or urn.name for urn in urns)
 
     return ColumnRow(
         column,
-        column.path.simple if shown.flat else column.name,
-        0 if shown.flat else column.depth,
+        column.path.simple if row_column.flat else column.name,
+        0 if row_column.flat else column.depth,
         names(column.tags),
         names(column.terms),
         f"{names([foreign.dataset])[0]}.{foreign.column}".rstrip(".") if foreign else "",
@@ -204,8 +207,8 @@ def column_row(
         measured.profiled_at if profile else None,
         change,
         next(iter(names(urn for urn in actor if urn.name != _UNKNOWN_ACTOR)), ""),
-        path in known.drafts,
-        shown.wanted,
+        path in knowledge.drafts,
+        row_column.wanted,
     )
 
 
@@ -302,14 +305,14 @@ def in_tree_order(
     if chosen is not None:
         with_parents = _with_parents(columns, chosen)
         return [ShownColumn(columns[at], at in chosen) for at in sorted(with_parents)]
-    shown: list[ShownColumn] = []
+    tree_columns: list[ShownColumn] = []
     hidden_below: int | None = None
     for column in columns:
         if hidden_below is not None and column.depth > hidden_below:
             continue
         hidden_below = column.depth if column.path.raw in folded else None
-        shown.append(ShownColumn(column))
-    return shown
+        tree_columns.append(ShownColumn(column))
+    return tree_columns
 
 
 def by_use(
@@ -423,20 +426,20 @@ def _columns_in(listed: object) -> "Iterable[tuple[Urn, str]]":
 
 def _by_raw(values: Mapping[str, _T], schema: "Iterable[Column]") -> dict[str, _T]:
     simple = {FieldPath(path).simple: value for path, value in values.items()}
-    found: dict[str, _T] = {}
+    values_by_raw: dict[str, _T] = {}
     for column in schema:
-        one = values.get(column.path.raw, simple.get(column.path.simple))
-        if one is not None:
-            found[column.path.raw] = one
-    return found
+        found_value = values.get(column.path.raw, simple.get(column.path.simple))
+        if found_value is not None:
+            values_by_raw[column.path.raw] = found_value
+    return values_by_raw
 
 
 def _with_parents(columns: "Sequence[Column]", chosen: Collection[int]) -> set[int]:
-    kept: set[int] = set()
+    indexes: set[int] = set()
     above: list[int] = []
     for at, column in enumerate(columns):
         del above[column.depth :]
         above.append(at)
         if at in chosen:
-            kept.update(above)
-    return kept
+            indexes.update(above)
+    return indexes

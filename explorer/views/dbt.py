@@ -109,16 +109,16 @@ def rest_items(
     """Return unreadable files, resources with several candidates, and resources without a
     dataset."""
     unread = [PlanItem("not read", file, why=why) for file, why in problems]
-    ordered = sorted(unmatched, key=lambda one: not one.candidates)
+    ordered = sorted(unmatched, key=lambda entry: not entry.candidates)
     without = [
         PlanItem(
-            "ambiguous" if one.candidates else "no dataset",
-            one.resource.file or one.resource.code or "",
-            f"{one.resource.kind} {one.resource.name}",
-            why=one.why,
-            candidates=tuple(map(str, one.candidates)),
+            "ambiguous" if entry.candidates else "no dataset",
+            entry.resource.file or entry.resource.code or "",
+            f"{entry.resource.kind} {entry.resource.name}",
+            why=entry.why,
+            candidates=tuple(map(str, entry.candidates)),
         )
-        for one in ordered
+        for entry in ordered
     ]
     return (*unread, *without)
 
@@ -129,9 +129,11 @@ def items_with(items: Sequence[PlanItem], words: str) -> list[PlanItem]:
     return [item for item in items if has_words(words, _texts(item))]
 
 
-def _texts(one: PlanItem) -> Iterator[str]:
-    yield from (one.kind, one.file, one.resource, one.column or "", one.what or "", one.why)
-    yield from (one.update.before, one.update.after) if one.update is not None else one.candidates
+def _texts(item: PlanItem) -> Iterator[str]:
+    yield from (item.kind, item.file, item.resource, item.column or "", item.what or "", item.why)
+    yield from (
+        (item.update.before, item.update.after) if item.update is not None else item.candidates
+    )
 
 
 def plan_page(items: Sequence[PlanItem]) -> Table:
@@ -159,8 +161,8 @@ def _column(item: PlanItem) -> str:
 def _change(item: PlanItem) -> str:
     """Return the new text, or the reason why it is not written, in one line."""
     text = item.why if item.update is None or not item.is_written else item.update.after
-    named = "" if item.what in (None, "description") else f"{item.what}: "
-    return f"{named}{' '.join(text.split())}"
+    prefix = "" if item.what in (None, "description") else f"{item.what}: "
+    return f"{prefix}{' '.join(text.split())}"
 
 
 def plan_table(items: Sequence[PlanItem]) -> Table:
@@ -188,8 +190,13 @@ def _encodable(text: str) -> str:
 def unmatched_table(unmatched: "Sequence[Unmatched]") -> Table:
     """Return a table for programs of the resources without a known dataset."""
     rows: list[Row] = [
-        (one.resource.name, one.resource.kind, one.why, [str(urn) for urn in one.candidates])
-        for one in unmatched
+        (
+            entry.resource.name,
+            entry.resource.kind,
+            entry.why,
+            [str(urn) for urn in entry.candidates],
+        )
+        for entry in unmatched
     ]
     return Table.of("unmatched", ("resource", "kind", "why", "candidates"), rows)
 
@@ -216,8 +223,8 @@ def files_sentences(plan: "ProjectPlan") -> tuple[str, ...]:
 
     def sentence(file: "FileUpdate") -> str:
         count = counts[file.name]
-        made = ", a new file" if file.before is None else ""
-        return f"{file.name}: {counted(count, 'change')}{made}"
+        suffix = ", a new file" if file.before is None else ""
+        return f"{file.name}: {counted(count, 'change')}{suffix}"
 
     return tuple(map(sentence, plan.files))
 
@@ -233,7 +240,7 @@ def nothing_sentence(plan: "ProjectPlan") -> str:
 
 def is_ambiguous(unmatched: "Sequence[Unmatched]") -> bool:
     """Return whether a resource matches several datasets."""
-    return any(one.candidates for one in unmatched)
+    return any(entry.candidates for entry in unmatched)
 
 
 def plan_summary(plan: "ProjectPlan") -> tuple[str, ...]:

@@ -128,9 +128,9 @@ def value_diff(
     significant = {id(change) for change in significant_changes(changes)}
     ordered = sorted(changes, key=lambda change: id(change) not in significant)
     lines: list[DiffLine] = []
-    for shown, change in enumerate(ordered):
-        if len(lines) > _MAX_LINES or shown == max_changes:
-            lines.append(_note(f"… {len(ordered) - shown:,} more changes"))
+    for number, change in enumerate(ordered):
+        if len(lines) > _MAX_LINES or number == max_changes:
+            lines.append(_note(f"… {len(ordered) - number:,} more changes"))
             break
         if lines:
             lines.append(DiffLine(""))
@@ -143,7 +143,7 @@ def value_diff(
 
 def plain_lines(text: str) -> Diff:
     """Return the lines of a text as unchanged lines."""
-    return tuple(DiffLine(one) for one in text.splitlines())
+    return tuple(DiffLine(text_line) for text_line in text.splitlines())
 
 
 def significant_changes(changes: Sequence[ValueChange]) -> Sequence[ValueChange]:
@@ -166,8 +166,8 @@ def _brief(change: ValueChange) -> str:
     mark = CHANGE_MARKS[change.kind]
     before, after = (_short(value) for value in (change.before, change.after))
     if change.kind == "changed":
-        both = before and after and len(before) + len(after) <= _SUMMARY_VALUES
-        return f"{mark} {place}: {before} → {after}" if both else f"{mark} {place}"
+        is_short = before and after and len(before) + len(after) <= _SUMMARY_VALUES
+        return f"{mark} {place}: {before} → {after}" if is_short else f"{mark} {place}"
     value = after or before
     return f"{mark} {place}: {value}" if value and value != steps[-1] else f"{mark} {place}"
 
@@ -209,7 +209,7 @@ def _with_words(lines: Iterable[DiffLine]) -> Iterator[DiffLine]:
     """Yield the lines, with the changed words marked in each removed line that an added one
     replaces."""
     removed: list[DiffLine] = []
-    for kind, group in groupby(lines, lambda one: one.kind):
+    for kind, group in groupby(lines, lambda diff_line: diff_line.kind):
         run = list(group)
         if kind == "added":
             pairs = min(len(removed), len(run), _MAX_PAIRS)

@@ -195,19 +195,19 @@ def facts_of(value: Mapping[str, Any], skipped: frozenset[str] = frozenset()) ->
     Fields in `skipped` are left out, and so are values that another field has already shown.
     """
     late: list[Part] = []
-    said: set[Value] = set()
-    for key, held in value.items():
-        if key in skipped or held in (None, "", [], {}):
+    earlier_values: set[Value] = set()
+    for key, field_value in value.items():
+        if key in skipped or field_value in (None, "", [], {}):
             continue
-        for part in _parts_of(str(key), held, _DEEP):
+        for part in _parts_of(str(key), field_value, _DEEP):
             if not isinstance(part, Fact):
                 late.append(part)
                 continue
             values = part.values
             if str(key).endswith(_AGAIN):
                 # Newer servers repeat a list of URNs as edges.
-                values = tuple(value for value in values if value not in said)
-            said.update(values)
+                values = tuple(value for value in values if value not in earlier_values)
+            earlier_values.update(values)
             if values:
                 yield Fact(part.label, values)
     yield from late
@@ -224,8 +224,8 @@ def values_of(key: str, value: object) -> tuple[Value, ...]:
         case str():
             return _text(value)
         case list():
-            found = [values_of(key, one) for one in value]
-            return tuple(one for some in found for one in some)
+            values_by_element = [values_of(key, element) for element in value]
+            return tuple(element for values in values_by_element for element in values)
         case dict():
             return _record(key, value)
         case _:
@@ -264,16 +264,16 @@ def _parts_of(key: str, value: object, deep: int) -> Iterator[Part]:
     elif isinstance(value, dict) and value.keys() <= _STAMP and value.get("time") == 0:
         return
     elif isinstance(value, dict):
-        for inner, held in value.items():
-            for part in _parts_of(str(inner), held, deep - 1):
+        for inner, field_value in value.items():
+            for part in _parts_of(str(inner), field_value, deep - 1):
                 if isinstance(part, Fact) and inner != key:
                     within = "" if key in value else f"{label}: "
                     yield Fact(f"{within}{part.label}", part.values)
                 else:
                     yield part
     elif isinstance(value, list):
-        for one in value:
-            yield from _parts_of(key, one, deep - 1)
+        for element in value:
+            yield from _parts_of(key, element, deep - 1)
 
 
 def _number(key: str, value: float) -> Value:
@@ -476,14 +476,14 @@ def _texts(entity: "Entity") -> Iterator[Part]:
     if ingested or not (edited or entity.entity_type in ("corpuser", "dataPlatform")):
         yield Title(word, "ingested" if ingested else "")
         yield Prose(ingested, "no description")
-    for one in _list(entity, "documentation", "documentations"):
-        text = one.get("documentation") if isinstance(one, dict) else None
+    for entry in _list(entity, "documentation", "documentations"):
+        text = entry.get("documentation") if isinstance(entry, dict) else None
         if isinstance(text, str):
-            source = _dict(one.get("attribution")).get("source")
+            source = _dict(entry.get("attribution")).get("source")
             yield Title("Documentation", Urn.label(source) if isinstance(source, str) else "")
             yield Prose(text)
     findall = _ADDRESS.findall(f"{edited}\n{ingested}"[:_LOOKED_FOR_ADDRESSES])
-    addresses = tuple(dict.fromkeys(one.rstrip(".,;:!?") for one in findall))
+    addresses = tuple(dict.fromkeys(address.rstrip(".,;:!?") for address in findall))
     if addresses:
         yield Title("Addresses in the text")
         yield Fact("", tuple(Web(address) for address in addresses[:_ADDRESSES_AT_MOST]))
@@ -491,11 +491,11 @@ def _texts(entity: "Entity") -> Iterator[Part]:
 
 def _links(entity: "Entity") -> Iterator[Part]:
     links: list[Value] = []
-    for one in _list(entity, "institutionalMemory", "elements"):
-        held = _dict(one)
-        url, label = held.get("url"), held.get("description")
+    for element in _list(entity, "institutionalMemory", "elements"):
+        link = _dict(element)
+        url, label = link.get("url"), link.get("description")
         if isinstance(url, str):
-            added = stamp_of(held.get("createStamp"))
+            added = stamp_of(link.get("createStamp"))
             links.append(Web(url, label if isinstance(label, str) else "", added))
     if links:
         yield Title("Links", f"{len(links):,}")
@@ -505,9 +505,9 @@ def _links(entity: "Entity") -> Iterator[Part]:
 def _standing(entity: "Entity") -> Iterator[Part]:
     """Yield owners, labels, and the containers and folders of the entity."""
     owners = tuple(
-        Mention(urn, ownership_name(_dict(one).get("type")))
-        for one in _list(entity, "ownership", "owners")
-        if (urn := urn_of(_dict(one).get("owner"))) is not None
+        Mention(urn, ownership_name(_dict(owner).get("type")))
+        for owner in _list(entity, "ownership", "owners")
+        if (urn := urn_of(_dict(owner).get("owner"))) is not None
     )
     labels: list[tuple[str, tuple[Value, ...]]] = [
         ("owners", owners),
@@ -538,7 +538,7 @@ def _folders(entity: "Entity") -> Iterator[Value]:
     paths = [path for path in _list(entity, "browsePaths", "paths") if isinstance(path, str)]
     for path in paths:
         yield Plain(path.strip("/").replace("/", " / "))
-    steps = [_dict(one).get("id") for one in _list(entity, "browsePathsV2", "path")]
+    steps = [_dict(folder).get("id") for folder in _list(entity, "browsePathsV2", "path")]
     names = [Urn.label(step) for step in steps if isinstance(step, str)]
     if names and not paths:
         yield Plain(" / ".join(names))
@@ -546,10 +546,12 @@ def _folders(entity: "Entity") -> Iterator[Value]:
 
 def _custom(entity: "Entity") -> Iterator[Part]:
     """Yield the custom properties of all aspects."""
-    held: dict[str, object] = {}
+    properties: dict[str, object] = {}
     for name in sorted(entity.aspects):
-        held |= _dict(_raw(entity, name).get("customProperties"))
-    facts = [Fact(str(key), values_of(str(key), held[key])) for key in sorted(held, key=str)]
+        properties |= _dict(_raw(entity, name).get("customProperties"))
+    facts = [
+        Fact(str(key), values_of(str(key), properties[key])) for key in sorted(properties, key=str)
+    ]
     if facts:
         yield Title("Properties", f"{len(facts):,}")
         yield from (fact for fact in facts if fact.values)
@@ -557,10 +559,10 @@ def _custom(entity: "Entity") -> Iterator[Part]:
 
 def _property_parts(entity: "Entity") -> Iterator[Part]:
     facts = []
-    for one in _list(entity, "structuredProperties", "properties"):
-        held = _dict(one)
-        urn = urn_of(held.get("propertyUrn"))
-        values = values_of("values", held.get("values"))
+    for element in _list(entity, "structuredProperties", "properties"):
+        assignment = _dict(element)
+        urn = urn_of(assignment.get("propertyUrn"))
+        values = values_of("values", assignment.get("values"))
         if urn is not None and values:
             facts.append(Fact(urn.name.rpartition(".")[2], values))
     if facts:
@@ -588,8 +590,8 @@ def _aspect_parts(entity: "Entity", name: str) -> Iterator[Part]:
             yield from _schema(raw)
             return
         case "editableSchemaMetadata":
-            written = _list(entity, name, "editableSchemaFieldInfo")
-            yield Fact("columns", (Plain(f"{len(written):,}"),))
+            columns = _list(entity, name, "editableSchemaFieldInfo")
+            yield Fact("columns", (Plain(f"{len(columns):,}"),))
             skipped = frozenset(("editableSchemaFieldInfo",))
         case "upstreamLineage":
             yield from _upstreams(raw)
@@ -609,20 +611,20 @@ def _aspect_parts(entity: "Entity", name: str) -> Iterator[Part]:
     yield from facts_of(raw, skipped | _own_name(entity, raw))
 
 
-def _own_name(entity: "Entity", held: Mapping[str, Any]) -> frozenset[str]:
+def _own_name(entity: "Entity", raw: Mapping[str, Any]) -> frozenset[str]:
     """Return the fields that only repeat the name at the top of the page."""
-    return frozenset(key for key in _NAMES if held.get(key) == entity.name)
+    return frozenset(key for key in _NAMES if raw.get(key) == entity.name)
 
 
-def _schema(held: Mapping[str, Any]) -> Iterator[Part]:
+def _schema(raw: Mapping[str, Any]) -> Iterator[Part]:
     yield from facts_of(
-        held,
+        raw,
         frozenset(("fields", "platformSchema", "platform", "foreignKeys", "foreignKeysSpecs")),
     )
-    fields = held.get("fields")
+    fields = raw.get("fields")
     if isinstance(fields, list):
         yield Fact("columns", (Plain(f"{len(fields):,}"),))
-    for member in _dict(held.get("platformSchema")).values():
+    for member in _dict(raw.get("platformSchema")).values():
         for text in ("documentSchema", "schema", "tableSchema", "rawSchema"):
             code = _dict(member).get(text)
             if isinstance(code, str) and code.strip():
@@ -630,12 +632,12 @@ def _schema(held: Mapping[str, Any]) -> Iterator[Part]:
                 return
 
 
-def _upstreams(held: Mapping[str, Any]) -> Iterator[Part]:
-    listed = held.get("upstreams")
+def _upstreams(raw: Mapping[str, Any]) -> Iterator[Part]:
+    upstreams = raw.get("upstreams")
     values = tuple(
-        Mention(urn, ownership_name(_dict(one).get("type")))
-        for one in (listed if isinstance(listed, list) else ())
-        if (urn := urn_of(_dict(one).get("dataset"))) is not None
+        Mention(urn, ownership_name(_dict(upstream).get("type")))
+        for upstream in (upstreams if isinstance(upstreams, list) else ())
+        if (urn := urn_of(_dict(upstream).get("dataset"))) is not None
     )
     if values:
         yield Fact("", values)
@@ -659,8 +661,8 @@ def _raw(entity: "Entity", aspect: str) -> dict[str, Any]:
 
 
 def _list(entity: "Entity", aspect: str, field: str) -> list[Any]:
-    found = _raw(entity, aspect).get(field)
-    return found if isinstance(found, list) else []
+    value = _raw(entity, aspect).get(field)
+    return value if isinstance(value, list) else []
 
 
 def _dict(value: object) -> dict[str, Any]:

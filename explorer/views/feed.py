@@ -46,9 +46,9 @@ def feed_counts(feed: ChangeFeed) -> str:
     entries, entities = len(feed.entries), len(feed.entities)
     if not entries:
         return "nothing changed"
-    found = f"{counted(entries, 'change')} of {counted(entities, 'entity', 'entities')}"
+    text = f"{counted(entries, 'change')} of {counted(entities, 'entity', 'entities')}"
     care = sum(entry.needs_care for entry in feed.entries)
-    return f"{found}, {care:,} to look after" if care else found
+    return f"{text}, {care:,} to look after" if care else text
 
 
 def feed_remarks(feed: ChangeFeed, format_moment: Callable[[int], str] = moment) -> Iterator[str]:
@@ -179,10 +179,10 @@ def entry_sentence(entry: FeedEntry, names: Mapping[Urn, str]) -> str:
         case "deprecation":
             if not entry.added:
                 return "no longer deprecated"
-            notes = ", ".join(line(one, _SHORT) for one in entry.added)
+            notes = ", ".join(line(note, _SHORT) for note in entry.added)
             return "deprecated" if notes == "deprecated" else f"deprecated: {notes}"
-    signs = [f"+ {_label(one, names)}" for one in entry.added]
-    signs += [f"- {_label(one, names)}" for one in entry.removed]
+    signs = [f"+ {_label(label, names)}" for label in entry.added]
+    signs += [f"- {_label(label, names)}" for label in entry.removed]
     return f"{_LABEL_WORDS[entry.kind]}: {', '.join(signs)}"
 
 
@@ -214,8 +214,8 @@ def entry_diff(
         case "type" | "ingested text" | "description":
             lines += text_diff(entry.before, entry.after)
         case _:
-            lines += [_change_line("removed", _label(one, names)) for one in entry.removed]
-            lines += [_change_line("added", _label(one, names)) for one in entry.added]
+            lines += [_change_line("removed", _label(label, names)) for label in entry.removed]
+            lines += [_change_line("added", _label(label, names)) for label in entry.added]
     if entry.edited:
         lines += [DiffLine(""), DiffLine("the text that people wrote", "place", "")]
         lines += plain_lines(entry.edited)

@@ -138,10 +138,10 @@ class AspectHistory:
     def with_page(self, page: "Versions") -> "AspectHistory":
         """Return the history extended by a page of versions. Slow for large aspects: call it in a
         thread."""
-        known = {step.version.number for step in self.steps}
-        held = [] if self.oldest is None else [self.oldest]
-        known |= {version.number for version in held}
-        versions = [*held, *(version for version in page if version.number not in known)]
+        numbers = {step.version.number for step in self.steps}
+        oldest = [] if self.oldest is None else [self.oldest]
+        numbers |= {version.number for version in oldest}
+        versions = [*oldest, *(version for version in page if version.number not in numbers)]
         steps = [
             VersionStep(self.aspect, newer, difference(older.value, newer.value))
             for newer, older in pairwise(versions)
@@ -164,13 +164,13 @@ def aspects_by_time(entity: "Entity") -> list["AspectRead"]:
         name: aspect for name, aspect in entity.aspects.items() if not name.endswith("Key")
     }
 
-    def millis(one: "AspectRead") -> int:
-        return one.created.time if one.created else 0
+    def millis(aspect_read: "AspectRead") -> int:
+        return aspect_read.created.time if aspect_read.created else 0
 
     run_ended: dict[str, int] = {}
-    for one in aspect_reads.values():
-        run = run_of(one.run_id)
-        run_ended[run] = max(run_ended.get(run, 0), millis(one))
+    for aspect_read in aspect_reads.values():
+        run = run_of(aspect_read.run_id)
+        run_ended[run] = max(run_ended.get(run, 0), millis(aspect_read))
 
     def order(name: str) -> tuple[int, str]:
         run = run_of(aspect_reads[name].run_id)
@@ -228,10 +228,10 @@ def old_description_of_step(entity: "Entity", step: VersionStep) -> OldDescripti
     if len(texts) > 1:
         return "column by column"
     ((path, (before, after)),) = texts.items()
-    told = ColumnChange(
+    column_change = ColumnChange(
         path, origin, before, after, version.number, version.created, version.run_id
     )
-    return old_column_description(entity, path, told)
+    return old_column_description(entity, path, column_change)
 
 
 def _column_texts(change: ValueChange) -> dict[str, tuple[str | None, str | None]]:
@@ -262,7 +262,9 @@ def _descriptions_by_path(columns: object) -> dict[str, str]:
         if isinstance(columns, list)
         else []
     )
-    return {one["fieldPath"]: one["description"] for one in listed if one.get("description")}
+    return {
+        column["fieldPath"]: column["description"] for column in listed if column.get("description")
+    }
 
 
 def old_description(
@@ -390,8 +392,8 @@ def blame_table(
     rows: list[Sequence[Cell]] = []
     for column in columns:
         change = blamed.get(column.path.raw)
-        written = (None,) * 6 if change is None else (*_change(change, names), change.after)
-        rows.append((column.path.raw, column.path.simple, *written))
+        change_cells = (None,) * 6 if change is None else (*_change(change, names), change.after)
+        rows.append((column.path.raw, column.path.simple, *change_cells))
     heads = (
         TableColumn("path", audience="programs"),
         TableColumn("name", "column", max_width=36, folds=True, style="bold"),

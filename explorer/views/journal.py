@@ -84,11 +84,11 @@ class SaveRecord:
 
 def save_records(entries: Sequence[JournalEntry]) -> list[SaveRecord]:
     """Return the saves in a journal, newest first."""
-    undone, known = undone_in(entries), {entry.id: entry for entry in entries}
+    undone, entries_by_id = undone_in(entries), {entry.id: entry for entry in entries}
     records = []
     for save in reversed(saves_of(entries)):
         standing = standing_part(save, undone)
-        depth = undo_depth(save.entries[0], known)
+        depth = undo_depth(save.entries[0], entries_by_id)
         state: SaveState = ""
         if standing is None:
             state = "undone"
@@ -132,12 +132,12 @@ def journal_page(
 def _server_names(addresses: Iterable[str]) -> dict[str, str]:
     """Return what people are shown of servers, by address: of the local catalog that it is on this
     machine; of several of them their directories."""
-    found = dict.fromkeys(addresses)
-    local = [address for address in found if address.startswith(UNIX)]
+    unique_addresses = dict.fromkeys(addresses)
+    local = [address for address in unique_addresses if address.startswith(UNIX)]
     names = {address: str(Path(address.removeprefix(UNIX)).parent) for address in local}
     if len(local) == 1:
         names[local[0]] = "this machine"
-    return {address: names.get(address, address) for address in found}
+    return {address: names.get(address, address) for address in unique_addresses}
 
 
 def catalog_place(address: str) -> str:
@@ -173,8 +173,8 @@ def journal_table(entries: Sequence[JournalEntry], undone: Mapping[str, tuple[st
 def without_sources(edits: Iterable[Edit]) -> tuple[Edit, ...]:
     """Return edits without the sources of texts, which go with the texts; all if nothing else was
     edited."""
-    given = tuple(edits)
-    return tuple(edit for edit in given if edit.what != "source") or given
+    all_edits = tuple(edits)
+    return tuple(edit for edit in all_edits if edit.what != "source") or all_edits
 
 
 def save_sentence(record: SaveRecord) -> str:
@@ -195,8 +195,8 @@ def save_sentence(record: SaveRecord) -> str:
 def saved_sentence(sentence: str, warnings: Iterable[str], undo: str = "") -> str:
     """Return how a save ended: the sentence, and how to undo the save, or what was warned of it
     (`Catalog.save_warnings`)."""
-    told = [f"{warning[0].upper()}{warning[1:]}." for warning in warnings]
-    return " ".join(filter(None, (sentence, *(told or (undo,)))))
+    sentences = [f"{warning[0].upper()}{warning[1:]}." for warning in warnings]
+    return " ".join(filter(None, (sentence, *(sentences or (undo,)))))
 
 
 def save_diff(record: SaveRecord) -> Diff:
@@ -207,9 +207,9 @@ def save_diff(record: SaveRecord) -> Diff:
     edits = record.edits
     for edit in edits[:_MOST_EDITS]:
         lines += (DiffLine(edit_title(edit), "place", ""), *_edit_diff(edit))
-    left = len(edits) - _MOST_EDITS
-    if left > 0:
-        lines.append(DiffLine(f"and {left:,} more, which a file of the journal has", "note", ""))
+    more = len(edits) - _MOST_EDITS
+    if more > 0:
+        lines.append(DiffLine(f"and {more:,} more, which a file of the journal has", "note", ""))
     return tuple(lines)
 
 
@@ -229,12 +229,12 @@ class UndoneValue(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class UndoPreview:
     """What the undo of a save does: `question` asks for it, `origin` says when and by whom the save
-    was made. `values` are the first ones, `left` is the number of the others."""
+    was made. `values` are the first ones, `remaining` is the number of the others."""
 
     question: str
     origin: str
     values: tuple[UndoneValue, ...]
-    left: int
+    remaining: int
 
 
 def undo_preview(
@@ -261,13 +261,13 @@ def undo_preview(
 
 
 def _undone_value(edit: Edit) -> UndoneValue:
-    title, (gone, new) = edit_title(edit), _label_difference(edit)
+    title, (removed_labels, added_labels) = edit_title(edit), _label_difference(edit)
     if edit.what == "entity":
         removed = "is removed, unless something else uses it"
         return UndoneValue(title, "", removed if edit.before is None else "is created again")
-    if gone or new:
-        return UndoneValue(title, "", _label_words(added=gone, removed=new))
-    before, after = (held_words(edit.what, held) for held in (edit.after, edit.before))
+    if removed_labels or added_labels:
+        return UndoneValue(title, "", _label_words(added=removed_labels, removed=added_labels))
+    before, after = (held_words(edit.what, value) for value in (edit.after, edit.before))
     texts = _text(edit.after), _text(edit.before)
     if before == after and all(texts):
         # They begin alike: shown from the word where they differ.
@@ -291,25 +291,25 @@ def edit_place(urn: Urn, column: str | None) -> str:
     return urn.name if column is None else f"{urn.name} · {FieldPath(column).simple}"
 
 
-def held_words(what: What, held: Held, limit: int = _PART) -> str:
+def held_words(what: What, value: Held, limit: int = _PART) -> str:
     """Return the value of an edit in one line; text is cut to `limit` characters."""
-    if not held:
+    if not value:
         return _NOTHING.get(what, "none")
-    match held:
+    match value:
         case str():
             if what == "parent":
-                return line(Urn.label(held), limit)
-            return held if what == "status" else f"“{line(held, limit)}”"
+                return line(Urn.label(value), limit)
+            return value if what == "status" else f"“{line(value, limit)}”"
         case dict() if what == "entity":
             return "created"
         case dict() if what == "path":
-            return ", ".join(line(path, limit) for path in held)
+            return ", ".join(line(path, limit) for path in value)
         case dict() if what == "source":
-            return source_words(held)
+            return source_words(value)
         case dict():
-            return line(", ".join(_deprecation(held)), limit * 2)
+            return line(", ".join(_deprecation(value)), limit * 2)
         case _:
-            return ", ".join(line(word) for word in _labels(what, held))
+            return ", ".join(line(word) for word in _labels(what, value))
 
 
 def source_words(source: Mapping[str, Any]) -> str:
@@ -326,10 +326,10 @@ def _edit_diff(edit: Edit) -> Iterator[DiffLine]:
     if edit.what == "description":
         yield from text_diff(_text(before), _text(after))
         return
-    gone, new = _label_difference(edit)
-    if gone or new:
-        yield from (DiffLine(one, "removed", "-") for one in gone)
-        yield from (DiffLine(one, "added", "+") for one in new)
+    removed_labels, added_labels = _label_difference(edit)
+    if removed_labels or added_labels:
+        yield from (DiffLine(label, "removed", "-") for label in removed_labels)
+        yield from (DiffLine(label, "added", "+") for label in added_labels)
         return
     yield DiffLine(held_words(edit.what, before), "removed", "-")
     yield DiffLine(held_words(edit.what, after), "added", "+")
@@ -338,12 +338,12 @@ def _edit_diff(edit: Edit) -> Iterator[DiffLine]:
 def _change_words(record: SaveRecord) -> str:
     edits = record.edits
     if len(edits) > 1:
-        named = (edit_place(edit.urn, edit.column) for edit in edits[:3])
-        return ", ".join((*named, "…") if len(edits) > 3 else named)
+        places = (edit_place(edit.urn, edit.column) for edit in edits[:3])
+        return ", ".join((*places, "…") if len(edits) > 3 else places)
     edit = edits[0]
-    gone, new = _label_difference(edit)
-    if gone or new:
-        return _label_words(added=new, removed=gone)
+    removed_labels, added_labels = _label_difference(edit)
+    if removed_labels or added_labels:
+        return _label_words(added=added_labels, removed=removed_labels)
     if edit.what == "description":
         # The replaced text is shown below the list.
         return held_words("description", edit.after) if edit.after else "removed"
@@ -351,15 +351,15 @@ def _change_words(record: SaveRecord) -> str:
 
 
 def _label_words(*, added: Iterable[str], removed: Iterable[str]) -> str:
-    return "  ".join((*(f"+ {one}" for one in added), *(f"− {one}" for one in removed)))
+    return "  ".join((*(f"+ {label}" for label in added), *(f"− {label}" for label in removed)))
 
 
 def _label_difference(edit: Edit) -> tuple[list[str], list[str]]:
     """Return the labels or links that an edit removed and those it added, in words."""
-    held, left = held_labels(edit.before), held_labels(edit.after)
-    gone = tuple(one for one in held if one not in left)
-    new = tuple(one for one in left if one not in held)
-    return list(_labels(edit.what, gone)), list(_labels(edit.what, new))
+    labels_before, labels_after = held_labels(edit.before), held_labels(edit.after)
+    removed_labels = tuple(label for label in labels_before if label not in labels_after)
+    added_labels = tuple(label for label in labels_after if label not in labels_before)
+    return list(_labels(edit.what, removed_labels)), list(_labels(edit.what, added_labels))
 
 
 def _count_edits(what: What, count: int) -> str:
@@ -369,8 +369,8 @@ def _count_edits(what: What, count: int) -> str:
     return what if count == 1 else f"{count:,} × {what}"
 
 
-def _labels(what: What, held: tuple[str, ...]) -> Iterator[str]:
-    for label in held:
+def _labels(what: What, labels: tuple[str, ...]) -> Iterator[str]:
+    for label in labels:
         # The ownership type of an owner, and the label of a link, follow a space.
         name, _, beside = label.partition(" ")
         match what:
@@ -389,24 +389,24 @@ def _name(urn: str) -> str:
     return urns[0].name if urns else urn
 
 
-def _deprecation(held: Mapping[str, Any]) -> Iterator[str]:
-    note_text = held.get("note")
+def _deprecation(deprecation: Mapping[str, Any]) -> Iterator[str]:
+    note_text = deprecation.get("note")
     yield f"deprecated “{note_text}”" if note_text else "deprecated"
-    if held.get("decommissionTime"):
-        yield f"until {moment(held['decommissionTime'], utc=True)}"
-    if held.get("replacement"):
-        yield f"use {_name(str(held['replacement']))} instead"
+    if deprecation.get("decommissionTime"):
+        yield f"until {moment(deprecation['decommissionTime'], utc=True)}"
+    if deprecation.get("replacement"):
+        yield f"use {_name(str(deprecation['replacement']))} instead"
 
 
-def _text(held: Held) -> str:
-    return held if isinstance(held, str) else ""
+def _text(value: Held) -> str:
+    return value if isinstance(value, str) else ""
 
 
-def _cell(held: object) -> Cell:
-    match held:
+def _cell(value: object) -> Cell:
+    match value:
         case str() | None:
-            return held
+            return value
         case list() | tuple():
-            return [str(one) for one in held]
+            return [str(element) for element in value]
         case _:
-            return msgspec.json.encode(held).decode()
+            return msgspec.json.encode(value).decode()

@@ -119,7 +119,7 @@ def lineage_entity(
         name, kind = f"{name}.{line(attributes['column'])}", "column"
     environment = line(attributes.get("origin"))
     domain = attributes.get("domain")
-    known = names or {}
+    names_by_urn = names or {}
     return LineageEntity(
         urn,
         name,
@@ -129,8 +129,8 @@ def lineage_entity(
         line(distinction),
         states(attributes),
         attributes.get("hops"),
-        tuple(label_name(owner, known) for owner in attributes.get("owners") or ()),
-        label_name(domain, known) if domain else "",
+        tuple(label_name(owner, names_by_urn) for owner in attributes.get("owners") or ()),
+        label_name(domain, names_by_urn) if domain else "",
     )
 
 
@@ -140,23 +140,24 @@ def lineage_entities(
     """Return nodes of a graph in words, by URN; those of the same name get a distinction."""
     from explorer.graph.nodes import distinctions
 
-    held = list(nodes)
-    apart = distinctions(held)
+    node_list = list(nodes)
+    apart = distinctions(node_list)
     return {
-        urn: lineage_entity(urn, attributes, names, apart.get(urn, "")) for urn, attributes in held
+        urn: lineage_entity(urn, attributes, names, apart.get(urn, ""))
+        for urn, attributes in node_list
     }
 
 
 def states(attributes: Attributes) -> tuple[str, ...]:
     """Return what is unusual about a node, in words."""
-    found = []
+    words = []
     if attributes.get("removed"):
-        found.append("removed")
+        words.append("removed")
     elif attributes.get("exists") is False:
-        found.append("not in the schema" if "column" in attributes else "only named by others")
+        words.append("not in the schema" if "column" in attributes else "only named by others")
     if attributes.get("deprecated"):
-        found.append("deprecated")
-    return tuple(found)
+        words.append("deprecated")
+    return tuple(words)
 
 
 def label_name(urn: str, names: Mapping[str, str]) -> str:
@@ -179,17 +180,20 @@ def distance(hops: int | None) -> str:
 def nearest(graph: "nx.DiGraph", roots: Collection[str]) -> tuple[str, ...]:
     """Return the nodes of a lineage graph without its roots, nearest first."""
     far = [(abs(hops or 0), node) for node, hops in graph.nodes.data("hops") if node not in roots]
-    return tuple(node for _, node in sorted(far, key=lambda one: one[0]))
+    return tuple(node for _, node in sorted(far, key=lambda pair: pair[0]))
 
 
 def lineage_table(title: str, graph: "nx.DiGraph") -> Table:
     """Return a row for each node of a lineage graph, with the URNs directly upstream; `hops` is
     negative for upstream."""
     rows: list[Row] = []
-    for urn, said in graph.nodes(data=True):
-        name, kind = said.get("column") or said.get("name"), said.get("kind") or said.get("type")
+    for urn, attributes in graph.nodes(data=True):
+        name, kind = (
+            attributes.get("column") or attributes.get("name"),
+            attributes.get("kind") or attributes.get("type"),
+        )
         above = tuple(graph.predecessors(urn))
-        rows.append((urn, name, kind, said.get("platform"), said.get("hops"), above))
+        rows.append((urn, name, kind, attributes.get("platform"), attributes.get("hops"), above))
     names = ("urn", "name", "type", "platform", "hops", "made_from")
     return Table.of(title, names, rows)
 
@@ -243,14 +247,15 @@ def lineage_tree(
     near = graph.predecessors if side == "upstream" else graph.successors
     further: dict[str, list[str]] = {}
     for node in graph:
-        found = [
-            (entities[one].name.casefold() if one in entities else "", one) for one in near(node)
+        neighbours = [
+            (entities[neighbour].name.casefold() if neighbour in entities else "", neighbour)
+            for neighbour in near(node)
         ]
         # The lines of what is above are read from the bottom.
-        further[node] = [one for _, one in sorted(found, reverse=upward)]
+        further[node] = [neighbour for _, neighbour in sorted(neighbours, reverse=upward)]
 
-    def edge(node: str, other: str) -> str:
-        ends = (other, node) if side == "upstream" else (node, other)
+    def edge(node: str, neighbour: str) -> str:
+        ends = (neighbour, node) if side == "upstream" else (node, neighbour)
         return _edge_note(graph.edges[ends])
 
     top = _grown(root, further, entities, edge, upward=upward)
@@ -274,15 +279,15 @@ def _parents(
     root: str, further: Mapping[str, Sequence[str]], entities: Collection[str]
 ) -> dict[str, str]:
     """Return for each entity the one from which it is reached first."""
-    found = {root: ""}
+    parents = {root: ""}
     waiting = deque([root])
     while waiting:
-        here = waiting.popleft()
-        for there in further.get(here, ()):
-            if there in entities and there not in found:
-                found[there] = here
-                waiting.append(there)
-    return found
+        urn = waiting.popleft()
+        for neighbour in further.get(urn, ()):
+            if neighbour in entities and neighbour not in parents:
+                parents[neighbour] = urn
+                waiting.append(neighbour)
+    return parents
 
 
 def _grown(
@@ -297,24 +302,28 @@ def _grown(
     places: dict[str, int] = {}
     waiting = [root]
     while waiting:
-        here = waiting.pop()
-        places[here] = len(places)
-        below = further.get(here, ())
-        waiting += [one for one in reversed(below) if one != root and parents.get(one) == here]
+        urn = waiting.pop()
+        places[urn] = len(places)
+        below = further.get(urn, ())
+        waiting += [
+            neighbour
+            for neighbour in reversed(below)
+            if neighbour != root and parents.get(neighbour) == urn
+        ]
     top = _Branch(root, None)
     growing = [top]
     while growing:
         branch = growing.pop()
         references: list[_Branch] = []
-        for there in further.get(branch.urn, ()):
-            if there not in places:
+        for neighbour in further.get(branch.urn, ()):
+            if neighbour not in places:
                 branch.hidden += 1
-            elif there != root and parents[there] == branch.urn:
-                note = edge(branch.urn, there)
-                branch.below.append(_Branch(there, entities[there], note))
+            elif neighbour != root and parents[neighbour] == branch.urn:
+                note = edge(branch.urn, neighbour)
+                branch.below.append(_Branch(neighbour, entities[neighbour], note))
             else:
-                where = _reference(branch.urn, there, parents, places, upward=upward)
-                references.append(_Branch("", entities.get(there), reference=where))
+                where = _reference(branch.urn, neighbour, parents, places, upward=upward)
+                references.append(_Branch("", entities.get(neighbour), reference=where))
         growing += branch.below
         branch.below += references[:_MOST_REFERENCES]
         if len(references) > _MOST_REFERENCES:
@@ -324,14 +333,14 @@ def _grown(
 
 
 def _reference(
-    here: str, there: str, parents: Mapping[str, str], places: Mapping[str, int], *, upward: bool
+    urn: str, target: str, parents: Mapping[str, str], places: Mapping[str, int], *, upward: bool
 ) -> str:
-    at = here
+    at = urn
     while at:
-        if at == there:
-            return "↺ a cycle, back to itself" if there == here else "↺ a cycle, back to this"
+        if at == target:
+            return "↺ a cycle, back to itself" if target == urn else "↺ a cycle, back to this"
         at = parents.get(at, "")
-    before = places[there] < places[here]
+    before = places[target] < places[urn]
     return "↑ above" if before != upward else "↓ below"
 
 
@@ -386,11 +395,15 @@ class ImpactView:
         cls, impact: "Impact", names: Mapping[str, str] | None = None, name: str = ""
     ) -> "ImpactView":
         """Return the view of an impact; `name` defaults to the entity's own."""
-        known = names or {}
+        names_by_urn = names or {}
         root = lineage_entity(impact.root, impact.nodes.get(impact.root, {}))
-        nodes: dict[str, Attributes] = {one.urn: _attributes(one) for one in impact.affected}
+        nodes: dict[str, Attributes] = {
+            affected.urn: _attributes(affected) for affected in impact.affected
+        }
         nodes[impact.root] = impact.nodes.get(impact.root, {})
-        return cls(impact, name or root.name, known, lineage_entities(nodes.items(), known))
+        return cls(
+            impact, name or root.name, names_by_urn, lineage_entities(nodes.items(), names_by_urn)
+        )
 
     @property
     def title(self) -> str:
@@ -401,7 +414,7 @@ class ImpactView:
     @property
     def kinds(self) -> tuple[str, ...]:
         """The number of affected entities of each type, highest first: `2 charts`."""
-        counts = Counter(one.type for one in self.impact.affected)
+        counts = Counter(affected.type for affected in self.impact.affected)
         return tuple(
             counted(count, singular(kind), plural(kind)) for kind, count in counts.most_common()
         )
@@ -414,8 +427,14 @@ class ImpactView:
     @property
     def notes(self) -> tuple[str, ...]:
         """Explanations of the certainties that occur."""
-        held = {one.certainty for one in self.impact.affected} if self.impact.column else set()
-        return tuple(note for certainty, note in CERTAINTY_NOTES.items() if certainty in held)
+        certainties = (
+            {affected.certainty for affected in self.impact.affected}
+            if self.impact.column
+            else set()
+        )
+        return tuple(
+            note for certainty, note in CERTAINTY_NOTES.items() if certainty in certainties
+        )
 
     def groups(self, by: "Grouping") -> "list[tuple[str, str, tuple[Affected, ...]]]":
         """Return key, name and members of each group, largest first; the key "" is for those
@@ -431,11 +450,29 @@ class ImpactView:
         """
         rows: list[Row] = [
             (
-                *(one.urn, one.name, one.type, one.kind or one.type, one.platform, one.hops),
-                *(one.queries, one.users, one.certainty if self.impact.column else None),
-                *(one.columns, one.owners, one.domain, one.exists, one.removed, one.deprecated),
+                *(
+                    affected.urn,
+                    affected.name,
+                    affected.type,
+                    affected.kind or affected.type,
+                    affected.platform,
+                    affected.hops,
+                ),
+                *(
+                    affected.queries,
+                    affected.users,
+                    affected.certainty if self.impact.column else None,
+                ),
+                *(
+                    affected.columns,
+                    affected.owners,
+                    affected.domain,
+                    affected.exists,
+                    affected.removed,
+                    affected.deprecated,
+                ),
             )
-            for one in self.impact.affected[:top]
+            for affected in self.impact.affected[:top]
         ]
         return Table(_AFFECTED, rows, f"what depends on {self.name}")
 
@@ -449,16 +486,16 @@ _AFFECTED: Final = tuple(
 )
 
 
-def _attributes(one: "Affected") -> dict[str, Any]:
-    origin = next((urn.origin for urn in Urn.parse_all([one.urn])), None)
+def _attributes(affected: "Affected") -> dict[str, Any]:
+    origin = next((urn.origin for urn in Urn.parse_all([affected.urn])), None)
     return {
-        name: getattr(one, name)
+        name: getattr(affected, name)
         for name in ("name", "type", "kind", "platform", "hops", "owners", "domain")
     } | {
         "origin": origin,
-        "exists": one.exists,
-        "removed": one.removed,
-        "deprecated": one.deprecated,
+        "exists": affected.exists,
+        "removed": affected.removed,
+        "deprecated": affected.deprecated,
     }
 
 
@@ -500,7 +537,7 @@ class PathsView:
             )
         )
         nodes = attributes_of(met, entities)
-        known = lineage_entities(nodes.items())
+        entities_by_urn = lineage_entities(nodes.items())
         steps = []
         for at, node_path in enumerate(paths.node_paths):
             reasons = (
@@ -508,8 +545,10 @@ class PathsView:
                 *(paths.joined_by[at] if paths.joined_by else [""] * (len(node_path) - 1)),
             )
             pairs = zip(node_path, reasons, strict=True)
-            steps.append(tuple(PathStep(known[urn], reason) for urn, reason in pairs))
-        return cls(paths, nodes, known[paths.source], known[paths.target], tuple(steps))
+            steps.append(tuple(PathStep(entities_by_urn[urn], reason) for urn, reason in pairs))
+        return cls(
+            paths, nodes, entities_by_urn[paths.source], entities_by_urn[paths.target], tuple(steps)
+        )
 
     @property
     def arrow(self) -> str:
@@ -562,29 +601,35 @@ class ChangeImpact:
         """The affected entities, without duplicates, most used first."""
         own = {view.impact.root for view in self.impacts}
         affecteds = {
-            one.urn: one
+            affected.urn: affected
             for view in self.impacts
-            for one in view.impact.affected
-            if one.urn not in own
+            for affected in view.impact.affected
+            if affected.urn not in own
         }
         return tuple(
             sorted(
                 affecteds.values(),
-                key=lambda one: (-(one.queries or 0), -(one.users or 0), one.urn),
+                key=lambda affected: (
+                    -(affected.queries or 0),
+                    -(affected.users or 0),
+                    affected.urn,
+                ),
             )
         )
 
     @property
     def queries(self) -> int:
         """The number of queries of the affected entities in the last 30 days."""
-        return sum(one.queries or 0 for one in self.affected)
+        return sum(affected.queries or 0 for affected in self.affected)
 
     @property
     def owners(self) -> tuple[str, ...]:
         """The owners of the affected entities, those of the most used first."""
         names = {key: name for view in self.impacts for key, name in view.names.items()}
         return tuple(
-            dict.fromkeys(label_name(urn, names) for one in self.affected for urn in one.owners)
+            dict.fromkeys(
+                label_name(urn, names) for affected in self.affected for urn in affected.owners
+            )
         )
 
     @property
@@ -618,10 +663,10 @@ class SchemaChangesView:
     impacts: tuple[ChangeImpact, ...]
 
     @classmethod
-    def of(cls, found: "ChangedSchemas", impacts: Sequence[ChangeImpact]) -> "SchemaChangesView":
+    def of(cls, schemas: "ChangedSchemas", impacts: Sequence[ChangeImpact]) -> "SchemaChangesView":
         """Return the view of changes and their impacts."""
-        order = sorted(impacts, key=lambda one: (-one.queries, -len(one.affected)))
-        return cls(found, tuple(order))
+        order = sorted(impacts, key=lambda impact: (-impact.queries, -len(impact.affected)))
+        return cls(schemas, tuple(order))
 
     @property
     def affecting(self) -> tuple[ChangeImpact, ...]:
@@ -638,12 +683,12 @@ class SchemaChangesView:
     @property
     def title(self) -> str:
         """The number of changes and of affected entities, in words."""
-        entities = {one.urn for impact in self.impacts for one in impact.affected}
+        entities = {affected.urn for impact in self.impacts for affected in impact.affected}
         changes = len(self.affecting)
         if not changes:
             count = len(self.found.changes)
-            said = "no column or table is changed" if not count else f"{counted(count, 'change')}"
-            return said if not count else f"{said}, and nothing depends on what is changed"
+            text = "no column or table is changed" if not count else f"{counted(count, 'change')}"
+            return text if not count else f"{text}, and nothing depends on what is changed"
         return (
             f"{counted(changes, 'change')} {'affects' if changes == 1 else 'affect'} "
             f"{counted(len(entities), 'entity', 'entities')}"
@@ -653,14 +698,14 @@ class SchemaChangesView:
     def notes(self) -> tuple[str, ...]:
         """What could not be examined, one sentence each."""
         skipped = (f"{line(part.subject)}: {line(part.reason, 400)}" for part in self.found.skipped)
-        said = (
+        problems = (
             (impact, word)
             for impact in self.impacts
             for word in (impact.problem, *impact.truncated)
         )
         return (
             *skipped,
-            *(f"{change_text(impact.change)}: {word}" for impact, word in said if word),
+            *(f"{change_text(impact.change)}: {word}" for impact, word in problems if word),
         )
 
     def table(self) -> Table:
@@ -716,20 +761,20 @@ class SchemaChangesView:
             yield from _markdown_of_affected(impact)
         harmless = [impact for impact in self.impacts if not impact.affected and not impact.problem]
         if self.affecting and harmless:
-            said = ", ".join(markdown_cell(change_text(impact.change)) for impact in harmless)
-            yield from ("", f"Nothing depends on: {said}.")
+            subjects = ", ".join(markdown_cell(change_text(impact.change)) for impact in harmless)
+            yield from ("", f"Nothing depends on: {subjects}.")
         if self.notes:
             yield from ("", "**Not looked at**", "")
             yield from (f"- {markdown_cell(note)}" for note in self.notes)
 
 
-def _markdown_of_affected(one: ChangeImpact) -> Iterator[str]:
-    names = {key: name for view in one.impacts for key, name in view.names.items()}
+def _markdown_of_affected(impact: ChangeImpact) -> Iterator[str]:
+    names = {key: name for view in impact.impacts for key, name in view.names.items()}
     columns = [
         TableColumn(name)
         for name in ("name", "type", "columns", "queries", "users", "owners", "known")
     ]
-    by_column = one.change.column is not None
+    by_column = impact.change.column is not None
     rows: list[Row] = [
         (
             line(affected.name),
@@ -740,27 +785,27 @@ def _markdown_of_affected(one: ChangeImpact) -> Iterator[str]:
             tuple(label_name(urn, names) for urn in affected.owners),
             CERTAINTY[affected.certainty] if by_column else None,
         )
-        for affected in one.affected[:_MOST_AFFECTED]
+        for affected in impact.affected[:_MOST_AFFECTED]
     ]
     used = [at for at in range(len(columns)) if any(row[at] not in (None, ()) for row in rows)]
-    kept: list[Row] = [tuple(row[at] for at in used) for row in rows]
+    used_rows: list[Row] = [tuple(row[at] for at in used) for row in rows]
     yield from ("", "<details>")
-    subject = markdown_cell(change_text(one.change))
-    yield f"<summary>{subject}: {len(one.affected):,} affected</summary>"
-    yield from ("", *markdown_table(Table([columns[at] for at in used], kept)))
-    if len(one.affected) > _MOST_AFFECTED:
-        yield from ("", f"{len(one.affected) - _MOST_AFFECTED:,} more are not listed.")
-    held = {affected.certainty for affected in one.affected} if by_column else set()
+    subject = markdown_cell(change_text(impact.change))
+    yield f"<summary>{subject}: {len(impact.affected):,} affected</summary>"
+    yield from ("", *markdown_table(Table([columns[at] for at in used], used_rows)))
+    if len(impact.affected) > _MOST_AFFECTED:
+        yield from ("", f"{len(impact.affected) - _MOST_AFFECTED:,} more are not listed.")
+    certainties = {affected.certainty for affected in impact.affected} if by_column else set()
     for certainty, words in CERTAINTY_NOTES.items():
-        if certainty in held:
+        if certainty in certainties:
             yield from ("", markdown_cell(words))
     yield from ("", "</details>")
 
 
 def _first_owners(names: Sequence[str]) -> str:
     more = len(names) - _MOST_OWNERS
-    said = ", ".join(names[:_MOST_OWNERS])
-    return f"{said} and {more:,} more" if more > 0 else said
+    first_names = ", ".join(names[:_MOST_OWNERS])
+    return f"{first_names} and {more:,} more" if more > 0 else first_names
 
 
 _CHANGES: Final = (

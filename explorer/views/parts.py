@@ -237,9 +237,9 @@ def with_names(parts: Iterable[Part], names: Mapping[Urn, str]) -> Iterator[Part
 
 
 def _fact_text(fact: Fact, names: Mapping[Urn, str]) -> str:
-    shown = [_value_text(value, names) for value in fact.values[:_MOST_VALUES]]
+    texts = [_value_text(value, names) for value in fact.values[:_MOST_VALUES]]
     more = len(fact.values) - _MOST_VALUES
-    return ", ".join(shown) + (f", and {more:,} more" if more > 0 else "")
+    return ", ".join(texts) + (f", and {more:,} more" if more > 0 else "")
 
 
 def _value_text(value: Value, names: Mapping[Urn, str]) -> str:

@@ -97,13 +97,13 @@ class MatchedField:
     def excerpt(self, words: str, width: int) -> str:
         """Return the value in one line; if it is longer than `width`, starting shortly before the
         first of the words."""
-        shown = line(self.value_label)
-        if len(shown) <= width:
-            return shown
-        lowered = shown.lower()
+        text = line(self.value_label)
+        if len(text) <= width:
+            return text
+        lowered = text.lower()
         places = [at for word in words.lower().split() if (at := lowered.find(word)) >= 0]
         at = min(places, default=0)
-        return f"…{shown[at - max(_CONTEXT, width // 6) :]}" if at > width // 2 else shown
+        return f"…{text[at - max(_CONTEXT, width // 6) :]}" if at > width // 2 else text
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,14 +177,14 @@ class ResultRow:
         use = f", {self.use:.2g} of it for its use" if self.use else ""
         return f"score {self.score:.4g}{use}"
 
-    def hidden_match(self, shown: str, words: str) -> MatchedField | None:
+    def hidden_match(self, text: str, words: str) -> MatchedField | None:
         """Return the match that explains the words that are not in `shown`.
 
         `shown` is what the reader sees of the name and the description. Returns `None` if it
         contains all words, or if only the name matched, in another form of a word.
         """
-        seen = shown.casefold()
-        hidden = [word for word in words.casefold().split() if word not in seen]
+        folded_text = text.casefold()
+        hidden = [word for word in words.casefold().split() if word not in folded_text]
         fields = [field for field in self.matched if not field.is_name]
         for field in fields:
             value = field.value.casefold()
@@ -313,8 +313,8 @@ def facet_groups(
     groups = []
     for facet in facets:
         chosen = filtered_by.get(facet.name, ())
-        others = adding.get(facet.name)
-        merged = facet if others is None else facet.with_added(chosen, others)
+        added_facet = adding.get(facet.name)
+        merged = facet if added_facet is None else facet.with_added(chosen, added_facet)
         if not merged.values:
             continue
         rows = [
@@ -323,7 +323,7 @@ def facet_groups(
                 facet_value_label(facet.name, value.value, names),
                 value.count,
                 value.value in chosen,
-                others is not None and value.value not in chosen,
+                added_facet is not None and value.value not in chosen,
             )
             for value in merged.values
         ]

@@ -71,8 +71,8 @@ def counts_text(kinds: Mapping[str, int]) -> str:
 def effects_text(counts: Mapping[str, int]) -> str:
     """Return the number of entities for each effect in words: `6 new, 2 gone`; zeros are left
     out."""
-    said = (f"{counts[name]:,} {words}" for name, words in _EFFECTS if counts.get(name))
-    return ", ".join(said) or "nothing"
+    parts = (f"{counts[name]:,} {words}" for name, words in _EFFECTS if counts.get(name))
+    return ", ".join(parts) or "nothing"
 
 
 def state_text(run: "SourceRun | None", now: datetime) -> str:
@@ -86,7 +86,7 @@ def state_text(run: "SourceRun | None", now: datetime) -> str:
 
 
 def sources_table(
-    found: "Iterable[tuple[ConfiguredSource, SourceRun | None]]", now: datetime
+    sources: "Iterable[tuple[ConfiguredSource, SourceRun | None]]", now: datetime
 ) -> Table:
     """Return a table of the sources with their last runs."""
     columns = (
@@ -102,7 +102,7 @@ def sources_table(
         TableColumn("report", audience="programs"),
         TableColumn("urn", audience="programs"),
     )
-    rows: list[Row] = [_row(source, run, now) for source, run in found]
+    rows: list[Row] = [_row(source, run, now) for source, run in sources]
     return Table(columns, rows, "Sources")
 
 
@@ -123,27 +123,27 @@ def _row(source: "ConfiguredSource", run: "SourceRun | None", now: datetime) -> 
     )
 
 
-def drift_text(one: "DriftEntry") -> str:
+def drift_text(entry: "DriftEntry") -> str:
     """Return a change of a table in words: `shop.orders: column note added, TEXT`."""
-    name, noun = Urn.parse(one.urn).name, f"column {one.column}"
-    match one.kind:
-        case "column added" if one.likely:
-            said = f"{noun} added, {one.after}; likely {one.likely} renamed"
+    name, noun = Urn.parse(entry.urn).name, f"column {entry.column}"
+    match entry.kind:
+        case "column added" if entry.likely:
+            words = f"{noun} added, {entry.after}; likely {entry.likely} renamed"
         case "column added":
-            said = f"{noun} added, {one.after}"
-        case "column dropped" if one.likely:
-            said = f"{noun} dropped; likely renamed to {one.likely}"
+            words = f"{noun} added, {entry.after}"
+        case "column dropped" if entry.likely:
+            words = f"{noun} dropped; likely renamed to {entry.likely}"
         case "column dropped":
-            said = f"{noun} dropped"
+            words = f"{noun} dropped"
         case "type changed":
-            said = f"the type of {one.column} changed from {one.before} to {one.after}"
+            words = f"the type of {entry.column} changed from {entry.before} to {entry.after}"
         case "table new":
-            said = "the table is new"
+            words = "the table is new"
         case "table gone":
-            said = "the table is gone"
+            words = "the table is gone"
         case "table back":
-            said = "the table is back again"
-    return f"{name}: {said}"
+            words = "the table is back again"
+    return f"{name}: {words}"
 
 
 def drift_table(runs: "Iterable[SourceRun]") -> Table:
@@ -184,7 +184,7 @@ def plan_table(plan: "RunPlan") -> Table:
     )
     rows: list[Row] = [
         (words, urn.entity_type, urn.name, str(urn))
-        for effect, words in sorted(_EFFECTS, key=lambda one: one[0] == "gone")
+        for effect, words in sorted(_EFFECTS, key=lambda effect: effect[0] == "gone")
         if effect != "unchanged"
         for urn in plan.of(effect)
         if urn.entity_type != "container"
@@ -215,8 +215,8 @@ def kept_text(names: Sequence[str]) -> str:
 
 def outcome_text(outcome: "RunOutcome") -> str:
     """Return what a run did, in words: `6 new, 2 gone; 40 aspects written`."""
-    written = outcome.written
-    text = f"{effects_text(outcome.plan.counts)}; {counted(written, 'aspect')}"
+    count = outcome.written
+    text = f"{effects_text(outcome.plan.counts)}; {counted(count, 'aspect')}"
     refused = f"; {len(outcome.refused):,} refused" if outcome.refused else ""
     return f"{text} written{refused}"
 

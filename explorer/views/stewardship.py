@@ -189,11 +189,11 @@ def coverage_table(coverage: "Coverage") -> Table:
     """Return the coverage as a table for programs: a row for each group, or one without a key for
     all."""
     names = ("key", "name", *(f"{part}_{field}" for part in PARTS for field in COUNTS))
-    whole = ("", "", coverage.tables, coverage.columns)
+    total = ("", "", coverage.tables, coverage.columns)
     groups = [(group.key, group.name, group.tables, group.columns) for group in coverage.groups]
     rows: list[Row] = [
         (key, name, *(getattr(count, field) for count in counts for field in COUNTS))
-        for key, name, *counts in (groups if coverage.by else [whole])
+        for key, name, *counts in (groups if coverage.by else [total])
     ]
     return Table.of("coverage", names, rows)
 
@@ -296,17 +296,17 @@ def trend_table(trend: "CoverageTrend") -> Table:
     without groups for each day."""
     names = ("key", "name", "day")
     counts = tuple(f"{part}_{field}" for part in PARTS for field in _TREND_COUNTS)
-    whole = [("", "", trend.tables, trend.columns)]
+    total = [("", "", trend.tables, trend.columns)]
     groups = [(group.key, group.name, group.tables, group.columns) for group in trend.groups]
     rows: list[Row] = [
         (
             key,
             name,
             day.isoformat(),
-            *(getattr(one, field) for one in both for field in _TREND_COUNTS),
+            *(getattr(day_count, field) for day_count in day_counts for field in _TREND_COUNTS),
         )
-        for key, name, *series in (groups if trend.by else whole)
-        for day, *both in zip(trend.days, *series, strict=True)
+        for key, name, *series in (groups if trend.by else total)
+        for day, *day_counts in zip(trend.days, *series, strict=True)
     ]
     return Table.of("coverage trend", (*names, *counts), rows)
 
@@ -552,7 +552,9 @@ def change_diff(change: "Change") -> Diff:
 
     For a conflict also what somebody else changed, if the text it started from is known.
     """
-    notes = [DiffLine(one, "note", "") for one in (change.why, hidden_sentence(change.mine)) if one]
+    notes = [
+        DiffLine(note, "note", "") for note in (change.why, hidden_sentence(change.mine)) if note
+    ]
     if change.theirs is None:
         return (
             *notes,
@@ -656,14 +658,14 @@ def review_table(items: "Sequence[ReviewItem]") -> Table:
         edit = item.edit
         joint = _JOINTS.get(edit.what, " ")
         first = edit.sources[0] if edit.sources else None
-        known = (
+        source_cells = (
             (first.found_by, first.urn, first.column) if first is not None else (None, None, None)
         )
         rows.append(
             (
                 *(item.number, item.state, edit.urn, edit.name, edit.column, edit.what),
                 *(edit.before, edit.text, joint.join(edit.add), joint.join(edit.remove)),
-                *(item.theirs, item.why, item.decided_by, *known),
+                *(item.theirs, item.why, item.decided_by, *source_cells),
             )
         )
     return Table.of("review", names, rows)
@@ -693,8 +695,8 @@ def failure_sentences(failures: "Sequence[DraftingFailure]") -> tuple[str, ...]:
     sentences = []
     for why, places in by_reason.items():
         more = len(places) - _FAILURES_NAMED
-        named = ", ".join(places[:_FAILURES_NAMED]) + (f" and {more:,} more" if more > 0 else "")
-        sentences.append(f"no draft for {named}: {why}")
+        examples = ", ".join(places[:_FAILURES_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+        sentences.append(f"no draft for {examples}: {why}")
     return tuple(sentences)
 
 
@@ -727,18 +729,18 @@ def propagated_with(texts: "Sequence[PropagatedText]", words: str) -> "list[Prop
     return [text for text in texts if has_words(words, _texts(text))]
 
 
-def _texts(one: "PropagatedText") -> Iterator[str]:
-    yield from (one.state, one.table, _simple(one.path), one.text)
-    yield from (one.source_table, _simple(one.source_path), one.by)
+def _texts(text: "PropagatedText") -> Iterator[str]:
+    yield from (text.state, text.table, _simple(text.path), text.text)
+    yield from (text.source_table, _simple(text.source_path), text.by)
 
 
-def propagated_counts(shown: "Sequence[PropagatedText]", total: int) -> str:
+def propagated_counts(entries: "Sequence[PropagatedText]", total: int) -> str:
     """Return the number of descriptions listed and of each state: "3 of 5 texts · 1 outdated"."""
     if not total:
         return ""
     texts = counted(total, "text")
-    parts = [texts if len(shown) == total else f"{len(shown):,} of {texts}"]
-    states = Counter(text.state for text in shown)
+    parts = [texts if len(entries) == total else f"{len(entries):,} of {texts}"]
+    states = Counter(text.state for text in entries)
     parts += [f"{count:,} {state}" for state, count in sorted(states.items())]
     return " · ".join(parts)
 
@@ -747,21 +749,23 @@ def propagated_diff(text: "PropagatedText") -> Diff:
     """Return the source of a propagated description, and the difference from it, as lines."""
     source = f"{text.source_table}.{_simple(text.source_path)}"
     hops = counted(text.hops, "hop")
-    found = {"lineage": f"{hops} upstream", "name": f"of the same name, {hops} upstream"}
+    origins = {"lineage": f"{hops} upstream", "name": f"of the same name, {hops} upstream"}
     by = f", by {Urn.label(text.by)}" if text.by else ""
     lines = [
         DiffLine(f"{text.table}.{_simple(text.path)}", "place", ""),
-        DiffLine(f"from {source}, {found.get(text.found_by, 'of the same name')}{by}", "note", ""),
+        DiffLine(
+            f"from {source}, {origins.get(text.found_by, 'of the same name')}{by}", "note", ""
+        ),
     ]
-    told = {
+    remarks = {
         "pinned": "pinned: it is not refreshed",
         "changed": "people wrote another text since, which stays",
         "undone": "it was undone: the text before is there again",
         "orphan": "its source has no text any more",
         "outdated": "its source says something else by now",
     }
-    if text.state in told:
-        lines.append(DiffLine(told[text.state], "note", ""))
+    if text.state in remarks:
+        lines.append(DiffLine(remarks[text.state], "note", ""))
     if text.source_text and text.source_text != text.text:
         return (*lines, *text_diff(text.text, text.source_text))
     return (*lines, *plain_lines(text.text))
@@ -877,11 +881,11 @@ def edit_sentence(edit: "StagedEdit") -> str:
     if edit.what == "description":
         return " ".join(edit.text.split()) or "no description any more"
     if edit.what == "deprecation":
-        said = deprecation_lines(edit.text, edit.called)
-        return " · ".join(("deprecated", *filter(None, said))) if said else "may be used again"
-    named = [f"+{_label(one, edit)}" for one in edit.add]
-    named += [f"−{_label(one, edit)}" for one in edit.remove]
-    return f"{edit.what}: {' '.join(named) or 'none'}"
+        words = deprecation_lines(edit.text, edit.called)
+        return " · ".join(("deprecated", *filter(None, words))) if words else "may be used again"
+    signs = [f"+{_label(label, edit)}" for label in edit.add]
+    signs += [f"−{_label(label, edit)}" for label in edit.remove]
+    return f"{edit.what}: {' '.join(signs) or 'none'}"
 
 
 def item_people(item: "ReviewItem", changeset: "StagedChangeset") -> str:
@@ -894,26 +898,26 @@ def item_people(item: "ReviewItem", changeset: "StagedChangeset") -> str:
         "applied": "accepted",
         "failed": "accepted",
     }
-    known = [f"proposed by {proposed}" if proposed else ""]
+    people = [f"proposed by {proposed}" if proposed else ""]
     if item.is_changed:
-        known.append(f"changed by {decided}" if decided else "changed since")
+        people.append(f"changed by {decided}" if decided else "changed since")
     if item.state in verbs and decided:
-        known.append(f"{verbs[item.state]} by {decided}")
-    return " · ".join(filter(None, known))
+        people.append(f"{verbs[item.state]} by {decided}")
+    return " · ".join(filter(None, people))
 
 
 def deprecation_lines(text: str, called: "Mapping[str, str] | None" = None) -> tuple[str, ...]:
     """Return the note, removal date and replacement of a staged deprecation; empty if it removes
     one."""
-    held = deprecation_in(text)
-    if held is None:
+    deprecation = deprecation_in(text)
+    if deprecation is None:
         return ()
-    lines = [" ".join(str(held.get("note") or "").split())]
-    millis = held.get("decommissionTime")
+    lines = [" ".join(str(deprecation.get("note") or "").split())]
+    millis = deprecation.get("decommissionTime")
     if isinstance(millis, int):
         day = datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=millis)
         lines.append(f"to be removed on {day:%Y-%m-%d}")
-    replacement = held.get("replacement")
+    replacement = deprecation.get("replacement")
     if isinstance(replacement, str):
         lines.append(f"use {(called or {}).get(replacement) or Urn.label(replacement)}")
     return tuple(lines)
@@ -936,18 +940,18 @@ def source_sentence(source: "TextSource", edit: "StagedEdit") -> str:
     hops = counted(source.hops, "hop")
     match source.found_by:
         case "lineage":
-            found = f"from {whose}, {hops} upstream by the lineage of columns"
+            origin = f"from {whose}, {hops} upstream by the lineage of columns"
             if edit.column and FieldPath(edit.column).name != FieldPath(source.column).name:
-                found += ", of another name"
+                origin += ", of another name"
         case "name":
-            found = f"from {whose}, {hops} upstream; a guess, by the name of the column"
+            origin = f"from {whose}, {hops} upstream; a guess, by the name of the column"
         case "elsewhere":
-            found = f"from {whose}, which is of the same name; a guess"
+            origin = f"from {whose}, which is of the same name; a guess"
         case "file":
-            found = "from a file"
+            origin = "from a file"
         case _:
-            found = "drafted by a command"
-    return f"{found}{agreeing}"
+            origin = "drafted by a command"
+    return f"{origin}{agreeing}"
 
 
 def review_diff(item: "ReviewItem") -> Diff:
@@ -961,7 +965,7 @@ def review_diff(item: "ReviewItem") -> Diff:
     lines = [DiffLine(note, "note", "") for note in notes]
     if edit.what != "description":
         return (*lines, *_label_lines(item))
-    held = edit.before if item.theirs is None else item.theirs
+    present = edit.before if item.theirs is None else item.theirs
     if item.theirs is not None:
         lines.append(DiffLine("somebody else wrote this meanwhile:", "place", ""))
         lines += _value_lines(item.theirs)
@@ -969,7 +973,7 @@ def review_diff(item: "ReviewItem") -> Diff:
     elif edit.shown and not edit.before:
         lines.append(DiffLine("the description that came with the metadata:", "place", ""))
         lines += plain_lines(edit.shown)
-    return (*lines, *text_diff(held, edit.text))
+    return (*lines, *text_diff(present, edit.text))
 
 
 def _source_words(source: "TextSource") -> str:
@@ -992,35 +996,37 @@ def _simple(column: str) -> str:
 def _label_lines(item: "ReviewItem") -> "Iterator[DiffLine]":
     """Yield the lines that an edit of labels, links or a deprecation changes."""
     edit = item.edit
-    held = edit.before if item.theirs is None else item.theirs
+    present = edit.before if item.theirs is None else item.theirs
     if item.theirs is not None:
         words = "somebody else changed this meanwhile; with the edit it becomes:"
         yield DiffLine(words, "place", "")
     match edit.what:
         case "deprecation":
-            now, wanted = (
+            old_text, new_text = (
                 "\n".join(("deprecated", *deprecation_lines(text, edit.called)))
                 if text
                 else "not deprecated"
-                for text in (held, edit.text)
+                for text in (present, edit.text)
             )
-            yield from text_diff(now, wanted)
+            yield from text_diff(old_text, new_text)
             return
         case "domain":
-            shown = [one for one in held.split(", ") if one and one not in edit.add]
-            removed: Sequence[str] = shown
+            domains = [
+                domain for domain in present.split(", ") if domain and domain not in edit.add
+            ]
+            removed: Sequence[str] = domains
         case "links" if item.theirs is not None:
-            there = [one for one in held.split("\n") if one]
-            stays = [one for one in there if one not in (*edit.add, *edit.remove)]
-            yield from (DiffLine(_label(stay, edit), "same", " ") for stay in stays)
-            removed = [one for one in edit.remove if one in there]
+            links = [link for link in present.split("\n") if link]
+            kept_links = [link for link in links if link not in (*edit.add, *edit.remove)]
+            yield from (DiffLine(_label(stay, edit), "same", " ") for stay in kept_links)
+            removed = [link for link in edit.remove if link in links]
         case _:
             removed = edit.remove
-    for one in edit.add:
-        new = " (a new tag)" if one in edit.creates else ""
-        yield DiffLine(f"{_label(one, edit)}{new}", "added", "+")
-    for one in removed:
-        yield DiffLine(_label(one, edit), "removed", "-")
+    for label in edit.add:
+        new = " (a new tag)" if label in edit.creates else ""
+        yield DiffLine(f"{_label(label, edit)}{new}", "added", "+")
+    for label in removed:
+        yield DiffLine(_label(label, edit), "removed", "-")
 
 
 def _label(label: str, edit: "StagedEdit") -> str:
@@ -1083,9 +1089,9 @@ def _glossary_words(change: "GlossaryChange") -> tuple[str, str]:
         case "parent":
             return _glossary_parent(before), _glossary_parent(after)
         case "owners" | "links":
-            held, new = tuple(before), tuple(one for one in after if one not in before)
+            old, new = tuple(before), tuple(label for label in after if label not in before)
             words = held_words(change.what, new)
-            return (held_words(change.what, held) if held else "none", f"+ {words}")
+            return (held_words(change.what, old) if old else "none", f"+ {words}")
         case "source" | "properties" | "relations":
             return line("; ".join(before), _GLOSSARY_PART), line("; ".join(after), _GLOSSARY_PART)
     return line(str(before), _GLOSSARY_PART) or "none", line(str(after), _GLOSSARY_PART)
@@ -1099,16 +1105,16 @@ def glossary_sentences(changes: "Sequence[GlossaryChange]") -> tuple[str, ...]:
     """Return the number of changes in words, and the number of differences that are not written."""
     counts = Counter(change.what for change in changes if change.is_written)
     entries = len({change.entry.urn for change in changes if change.is_written})
-    found = []
+    sentences = []
     if counts:
         parts = ", ".join(f"{count:,} {what}" for what, count in counts.items())
-        found.append(f"{counted(entries, 'entry', 'entries')}: {parts}")
+        sentences.append(f"{counted(entries, 'entry', 'entries')}: {parts}")
     else:
-        found.append("the catalog has all of it already")
-    left = sum(1 for change in changes if not change.is_written)
-    if left:
-        found.append(
-            f"{counted(left, 'difference')} of sources, properties or "
+        sentences.append("the catalog has all of it already")
+    unwritten = sum(1 for change in changes if not change.is_written)
+    if unwritten:
+        sentences.append(
+            f"{counted(unwritten, 'difference')} of sources, properties or "
             "relations left as in the catalog: these are written with new terms only"
         )
-    return tuple(found)
+    return tuple(sentences)

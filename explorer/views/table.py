@@ -127,11 +127,11 @@ def to_csv(table: Table, rows: Iterable[Row] | None = None) -> str:
 
 def to_objects(table: Table, rows: Iterable[Row] | None = None) -> list[dict[str, Any]]:
     """Return each row as a dictionary by column name; times are ISO 8601 in UTC."""
-    kept = [(at, table.columns[at].name) for at in _for_programs(table)]
+    columns = [(at, table.columns[at].name) for at in _for_programs(table)]
     return [
         {
             name: _iso(cell) if isinstance(cell := row[at], datetime) else _plain(cell)
-            for at, name in kept
+            for at, name in columns
         }
         for row in (table.rows if rows is None else rows)
     ]
@@ -139,8 +139,8 @@ def to_objects(table: Table, rows: Iterable[Row] | None = None) -> list[dict[str
 
 def to_json(table: Table, rows: Iterable[Row] | None = None) -> str:
     """Return a JSON list with an object for each row, or `table.exact` if set."""
-    found = to_objects(table, rows) if table.exact is None else table.exact
-    return json.dumps(found, ensure_ascii=False, indent=2, default=list) + "\n"
+    objects = to_objects(table, rows) if table.exact is None else table.exact
+    return json.dumps(objects, ensure_ascii=False, indent=2, default=list) + "\n"
 
 
 def to_markdown(table: Table, rows: Iterable[Row] | None = None) -> str:
@@ -162,10 +162,10 @@ def to_frame(table: Table, rows: Iterable[Row] | None = None) -> "pd.DataFrame":
     """Return a data frame with nullable column types."""
     import pandas as pd
 
-    held = list(table.rows if rows is None else rows)
+    row_list = list(table.rows if rows is None else rows)
     columns = {}
     for at in _for_programs(table):
-        column, cells = table.columns[at], [_plain(row[at]) for row in held]
+        column, cells = table.columns[at], [_plain(row[at]) for row in row_list]
         columns[column.name] = pd.Series(cells, dtype=column.dtype or _dtype(cells))
     return pd.DataFrame(columns)
 

@@ -123,8 +123,8 @@ class Usage:
 def usage_of(series: "Timeseries") -> Usage:
     """Return the total usage in a series of usage statistics."""
     counts: Counter[date] = Counter()
-    told: dict[date, int] = {}
-    named: dict[date, set[str]] = {}
+    unique_users: dict[date, int] = {}
+    users_by_day: dict[date, set[str]] = {}
     users: Counter[str] = Counter()
     columns: Counter[str] = Counter()
     dayses: dict[str, set[date]] = {}
@@ -133,11 +133,11 @@ def usage_of(series: "Timeseries") -> Usage:
         if at is None or not on_calendar(at):
             continue
         day = at.date()
-        told_count = window.total_sql_queries
-        counts[day] += (window.views_count if told_count is None else told_count) or 0
+        query_count = window.total_sql_queries
+        counts[day] += (window.views_count if query_count is None else query_count) or 0
         if window.unique_user_count is not None:
-            told[day] = max(told.get(day, 0), window.unique_user_count)
-        names = named.setdefault(day, set())
+            unique_users[day] = max(unique_users.get(day, 0), window.unique_user_count)
+        names = users_by_day.setdefault(day, set())
         for user_count in window.user_counts:
             user = user_count.user or user_count.user_email or ""
             names.add(user)
@@ -149,7 +149,11 @@ def usage_of(series: "Timeseries") -> Usage:
         for query in window.top_sql_queries:
             dayses.setdefault(query, set()).add(day)
     days = tuple(
-        UsageDay(day, counts[day], max(told.get(day, 0), len(named[day])) or told.get(day))
+        UsageDay(
+            day,
+            counts[day],
+            max(unique_users.get(day, 0), len(users_by_day[day])) or unique_users.get(day),
+        )
         for day in sorted(counts)
     )
     return Usage(
@@ -163,7 +167,7 @@ def usage_of(series: "Timeseries") -> Usage:
 
 
 def _rank(counted: Counter[str]) -> tuple[tuple[str, int], ...]:
-    return tuple(sorted(counted.items(), key=lambda one: (-one[1], one[0])))
+    return tuple(sorted(counted.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
 def usage_panels(
@@ -182,8 +186,8 @@ def column_bars(use: Usage, columns: Collection[str] = ()) -> Bars:
     used = [(FieldPath(path).simple, path, count) for path, count in use.columns]
     note = f"{len(used):,} used"
     if columns:
-        known = {name for name, _, _ in used} & set(columns)
-        note = f"{len(known):,} of {len(columns):,} used"
+        used_names = {name for name, _, _ in used} & set(columns)
+        note = f"{len(used_names):,} of {len(columns):,} used"
     bars = tuple(Bar(name, count, key=path) for name, path, count in used)
     return Bars("Columns", bars, note=note, measure="uses")
 
@@ -266,7 +270,7 @@ class ColumnMeasures(FieldProfile, frozen=True):
     @property
     def frequencies(self) -> "Sequence[ValueFrequency]":
         """The counted values, most frequent first."""
-        return sorted(self.distinct_value_frequencies or (), key=lambda one: -one.frequency)
+        return sorted(self.distinct_value_frequencies or (), key=lambda entry: -entry.frequency)
 
 
 class _Partition(Camel, frozen=True):
@@ -308,11 +312,11 @@ _Profile = TypeVar("_Profile", bound=DatasetProfile)
 def newest_with_columns(profiles: Iterable[_Profile]) -> _Profile | None:
     """Return the last of the profiles, which are given oldest first, that measured columns; others
     measured the rows alone. `None` if none did."""
-    found = None
+    newest = None
     for profile in profiles:
         if profile.field_profiles:
-            found = profile
-    return found
+            newest = profile
+    return newest
 
 
 def lacks_columns(latest: "Timeseries") -> bool:
@@ -362,18 +366,18 @@ class ColumnHistory:
     @property
     def measures(self) -> tuple[Measure, ...]:
         """The measures of the column that can be drawn."""
-        return tuple(one for one in MEASURES if any(True for _ in self.values(one)))
+        return tuple(measure for measure in MEASURES if any(True for _ in self.values(measure)))
 
 
 _DRIFT_NAMES: Final = {"nulls": "nulls", "distinct": "distinct values"}
 
 
-def _number(one: ColumnMeasures, measure: Measure) -> float | None:
+def _number(measures: ColumnMeasures, measure: Measure) -> float | None:
     if measure == "nulls":
-        return one.null_proportion
+        return measures.null_proportion
     if measure == "distinct":
-        return one.unique_count
-    return one.number(measure)
+        return measures.unique_count
+    return measures.number(measure)
 
 
 @dataclass(frozen=True)
@@ -426,11 +430,15 @@ class Profiles:
     @cached_property
     def by_path(self) -> dict[str, ColumnHistory]:
         """Every profiled column by path; those of the latest profile first, in its order."""
-        found: dict[str, list[tuple[datetime, ColumnMeasures]]] = {}
+        measures_by_path: dict[str, list[tuple[datetime, ColumnMeasures]]] = {}
         for at, profile in reversed(self.measurements):
             for field_profile in profile.field_profiles or ():
-                found.setdefault(field_profile.field_path, []).append((at, field_profile))
-        return {path: ColumnHistory(path, tuple(reversed(of))) for path, of in found.items()}
+                measures_by_path.setdefault(field_profile.field_path, []).append(
+                    (at, field_profile)
+                )
+        return {
+            path: ColumnHistory(path, tuple(reversed(of))) for path, of in measures_by_path.items()
+        }
 
     @cached_property
     def columns(self) -> tuple[ColumnHistory, ...]:
@@ -453,13 +461,15 @@ class Profiles:
 
 def read_profiles(series: "Timeseries") -> Profiles:
     """Return the profiles of a series, without those with invalid times."""
-    read = [(record.at, record) for record in series.records(TableMeasures)]
-    known = [(at, measures) for at, measures in read if at is not None and on_calendar(at)]
-    known.sort(key=lambda taken: taken[0])
-    entire = [(at, measures) for at, measures in known if not measures.partial]
-    kept = entire or known
+    records = [(record.at, record) for record in series.records(TableMeasures)]
+    measurements = [
+        (at, measures) for at, measures in records if at is not None and on_calendar(at)
+    ]
+    measurements.sort(key=lambda measurement: measurement[0])
+    entire = [(at, measures) for at, measures in measurements if not measures.partial]
+    profiles = entire or measurements
     limit = series.limit if series.truncated else None
-    return Profiles(tuple(kept), len(known) - len(kept), limit)
+    return Profiles(tuple(profiles), len(measurements) - len(profiles), limit)
 
 
 _LONGEST_BOUNDARY = 14
@@ -467,26 +477,26 @@ _LONGEST_BOUNDARY = 14
 _ROUNDED = 0.005
 
 
-def frequency_bars(one: ColumnMeasures) -> Bars:
+def frequency_bars(measures: ColumnMeasures) -> Bars:
     """Return how often the values of a column occur, most frequent first."""
-    counted = one.frequencies
+    counted = measures.frequencies
     bars = tuple(Bar(each.value or "(empty)", each.frequency) for each in counted)
-    unique_count = max(one.unique_count or 0, len(counted))
+    unique_count = max(measures.unique_count or 0, len(counted))
     more = f" of {unique_count:,}" if unique_count > len(counted) else ""
     return Bars("Values", bars, note=f"{len(counted):,}{more} counted", measure="rows")
 
 
-def quantile_bars(one: ColumnMeasures) -> Bars:
+def quantile_bars(measures: ColumnMeasures) -> Bars:
     """Return the quantiles of a column that are numbers."""
-    numbers = [(each.quantile, read_measurement(each.value)) for each in one.quantiles or ()]
+    numbers = [(each.quantile, read_measurement(each.value)) for each in measures.quantiles or ()]
     bars = [Bar(quantile_name(name), value) for name, value in numbers if value is not None]
     note = "the value below which this share lies"
     return Bars("Quantiles", tuple(bars), note=note, measure="value")
 
 
-def histogram_bars(one: ColumnMeasures) -> Bars:
+def histogram_bars(measures: ColumnMeasures) -> Bars:
     """Return the number, or share, of a column's values between boundaries."""
-    histogram = one.histogram or Histogram()
+    histogram = measures.histogram or Histogram()
     ends = [_short(text) for text in histogram.boundaries]
     names = [f"{low} – {high}" for low, high in pairwise(ends)]
     # Some profilers name as many boundaries as there are bars.
@@ -501,12 +511,12 @@ def histogram_bars(one: ColumnMeasures) -> Bars:
     return Bars("Histogram", bars, upright=True, note=note, measure="values")
 
 
-def column_panels(one: ColumnMeasures) -> tuple[Panel, ...]:
+def column_panels(measures: ColumnMeasures) -> tuple[Panel, ...]:
     """Return what is known about the values of a column: how often they occur, their quantiles and
     their histogram, without those that were not measured."""
     return tuple(
         panel
-        for panel in (frequency_bars(one), quantile_bars(one), histogram_bars(one))
+        for panel in (frequency_bars(measures), quantile_bars(measures), histogram_bars(measures))
         if panel.bars
     )
 
@@ -578,7 +588,7 @@ def moves_between(before: TableMeasures, after: TableMeasures) -> tuple[Move, ..
         elif came_and_went:
             words = "came" if path in new else "went"
             moves.append(Move(path, "column", None, None, _LONGEST, words))
-    return tuple(sorted(moves, key=lambda one: (-one.score, one.path, one.measure)))
+    return tuple(sorted(moves, key=lambda move: (-move.score, move.path, move.measure)))
 
 
 def _of_table(old: TableMeasures, new: TableMeasures) -> Iterator[Move]:
@@ -648,9 +658,9 @@ def _shares(counted: "tuple[ValueFrequency, ...] | None") -> dict[str, float]:
     )
 
 
-def _is_complete(one: ColumnMeasures) -> bool:
-    count = one.unique_count
-    return count is not None and len(one.distinct_value_frequencies or ()) >= count
+def _is_complete(measures: ColumnMeasures) -> bool:
+    count = measures.unique_count
+    return count is not None and len(measures.distinct_value_frequencies or ()) >= count
 
 
 def _name_users(how: str, values: list[str]) -> list[str]:

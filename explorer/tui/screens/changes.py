@@ -519,8 +519,8 @@ def _draw_preview(preview: UndoPreview) -> Text:
         if value.before:
             text.append_text(line_text(value.before)).append("\nbecomes ", "dim")
         text.append_text(line_text(value.after, "bold"))
-    if preview.left:
-        text.append(f"\nand {preview.left:,} more", "dim")
+    if preview.remaining:
+        text.append(f"\nand {preview.remaining:,} more", "dim")
     return text
 
 

@@ -159,7 +159,7 @@ class ColumnDrawing:
         before = Text.assemble(
             (MARK if row.path in self.marked else " ", "bold"), (f"{' ' * indent}{fold} ", "dim")
         )
-        label = line_text(row.label, "" if row.wanted else "dim")
+        label = line_text(row.label, "" if row.is_match else "dim")
         if "." in label.plain:
             # The last part of a nested column's path tells it from its neighbours.
             label = without_start(label, room.name - before.cell_len)
@@ -197,7 +197,7 @@ def _kind(column: "Column") -> str:
 def _append_description(text: Text, row: ColumnRow, room: int) -> Text:
     """Append the description and the labels of a column to its line."""
     marks = [*(f"{TAG}{name}" for name in row.tags), *(f"{TERM}{name}" for name in row.terms)]
-    about = preview(row.description, "" if row.wanted else "dim", missing="—")
+    about = preview(row.description, "" if row.is_match else "dim", missing="—")
     if row.has_draft:
         about = Text.assemble((" draft ", "reverse"), " ", about)
     if not marks:

@@ -438,7 +438,9 @@ class ReviewScreen(TableScreen[Urn]):
             self.say("Everything is decided; ^s writes the accepted changes.")
 
     def _place_of(self, item: ReviewItem) -> int:
-        return next(at for at, one in enumerate(self._items) if one.number == item.number)
+        return next(
+            at for at, candidate in enumerate(self._items) if candidate.number == item.number
+        )
 
     def _next_open(self, at: int) -> int | None:
         """Return the index of the next undecided edit, from the top again after the last."""
@@ -505,10 +507,10 @@ class ReviewScreen(TableScreen[Urn]):
         failed = self._changeset.of("failed")
         if failed:
             self._show(self._place_of(failed[0]))
-        written = counted(outcome.applied, "change")
+        changes_text = counted(outcome.applied, "change")
         refused = f"; {outcome.failed:,} failed, see the reasons below" if outcome.failed else ""
-        told = f"Written: {written}{refused}."
-        self._session.say_saved(told, self.say, undo="", error=bool(outcome.failed))
+        sentence = f"Written: {changes_text}{refused}."
+        self._session.say_saved(sentence, self.say, undo="", error=bool(outcome.failed))
 
     def _show_progress(self, done: int, total: int) -> None:
         self._progress = f"writing {done:,} of {total:,} …"
@@ -819,7 +821,9 @@ class ChangesetsScreen(ListScreen[StagedChangeset | Path]):
     async def _discard(self, changeset: StagedChangeset) -> None:
         with self._session.reporting("discarding the changeset"):
             await asyncio.to_thread(changeset.discard)
-            self._show_listed([one for one in self._listed if one.working_copy is not changeset])
+            self._show_listed(
+                [entry for entry in self._listed if entry.working_copy is not changeset]
+            )
             self.say("Discarded.")
         self._read()
 
@@ -827,8 +831,8 @@ class ChangesetsScreen(ListScreen[StagedChangeset | Path]):
     async def _withdraw(self, urn: Urn) -> None:
         with self._session.reporting("withdrawing the changeset"):
             await withdraw_changeset(await self._session.catalog(), urn)
-            told = "Withdrawn: it is no longer in anyone's list."
-            self._session.say_saved(told, self.say, undo="")
+            sentence = "Withdrawn: it is no longer in anyone's list."
+            self._session.say_saved(sentence, self.say, undo="")
         self._read()
 
     @work(exclusive=True, group="changesets")
@@ -846,41 +850,47 @@ class ChangesetsScreen(ListScreen[StagedChangeset | Path]):
             key = server_key(catalog)
             # Shared changesets are recognised by their files, even if the server does not answer.
             copies = await asyncio.to_thread(_read_changesets, partial(shared_copies, key))
-            known = [
+            working_copies = [
                 changeset for changeset in (*copies, *changesets) if changeset.is_shared_with(key)
             ]
-            found = {one.id: _copy_entry(one, key) for one in reversed(known)}
-            files = [
-                _file_entry(changeset) for changeset in changesets if changeset.id not in found
-            ]
-            if found or files:
-                self._show_listed([*found.values(), *files])
-            here = await catalog.known_as()
-            foreign = {
-                one.id: foreign_words(one)
-                for one in (*known, *changesets)
-                if why_foreign(one, here, key)
+            entries_by_id = {
+                changeset.id: _copy_entry(changeset, key) for changeset in reversed(working_copies)
             }
-            shown = [one for name, one in found.items() if name not in foreign]
+            files = [
+                _file_entry(changeset)
+                for changeset in changesets
+                if changeset.id not in entries_by_id
+            ]
+            if entries_by_id or files:
+                self._show_listed([*entries_by_id.values(), *files])
+            server_names = await catalog.known_as()
+            foreign = {
+                changeset.id: foreign_words(changeset)
+                for changeset in (*working_copies, *changesets)
+                if why_foreign(changeset, server_names, key)
+            }
+            entries = [entry for name, entry in entries_by_id.items() if name not in foreign]
             self._can_share = (await catalog.abilities()).proposals
             if self._can_share:
                 queue = await shared_changesets(catalog)
-                shown = [_server_entry(one, found.get(one.urn.name)) for one in queue]
-            listed = {one.shared.name for one in shown if one.shared is not None}
+                entries = [
+                    _server_entry(shared, entries_by_id.get(shared.urn.name)) for shared in queue
+                ]
+            shared_names = {entry.shared.name for entry in entries if entry.shared is not None}
             files = [
                 _file_entry(changeset, foreign.get(changeset.id, ""))
                 for changeset in changesets
-                if changeset.id not in listed
+                if changeset.id not in shared_names
             ]
-            self._show_listed([*shown, *files])
+            self._show_listed([*entries, *files])
         if not self._listed:
             self._show_listed([])
 
     def _show_listed(self, listed: list[_Listed]) -> None:
         rows = self.query_one(Rows)
         current = self._current
-        self._listed = sorted(listed, key=lambda one: one.at, reverse=True)
-        places = {(one.at, one.title): at for at, one in enumerate(self._listed)}
+        self._listed = sorted(listed, key=lambda entry: entry.at, reverse=True)
+        places = {(entry.at, entry.title): at for at, entry in enumerate(self._listed)}
         cursor = places.get((current.at, current.title), 0) if current is not None else 0
         empty = "p in the worklist proposes texts, i reviews a file, d opens a dbt project."
         rows.show(len(self._listed), self._draw, cursor=cursor, empty=empty)
@@ -893,11 +903,11 @@ class ChangesetsScreen(ListScreen[StagedChangeset | Path]):
         self.query_one("#what", Static).update(heading)
 
     def _draw(self, index: int, width: int) -> tuple[Text, Text]:
-        one = self._listed[index]
-        moment = self._session.times.format(millis_of(one.at))
-        title = padded(line_text(one.title, "bold"), max(width - len(moment) - 4, 8))
-        shared = [_describe_sync(one.unsent)] if one.shared is not None else []
-        counts = join([Text(one.counts), line_text(one.foreign, "bold"), *shared])
+        entry = self._listed[index]
+        moment = self._session.times.format(millis_of(entry.at))
+        title = padded(line_text(entry.title, "bold"), max(width - len(moment) - 4, 8))
+        shared = [_describe_sync(entry.unsent)] if entry.shared is not None else []
+        counts = join([Text(entry.counts), line_text(entry.foreign, "bold"), *shared])
         return Text.assemble(" ", title, " ", (moment, "dim")), Text.assemble("   ", counts)
 
 

@@ -196,20 +196,20 @@ async def _for_words(
     return [*names[: _MOST_COMPLETIONS - len(fields)], *fields]
 
 
-def _complete_names(one: "Suggestion", text: str, start: int, end: int) -> SearchCompletion:
+def _complete_names(suggestion: "Suggestion", text: str, start: int, end: int) -> SearchCompletion:
     kind = join(
         [
-            line_text(singular(one.entity_type)),
-            line_text(one.platform or ""),
-            line_text(_place(one.urn)),
+            line_text(singular(suggestion.entity_type)),
+            line_text(suggestion.platform or ""),
+            line_text(_place(suggestion.urn)),
         ]
     ).plain
     return SearchCompletion(
-        one.text,
+        suggestion.text,
         kind,
-        f"{text[:start]}{one.text}{text[end:]}",
-        start + len(one.text),
-        one.urn,
+        f"{text[:start]}{suggestion.text}{text[end:]}",
+        start + len(suggestion.text),
+        suggestion.urn,
         closes=True,
     )
 
@@ -219,13 +219,15 @@ def _place(urn: Urn | None) -> str:
     return urn.parts[1].rpartition(".")[0] if urn and len(urn.parts) == 3 else ""
 
 
-def _complete(one: "Completion", text: str, start: int) -> SearchCompletion:
-    begin, end = start + one.start, start + one.end
-    count = "" if one.count is None else f"{one.count:,}"
-    detail = " · ".join(part for part in (one.hint, count) if part)
-    label = f"{one.label}:" if one.kind == "field" else one.label
-    whole = f"{text[:begin]}{one.text}{text[end:]}"
-    return SearchCompletion(label, detail or one.kind, whole, begin + len(one.text))
+def _complete(completion: "Completion", text: str, start: int) -> SearchCompletion:
+    begin, end = start + completion.start, start + completion.end
+    count = "" if completion.count is None else f"{completion.count:,}"
+    detail = " · ".join(part for part in (completion.hint, count) if part)
+    label = f"{completion.label}:" if completion.kind == "field" else completion.label
+    completed_text = f"{text[:begin]}{completion.text}{text[end:]}"
+    return SearchCompletion(
+        label, detail or completion.kind, completed_text, begin + len(completion.text)
+    )
 
 
 class BoxKeys(Protocol):
@@ -411,14 +413,14 @@ class SearchMemory:
 
         def rename(new: str | None) -> None:
             if new and new != name:
-                self._do("renaming the search", lambda one: one.rename(name, new), then=self.show)
+                self._do("renaming the search", lambda file: file.rename(name, new), then=self.show)
 
         self._view.app.push_screen(PromptScreen("Rename", "a name", name), rename)
 
     def _forget(self, name: str, recent: str) -> None:
         self._do(
             "forgetting the search",
-            lambda one: one.forget(name=name, recent=recent),
+            lambda file: file.forget(name=name, recent=recent),
             then=self.show,
         )
 
@@ -792,8 +794,8 @@ class SearchView(Vertical, SizeAware):
     def apply_changes(self, urns: Iterable[Urn]) -> None:
         """Read those of the changed entities again that are among the results."""
         # When the app closes, the results may be gone before the last change arrives.
-        shown = {urn for results in self.query(ResultRows) for urn in results.entities}
-        changed = [urn for urn in urns if urn in shown]
+        result_urns = {urn for results in self.query(ResultRows) for urn in results.entities}
+        changed = [urn for urn in urns if urn in result_urns]
         if changed:
             self._read_changed(changed)
 
@@ -1139,7 +1141,7 @@ class SearchView(Vertical, SizeAware):
             self._ask()
 
         choices = [
-            ChooserEntry(label, one, do=partial(take, one)) for one, label in SORT_ORDERS.items()
+            ChooserEntry(label, sort, do=partial(take, sort)) for sort, label in SORT_ORDERS.items()
         ]
         orders = list(SORT_ORDERS)
         at = orders.index(self._sort) if self._sort in orders else 0

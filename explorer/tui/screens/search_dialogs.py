@@ -140,7 +140,9 @@ class SearchesScreen(ChooserScreen):
 
     def action_forget(self) -> None:
         """Remove the search under the cursor."""
-        name, recent = (one.get(id(self.current), "") for one in (self._saved, self._recent))
+        name, recent = (
+            texts_by_id.get(id(self.current), "") for texts_by_id in (self._saved, self._recent)
+        )
         if name or recent:
             self.dismiss()
             self.app.call_later(self._forget, name, recent)
@@ -207,7 +209,7 @@ _HINTS: Final[dict[How, str]] = {
 def condition_of(name: str, how: How, typed: str) -> str:
     """Return a condition in the search syntax for a field, an operator in words, and a value."""
     if how == "is one of":
-        values = ", ".join(_value(one) for one in typed.split(",") if one.strip())
+        values = ", ".join(_value(part) for part in typed.split(",") if part.strip())
         return f"{name} IN ({values})"
     if how == "from … to":
         low, _, high = typed.partition("..")
@@ -242,19 +244,19 @@ class ConditionDialogs:
         counted_names = {field.name for field in counted}
         rest = sorted(
             (field for field in self._guide.fields.values() if field.name not in counted_names),
-            key=lambda one: (not one.is_facet, self._shortest_name(one).casefold()),
+            key=lambda field: (not field.is_facet, self._shortest_name(field).casefold()),
         )
         choices = [self._field_choice(field) for field in (*counted, *rest)]
         self._ask("Condition: choose a field", choices)
 
     def _field_choice(self, field: FilterField) -> ChooserEntry:
         facet = self._facets.get(field.name)
-        said = [line(facet.label if facet else field.label, 80)]
+        labels = [line(facet.label if facet else field.label, 80)]
         shortest_name = self._shortest_name(field)
         names = dict.fromkeys((field.name, *self._guide.also(field.name)))
-        said.extend(line(name, 120) for name in names if name != shortest_name)
+        labels.extend(line(name, 120) for name in names if name != shortest_name)
         keys = f"{facet.size} value{'s' if facet.size != '1' else ''}" if facet else ""
-        aside = " · ".join(part for part in said if part)
+        aside = " · ".join(part for part in labels if part)
         return ChooserEntry(
             line(shortest_name, 120), keys, aside=aside, do=lambda: self._ask_how(field)
         )

@@ -342,10 +342,10 @@ def draw_result(
     The second line shows the description, or the match that explains words which neither the name
     nor the visible part of the description holds.
     """
-    right = min(46 if width >= _WIDE else 28, width * 2 // 5)
-    left = width - right - 2
+    right_width = min(46 if width >= _WIDE else 28, width * 2 // 5)
+    left_width = width - right_width - 2
     first = Text(MARK if is_marked else " ", "bold")
-    first.append_text(padded(marked(line_text(row.name, "bold"), words), left)).append(" ")
+    first.append_text(padded(marked(line_text(row.name, "bold"), words), left_width)).append(" ")
     kind = join(
         [
             line_text(row.kind_label),
@@ -353,14 +353,14 @@ def draw_result(
             line_text(row.urn.origin, "dim"),
         ]
     )
-    first.append_text(padded(kind, right))
+    first.append_text(padded(kind, right_width))
     states = _states(row)
-    room = left - 2 - states.cell_len
+    room = left_width - 2 - states.cell_len
     about = padded(preview(row.description, "dim", row.description_placeholder), room)
     match = row.hidden_match(f"{row.name} {about.plain}", words)
     about = match_text(match, words, room) if match is not None else marked(about, words)
     second = Text("   ").append_text(states).append_text(padded(about, room))
-    second.append(" ").append_text(padded(line_text(row.folder, "dim"), right))
+    second.append(" ").append_text(padded(line_text(row.folder, "dim"), right_width))
     return first, second
 
 
@@ -381,12 +381,12 @@ _SHOWN = 30
 class ResultCount:
     """The numbers of the line above the results.
 
-    `seen` are the first and the last visible row, counted from 0, None while the results are
+    `row_range` holds the first and the last visible row, counted from 0, None while the results are
     hidden. `marked` is the number of marked results.
     """
 
     total: int
-    seen: tuple[int, int] | None
+    row_range: tuple[int, int] | None
     sort: str
     has_words: bool
     has_filter: bool
@@ -396,36 +396,36 @@ class ResultCount:
     marked: int = 0
 
 
-def count_line(found: ResultCount, width: int) -> Text:
+def count_line(count: ResultCount, width: int) -> Text:
     """Return the line above the results: their number, the visible ones, and the order."""
-    if found.total == 0:
-        hint = "; x clears the conditions" if found.has_filter else ""
+    if count.total == 0:
+        hint = "; x clears the conditions" if count.has_filter else ""
         return Text.assemble(("No results", "bold"), hint)
-    text = Text.assemble((counted(found.total, "result"), "bold"))
-    if found.corrected is not None:
-        typed, corrected = (in_quotes(one, _SHOWN) for one in found.corrected)
+    text = Text.assemble((counted(count.total, "result"), "bold"))
+    if count.corrected is not None:
+        typed, corrected = (in_quotes(words, _SHOWN) for words in count.corrected)
         text.append(f" for {corrected}; nothing matches {typed}", "bold")
-    if found.marked:
-        text.append(f" · {found.marked:,} marked: t T O D ! L", "bold")
-    if found.seen is not None:
-        text.append(_page_in_view(found.seen, found))
-    if found.has_words or found.sort:
-        text.append(f" · {sort_label(found.sort, has_words=found.has_words)}")
-    if found.stopped_at is not None and found.stopped_at < found.total:
-        stop = f" · the server stops at {found.stopped_at:,}"
+    if count.marked:
+        text.append(f" · {count.marked:,} marked: t T O D ! L", "bold")
+    if count.row_range is not None:
+        text.append(_page_in_view(count.row_range, count))
+    if count.has_words or count.sort:
+        text.append(f" · {sort_label(count.sort, has_words=count.has_words)}")
+    if count.stopped_at is not None and count.stopped_at < count.total:
+        stop = f" · the server stops at {count.stopped_at:,}"
         text.append(
-            stop if text.cell_len + len(stop) <= width else f" · stops at {found.stopped_at:,}",
+            stop if text.cell_len + len(stop) <= width else f" · stops at {count.stopped_at:,}",
             "bold",
         )
     return text
 
 
-def _page_in_view(seen: tuple[int, int], found: ResultCount) -> str:
+def _page_in_view(row_range: tuple[int, int], count: ResultCount) -> str:
     """Return which results are visible, and on which page."""
-    first, last = seen
-    place = f" · {first + 1:,}–{last + 1:,}" if last - first + 1 < found.total else ""
-    if found.total > PAGE:
-        pages = -(-min(found.total, found.stopped_at or found.total) // PAGE)
+    first, last = row_range
+    place = f" · {first + 1:,}–{last + 1:,}" if last - first + 1 < count.total else ""
+    if count.total > PAGE:
+        pages = -(-min(count.total, count.stopped_at or count.total) // PAGE)
         place += f" · page {first // PAGE + 1:,} of {pages:,}"
     return place
 
@@ -601,9 +601,9 @@ class Facets(Rows):
         number = 0
         for group in self._groups:
             rows.append(_FacetItem(group))
-            shown = len(group.rows) if group.field in self._expanded else SHORT
+            row_limit = len(group.rows) if group.field in self._expanded else SHORT
             for at, value in enumerate(group.rows):
-                if at < shown or value.is_chosen:
+                if at < row_limit or value.is_chosen:
                     number += 1
                     rows.append(_FacetItem(group, value, number if number <= _NUMBERED else 0))
         self._rows = rows

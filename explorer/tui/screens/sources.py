@@ -217,11 +217,11 @@ def _read_all(
     added = [
         (source, next(iter(read_runs(catalog, source)), None)) for source in read_sources(catalog)
     ]
-    there = {source.location for source, _ in added}
+    locations = {source.location for source, _ in added}
     return added, [
         local_source
         for local_source in find_local_sources(Path.cwd())
-        if local_source.location not in there
+        if local_source.location not in locations
     ]
 
 
@@ -381,8 +381,8 @@ class AddSourceScreen(FramedScreen[str | None]):
     def _explicit_options(self) -> tuple[str, ...]:
         """Return the options of the form that are meant as they stand there: all where the form
         began with those of the source, else those that are filled in."""
-        fields = ("env", "instance", "schemas")
-        return tuple(one for one in fields if self._choice.is_added or self._value(one))
+        keys = ("env", "instance", "schemas")
+        return tuple(key for key in keys if self._choice.is_added or self._value(key))
 
     @work(exclusive=True, group="source")
     async def _read(self) -> None:
@@ -393,23 +393,23 @@ class AddSourceScreen(FramedScreen[str | None]):
         options, name = self._options(), self._value("name")
         explicit_options = self._explicit_options()
         # One that was found with an address is for that address.
-        found = self._choice.password if location == self._choice.location else None
-        password = self.query_one("#password", Input).value or found
+        source_password = self._choice.password if location == self._choice.location else None
+        password = self.query_one("#password", Input).value or source_password
 
         def read(catalog: CatalogOnLoop) -> tuple[Source, RunPlan, SourceOptions]:
             source = open_source(location, options, password)
-            named = name or name_from(source.default_name)
-            check_name(named)
-            kept = merge_options(catalog, named, source, options, explicit_options)
-            if kept != options:
-                source = open_source(location, kept, password)
-            plan = plan_run(catalog, named, source, kept, self._note, dry_run=True)
-            return source, plan, kept
+            source_name = name or name_from(source.default_name)
+            check_name(source_name)
+            run_options = merge_options(catalog, source_name, source, options, explicit_options)
+            if run_options != options:
+                source = open_source(location, run_options, password)
+            plan = plan_run(catalog, source_name, source, run_options, self._note, dry_run=True)
+            return source, plan, run_options
 
         done = await self._do("reading", read)
         if done is None:
             return
-        source, self._plan, kept = done
+        source, self._plan, run_options = done
         table = Table.grid(padding=(0, 1))
         table.add_column(width=_LABEL)
         skipped = self._plan.inventory.skipped
@@ -421,8 +421,8 @@ class AddSourceScreen(FramedScreen[str | None]):
         if len(skipped) > _MOST_SKIPPED:
             table.add_row("", Text(f"and {len(skipped) - _MOST_SKIPPED:,} more", "dim"))
         ends = [Text("⏎ adds it to the catalog; nothing is written yet.", "bold")]
-        if kept != options:
-            ends.insert(0, Text(kept_text(find_differences(kept, options))))
+        if run_options != options:
+            ends.insert(0, Text(kept_text(find_differences(run_options, options))))
         if getattr(source, "contains_secret", False) or password:
             ends.insert(0, Text("The password is not saved: the next run asks for it again."))
         self._show_status(Group(table, *ends))

@@ -504,13 +504,13 @@ class CoverageScreen(DatasetScreen):
             chart.show(None, lambda _: Text(), sentence)
             return True
         name = group_name(group, self._by)
-        known = next((trend for trend in trend.groups if trend.key == group.key), None)
-        if known is None:
+        group_trend = next((trend for trend in trend.groups if trend.key == group.key), None)
+        if group_trend is None:
             chart.show(None, lambda _: Text(), f"The trend of {name} is not shown.")
             return True
         days = [
             (datetime.combine(day, time(), UTC), count)
-            for day, count in zip(trend.days, known.of(part), strict=True)
+            for day, count in zip(trend.days, group_trend.of(part), strict=True)
             if count.total
         ]
         points = tuple(Point(day, count.documented / count.total) for day, count in days)
@@ -518,7 +518,7 @@ class CoverageScreen(DatasetScreen):
         if points:
             first, last = points[0].at, points[-1].at
             plot = Plot("line", points, first, last, _write_share, UTC)
-        change = trend_change(known.of(part))
+        change = trend_change(group_trend.of(part))
 
         def read_out(index: int) -> Text:
             day, count = days[index]
@@ -729,8 +729,8 @@ class PropagatedScreen(FilteredListScreen[Urn]):
             return
         with self._session.reporting(doing):
             outcome = await write(AsyncStewardship(await self._session.catalog()))
-            told = propagated_outcome(outcome, done)
-            self._session.say_saved(told, undo="", error=bool(outcome.failed))
+            sentence = propagated_outcome(outcome, done)
+            self._session.say_saved(sentence, undo="", error=bool(outcome.failed))
             if not self.is_closed:
                 self.read()
 

@@ -220,12 +220,14 @@ class LazyRawTab(LazyTab):
 @cache
 def _has_lineage(entity_type: str) -> bool:
     registry = load_registry()
-    known = registry.entities.get(entity_type)
+    definition = registry.entities.get(entity_type)
     relationshipses = {
         name: [edge for edge in aspect.relationships if edge.lineage]
         for name, aspect in registry.aspects.items()
     }
-    declares = known is not None and any(relationshipses.get(name) for name in known.aspects)
+    declares = definition is not None and any(
+        relationshipses.get(name) for name in definition.aspects
+    )
     return declares or any(
         entity_type in edge.to for edges in relationshipses.values() for edge in edges
     )

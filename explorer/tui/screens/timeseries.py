@@ -296,9 +296,9 @@ class SeriesTab(Vertical, View, Generic[T]):
                 await self.read(self._entity)
 
     def _redraw(self) -> None:
-        held = self._cached.get(self._days)
-        if held is not None:
-            self.draw(held)
+        measurements = self._cached.get(self._days)
+        if measurements is not None:
+            self.draw(measurements)
 
     def _say(self, sentence: str) -> None:
         """Show only a sentence."""
@@ -366,14 +366,14 @@ class UsageTab(SeriesTab[Usage]):
 
     def table(self) -> "Table | None":
         """Return what is shown, for a file: columns, users and queries, or the days."""
-        held = self._cached.get(self._days)
-        if self._entity is None or held is None:
+        usage = self._cached.get(self._days)
+        if self._entity is None or usage is None:
             return None
         name = self._entity.name
         return (
-            usage_by_day_table(name, held)
+            usage_by_day_table(name, usage)
             if self._as_table
-            else usage_table(name, held, self._session.names)
+            else usage_table(name, usage, self._session.names)
         )
 
     def _plot(self, use: Usage) -> Plot:
@@ -437,13 +437,13 @@ class UsageTab(SeriesTab[Usage]):
         lines = block(query).splitlines()[:_QUERY_LINES_AT_MOST]
 
         def draw(width: int) -> Text:
-            seen = f"  on {counted(days, 'day')}"
+            days_text = f"  on {counted(days, 'day')}"
             fold = "▾" if unfolded else "▸"
             text = Text().append(f"   {fold} ", "dim")
             text.append_text(
-                padded(line_text(query, "dim" if unfolded else ""), width - len(seen) - 6)
+                padded(line_text(query, "dim" if unfolded else ""), width - len(days_text) - 6)
             )
-            return text.append(seen, "dim")
+            return text.append(days_text, "dim")
 
         def toggle() -> None:
             self._unfolded ^= {query}
@@ -504,27 +504,27 @@ class ColumnTable:
 
     def heading(self, width: int) -> Text:
         """Return the headings of the table."""
-        name, spark_width, shown = self._layout(width)
-        text = Text(f"   {'column':<{name}}")
-        for one in shown:
-            text.append(f" {one:>{_WIDTHS[one]}}")
+        name_width, spark_width, headings = self._layout(width)
+        text = Text(f"   {'column':<{name_width}}")
+        for heading in headings:
+            text.append(f" {heading:>{_WIDTHS[heading]}}")
         return text.append(f"  {'nulls trend' if spark_width == _SPARK else 'trend'}")
 
     def draw(self, column: ColumnHistory, width: int) -> Text:
         """Return a line for a column: a mark if something drifted, its newest numbers, its
         nulls."""
-        name, spark_width, shown = self._layout(width)
+        name_width, spark_width, headings = self._layout(width)
         text = Text().append(" ! " if column.drift else "   ", "bold")
-        text.append_text(padded(line_text(FieldPath(column.path).simple), name))
-        text.append_text(_cells(column.newest, shown)).append("  ")
+        text.append_text(padded(line_text(FieldPath(column.path).simple), name_width))
+        text.append_text(_cells(column.newest, headings)).append("  ")
         nulls = [field.null_proportion for _, field in column.points]
         return text.append(sparkline(nulls, spark_width, _SHARE_AT_LEAST), "dim")
 
     def heading_at(self, width: int) -> Text:
         """Return the headings of the table over time."""
         text = Text(f"  {'measured':<{_MOMENT}}")
-        for one in self._fitting(width - _MOMENT - 2):
-            text.append(f" {one:>{_WIDTHS[one]}}")
+        for heading in self._fitting(width - _MOMENT - 2):
+            text.append(f" {heading:>{_WIDTHS[heading]}}")
         return text
 
     def draw_at(self, moment: str, field: FieldProfile, width: int) -> Text:
@@ -534,29 +534,35 @@ class ColumnTable:
 
     def _layout(self, width: int) -> tuple[int, int, list[str]]:
         """Return the widths of names and sparklines, and the numbers that fit."""
-        drawn = _SPARK if width >= 70 else _SPARK_NARROW
-        name = max(_NAME_AT_LEAST, min(self._longest, _NAME_AT_MOST, width // 3))
-        fitting = self._fitting(width - name - drawn - 6)
-        left = width - name - drawn - 6 - sum(_WIDTHS[one] + 1 for one in fitting)
-        return min(name + max(left, 0), max(self._longest, _NAME_AT_LEAST)), drawn, fitting
+        spark_width = _SPARK if width >= 70 else _SPARK_NARROW
+        name_width = max(_NAME_AT_LEAST, min(self._longest, _NAME_AT_MOST, width // 3))
+        headings = self._fitting(width - name_width - spark_width - 6)
+        spare = (
+            width - name_width - spark_width - 6 - sum(_WIDTHS[heading] + 1 for heading in headings)
+        )
+        return (
+            min(name_width + max(spare, 0), max(self._longest, _NAME_AT_LEAST)),
+            spark_width,
+            headings,
+        )
 
     def _fitting(self, room: int) -> list[str]:
-        shown = []
+        names = []
         for name in self._shown_names:
             room -= _WIDTHS[name] + 1
             if room < 0:
                 break
-            shown.append(name)
-        return shown
+            names.append(name)
+        return names
 
 
 share = partial(written, unit="share")
 size_text = partial(written, unit="bytes")
 
 
-def _cells(field: FieldProfile, shown: Sequence[str]) -> Text:
+def _cells(field: FieldProfile, names: Sequence[str]) -> Text:
     text = Text()
-    for name in shown:
+    for name in names:
         value = line_text(_text(field, name), missing="—")
         value.truncate(_WIDTHS[name], overflow="ellipsis")
         text.append(" " * (_WIDTHS[name] - value.cell_len + 1)).append_text(value)
@@ -673,8 +679,8 @@ class ProfileTab(SeriesTab[Profiles]):
 
     @property
     def _column(self) -> ColumnHistory | None:
-        held = self._cached.get(self._days)
-        columns = held.columns if held else ()
+        profiles = self._cached.get(self._days)
+        columns = profiles.columns if profiles else ()
         return next((column for column in columns if column.path == self._open), None)
 
     def _draw_all(self, data: Profiles, chart: ChartWidget) -> None:
@@ -712,8 +718,8 @@ class ProfileTab(SeriesTab[Profiles]):
         measure = self._measure_of(column)
         name = line_text(FieldPath(column.path).simple, "bold")
         drift = self._describe_drift(column.drift)
-        others = [one for one in column.measures if one != measure]
-        remark = f"m: {', '.join(others)}" if others else ""
+        other_measures = [candidate for candidate in column.measures if candidate != measure]
+        remark = f"m: {', '.join(other_measures)}" if other_measures else ""
         self.show_totals(join([name, Text(_WORDS[measure], "bold"), drift, Text(remark, "dim")]))
         values = tuple(column.values(measure))
         write = share if measure == "nulls" else compact
@@ -799,11 +805,11 @@ class ProfileTab(SeriesTab[Profiles]):
         self._show_details()
 
     def _show_details(self) -> None:
-        held = self._cached.get(self._days)
+        profiles = self._cached.get(self._days)
         column = self._column
-        if held and column is None and not self._as_table and held.columns:
+        if profiles and column is None and not self._as_table and profiles.columns:
             cursor = self.query_one(Rows).cursor
-            column = held.columns[min(cursor, len(held.columns) - 1)]
+            column = profiles.columns[min(cursor, len(profiles.columns) - 1)]
         detail = self.query_one(".detail", Static)
         texts = self._describe_column(column) if column else []
         texts.append(Text(_DRIFT_RULE, "dim"))
@@ -851,18 +857,18 @@ def _cautions(data: Profiles, newest: TableMeasures) -> Iterator[Text]:
         yield Text(f"the newest {data.limit:,} only", "bold italic")
 
 
-def _values(one: ColumnMeasures) -> Iterator[MeasurementRow]:
+def _values(measures: ColumnMeasures) -> Iterator[MeasurementRow]:
     """Return rows with the values of a column: their frequencies, quantiles, histogram, and
     samples."""
-    panels = column_panels(one)
+    panels = column_panels(measures)
     for panel in panels:
         yield heading_row(panel.title, panel.note)
         yield from panel_lines(panel)
-    if one.sample_values:
-        yield heading_row("Samples", f"{len(one.sample_values):,}")
-        for value in one.sample_values:
+    if measures.sample_values:
+        yield heading_row("Samples", f"{len(measures.sample_values):,}")
+        for value in measures.sample_values:
             yield text_row(Text("   ").append_text(line_text(value, missing="(empty)")))
-    if not panels and not one.sample_values:
+    if not panels and not measures.sample_values:
         yield text_row("  Profiling kept no values of this column.")
 
 

@@ -280,13 +280,13 @@ class KeyLine(Widget):
                 active.setdefault(active_binding.binding.id, []).append(active_binding)
         return active
 
-    def _is_typed(self, one: ActiveBinding) -> bool:
+    def _is_typed(self, binding: ActiveBinding) -> bool:
         """Return whether the focused input takes a key as a character. Textual does not know all
         characters by their key names."""
-        focused, letter = self.screen.focused, readable(one.binding.key)
-        if focused is None or one.node is focused or len(letter) > 1 or not letter.isascii():
+        focused, letter = self.screen.focused, readable(binding.binding.key)
+        if focused is None or binding.node is focused or len(letter) > 1 or not letter.isascii():
             return False
-        return focused.check_consume_key(one.binding.key, letter)
+        return focused.check_consume_key(binding.binding.key, letter)
 
 
 def _key(action: Action, bound: list[ActiveBinding]) -> str:

@@ -38,13 +38,13 @@ def sparkline(values: Sequence[float | None], width: int, least: float = 0) -> s
     """Return values as a row of blocks, scaled from 0 to the greater of `least` and the greatest
     value; missing values are blank. With more values than cells, each cell shows the greatest of
     its values."""
-    shown: list[float | None] = list(values)
-    if len(shown) > width:
-        cuts = [len(shown) * at // width for at in range(width + 1)]
-        shown = [_greatest(shown[a:b]) for a, b in pairwise(cuts)]
-    top = max([least, *(value for value in shown if value is not None)]) or 1
-    drawn = (" " if one is None else _LEVELS[max(1, round(one / top * 8))] for one in shown)
-    return "".join(drawn).rjust(width)
+    cells: list[float | None] = list(values)
+    if len(cells) > width:
+        cuts = [len(cells) * at // width for at in range(width + 1)]
+        cells = [_greatest(cells[a:b]) for a, b in pairwise(cuts)]
+    top = max([least, *(value for value in cells if value is not None)]) or 1
+    blocks = (" " if cell is None else _LEVELS[max(1, round(cell / top * 8))] for cell in cells)
+    return "".join(blocks).rjust(width)
 
 
 def bar_lines(values: Sequence[float | None], width: int, height: int, top: float) -> list[str]:
@@ -89,19 +89,19 @@ def braille_lines(
 
     previous: tuple[int, int] | None = None
     for at, (across, up) in enumerate(points):
-        here = round(across * (columns - 1)), round(up * (rows - 1))
-        mark(*here)
+        dot = round(across * (columns - 1)), round(up * (rows - 1))
+        mark(*dot)
         if previous is not None and at not in breaks:
-            steps = max(here[0] - previous[0], 1)
+            steps = max(dot[0] - previous[0], 1)
             before = previous[1]
             for step in range(1, steps + 1):
-                row = round(previous[1] + (here[1] - previous[1]) * step / steps)
-                column = min(previous[0] + step, here[0])
+                row = round(previous[1] + (dot[1] - previous[1]) * step / steps)
+                column = min(previous[0] + step, dot[0])
                 mark(column, row)
                 # Up or down from the dot before, so that the line has no holes.
                 mark(column, before + (row > before) - (row < before))
                 before = row
-        previous = here
+        previous = dot
     cells = [[0] * width for _ in range(height)]
     for column in range(columns):
         for row in range(lowest[column], highest[column] + 1):
@@ -176,8 +176,8 @@ class Plot:
 
     def share(self, at: datetime) -> float:
         """Return the position of a time between first and last, 0 to 1."""
-        whole = (self.last - self.first).total_seconds()
-        return (at - self.first).total_seconds() / whole if whole else 0.5
+        duration = (self.last - self.first).total_seconds()
+        return (at - self.first).total_seconds() / duration if duration else 0.5
 
     def ticks(self, width: int) -> Iterator[tuple[int, str]]:
         """Return the cells and labels of the dates on the axis."""
@@ -288,14 +288,14 @@ class ChartWidget(Widget):
         at = plot.cell(plot.points[self.cursor].at, width)
         wide = _bar_width(plot, width)
         labels = _labels(plot, height)
-        for row, drawn in enumerate(self._plot_for(plot, width, height)[0]):
+        for row, plot_line in enumerate(self._plot_for(plot, width, height)[0]):
             text = Text(f"{labels.get(row, ''):>{margin - 2}} ┤"[:margin], axis)
-            text.append(drawn[:at], shape)
-            under = drawn[at : at + wide]
+            text.append(plot_line[:at], shape)
+            under = plot_line[at : at + wide]
             blank = under.isspace()
             mark = "│".center(wide)[: len(under)]
             text.append(mark if blank else under, axis if blank else cursor)
-            yield text.append(drawn[at + wide :], shape)
+            yield text.append(plot_line[at + wide :], shape)
 
     def _axis(self, plot: Plot, margin: int, width: int, height: int) -> Iterator[Text]:
         _, cursor, style = self._styles

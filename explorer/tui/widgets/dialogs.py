@@ -378,8 +378,8 @@ class ChooserScreen(OverlayScreen[None]):
         entries = await self.further(typed)
         self._is_looking = False
         if self.query_one(_FilterInput).value.strip() == typed:
-            known = {entry.also for entry in self._entries if entry.also}
-            self._further = [entry for entry in entries if entry.also not in known]
+            keys = {entry.also for entry in self._entries if entry.also}
+            self._further = [entry for entry in entries if entry.also not in keys]
             self._lay_out()
 
     def add_entries(self, entries: Sequence[ChooserEntry]) -> None:
@@ -449,11 +449,11 @@ class ChooserScreen(OverlayScreen[None]):
         if start and self._entries:
             entry = self._entries[self.start_at()]
         self._narrowed_to = typed
-        found = self._find(typed)
+        entries = self._find(typed)
         width = min(self.size.width, _WIDEST) - 4
-        self._rows = list(self._lines(found, width, headings=self.HEADINGS and not typed.strip()))
+        self._rows = list(self._lines(entries, width, headings=self.HEADINGS and not typed.strip()))
         total = len(self._entries) + len(self._further)
-        tally = f"{len(found)} of {total}" if typed.strip() else f"{len(found)}"
+        tally = f"{len(entries)} of {total}" if typed.strip() else f"{len(entries)}"
         frame = self.query_one(Vertical)
         frame.border_subtitle = tally if self.size.width >= _ROOMY else ""
         cursor = self._first_entry()
@@ -483,11 +483,11 @@ class ChooserScreen(OverlayScreen[None]):
         return [*close, *self._further, *(entry for rank, entry in good if rank < _CLOSE)]
 
     def _lines(
-        self, found: Iterable[ChooserEntry], width: int, *, headings: bool
+        self, entries: Iterable[ChooserEntry], width: int, *, headings: bool
     ) -> Iterable[_ChooserRow]:
         part = ""
         room = max(width - self._keys_width - _GAP, _LEAST_TEXT)
-        for entry in found:
+        for entry in entries:
             if headings and entry.part != part:
                 if part:
                     yield _ChooserRow("")
@@ -508,10 +508,10 @@ class ChooserScreen(OverlayScreen[None]):
         typed = self.query_one(_FilterInput).value
         text.append_text(marked(words, typed) if typed.strip() else words)
         # Where an entry belongs is said at the right, unless a heading above says it.
-        said = "" if self.HEADINGS and not typed.strip() else (entry.aside or entry.part)
+        aside = "" if self.HEADINGS and not typed.strip() else (entry.aside or entry.part)
         room = width - text.cell_len - 2
-        if row.first and said and len(said) <= room:
-            text.append(" " * (room - len(said) + 1)).append(said, "dim")
+        if row.first and aside and len(aside) <= room:
+            text.append(" " * (room - len(aside) + 1)).append(aside, "dim")
         return (text,)
 
     def _show_number(self) -> None:
@@ -576,14 +576,14 @@ async def entities_like(
 
 def entity_entries(
     urns: Iterable[Urn],
-    known: "dict[Urn, Entity]",
+    entities_by_urn: "dict[Urn, Entity]",
     do: Callable[[Urn], None],
     part: str,
 ) -> list[ChooserEntry]:
     """Return an entry for each of some entities, with what is known of them."""
     entries = []
     for urn in urns:
-        entity = known.get(urn)
+        entity = entities_by_urn.get(urn)
         name = entity.name if entity else urn.name
         kind = singular(entity.kind if entity else urn.entity_type)
         platform = (entity.platform if entity else urn.platform) or ""

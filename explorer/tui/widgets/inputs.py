@@ -44,23 +44,23 @@ def pasted_line(text: str) -> tuple[str, bool]:
 
 def pasted_urn(text: str) -> Urn | None:
     """Return the URN in a text that is a URN or a web address with one in it; None otherwise."""
-    given = text.strip().strip("\"'<>")
-    if len(given) > _URN_LONGEST:
+    candidate = text.strip().strip("\"'<>")
+    if len(candidate) > _URN_LONGEST:
         return None
-    is_address = given.startswith(("http://", "https://"))
+    is_address = candidate.startswith(("http://", "https://"))
     if is_address:
         # Of an address within an address, its signs are spelled twice.
-        given = unquote(unquote(given)) if "%25" in given else unquote(given)
-    elif not given.lower().startswith((_BEGINS, "urn%3a")):
+        candidate = unquote(unquote(candidate)) if "%25" in candidate else unquote(candidate)
+    elif not candidate.lower().startswith((_BEGINS, "urn%3a")):
         return None
     else:
-        given = unquote(given) if given.lower().startswith("urn%3a") else given
-    at = given.find(_BEGINS)
+        candidate = unquote(candidate) if candidate.lower().startswith("urn%3a") else candidate
+    at = candidate.find(_BEGINS)
     if at < 0:
         return None
-    found = given[at : _end(given, at)] if is_address else given[at:]
+    urn_text = candidate[at : _end(candidate, at)] if is_address else candidate[at:]
     try:
-        return Urn.parse(found)
+        return Urn.parse(urn_text)
     except InvalidUrn:
         return None
 
@@ -142,16 +142,16 @@ class HintedLine(Input):
 
     def render_line(self, y: int) -> Strip:
         """Render the value or the placeholder."""
-        whole, room = self.placeholder, self.scrollable_content_region.width
-        if y or self.value or cell_len(whole) <= room:
+        placeholder, room = self.placeholder, self.scrollable_content_region.width
+        if y or self.value or cell_len(placeholder) <= room:
             return super().render_line(y)
-        text = Text(whole)
+        text = Text(placeholder)
         text.truncate(max(room, 1), overflow="ellipsis")
         self.set_reactive(HintedLine.placeholder, text.plain)
         try:
             return super().render_line(y)
         finally:
-            self.set_reactive(HintedLine.placeholder, whole)
+            self.set_reactive(HintedLine.placeholder, placeholder)
 
 
 class TypedLine(HintedLine):
@@ -163,10 +163,10 @@ class TypedLine(HintedLine):
 
     @property
     def _value(self) -> Text:
-        shown = Text(_format(self.value), no_wrap=True, overflow="ignore", end="")
+        text = Text(_format(self.value), no_wrap=True, overflow="ignore", end="")
         if self.highlighter is not None:
-            shown = self.highlighter(shown)
-        return shown.append("…") if len(self.value) > _SHOWN_AT_MOST else shown
+            text = self.highlighter(text)
+        return text.append("…") if len(self.value) > _SHOWN_AT_MOST else text
 
     def _position_to_cell(self, position: int) -> int:
         return cell_len(_format(self.value[: min(position, _SHOWN_AT_MOST)]))

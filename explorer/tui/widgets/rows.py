@@ -81,9 +81,9 @@ def _join_segments(segments: Iterable[Segment]) -> list[Segment]:
     return joined
 
 
-def _is_blank(text: str, style: Style | None, other: Style | None) -> bool:
+def _is_blank(text: str, style: Style | None, other_style: Style | None) -> bool:
     """Return whether a text shows only its background, and would look the same in another style."""
-    return text.isspace() and _ground(style) == _ground(other)
+    return text.isspace() and _ground(style) == _ground(other_style)
 
 
 def _ground(style: Style | None) -> tuple[object, ...]:
@@ -91,7 +91,7 @@ def _ground(style: Style | None) -> tuple[object, ...]:
         return _NO_GROUND
     lines = (style.underline, style.underline2, style.strike, style.overline, style.link)
     ink = style.color if style.reverse else None
-    return (style.bgcolor, bool(style.reverse), ink, *(one or None for one in lines))
+    return (style.bgcolor, bool(style.reverse), ink, *(line_style or None for line_style in lines))
 
 
 _CONSOLE = Console()
@@ -287,11 +287,11 @@ class Rows(ScrollView, SizeAware, can_focus=True):
         width = self.scrollable_content_region.width
         row, part = divmod(y + self.scroll_offset.y, self.row_height)
         if self._draw is None or row >= self.count:
-            told = list(wrapped_parts(self.empty, width - 4)) if self.count == 0 else []
-            said = told[y - 1] if 0 < y <= len(told) else ""
-            if not said:
+            message_lines = list(wrapped_parts(self.empty, width - 4)) if self.count == 0 else []
+            message = message_lines[y - 1] if 0 < y <= len(message_lines) else ""
+            if not message:
                 return self._widen(Strip.blank(width, self._base))
-            return self._widen(strip_of(Text(f"  {said}", "dim italic"), width, self._base))
+            return self._widen(strip_of(Text(f"  {message}", "dim italic"), width, self._base))
         style = self._base
         if row == self.cursor and self.has_cursor:
             style += self.get_component_rich_style("rows--cursor", partial=True)
@@ -301,7 +301,9 @@ class Rows(ScrollView, SizeAware, can_focus=True):
             if len(self._drawn) >= _KEPT_ROWS:
                 self._drawn.clear()
             lines = self._draw(row, width)
-            strips = self._drawn[key] = [self._widen(strip_of(one, width, style)) for one in lines]
+            strips = self._drawn[key] = [
+                self._widen(strip_of(row_line, width, style)) for row_line in lines
+            ]
         return strips[part] if part < len(strips) else self._widen(Strip.blank(width, style))
 
     def _widen(self, line: Strip) -> Strip:
@@ -534,35 +536,35 @@ def _is_number(table: Table, at: int) -> bool:
 
 def _column_widths(table: Table, width: int) -> dict[int, int]:
     """Return the width in cells of each column that is shown, by its place in the table."""
-    wanted = {}
+    widths = {}
     for at, column in enumerate(table.columns):
         if column.audience == "programs":
             continue
         cells = (cell_len(_format_cell(row[at], column)) for row in table.rows[:_MEASURED_ROWS])
         natural = max(cell_len(column.title), max(cells, default=0))
-        wanted[at] = min(natural, column.max_width or natural)
+        widths[at] = min(natural, column.max_width or natural)
     while True:
-        room = width - 2 - _GAP * (len(wanted) - 1)
-        texts = [at for at in wanted if table.columns[at].folds]
-        fixed = sum(size for at, size in wanted.items() if at not in texts)
-        least = sum(min(wanted[at], _NARROWEST) for at in texts)
-        lesser = [at for at in wanted if table.columns[at].style == "dim"]
+        room = width - 2 - _GAP * (len(widths) - 1)
+        texts = [at for at in widths if table.columns[at].folds]
+        fixed = sum(size for at, size in widths.items() if at not in texts)
+        least = sum(min(widths[at], _NARROWEST) for at in texts)
+        lesser = [at for at in widths if table.columns[at].style == "dim"]
         if fixed + least <= room or not lesser:
-            return wanted | _share_room({at: wanted[at] for at in texts}, max(room - fixed, 0))
-        del wanted[lesser[-1]]
+            return widths | _share_room({at: widths[at] for at in texts}, max(room - fixed, 0))
+        del widths[lesser[-1]]
 
 
-def _share_room(wanted: dict[int, int], room: int) -> dict[int, int]:
+def _share_room(widths: dict[int, int], room: int) -> dict[int, int]:
     """Return the widths of columns in `room` cells: narrow ones get their full width, the others
     equal shares."""
-    given: dict[int, int] = {}
-    left = room
+    shares: dict[int, int] = {}
+    rest = room
     for count, (at, size) in zip(
-        range(len(wanted), 0, -1), sorted(wanted.items(), key=lambda one: one[1]), strict=True
+        range(len(widths), 0, -1), sorted(widths.items(), key=lambda entry: entry[1]), strict=True
     ):
-        given[at] = min(size, left // count)
-        left -= given[at]
-    return given
+        shares[at] = min(size, rest // count)
+        rest -= shares[at]
+    return shares
 
 
 _STYLES: dict["LineKind", str] = {
@@ -628,32 +630,32 @@ class DifferenceRows(TextRows):
 
     def _draw_line(self, index: int, width: int) -> tuple[Text]:
         del width
-        one = self._wrapped[index]
-        style: Style | str = _STYLES.get(one.kind, "")
-        if one.kind in ("added", "removed"):
-            style = self.get_component_rich_style(f"differences--{one.kind}", partial=True)
-        text = Text(f" {one.mark} " if one.mark else " ", style)
-        for segment, is_changed in one.segments():
+        diff_line = self._wrapped[index]
+        style: Style | str = _STYLES.get(diff_line.kind, "")
+        if diff_line.kind in ("added", "removed"):
+            style = self.get_component_rich_style(f"differences--{diff_line.kind}", partial=True)
+        text = Text(f" {diff_line.mark} " if diff_line.mark else " ", style)
+        for segment, is_changed in diff_line.segments():
             text.append(Text(segment, _CHANGED if is_changed else ""))
         return (text,)
 
 
 def _wrapped(lines: "Iterable[DiffLine]", width: int) -> "Iterator[DiffLine]":
-    for one in lines:
-        shown = one.cleaned(block)
-        indent = 2 if shown.mark else 0
-        if cell_len(shown.text) + indent <= width:
-            yield shown
+    for diff_line in lines:
+        clean_line = diff_line.cleaned(block)
+        indent = 2 if clean_line.mark else 0
+        if cell_len(clean_line.text) + indent <= width:
+            yield clean_line
             continue
         # The rest of a line is indented like its text, not like its mark.
         start = 0
-        for part in wrapped_parts(shown.text, width - indent):
+        for part in wrapped_parts(clean_line.text, width - indent):
             end = start + len(part)
             changed = tuple(
                 (max(first, start) - start, min(last, end) - start)
-                for first, last in shown.changed
+                for first, last in clean_line.changed
                 if first < end and last > start
             )
-            mark = " " if start and shown.mark else shown.mark
-            yield replace(shown, text=part, mark=mark, changed=changed)
+            mark = " " if start and clean_line.mark else clean_line.mark
+            yield replace(clean_line, text=part, mark=mark, changed=changed)
             start = end

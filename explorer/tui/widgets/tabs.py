@@ -81,13 +81,13 @@ def titles(tabs: Sequence[Tab], chosen: Tab, width: int) -> Text:
     text that is still cut ends with a mark."""
     short: set[Tab] = set()
     text = _titles(tabs, chosen, "wide", short)
-    others = [tab for tab in tabs if tab is not chosen and tab.SHORT != tab.TITLE]
-    others.sort(key=lambda tab: len(tab.SHORT) - len(tab.TITLE))
+    candidates = [tab for tab in tabs if tab is not chosen and tab.SHORT != tab.TITLE]
+    candidates.sort(key=lambda tab: len(tab.SHORT) - len(tab.TITLE))
     while text.cell_len > width:
         text = _titles(tabs, chosen, "close", short)
-        if not others:
+        if not candidates:
             break
-        short.add(others.pop(0))
+        short.add(candidates.pop(0))
     if text.cell_len > width:
         text = _titles(tabs, chosen, "none", short)
     text.truncate(width, overflow="ellipsis")

@@ -70,7 +70,7 @@ class ExactDocument(DocumentBase):
         self.revision = 0
         """How often the text was changed."""
         self._raw, self._ends = _split(fold_long_lines(text))
-        self._lines = [_format_key(one) for one in self._raw]
+        self._lines = [_format_key(line) for line in self._raw]
         self._newline = _usual(self._ends)
         self._text: tuple[int, str] | None = None
 
@@ -79,8 +79,8 @@ class ExactDocument(DocumentBase):
         """The text, character for character. Put together once for each change: a text area asks
         for it at every line that it draws."""
         if self._text is None or self._text[0] != self.revision:
-            whole = "".join(chain.from_iterable(zip(self._raw, self._ends, strict=True)))
-            self._text = self.revision, whole.replace(_FOLD, "")
+            text = "".join(chain.from_iterable(zip(self._raw, self._ends, strict=True)))
+            self._text = self.revision, text.replace(_FOLD, "")
         return self._text[1]
 
     @property
@@ -156,18 +156,18 @@ class ExactDocument(DocumentBase):
         ends[-1] = last
         rows = slice(top[0], bottom[0] + 1)
         self._raw[rows], self._ends[rows] = raw, ends
-        self._lines[rows] = [_format_key(one) for one in raw]
+        self._lines[rows] = [_format_key(line) for line in raw]
         return EditResult(stop, replaced)
 
     def _exact(self, top: Location, bottom: Location) -> str:
-        (first, left), (last, right) = top, bottom
+        (first, start), (last, end) = top, bottom
         if first == last:
-            return self._raw[first][left:right]
-        parts = [self._raw[first][left:], _SAFE.get(self._ends[first], self._ends[first])]
+            return self._raw[first][start:end]
+        parts = [self._raw[first][start:], _SAFE.get(self._ends[first], self._ends[first])]
         for row in range(first + 1, min(last, len(self._raw))):
             parts += (self._raw[row], _SAFE.get(self._ends[row], self._ends[row]))
         if last < len(self._raw):
-            parts.append(self._raw[last][:right])
+            parts.append(self._raw[last][:end])
         return "".join(parts)
 
 
@@ -198,8 +198,8 @@ def _split(text: str) -> tuple[list[str], list[str]]:
     return [*lines, text[at:]], [*ends, ""]
 
 
-def _fold(found: re.Match[str]) -> str:
-    line = found[0]
+def _fold(match: re.Match[str]) -> str:
+    line = match[0]
     if len(line) <= _LONGEST:
         return line
     return _FOLD.join(line[at : at + _FOLD_AT] for at in range(0, len(line), _FOLD_AT))
@@ -244,16 +244,16 @@ def fenced_rows(lines: Sequence[str]) -> frozenset[int]:
     """The rows that are code between fences, the fences too. A fence that nothing closes holds
     all that follows."""
     inside = ""
-    found: list[int] = []
+    rows: list[int] = []
     for row, line in enumerate(lines[:_LINES_LIMIT]):
         # Most lines are told by what they do not have in them.
         if ("```" in line or "~~~" in line) and FENCE.match(line):
             fence = line.lstrip()[:3]
-            found.append(row)
+            rows.append(row)
             inside = "" if inside == fence else inside or fence
         elif inside:
-            found.append(row)
-    return frozenset(found)
+            rows.append(row)
+    return frozenset(rows)
 
 
 def spans(line: str) -> Iterator[tuple[int, int, SpanKind]]:
@@ -288,7 +288,7 @@ def _narrow_breaks(line: str, width: int) -> list[int] | None:
     characters does not tell: one of them may not be a cell wide, or a word is longer than that."""
     if not (line.isprintable() and (line.isascii() or _NARROW.fullmatch(line))):
         return None
-    found: list[int] = []
+    breaks: list[int] = []
     start = 0
     while len(line) - start > width > 0:
         end = start + width
@@ -298,9 +298,9 @@ def _narrow_breaks(line: str, width: int) -> list[int] | None:
         following = line.rfind(" ", start, end) + 1
         if following <= start:
             return None
-        found.append(following)
+        breaks.append(following)
         start = following
-    return found
+    return breaks
 
 
 class _LineOfRow(list[tuple[int, int]]):
@@ -338,9 +338,9 @@ class FastWrappedDocument(WrappedDocument):
     def wrap(self, width: int, tab_width: int | None = None) -> None:
         """Break every line to a width in cells, unless that was done already."""
         tab = tab_width or self._wrapped_for[1]
-        wanted = (width, tab, self.document.revision)
-        if wanted != self._wrapped_for:
-            self._wrapped_for, self._tab_width = wanted, tab
+        wrapped_for = (width, tab, self.document.revision)
+        if wrapped_for != self._wrapped_for:
+            self._wrapped_for, self._tab_width = wrapped_for, tab
             self._breaks = self._breaks_of(self.document.lines)
             self._number_rows(0)
 
@@ -359,15 +359,15 @@ class FastWrappedDocument(WrappedDocument):
         changes."""
         width, tab, _ = self._wrapped_for
         unbroken: list[int] = []
-        found = [unbroken] * len(lines)
+        breaks_by_line = [unbroken] * len(lines)
         for index, line in enumerate(lines if width else ()):
             if len(line) <= width and line.isascii() and "\t" not in line:
                 continue
             breaks = _narrow_breaks(line, width)
             if breaks is None:
                 breaks = WrappedDocument(Document(line), width, tab).get_offsets(0)
-            found[index] = breaks
-        return found
+            breaks_by_line[index] = breaks
+        return breaks_by_line
 
     def _number_rows(self, top: int) -> None:
         """Count rows from a line on."""
@@ -428,16 +428,18 @@ _LINE_ENDS = re.compile(r"\r\n|\r|\n")
 
 def _inherit_bindings() -> list[BindingType]:
     """The keys of any text area, but for those that mean something else in the editor."""
-    taken = {
+    editor_keys = {
         key for scope in ("text", "editor") for action in actions_of(scope) for key in action.keys
     }
-    kept: list[BindingType] = []
-    for one in TextArea.BINDINGS:
-        if isinstance(one, Binding):
-            keys = [key for key in one.key.split(",") if key not in taken]
+    base_bindings: list[BindingType] = []
+    for binding in TextArea.BINDINGS:
+        if isinstance(binding, Binding):
+            keys = [key for key in binding.key.split(",") if key not in editor_keys]
             if keys:
-                kept.append(Binding(",".join(keys), one.action, one.description, show=False))
-    return kept
+                base_bindings.append(
+                    Binding(",".join(keys), binding.action, binding.description, show=False)
+                )
+    return base_bindings
 
 
 class DescriptionArea(TextArea, inherit_bindings=False):
