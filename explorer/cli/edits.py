@@ -80,7 +80,7 @@ from explorer.metadata.proposal import millis_of
 from explorer.metadata.urn import Urn
 from explorer.views.columns import earlier_words
 from explorer.views.diff import text_diff
-from explorer.views.journal import edit_place, held_words, journal_table, undo_preview
+from explorer.views.journal import edit_place, journal_table, undo_preview, value_words
 
 if TYPE_CHECKING:
     from explorer.client import Catalog
@@ -305,7 +305,7 @@ def print_effect(edits: Sequence[Edit]) -> None:
     first, last = edits[0], edits[-1]
     place = edit_place(first.urn, first.column)
     head = Text(f"{first.what} of ") + line_text(place, "bold") + Text(": ")
-    before, after = held_words(first.what, first.before), held_words(first.what, last.after)
+    before, after = value_words(first.what, first.before), value_words(first.what, last.after)
     if first.before == last.after:
         note(head, Text(f"{before} (unchanged)"))
     else:
@@ -547,7 +547,7 @@ def _table(entity_labels: Sequence[_Found], what: _What) -> StyledTable:
         TableColumn(name, audience="programs"),
     ]
     rows = [
-        (edit_place(urn, path), held_words(what, labels), str(urn), path, labels)
+        (edit_place(urn, path), value_words(what, labels), str(urn), path, labels)
         for urn, path, labels in entity_labels
     ]
     return StyledTable(columns, rows)
@@ -894,7 +894,7 @@ def _save_description(
     if edit.changed:
         head = Text("described ") + line_text(place.name, "bold")
         was, now = (
-            held_words("description", description) for description in (edit.before, edit.after)
+            value_words("description", description) for description in (edit.before, edit.after)
         )
         note(head, Text(f": {was} → {now}"))
     else:
@@ -1162,7 +1162,7 @@ def _print_entries(entries: Sequence[JournalEntry], undone: Mapping[str, tuple[s
         room = max((console.width - 7) // 2, 16)
         limit = room - 3 if entry.what == "description" else room * 2
         was, now = (
-            held_words(entry.what, edit_value, limit) for edit_value in (edit.before, edit.after)
+            value_words(entry.what, edit_value, limit) for edit_value in (edit.before, edit.after)
         )
         change = Text(f"{was} → {now}", "dim" if is_over else "")
         console.print(Padding(change, (0, 0, 0, 2)))

@@ -298,7 +298,7 @@ def read_names(catalog: "Catalog", entity: "Entity") -> "Mapping[Urn, str]":
     from explorer.metadata.urn import Urn
     from explorer.views.entity import detail_parts
     from explorer.views.history import actors_of
-    from explorer.views.parts import mentioned
+    from explorer.views.parts import mentions_of
 
     owners = Urn.parse_all(owner.owner for owner in entity.owners)
     labels = (*owners, *entity.tags, *entity.terms, *entity.domains)
@@ -308,7 +308,7 @@ def read_names(catalog: "Catalog", entity: "Entity") -> "Mapping[Urn, str]":
             *(aspect.created for aspect in entity.aspects.values()),
         )
     )
-    urns = dict.fromkeys((*labels, *authors, *mentioned(detail_parts(entity))))
+    urns = dict.fromkeys((*labels, *authors, *mentions_of(detail_parts(entity))))
     summaries = catalog.summaries(islice(urns, _MAX_NAMES))
     return {urn: summary.name for urn, summary in summaries.items()}
 

@@ -70,9 +70,15 @@ from explorer.notebook.view import (
 from explorer.query.filters import Filter
 from explorer.views.entity import detail_parts
 from explorer.views.history import actors_of
-from explorer.views.parts import Cell, Facts, Part, Say, Title, mentioned
+from explorer.views.parts import Cell, Facts, Part, Say, Title, mentions_of
 from explorer.views.search import facet_urns
-from explorer.views.sources import counts_text, drift_text, effects_text, kept_text, plan_table
+from explorer.views.sources import (
+    counts_text,
+    drift_text,
+    effects_text,
+    options_sentence,
+    plan_table,
+)
 from explorer.views.table import to_frame
 
 if TYPE_CHECKING:
@@ -139,7 +145,7 @@ class AddedTable(ShownTable):
         done = "nothing was written" if self.outcome is None else effects_text(plan.counts)
         yield Title(plan.source.name, f"{counts_text(plan.inventory.kinds)} · {done}")
         if self.kept:
-            yield Say(kept_text(self.kept))
+            yield Say(options_sentence(self.kept))
         table = plan_table(plan)
         if table.rows:
             yield from table_parts(table)
@@ -1061,7 +1067,7 @@ def _urns_of_entity(entity: read.Entity) -> tuple[Urn, ...]:
     with suppress(ServerFault):
         labels = [urn for column in entity.schema for urn in (*column.tags, *column.terms)]
     with suppress(ServerFault):
-        labels += islice(mentioned(detail_parts(entity)), _MOST_MENTIONED)
+        labels += islice(mentions_of(detail_parts(entity)), _MOST_MENTIONED)
     urns = (*owners, *entity.tags, *entity.terms, *entity.domains, *authors, *labels)
     return tuple(dict.fromkeys(urns))
 

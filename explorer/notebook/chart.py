@@ -18,11 +18,11 @@ from explorer.views.chart import (
     Lines,
     Panel,
     Unit,
+    calendar_labels,
     compact,
-    days_named,
+    full_number,
     panel_rows,
     round_numbers,
-    written,
 )
 from explorer.views.parts import Cell, Facts, Part, Picture, Say, Title
 
@@ -214,7 +214,7 @@ def _table(panel: Bars) -> Iterator[Part]:
         blocks = "█" * round(abs(bar.value) / top * _BAR_WIDTH)
         texts = (
             bar.name,
-            written(bar.value, panel.unit),
+            full_number(bar.value, panel.unit),
             *([bar.note] if has_notes else ()),
             blocks,
         )
@@ -304,7 +304,7 @@ def _lines(panel: Lines, top: float, chart: PanelChart) -> tuple[list[str], floa
         y = down(number)
         pieces.append(f'<path d="M{_LEFT:g} {y:.1f}H{_WIDTH - _RIGHT:g}" {_FAINT}/>')
         pieces.append(_text(_LEFT - 6, y + 4, compact(number, panel.unit), anchor="end"))
-    for day, name in days_named(first, last, int(wide // _LABEL_WIDTH)):
+    for day, name in calendar_labels(first, last, int(wide // _LABEL_WIDTH)):
         x = across(day)
         pieces.append(f'<path d="M{x:.1f} {bottom:.1f}v4" {_FAINT}/>')
         pieces.append(_text(x, bottom + 15, name, anchor="middle"))
@@ -423,7 +423,7 @@ def _flat(panel: Bars, bars: Sequence[Bar], top: float) -> tuple[list[str], floa
         pieces += [
             _text(_NAMES - 8, y + 10, bar.name, anchor="end"),
             f'<rect x="{x:.1f}" y="{y:.1f}" width="{long:.1f}" height="{_BAR:g}" fill="{colour}"/>',
-            _text(max(x + long, zero) + 6, y + 10, written(bar.value, panel.unit)),
+            _text(max(x + long, zero) + 6, y + 10, full_number(bar.value, panel.unit)),
         ]
     if panel.rule is not None:
         x = zero + panel.rule * each
@@ -675,7 +675,7 @@ def _add_bars(figure: "go.Figure", panel: Bars, row: int, palette: Palette) -> N
     names = [label(bar.name, _TICK_LIMIT) for bar in panel.bars]
     values = [float(bar.value) for bar in panel.bars]
     hover_texts = [
-        _hover(bar.name, bar.note or written(bar.value, panel.unit)) for bar in panel.bars
+        _hover(bar.name, bar.note or full_number(bar.value, panel.unit)) for bar in panel.bars
     ]
     upright = panel.upright
     figure.add_trace(

@@ -16,9 +16,9 @@ from explorer.views.drafts import (
     NO_DRAFTS,
     OPEN_ELSEWHERE,
     count_sentence,
+    draft_program,
     drafts_table,
     place_words,
-    typed_in,
 )
 from explorer.views.parts import Cell, Facts, Part, Prose, Say, Title
 from explorer.views.table import to_frame
@@ -111,7 +111,7 @@ class KeptDraft(Shown, StoredDraft):
         name, column = map(line, place_words(self))
         yield Title("Draft", f"{column} of {name}" if column else name)
         time_text = moment(millis_of(self.at), utc=True)
-        rows = [("kept", Cell(time_text)), ("typed in", Cell(typed_in(self, os.getpid())))]
+        rows = [("kept", Cell(time_text)), ("typed in", Cell(draft_program(self, os.getpid())))]
         yield Facts([*rows, ("urn", Cell(self.draft.urn))])
         yield Prose(self.text, "no text")
 

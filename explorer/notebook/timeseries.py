@@ -22,7 +22,7 @@ from explorer.metadata.urn import Urn
 from explorer.notebook.chart import PanelChart, ShownChart, Zone
 from explorer.notebook.view import ShownTable, grid_parts, table_parts, typed_frame
 from explorer.views import table as values
-from explorer.views.chart import Bar, Bars, Line, Lines, Point, with_gaps, written
+from explorer.views.chart import Bar, Bars, Line, Lines, Point, full_number, with_gaps
 from explorer.views.history import name_of
 from explorer.views.parts import Cell, Facts, Fold, Part, Say, Title
 from explorer.views.table import TableColumn
@@ -525,7 +525,7 @@ def _column(profile: FieldProfile) -> tuple[Cell, ...]:
     share = profile.null_proportion
     return (
         Cell(FieldPath(profile.field_path).simple),
-        Cell(written(share, "share") if share is not None else _number(profile.null_count)),
+        Cell(full_number(share, "share") if share is not None else _number(profile.null_count)),
         Cell(_number(profile.unique_count)),
         Cell(profile.min or ""),
         Cell(profile.max or ""),
@@ -786,5 +786,5 @@ def _row(move: Move) -> tuple[Cell, ...]:
         Cell(move.name, tone="loud"),
         Cell(move.measure),
         Cell(move.words),
-        Cell(written(move.score, "times")),
+        Cell(full_number(move.score, "times")),
     )

@@ -1113,7 +1113,7 @@ class CatalogApp(App[None]):
     @work(group="switch", exclusive=True, name=LEADING)
     async def _turn_to_server(self, opening: "Opening") -> None:
         with self._session.reporting("switching to another server"):
-            settings = await asyncio.to_thread(opening.found)
+            settings = await asyncio.to_thread(opening.server_settings)
             if not await self._finish_writing():
                 return
             current_worker = get_current_worker()

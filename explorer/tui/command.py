@@ -161,7 +161,7 @@ def main(
         first = Urn.parse(urn) if urn else None
         # Asked for before the screen is taken, where a person is to type it.
         opening = Opening(url, profile, data_dir, read_only=read_only, offline=offline)
-        settings = opening.found()
+        settings = opening.server_settings()
         if settings.token.asks and not offline:
             opening = replace(opening, token=Secret.of(settings.token()))
         if log is not None:

@@ -153,7 +153,7 @@ class Opening:
     offline: bool = False
     token: Secret | None = field(default=None, repr=False)
 
-    def found(self) -> config.ServerSettings:
+    def server_settings(self) -> config.ServerSettings:
         """Return the server to open; reads the profiles. Raises what `config.server` raises, and
         `InvalidInput` for an offline copy of the local catalog."""
         settings = config.server(self.url, profile=self.profile, data_dir=self.data_dir)
@@ -401,9 +401,9 @@ class TerminalSession:
             if where is not None:
                 self._unread.pop(where, None)
                 self._retried.discard(where)
-            self._stand(self._standing_heard())
+            self._stand(self._status_of_answers())
         except CatalogError as error:
-            self._stand(self._standing_after(error))
+            self._stand(self._status_after(error))
             self._note_failure(sentence_of(error), where, again)
         except Exception:
             keep_trace = _keep_trace(doing)
@@ -412,7 +412,7 @@ class TerminalSession:
             del self._started_at[number]
             self._on_status()
 
-    def _standing_heard(self) -> ServerStatus:
+    def _status_of_answers(self) -> ServerStatus:
         """Return the status that answers since the last failure tell of; without any, the last
         one."""
         as_of = None if self._catalog is None else self._catalog.as_of
@@ -436,19 +436,21 @@ class TerminalSession:
     def _is_offline(self) -> bool:
         return self._catalog is not None and self._catalog.is_offline
 
-    def _standing_after(self, error: CatalogError) -> ServerStatus:
+    def _status_after(self, error: CatalogError) -> ServerStatus:
         if isinstance(error, Unreachable) and self._is_offline:
             # No request was sent, so the server is not silent.
             return ServerStatus("kept", self._catalog.as_of if self._catalog else None)
         if isinstance(error, Unreachable | Unusable) and not isinstance(error, StorageFull):
             return ServerStatus("silent")
-        return ServerStatus("refused") if isinstance(error, NotSignedIn) else self._standing_heard()
+        return (
+            ServerStatus("refused") if isinstance(error, NotSignedIn) else self._status_of_answers()
+        )
 
     def note_contact(self, error: CatalogError | None) -> None:
         """Have the status tell of the change stream: `error` if it cannot be opened, None when it
         is open. What the last request found stays, unless it was silence or an answer."""
         if error is not None and self.standing.contact == "ready":
-            self._stand(self._standing_after(error))
+            self._stand(self._status_after(error))
         elif error is None and self.standing.contact == "silent":
             self._stand(ServerStatus("ready"))
 

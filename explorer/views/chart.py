@@ -17,15 +17,15 @@ __all__ = [
     "PanelRow",
     "Point",
     "Unit",
+    "calendar_labels",
     "compact",
-    "days_named",
+    "full_number",
     "gaps_in",
     "on_calendar",
     "panel_rows",
     "round_numbers",
     "sparkline",
     "with_gaps",
-    "written",
 ]
 
 Unit = Literal["number", "share", "bytes", "times"]
@@ -36,7 +36,7 @@ _STEPS = (1, 2, 2.5, 5, 10)
 _ALMOST = 1e-9
 
 
-def written(value: float, unit: Unit = "number") -> str:
+def full_number(value: float, unit: Unit = "number") -> str:
     """Return a number in full. A small share that is not zero is `<0.1%`."""
     if unit == "share":
         return "<0.1%" if 0 < value < 0.0005 else f"{value:.1%}"
@@ -87,7 +87,7 @@ _MANY_DAYS = 4_000
 _FEW_DAYS = 2
 
 
-def days_named(
+def calendar_labels(
     first: datetime, last: datetime, most: int, *, hours: bool = True
 ) -> Iterator[tuple[datetime, str]]:
     """Yield about `most` calendar boundaries between two times, with their labels.
@@ -245,13 +245,13 @@ def panel_rows(panel: Panel) -> Iterator[PanelRow]:
     if isinstance(panel, Bars):
         longest = max((abs(bar.value) for bar in panel.bars), default=0.0) or 1.0
         for bar in panel.bars:
-            number = written(bar.value, panel.unit)
+            number = full_number(bar.value, panel.unit)
             yield PanelRow(bar.name, number, abs(bar.value) / longest, key=bar.key)
         return
     for line in panel.lines:
         values = line.values
         name = panel.title if len(panel.lines) == 1 else line.name
-        number = written(values[-1], panel.unit) if values else "not measured"
+        number = full_number(values[-1], panel.unit) if values else "not measured"
         yield PanelRow(name, number, trend=sparkline([value for _, value in line.points]))
 
 

@@ -17,9 +17,9 @@ __all__ = [
     "OPEN_ELSEWHERE",
     "beginning",
     "count_sentence",
+    "draft_program",
     "drafts_table",
     "place_words",
-    "typed_in",
     "unsaved_sentence",
 ]
 
@@ -48,7 +48,7 @@ def place_words(stored: "StoredDraft") -> tuple[str, str]:
     return draft.name or draft.urn, draft.column or draft.path or ""
 
 
-def typed_in(stored: "StoredDraft", process: int) -> str:
+def draft_program(stored: "StoredDraft", process: int) -> str:
     """Return the program in which a draft was typed; `process` is the ID of this program."""
     program = stored.draft.program or "program"
     if stored.process == process:
@@ -87,7 +87,7 @@ def drafts_table(drafts: "Sequence[StoredDraft]", process: int) -> Table:
             draft.draft.text,
             beginning(draft),
             draft.at,
-            typed_in(draft, process),
+            draft_program(draft, process),
             draft.open,
             draft.draft.urn,
             draft.draft.path,

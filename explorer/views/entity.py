@@ -337,9 +337,9 @@ def entity_parts(entity: "Entity", raw_hint: str = "") -> list[Part]:
         *_state(entity),
         *_texts(entity),
         *_links(entity),
-        *_standing(entity),
+        *_label_parts(entity),
         *detail_parts(entity),
-        *_stored(entity, raw_hint),
+        *_storage_parts(entity, raw_hint),
     ]
 
 
@@ -502,7 +502,7 @@ def _links(entity: "Entity") -> Iterator[Part]:
         yield Fact("", tuple(links))
 
 
-def _standing(entity: "Entity") -> Iterator[Part]:
+def _label_parts(entity: "Entity") -> Iterator[Part]:
     """Yield owners, labels, and the containers and folders of the entity."""
     owners = tuple(
         Mention(urn, ownership_name(_dict(owner).get("type")))
@@ -643,7 +643,7 @@ def _upstreams(raw: Mapping[str, Any]) -> Iterator[Part]:
         yield Fact("", values)
 
 
-def _stored(entity: "Entity", raw_hint: str) -> Iterator[Part]:
+def _storage_parts(entity: "Entity", raw_hint: str) -> Iterator[Part]:
     yield Title("URN")
     yield Fact("", (Plain(str(entity.urn), "dim"),))
     if not entity.aspects:

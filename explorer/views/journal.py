@@ -36,7 +36,6 @@ __all__ = [
     "catalog_place",
     "edit_place",
     "edit_title",
-    "held_words",
     "journal_page",
     "journal_table",
     "save_diff",
@@ -45,6 +44,7 @@ __all__ = [
     "saved_sentence",
     "source_words",
     "undo_preview",
+    "value_words",
     "without_sources",
 ]
 
@@ -267,7 +267,7 @@ def _undone_value(edit: Edit) -> UndoneValue:
         return UndoneValue(title, "", removed if edit.before is None else "is created again")
     if removed_labels or added_labels:
         return UndoneValue(title, "", _label_words(added=removed_labels, removed=added_labels))
-    before, after = (held_words(edit.what, value) for value in (edit.after, edit.before))
+    before, after = (value_words(edit.what, value) for value in (edit.after, edit.before))
     texts = _text(edit.after), _text(edit.before)
     if before == after and all(texts):
         # They begin alike: shown from the word where they differ.
@@ -291,7 +291,7 @@ def edit_place(urn: Urn, column: str | None) -> str:
     return urn.name if column is None else f"{urn.name} · {FieldPath(column).simple}"
 
 
-def held_words(what: What, value: Held, limit: int = _PART) -> str:
+def value_words(what: What, value: Held, limit: int = _PART) -> str:
     """Return the value of an edit in one line; text is cut to `limit` characters."""
     if not value:
         return _NOTHING.get(what, "none")
@@ -331,8 +331,8 @@ def _edit_diff(edit: Edit) -> Iterator[DiffLine]:
         yield from (DiffLine(label, "removed", "-") for label in removed_labels)
         yield from (DiffLine(label, "added", "+") for label in added_labels)
         return
-    yield DiffLine(held_words(edit.what, before), "removed", "-")
-    yield DiffLine(held_words(edit.what, after), "added", "+")
+    yield DiffLine(value_words(edit.what, before), "removed", "-")
+    yield DiffLine(value_words(edit.what, after), "added", "+")
 
 
 def _change_words(record: SaveRecord) -> str:
@@ -346,8 +346,8 @@ def _change_words(record: SaveRecord) -> str:
         return _label_words(added=added_labels, removed=removed_labels)
     if edit.what == "description":
         # The replaced text is shown below the list.
-        return held_words("description", edit.after) if edit.after else "removed"
-    return f"{held_words(edit.what, edit.before)} → {held_words(edit.what, edit.after)}"
+        return value_words("description", edit.after) if edit.after else "removed"
+    return f"{value_words(edit.what, edit.before)} → {value_words(edit.what, edit.after)}"
 
 
 def _label_words(*, added: Iterable[str], removed: Iterable[str]) -> str:

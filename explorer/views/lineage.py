@@ -258,7 +258,7 @@ def lineage_tree(
         ends = (neighbour, node) if side == "upstream" else (node, neighbour)
         return _edge_note(graph.edges[ends])
 
-    top = _grown(root, further, entities, edge, upward=upward)
+    top = _grow_tree(root, further, entities, edge, upward=upward)
     lines = list(_draw_branches(top.below, last="┌─ " if upward else "└─ "))
     return lines[::-1] if upward else lines
 
@@ -290,7 +290,7 @@ def _parents(
     return parents
 
 
-def _grown(
+def _grow_tree(
     root: str,
     further: Mapping[str, Sequence[str]],
     entities: Mapping[str, LineageEntity],

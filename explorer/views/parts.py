@@ -36,7 +36,7 @@ __all__ = [
     "Value",
     "Web",
     "is_safe_link",
-    "mentioned",
+    "mentions_of",
     "with_names",
 ]
 
@@ -207,7 +207,7 @@ class Picture:
 Part = Title | Say | Prose | Code | Fact | Facts | Grid | Fold | Difference | Picture
 
 
-def mentioned(parts: Iterable[Part]) -> Iterator[Urn]:
+def mentions_of(parts: Iterable[Part]) -> Iterator[Urn]:
     """Yield the entities in the parts, in order, possibly several times."""
     for part in parts:
         for value in part.values if isinstance(part, Fact) else ():

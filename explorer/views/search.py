@@ -327,7 +327,7 @@ def facet_groups(
             )
             for value in merged.values
         ]
-        missing = _missing(facet.name, chosen, {row.value for row in rows}, names)
+        missing = _rows_without_results(facet.name, chosen, {row.value for row in rows}, names)
         groups.append(
             FacetGroup(
                 facet.name, facet.label, merged.size, (*missing, *rows), has_more=merged.has_more
@@ -336,7 +336,7 @@ def facet_groups(
     return tuple(sorted(groups, key=_rank))
 
 
-def _missing(
+def _rows_without_results(
     field: str, chosen: Sequence[str], counted: AbstractSet[str], names: Mapping[str, str]
 ) -> Iterator[FacetRow]:
     """Return rows for the chosen values that no result has. What a name stands for, such as a

@@ -208,7 +208,7 @@ def plan_lines(plan: "RunPlan") -> list[tuple[str, str]]:
     return lines
 
 
-def kept_text(names: Sequence[str]) -> str:
+def options_sentence(names: Sequence[str]) -> str:
     """Return a sentence on the options that a source keeps which is added again without them."""
     return f"The source keeps the options that it was added with: {', '.join(names)}."
 

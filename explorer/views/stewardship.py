@@ -19,7 +19,7 @@ from explorer.metadata.urn import Urn
 from explorer.stewardship.staging import STATES, deprecation_in
 from explorer.views.chart import Line, Lines, Point
 from explorer.views.diff import Diff, DiffLine, plain_lines, text_diff
-from explorer.views.journal import held_words
+from explorer.views.journal import value_words
 from explorer.views.table import Row, Table, TableColumn
 
 if TYPE_CHECKING:
@@ -1090,8 +1090,8 @@ def _glossary_words(change: "GlossaryChange") -> tuple[str, str]:
             return _glossary_parent(before), _glossary_parent(after)
         case "owners" | "links":
             old, new = tuple(before), tuple(label for label in after if label not in before)
-            words = held_words(change.what, new)
-            return (held_words(change.what, old) if old else "none", f"+ {words}")
+            words = value_words(change.what, new)
+            return (value_words(change.what, old) if old else "none", f"+ {words}")
         case "source" | "properties" | "relations":
             return line("; ".join(before), _GLOSSARY_PART), line("; ".join(after), _GLOSSARY_PART)
     return line(str(before), _GLOSSARY_PART) or "none", line(str(after), _GLOSSARY_PART)

@@ -22,7 +22,7 @@ from explorer.metadata.aspects import (
 )
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
-from explorer.views.chart import Bar, Bars, Panel, Unit, compact, on_calendar, written
+from explorer.views.chart import Bar, Bars, Panel, Unit, compact, full_number, on_calendar
 from explorer.views.history import name_of
 from explorer.views.table import Row, Table
 
@@ -206,7 +206,7 @@ def usage_table(name: str, use: Usage, names: Mapping[Urn, str]) -> Table:
     For a query that is the number of days on which it was among the most frequent.
     """
 
-    def found() -> Iterator[Row]:
+    def usage_rows() -> Iterator[Row]:
         for path, count in use.columns:
             yield "column", path, FieldPath(path).simple, count, None
         for user, count in use.users:
@@ -215,7 +215,7 @@ def usage_table(name: str, use: Usage, names: Mapping[Urn, str]) -> Table:
             yield "query", query, None, None, days
 
     columns = ("kind", "value", "name", use.measure, "days_among_top")
-    return Table.of(f"{name} usage", columns, list(found()))
+    return Table.of(f"{name} usage", columns, list(usage_rows()))
 
 
 def usage_by_day_table(name: str, use: Usage) -> Table:
@@ -617,7 +617,7 @@ _SUMMARIES: Final[tuple[Summary, ...]] = ("mean", "median", "stdev", "min", "max
 
 def _share(path: str, measure: str, old: float | None, new: float | None) -> Iterator[Move]:
     if old is not None and new is not None:
-        words = f"{written(old, 'share')} → {written(new, 'share')}"
+        words = f"{full_number(old, 'share')} → {full_number(new, 'share')}"
         # Rounded, because floating point makes an exact 5 points slightly less.
         score = round(abs(new - old) / _POINTS, 6)
         yield Move(path, measure, old, new, score, words)
@@ -628,7 +628,7 @@ def _relative(
 ) -> Iterator[Move]:
     if old is not None and new is not None:
         part = abs(new - old) / abs(old) if old else float(old != new)
-        words = f"{written(old, unit)} → {written(new, unit)}"
+        words = f"{full_number(old, unit)} → {full_number(new, unit)}"
         yield Move(path, measure, float(old), float(new), round(part / _QUARTER, 6), words)
 
 
@@ -644,7 +644,9 @@ def _values(path: str, old: ColumnMeasures, new: ColumnMeasures) -> Iterator[Mov
     if max(len(was), len(now)) <= _FEW and _is_complete(old) and _is_complete(new):
         came_and_went += _name_users("came", [value for value in now if value not in was])
         came_and_went += _name_users("went", [value for value in was if value not in now])
-    words = "; ".join((*came_and_went, f"{written(moved, 'share')} of the rows have another value"))
+    words = "; ".join(
+        (*came_and_went, f"{full_number(moved, 'share')} of the rows have another value")
+    )
     score = round(moved / _POINTS, 6)
     yield Move(path, "values", None, None, max(score, 1.0) if came_and_went else score, words)
 

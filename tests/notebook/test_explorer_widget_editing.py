@@ -270,7 +270,7 @@ def test_a_draft_on_disk_is_gone_on_with_and_marked(
     assert (stored.draft.program, stored.process) == ("notebook", os.getpid())
     # The terminal keeps its own in the same place.
     directory = cat.identity.removeprefix("directory:")
-    assert Opening(data_dir=Path(directory)).found().identity == cat.identity
+    assert Opening(data_dir=Path(directory)).server_settings().identity == cat.identity
     # As after the kernel's end: another widget that was told nothing.
     other = Explorer(cat, urn=table)
     try:

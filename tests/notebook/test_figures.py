@@ -21,11 +21,11 @@ from explorer.views.chart import (
     Bars,
     Line,
     Lines,
+    calendar_labels,
     compact,
-    days_named,
+    full_number,
     round_numbers,
     with_gaps,
-    written,
 )
 
 FIRST = datetime(2026, 3, 2, tzinfo=UTC)
@@ -278,7 +278,7 @@ def test_a_catalogs_text_is_text_and_nothing_else(read: Any) -> None:
     ],
 )
 def test_days_on_an_axis_are_the_calendars(hours: Any, most: int, names: Any) -> None:
-    found = list(days_named(FIRST, FIRST + timedelta(hours=hours), most))
+    found = list(calendar_labels(FIRST, FIRST + timedelta(hours=hours), most))
     assert [name for _, name in found] == names
     assert all(FIRST <= at <= FIRST + timedelta(hours=hours) for at, _ in found)
 
@@ -300,10 +300,10 @@ def test_numbers_are_written_as_in_the_terminal() -> None:
         "3.2 M",
         "0.25",
     ]
-    assert written(0.0001, "share") == "<0.1%"
-    assert written(0, "share") == "0.0%"
-    assert written(1234567, "bytes") == "1.23 MB"
-    assert written(-1234567.5) == "-1.23457e+06"
+    assert full_number(0.0001, "share") == "<0.1%"
+    assert full_number(0, "share") == "0.0%"
+    assert full_number(1234567, "bytes") == "1.23 MB"
+    assert full_number(-1234567.5) == "-1.23457e+06"
 
 
 def chart(*panels: Any) -> Any:

@@ -19,7 +19,7 @@ from explorer.metadata.fieldpath import column_urn
 from explorer.server.authentication import Gate, Keyring, create_token
 from explorer.stewardship import StagedChangeset, Stewardship
 from explorer.stewardship.provenance import ACTION
-from explorer.views.journal import held_words
+from explorer.views.journal import value_words
 from tests.conftest import schema_metadata, serving_catalog
 
 STAMP = {"time": 0, "actor": "urn:li:corpuser:jdoe"}
@@ -177,7 +177,7 @@ def test_undo_and_redo_take_a_text_and_where_it_came_from_together(
         propagate(own, made, tmp_path / "a.changes.jsonl")
         save = own.last_save()
         assert save is not None
-        where = {edit.what: held_words(edit.what, edit.after) for edit, _ in save.edits}
+        where = {edit.what: value_words(edit.what, edit.after) for edit, _ in save.edits}
         assert where["source"] == "propagated from provenance.undone.source · id"
         states.append(stored(own))
         for action in ("refresh", "pin", "take back"):

@@ -17,7 +17,7 @@ from explorer.errors import Unreachable
 from explorer.metadata import Urn
 from explorer.tui.screens.history import HistoryRows
 from explorer.tui.session import TerminalSession
-from explorer.tui.widgets.rows import wrapped_parts
+from explorer.tui.widgets.rows import wrap_parts
 from tests.tui.conftest import OpenTerminal, Reader
 
 pytestmark = pytest.mark.anyio
@@ -379,11 +379,11 @@ async def test_hostile_texts_are_literal_in_every_list(
 
 def test_a_line_is_broken_after_words_and_loses_nothing() -> None:
     for text in ("", "word " * 30, "      " + "x" * 90, "日本語" * 20 + " x", "🇩🇪" * 10):
-        parts = list(wrapped_parts(text, 20))
+        parts = list(wrap_parts(text, 20))
         assert "".join(parts) == text
         assert all(cell_len(part) <= 20 for part in parts)
-    assert list(wrapped_parts("one two three", 8)) == ["one two ", "three"]
-    assert next(wrapped_parts("    " + "x" * 30, 20)) == "    " + "x" * 16
+    assert list(wrap_parts("one two three", 8)) == ["one two ", "three"]
+    assert next(wrap_parts("    " + "x" * 30, 20)) == "    " + "x" * 16
 
 
 async def test_a_server_that_falls_silent_is_told_and_asked_again(

@@ -43,7 +43,9 @@ async def test_a_reader_turns_to_another_server_and_back(
     profiles: Any, at: OpenTerminal, sample: Path, desk: Path
 ) -> None:
     here = Opening(data_dir=sample)
-    async with at(None, client=here.maker(), server=here.found().identity, urn=ORDERS) as reader:
+    async with at(
+        None, client=here.maker(), server=here.server_settings().identity, urn=ORDERS
+    ) as reader:
         await reader.sees("documented", "sample catalog")
         await reader.press("f3")
         shown = await reader.sees("Servers", "prod", "127.0.0.1:1", "read-only", "current")

@@ -11,7 +11,7 @@ from explorer.tui.screens.entity import head_mentions as in_the_head
 from explorer.tui.screens.entity import head_text
 from explorer.tui.screens.overview import RENDERED, PageLayout, lay_out
 from explorer.views.entity import entity_parts
-from explorer.views.parts import mentioned
+from explorer.views.parts import mentions_of
 
 JDOE = Urn.parse("urn:li:corpuser:jdoe")
 ORDERS = Urn.dataset("hive", "shop.orders")
@@ -342,7 +342,7 @@ def test_long_lists_in_the_head_end_in_how_many_more() -> None:
 
 
 def test_every_way_on_is_named() -> None:
-    urns = list(dict.fromkeys(mentioned(entity_parts(a_group()))))
+    urns = list(dict.fromkeys(mentions_of(entity_parts(a_group()))))
     assert [urn.name for urn in urns] == ["jdoe", "mia"]
     assert "Jordan Doe" in page_of(a_group(), names={JDOE: "Jordan Doe"})
 

@@ -11,12 +11,12 @@ from explorer.client.journal import Journal, one_save, undone_in
 from explorer.client.records import Edit, What
 from explorer.metadata.urn import Urn
 from explorer.views.journal import (
-    held_words,
     journal_page,
     journal_table,
     save_diff,
     save_records,
     save_sentence,
+    value_words,
 )
 from explorer.views.table import to_objects
 
@@ -100,7 +100,7 @@ def test_the_difference_of_a_save_shows_texts_and_only_the_labels_that_changed(
 
 @pytest.mark.parametrize("kind", ["DATAOWNER", "urn:li:ownershipType:__system__dataowner"])
 def test_owners_are_said_with_their_kind_in_words(kind: str) -> None:
-    assert held_words("owners", (f"urn:li:corpuser:ann {kind}",)) == "ann (data owner)"
+    assert value_words("owners", (f"urn:li:corpuser:ann {kind}",)) == "ann (data owner)"
 
 
 def test_the_local_catalog_is_called_this_machine_and_several_are_told_apart(

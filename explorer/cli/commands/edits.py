@@ -602,7 +602,7 @@ def _show_deprecations(target: Target, urns: tuple[str, ...], *, as_json: bool) 
     from explorer.cli.edits import finish, go_through, read_urn_arguments
     from explorer.cli.options import read_existing
     from explorer.cli.output import print_json
-    from explorer.views.journal import held_words
+    from explorer.views.journal import value_words
 
     deprecations: list[tuple[Entity, dict[str, Any] | None]] = []
     with target.open() as catalog:
@@ -622,7 +622,7 @@ def _show_deprecations(target: Target, urns: tuple[str, ...], *, as_json: bool) 
             output.TableColumn("deprecation", folds=True),
         ]
         rows = [
-            (entity.urn.name, held_words("deprecation", fields)) for entity, fields in deprecations
+            (entity.urn.name, value_words("deprecation", fields)) for entity, fields in deprecations
         ]
         output.print_table(output.StyledTable(columns, rows))
     finish(done)

@@ -45,7 +45,7 @@ from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.names import ownership, singular
 from explorer.metadata.proposal import millis_of
 from explorer.metadata.urn import Urn
-from explorer.views.chart import Bars, Panel, panel_rows, written
+from explorer.views.chart import Bars, Panel, full_number, panel_rows
 from explorer.views.columns import ColumnKnowledge, ColumnRow, column_row, columns_table
 from explorer.views.diff import text_diff, value_diff
 from explorer.views.entity import detail_parts, problems
@@ -954,7 +954,7 @@ def _samples(column: Mapping[str, Any]) -> str:
 
 def _count_and_share(count: int | None, proportion: float | None) -> str:
     number = "" if count is None else f"{count:,}"
-    share = "" if proportion is None else written(proportion, "share")
+    share = "" if proportion is None else full_number(proportion, "share")
     if number and share and count:
         return f"{number} ({share})"
     return number or share or "?"
@@ -983,7 +983,7 @@ def _format_profile_time(point: TableMeasures) -> str:
 
 
 def _size(count: int | None) -> str:
-    return "" if count is None else written(count, "bytes")
+    return "" if count is None else full_number(count, "bytes")
 
 
 def _print_profile_totals(series: Timeseries, count: int, period: Period) -> None:

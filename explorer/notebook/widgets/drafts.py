@@ -15,8 +15,8 @@ from explorer.views.drafts import (
     OPEN_ELSEWHERE,
     beginning,
     count_sentence,
+    draft_program,
     place_words,
-    typed_in,
     unsaved_sentence,
 )
 
@@ -144,6 +144,6 @@ class DraftList:
             "column": column,
             "text": beginning(stored),
             "at": moment(millis_of(stored.at), utc=True),
-            "by": line(typed_in(stored, self._writing.process), _SHORT),
+            "by": line(draft_program(stored, self._writing.process), _SHORT),
             "why_not": OPEN_ELSEWHERE if stored.open else "",
         }

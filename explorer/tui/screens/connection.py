@@ -63,7 +63,7 @@ def list_servers() -> list[KnownServer]:
 
 
 def _describe_server(opening: Opening, known_from: str) -> KnownServer:
-    server = opening.found()
+    server = opening.server_settings()
     place = server.url or str(server.data_dir or config.data_dir())
     source = server.token.source
     return KnownServer(

@@ -20,7 +20,7 @@ from explorer.tui.actions import bindings
 from explorer.tui.content import Times, block, join, line_text, markdown, rendered_lines
 from explorer.tui.screens.relations import page_of_urn
 from explorer.tui.session import TerminalSession
-from explorer.tui.widgets.rows import Rows, wrapped_parts
+from explorer.tui.widgets.rows import Rows, wrap_parts
 from explorer.tui.widgets.tabs import Tab
 from explorer.views.entity import entity_parts, health_parts, problems
 from explorer.views.parts import (
@@ -35,7 +35,7 @@ from explorer.views.parts import (
     Title,
     Value,
     Web,
-    mentioned,
+    mentions_of,
 )
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def _value(value: Value, layout: PageLayout, room: int) -> Iterator[PageLine]:
             if label:
                 yield PageLine(_short(Text.assemble("↗ ", line_text(label)), room), url)
             mark = "" if label else "↗ "
-            for one in wrapped_parts(line_text(url).plain, room - len(mark)):
+            for one in wrap_parts(line_text(url).plain, room - len(mark)):
                 yield PageLine(Text(f"{mark}{one}", "dim" if label else ""), url)
                 mark = " " * len(mark)
             if added is not None:
@@ -183,7 +183,7 @@ def _short(text: Text, room: int) -> Text:
 
 
 def _wrap(text: str, style: str, room: int) -> Iterator[PageLine]:
-    for line in wrapped_parts(text, room):
+    for line in wrap_parts(text, room):
         yield PageLine(Text(line.rstrip(), style))
 
 
@@ -228,7 +228,7 @@ def _code(part: Code, layout: PageLayout) -> Iterator[PageLine]:
     for line in coloured.split("\n"):
         offsets: list[int] = []
         at = 0
-        for piece in wrapped_parts(line.plain, width):
+        for piece in wrap_parts(line.plain, width):
             at += len(piece)
             offsets.append(at)
         for piece_of in line.divide(offsets[:-1]) if len(offsets) > 1 else (line,):
@@ -306,7 +306,7 @@ class OverviewTab(Rows, Tab):
     async def read(self, entity: "Entity") -> None:
         """Read the names of mentioned entities: one request per 150."""
         parts = await asyncio.to_thread(entity_parts, entity)
-        urns = list(dict.fromkeys(mentioned(parts)))[:_NAMED_AT_MOST]
+        urns = list(dict.fromkeys(mentions_of(parts)))[:_NAMED_AT_MOST]
         if not urns:
             return
         catalog = await self._session.catalog()

@@ -341,7 +341,7 @@ class ThemesScreen(ChooserScreen):
         names = list(self._look.themes)
         return names.index(self._before) if self._before in names else 0
 
-    def looked_at(self, entry: ChooserEntry) -> None:
+    def preview_entry(self, entry: ChooserEntry) -> None:
         """Apply the theme."""
         self.app.theme = entry.keys
 

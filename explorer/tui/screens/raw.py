@@ -20,7 +20,7 @@ from explorer.tui.actions import bindings
 from explorer.tui.content import block, counted, join, line_text, padded
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.inputs import FilterLine
-from explorer.tui.widgets.rows import ActionRequested, ActionRows, Rows, wrapped_parts
+from explorer.tui.widgets.rows import ActionRequested, ActionRows, Rows, wrap_parts
 from explorer.tui.widgets.tabs import View
 from explorer.views.history import actor_of, actors_of, run_of
 
@@ -192,7 +192,7 @@ def _page(parent: JsonNode, width: int) -> list[JsonNode]:
     room = max(width - 2 * depth - 6, 12)
     rows: list[JsonNode] = []
     if isinstance(value, str):
-        lines = [part for line in value.splitlines() for part in wrapped_parts(line, room)]
+        lines = [part for line in value.splitlines() for part in wrap_parts(line, room)]
         total = len(lines)
         for number, text in enumerate(lines[start : start + _PAGE], start):
             path = (*parent.path, str(number))

@@ -208,7 +208,7 @@ class ReviewScreen(TableScreen[Urn]):
             return
         edit = item.edit
 
-        def left(answer: "ReviewAnswer | None") -> None:
+        def take_answer(answer: "ReviewAnswer | None") -> None:
             if answer is None:
                 self._drop_draft(edit)
                 return
@@ -220,15 +220,15 @@ class ReviewScreen(TableScreen[Urn]):
                 # It is in no file of a changeset, so it stays where drafts are.
                 self._keep_draft(edit, answer.text)
 
-        def drafted() -> str | None:
+        def read_draft() -> str | None:
             draft = self._drafts.read(edit.urn, edit.column)
             return draft.text if draft is not None else None
 
         title = f"{edit.name} · {edit_column(edit)}"
         sources = [source_sentence(source, edit) for source in edit.sources]
         keep = partial(self._keep_draft, edit)
-        screen = ReviewTextScreen(title, sources, edit.text, typed=keep, drafted=drafted)
-        self.app.push_screen(screen, left)
+        screen = ReviewTextScreen(title, sources, edit.text, typed=keep, drafted=read_draft)
+        self.app.push_screen(screen, take_answer)
 
     def action_apply(self) -> None:
         """Write the accepted edits, after confirmation."""
@@ -739,11 +739,11 @@ class ChangesetsScreen(ListScreen[StagedChangeset | Path]):
     def action_dbt_project(self) -> None:
         """Ask for the folder of a dbt project, and return it."""
 
-        def named(name: str | None) -> None:
+        def take_folder(name: str | None) -> None:
             if name is not None:
                 self.dismiss(Path(name).expanduser())
 
-        self.app.push_screen(project_prompt(self._project), named)
+        self.app.push_screen(project_prompt(self._project), take_folder)
 
     def on_mount(self) -> None:
         """Read the changesets."""

@@ -262,7 +262,7 @@ class BoxKeys(Protocol):
         """Show the saved and recent searches."""
         ...
 
-    def pasted(self, text: str, *, is_cut: bool, into_empty: bool) -> bool:
+    def take_paste(self, text: str, *, is_cut: bool, into_empty: bool) -> bool:
         """Handle a pasted text; return whether it is handled completely."""
         ...
 
@@ -341,7 +341,7 @@ class SearchBox(TypedLine):
         event.prevent_default()
         line, is_cut = pasted_line(event.text)
         is_replaced = not self.value or len(self.selected_text) == len(self.value)
-        if line and not self._does.pasted(line, is_cut=is_cut, into_empty=is_replaced):
+        if line and not self._does.take_paste(line, is_cut=is_cut, into_empty=is_replaced):
             self.replace(line, *self.selection)
 
 
@@ -486,18 +486,18 @@ class _Answer:
         return self.page.corrected or self.search.question.words
 
 
-async def _adding(
+async def _further_facets(
     catalog: "AsyncCatalog", search: _Search, registry: "Registry"
 ) -> "dict[str, Facet]":
     """Return the facets that have taken values, by field, counted over the results that a further
     value would add. One request for each."""
     fields = tuple(search.question.chosen_values(registry))
 
-    async def counted(field: str) -> "tuple[Facet, ...]":
+    async def read_facets(field: str) -> "tuple[Facet, ...]":
         beyond = search.question.beyond(field, registry)
         return await catalog.facets(search.words, filter=beyond, names=(field,))
 
-    facetses = await asyncio.gather(*(counted(field) for field in fields))
+    facetses = await asyncio.gather(*(read_facets(field) for field in fields))
     return {facet.name: facet for facets in facetses for facet in facets}
 
 
@@ -683,7 +683,7 @@ class SearchView(Vertical, SizeAware):
                 page = await catalog.search(
                     search.words, filter=search.filter, sort=sort, count=PAGE
                 )
-                adding = await _adding(catalog, search, registry)
+                adding = await _further_facets(catalog, search, registry)
                 counted = (*page.facets, *adding.values())
                 entities = await self._entities(page, facet_urns(counted, SHORT))
                 # Only where it matters is the server asked what it can do.
@@ -1010,7 +1010,7 @@ class SearchView(Vertical, SizeAware):
         self._fold()
         self._keeper.show()
 
-    def pasted(self, text: str, *, is_cut: bool, into_empty: bool) -> bool:
+    def take_paste(self, text: str, *, is_cut: bool, into_empty: bool) -> bool:
         """Open the entity whose URN was pasted; put any other text into the box. Return whether
         that was done here."""
         urn = pasted_urn(text) if into_empty else None
@@ -1108,7 +1108,7 @@ class SearchView(Vertical, SizeAware):
         self.results_key(event.what)
 
     @on(Facets.BackToResults)
-    def _facets_left(self, event: Facets.BackToResults) -> None:
+    def _leave_facets(self, event: Facets.BackToResults) -> None:
         event.stop()
         self.focus_results()
 
@@ -1123,13 +1123,13 @@ class SearchView(Vertical, SizeAware):
         if self._registry is None:
             return
 
-        def refused(sentence: str) -> None:
+        def say_refusal(sentence: str) -> None:
             self._session.say(sentence, error=True)
 
         question = self._split(self._registry)
         if self._is_readable():
             ConditionDialogs(
-                self.app, self._registry, question, self._facets, self._put, refused
+                self.app, self._registry, question, self._facets, self._put, say_refusal
             ).ask_field()
 
     def _ask_order(self) -> None:

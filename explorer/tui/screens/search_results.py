@@ -113,7 +113,7 @@ class ResultKeys(Protocol):
         """Return whether a key is kept for the page that is about to open."""
         ...
 
-    def pasted(self, text: str, *, is_cut: bool, into_empty: bool) -> bool:
+    def take_paste(self, text: str, *, is_cut: bool, into_empty: bool) -> bool:
         """Take a pasted text; return whether it was used."""
         ...
 
@@ -307,7 +307,7 @@ class ResultRows(Rows):
     def on_paste(self, event: events.Paste) -> None:
         """Open the entity whose URN is pasted."""
         event.stop()
-        self._does.pasted(event.text[:_PASTED], is_cut=False, into_empty=True)
+        self._does.take_paste(event.text[:_PASTED], is_cut=False, into_empty=True)
 
     def _keep(self, page: "SearchPage") -> None:
         for at, hit in enumerate(page.hits, page.start):

@@ -50,7 +50,7 @@ from explorer.tui.widgets.bars import KeyLine
 from explorer.tui.widgets.dialogs import FramedScreen
 from explorer.tui.widgets.inputs import HintedLine
 from explorer.tui.widgets.rows import Rows
-from explorer.views.sources import kept_text, outcome_text, plan_lines, state_text
+from explorer.views.sources import options_sentence, outcome_text, plan_lines, state_text
 
 if TYPE_CHECKING:
     from explorer.client import AsyncCatalog
@@ -121,7 +121,7 @@ class SourcesScreen(FramedScreen[SourceChoice | None]):
     async def _read(self) -> None:
         rows = self.query_one(Rows)
         with self._session.reporting("reading the sources"):
-            catalog = _blocking(await self._session.catalog())
+            catalog = _on_loop(await self._session.catalog())
             self._added, self._found = await asyncio.to_thread(_read_all, catalog)
         count = len(self._added) + len(self._found)
         rows.styles.height = max(2, 2 * count)
@@ -153,7 +153,7 @@ class SourcesScreen(FramedScreen[SourceChoice | None]):
         self.refresh_bindings()
 
     @on(Rows.Chosen)
-    def _chosen(self, event: Rows.Chosen) -> None:
+    def _choose_source(self, event: Rows.Chosen) -> None:
         event.stop()
         if event.index >= len(self._added):
             local = self._found[event.index - len(self._added)]
@@ -192,7 +192,7 @@ class SourcesScreen(FramedScreen[SourceChoice | None]):
     @work(exclusive=True, group="remove")
     async def _remove(self, source: ConfiguredSource) -> None:
         with self._session.reporting(f"removing {source.name}"):
-            catalog = _blocking(await self._session.catalog())
+            catalog = _on_loop(await self._session.catalog())
 
             def remove() -> int:
                 removal = plan_removal(catalog, source, is_hard=False)
@@ -229,7 +229,7 @@ def _short_name(location: str) -> str:
     return location.partition("?")[0].rstrip("/").rpartition("/")[2] or location
 
 
-def _blocking(catalog: "AsyncCatalog") -> CatalogOnLoop:
+def _on_loop(catalog: "AsyncCatalog") -> CatalogOnLoop:
     return CatalogOnLoop(catalog, asyncio.get_running_loop())
 
 
@@ -422,7 +422,7 @@ class AddSourceScreen(FramedScreen[str | None]):
             table.add_row("", Text(f"and {len(skipped) - _MOST_SKIPPED:,} more", "dim"))
         ends = [Text("⏎ adds it to the catalog; nothing is written yet.", "bold")]
         if run_options != options:
-            ends.insert(0, Text(kept_text(find_differences(run_options, options))))
+            ends.insert(0, Text(options_sentence(find_differences(run_options, options))))
         if getattr(source, "contains_secret", False) or password:
             ends.insert(0, Text("The password is not saved: the next run asks for it again."))
         self._show_status(Group(table, *ends))
@@ -452,7 +452,7 @@ class AddSourceScreen(FramedScreen[str | None]):
         self._is_busy, self._plan, self._doing = True, None, (what, 0, None)
         self.refresh_bindings()
         try:
-            catalog = _blocking(await self._session.catalog())
+            catalog = _on_loop(await self._session.catalog())
             return await asyncio.to_thread(work, catalog)
         except _Stopped:
             self._show_problem("Stopped.")

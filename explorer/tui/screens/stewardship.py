@@ -34,7 +34,7 @@ from explorer.tui.widgets.charts import ChartWidget, Plot, Point
 from explorer.tui.widgets.dialogs import FilteredListScreen, TableScreen
 from explorer.tui.widgets.inputs import AskLine
 from explorer.tui.widgets.rows import DifferenceRows, Rows, TableRows
-from explorer.views.chart import written
+from explorer.views.chart import full_number
 from explorer.views.stewardship import (
     PARTS,
     count_sentence,
@@ -611,7 +611,7 @@ class CoverageScreen(DatasetScreen):
 
 
 def _write_share(share: float) -> str:
-    return written(share, "share")
+    return full_number(share, "share")
 
 
 _NOTHING_PROPAGATED: Final = "No propagated texts; p in the worklist proposes some."

@@ -70,7 +70,7 @@ class LazyTab(Tab, can_focus=True):
 
     async def read(self, entity: "Entity") -> None:
         """Have the view request the rest."""
-        view = await self._made()
+        view = await self._make_view()
         if entity is self._entity:
             await view.read(entity)
 
@@ -98,12 +98,12 @@ class LazyTab(Tab, can_focus=True):
 
     async def _lead_on(self) -> None:
         with self._session.reporting(f"opening the {self.TITLE.lower()}"):
-            view = await self._made()
+            view = await self._make_view()
             # Do not move the focus back if it moved elsewhere meanwhile.
             if self.has_focus:
                 view.focus_content()
 
-    async def _made(self) -> View:
+    async def _make_view(self) -> View:
         async with self._making:
             if self._view is None:
                 await asyncio.to_thread(import_module, self.HOME)

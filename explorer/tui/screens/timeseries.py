@@ -30,7 +30,7 @@ from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.charts import ChartWidget, Plot, Point, bar_text, sparkline
 from explorer.tui.widgets.rows import Rows
 from explorer.tui.widgets.tabs import View
-from explorer.views.chart import Panel, PanelRow, compact, panel_rows, written
+from explorer.views.chart import Panel, PanelRow, compact, full_number, panel_rows
 from explorer.views.timeseries import (
     ColumnHistory,
     ColumnMeasures,
@@ -523,20 +523,20 @@ class ColumnTable:
     def heading_at(self, width: int) -> Text:
         """Return the headings of the table over time."""
         text = Text(f"  {'measured':<{_MOMENT}}")
-        for heading in self._fitting(width - _MOMENT - 2):
+        for heading in self._names_within(width - _MOMENT - 2):
             text.append(f" {heading:>{_WIDTHS[heading]}}")
         return text
 
     def draw_at(self, moment: str, field: FieldProfile, width: int) -> Text:
         """Return a line with the measurements of a column at one time."""
         text = Text(f"  {moment:<{_MOMENT}}")
-        return text.append_text(_cells(field, self._fitting(width - _MOMENT - 2)))
+        return text.append_text(_cells(field, self._names_within(width - _MOMENT - 2)))
 
     def _layout(self, width: int) -> tuple[int, int, list[str]]:
         """Return the widths of names and sparklines, and the numbers that fit."""
         spark_width = _SPARK if width >= 70 else _SPARK_NARROW
         name_width = max(_NAME_AT_LEAST, min(self._longest, _NAME_AT_MOST, width // 3))
-        headings = self._fitting(width - name_width - spark_width - 6)
+        headings = self._names_within(width - name_width - spark_width - 6)
         spare = (
             width - name_width - spark_width - 6 - sum(_WIDTHS[heading] + 1 for heading in headings)
         )
@@ -546,7 +546,7 @@ class ColumnTable:
             headings,
         )
 
-    def _fitting(self, room: int) -> list[str]:
+    def _names_within(self, room: int) -> list[str]:
         names = []
         for name in self._shown_names:
             room -= _WIDTHS[name] + 1
@@ -556,8 +556,8 @@ class ColumnTable:
         return names
 
 
-share = partial(written, unit="share")
-size_text = partial(written, unit="bytes")
+share = partial(full_number, unit="share")
+size_text = partial(full_number, unit="bytes")
 
 
 def _cells(field: FieldProfile, names: Sequence[str]) -> Text:

@@ -13,7 +13,7 @@ from textual.app import RenderResult
 from textual.message import Message
 from textual.widget import Widget
 
-from explorer.views.chart import Line, Lines, days_named, gaps_in
+from explorer.views.chart import Line, Lines, calendar_labels, gaps_in
 
 __all__ = ["ChartWidget", "Plot", "Point", "bar_lines", "bar_text", "braille_lines", "sparkline"]
 
@@ -183,7 +183,7 @@ class Plot:
         """Return the cells and labels of the dates on the axis."""
         first, last = (datetime.combine(self._day(at), time()) for at in (self.first, self.last))
         free = 0
-        for day, name in days_named(first, last, max(1, width // _LABEL_ROOM), hours=False):
+        for day, name in calendar_labels(first, last, max(1, width // _LABEL_ROOM), hours=False):
             at = day.replace(tzinfo=self.zone or self.first.tzinfo)
             cell = self.cell(max(at, self.first), width)
             if cell >= free and cell + len(name) <= width:

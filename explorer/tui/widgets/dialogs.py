@@ -124,12 +124,12 @@ class OverlayScreen(ModalScreen[_Result], Generic[_Result]):
         """Ask a question, and call `do` if it is confirmed. `discards` means that `do` loses what
         was typed or chosen."""
 
-        def answered(is_confirmed: bool | None) -> None:
+        def take_answer(is_confirmed: bool | None) -> None:
             if is_confirmed:
                 do()
 
         screen = DiscardScreen if discards else ConfirmScreen
-        self.app.push_screen(screen(question), answered)
+        self.app.push_screen(screen(question), take_answer)
 
 
 class FramedScreen(OverlayScreen[_Result], Generic[_Result]):
@@ -318,7 +318,7 @@ class ChooserScreen(OverlayScreen[None]):
         del typed
         return "No entry matches."
 
-    def looked_at(self, entry: ChooserEntry) -> None:
+    def preview_entry(self, entry: ChooserEntry) -> None:
         """React to the cursor moving to an entry."""
 
     def compose(self) -> ComposeResult:
@@ -393,7 +393,7 @@ class ChooserScreen(OverlayScreen[None]):
         self.action_choose()
 
     @on(Rows.Chosen)
-    def _chosen(self, event: Rows.Chosen) -> None:
+    def _choose_entry(self, event: Rows.Chosen) -> None:
         event.stop()
         self.action_choose()
 
@@ -517,7 +517,7 @@ class ChooserScreen(OverlayScreen[None]):
     def _show_number(self) -> None:
         entry = self.current
         if entry is not None:
-            self.looked_at(entry)
+            self.preview_entry(entry)
 
 
 def match_score(typed: str, entry: ChooserEntry) -> int:

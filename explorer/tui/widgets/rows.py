@@ -43,7 +43,7 @@ __all__ = [
     "TableRows",
     "TextRows",
     "strip_of",
-    "wrapped_parts",
+    "wrap_parts",
 ]
 
 
@@ -123,7 +123,7 @@ class SizeAware(Widget):
             )
 
 
-def wrapped_parts(line: str, width: int) -> Iterator[str]:
+def wrap_parts(line: str, width: int) -> Iterator[str]:
     """Wrap a line into parts of at most `width` cells, broken after spaces if there are any; joined
     they are the line. An empty line is one part."""
     width, at = max(width, 2), 0
@@ -287,7 +287,7 @@ class Rows(ScrollView, SizeAware, can_focus=True):
         width = self.scrollable_content_region.width
         row, part = divmod(y + self.scroll_offset.y, self.row_height)
         if self._draw is None or row >= self.count:
-            message_lines = list(wrapped_parts(self.empty, width - 4)) if self.count == 0 else []
+            message_lines = list(wrap_parts(self.empty, width - 4)) if self.count == 0 else []
             message = message_lines[y - 1] if 0 < y <= len(message_lines) else ""
             if not message:
                 return self._widen(Strip.blank(width, self._base))
@@ -625,7 +625,7 @@ class DifferenceRows(TextRows):
     def _wrap(self) -> None:
         # Leave room for the scroll bar, which appears once there are lines.
         width = self._wrapped_at = self.scrollable_content_region.width
-        self._wrapped = list(_wrapped(self._lines, max(width - 2, 8)))
+        self._wrapped = list(_wrap_lines(self._lines, max(width - 2, 8)))
         self.show(len(self._wrapped), self._draw_line, empty=self.empty)
 
     def _draw_line(self, index: int, width: int) -> tuple[Text]:
@@ -640,7 +640,7 @@ class DifferenceRows(TextRows):
         return (text,)
 
 
-def _wrapped(lines: "Iterable[DiffLine]", width: int) -> "Iterator[DiffLine]":
+def _wrap_lines(lines: "Iterable[DiffLine]", width: int) -> "Iterator[DiffLine]":
     for diff_line in lines:
         clean_line = diff_line.cleaned(block)
         indent = 2 if clean_line.mark else 0
@@ -649,7 +649,7 @@ def _wrapped(lines: "Iterable[DiffLine]", width: int) -> "Iterator[DiffLine]":
             continue
         # The rest of a line is indented like its text, not like its mark.
         start = 0
-        for part in wrapped_parts(clean_line.text, width - indent):
+        for part in wrap_parts(clean_line.text, width - indent):
             end = start + len(part)
             changed = tuple(
                 (max(first, start) - start, min(last, end) - start)
