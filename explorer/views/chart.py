@@ -218,7 +218,7 @@ class Bars:
     measure: str = ""
 
     def first(self, most: int) -> "Bars":
-        """The first of the bars; if these are not all, the note says how many there are."""
+        """Return the first bars; if these are not all, the note says how many there are."""
         if len(self.bars) <= most:
             return self
         note = f"{most:,} of {len(self.bars):,}"

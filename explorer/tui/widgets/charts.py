@@ -111,7 +111,7 @@ def braille_lines(
 
 
 def cell_of(slot: int, slots: int, width: int) -> int:
-    """The first cell, of `width`, of one of so many places side by side."""
+    """Return the first cell of a slot, of `slots` side by side in `width` cells."""
     wide = width // slots if slots else 0
     return slot * wide if wide else slot * width // slots
 

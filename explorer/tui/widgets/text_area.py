@@ -76,8 +76,8 @@ class ExactDocument(DocumentBase):
 
     @property
     def text(self) -> str:
-        """The text, character for character. Put together once for each change: a text area asks
-        for it at every line that it draws."""
+        """Return the text, character for character. It is joined once for each change, because a
+        text area asks for it at every line that it draws."""
         if self._text is None or self._text[0] != self.revision:
             text = "".join(chain.from_iterable(zip(self._raw, self._ends, strict=True)))
             self._text = self.revision, text.replace(_FOLD, "")
@@ -85,27 +85,27 @@ class ExactDocument(DocumentBase):
 
     @property
     def newline(self) -> _LineEnd:
-        """The line end that most lines had at first."""
+        """Return the line end that most lines had at first."""
         return self._newline
 
     @property
     def lines(self) -> list[str]:
-        """The lines as they are drawn, without their ends."""
+        """Return the lines as they are drawn, without their ends."""
         return self._lines
 
     @property
     def line_count(self) -> int:
-        """How many lines there are; one at least."""
+        """Return the number of lines; at least one."""
         return len(self._lines)
 
     @property
     def start(self) -> Location:
-        """The place before the first character."""
+        """Return the place before the first character."""
         return (0, 0)
 
     @property
     def end(self) -> Location:
-        """The place after the last character."""
+        """Return the place after the last character."""
         return (len(self._lines) - 1, len(self._lines[-1]))
 
     @overload
@@ -113,29 +113,29 @@ class ExactDocument(DocumentBase):
     @overload
     def __getitem__(self, line_index: slice) -> list[str]: ...
     def __getitem__(self, line_index: int | slice) -> str | list[str]:
-        """A line, or several, as they are drawn."""
+        """Return a line, or several, as they are drawn."""
         return self._lines[line_index]
 
     def get_line(self, index: int) -> str:
-        """A line as it is drawn; empty beyond the last."""
+        """Return a line as it is drawn; empty beyond the last."""
         return self._lines[index] if index < len(self._lines) else ""
 
     def get_size(self, indent_width: int) -> Size:
-        """The cells of the longest line, and the number of lines."""
+        """Return the width of the longest line in cells, and the number of lines."""
         widths = (cell_len(line.expandtabs(indent_width)) for line in self._lines)
         return Size(max(widths), len(self._lines))
 
     def get_text_range(self, start: Location, end: Location) -> str:
-        """The text between two places, character for character."""
+        """Return the text between two places, character for character."""
         top, bottom = sorted((start, end))
         return _INNER.sub("", self._exact(top, bottom))
 
     def is_folded_before(self, row: int) -> bool:
-        """Whether a line is the rest of the one above, with nothing between them in the text."""
+        """Return whether a line continues the one above, with no line end between them."""
         return 0 < row < len(self._ends) and self._ends[row - 1] == _FOLD
 
     def line_ends(self) -> str:
-        """What lines end with where that is not the usual, in a few words; else nothing."""
+        """Return the line ends in a few words if they are unusual; else an empty text."""
         kinds = {_NAMES[end] for end in self._ends[:-1] if end != _FOLD}
         if not kinds - {"LF"}:
             return ""
@@ -172,7 +172,7 @@ class ExactDocument(DocumentBase):
 
 
 def fold_long_lines(text: str) -> str:
-    """The text with lines of thousands of characters broken into several, for a document."""
+    """Return the text for a document: lines of thousands of characters are broken into several."""
     # A line that ends at LF alone is no shorter than one that ends at CR too.
     if len(max(text.split("\n"), key=len)) <= _LONGEST:
         return text
@@ -184,7 +184,7 @@ _NAMES = {"\r\n": "CRLF", "\n": "LF", "\r": "CR"}
 
 
 def _split(text: str) -> tuple[list[str], list[str]]:
-    """The lines of a text and what each ends with; the last ends with nothing."""
+    """Return the lines of a text and the end of each; that of the last is empty."""
     if not _UNUSUAL_END.search(text):
         lines = text.split("\n")
         return lines, ["\n"] * (len(lines) - 1) + [""]
@@ -210,7 +210,7 @@ def _format_key(line: str) -> str:
 
 
 def _usual(ends: Sequence[str]) -> _LineEnd:
-    """The line end that most lines have."""
+    """Return the line end that most lines have."""
     counted = Counter(end for end in ends if end in _NAMES)
     for kind in ("\r\n", "\n", "\r"):
         if counted[kind] and counted[kind] == max(counted.values()):
@@ -241,12 +241,12 @@ _INLINE: Mapping[SpanKind, re.Pattern[str]] = {
 
 
 def fenced_rows(lines: Sequence[str]) -> frozenset[int]:
-    """The rows that are code between fences, the fences too. A fence that nothing closes holds
-    all that follows."""
+    """Return the rows of fenced code, including the fences. A fence that is never closed includes
+    all rows after it."""
     inside = ""
     rows: list[int] = []
     for row, line in enumerate(lines[:_LINES_LIMIT]):
-        # Most lines are told by what they do not have in them.
+        # Most lines contain neither, which is faster to check than the pattern.
         if ("```" in line or "~~~" in line) and FENCE.match(line):
             fence = line.lstrip()[:3]
             rows.append(row)
@@ -257,7 +257,7 @@ def fenced_rows(lines: Sequence[str]) -> frozenset[int]:
 
 
 def spans(line: str) -> Iterator[tuple[int, int, SpanKind]]:
-    """The parts of a line outside fences that look like something: from, to, and what."""
+    """Yield the markdown in a line outside fences: its start, its end, and its kind."""
     line = line[:_LENGTH_LIMIT]
     if _HEADING.match(line):
         yield 0, len(line), "heading"
@@ -284,8 +284,11 @@ _NARROW = re.compile("[ -~¡-ʯ]*")
 
 
 def _narrow_breaks(line: str, width: int) -> list[int] | None:
-    """Where a line is broken to a width in cells, always before a word. None where counting
-    characters does not tell: one of them may not be a cell wide, or a word is longer than that."""
+    """Return where a line is broken to a width in cells, always before a word.
+
+    None if counting characters is not enough: a character may not be one cell wide, or a word is
+    longer than the width.
+    """
     if not (line.isprintable() and (line.isascii() or _NARROW.fullmatch(line))):
         return None
     breaks: list[int] = []
@@ -355,8 +358,8 @@ class FastWrappedDocument(WrappedDocument):
         self._number_rows(top)
 
     def _breaks_of(self, lines: Sequence[str]) -> list[list[int]]:
-        """The columns at which each line is broken. Lines on one row share a list that nothing
-        changes."""
+        """Return the columns at which each line is broken. Lines on one row share an empty list,
+        which is never changed."""
         width, tab, _ = self._wrapped_for
         unbroken: list[int] = []
         breaks_by_line = [unbroken] * len(lines)
@@ -378,27 +381,27 @@ class FastWrappedDocument(WrappedDocument):
 
     @property
     def wrapped(self) -> bool:
-        """Whether each line is on one row, as the parent has it."""
+        """Return whether each line is on one row, as the property of the parent does."""
         return self.height == len(self._breaks)
 
     @property
     def lines(self) -> list[list[str]]:
-        """The parts of every line."""
+        """Return the parts of every line."""
         return [self.get_sections(index) for index in range(len(self._breaks))]
 
     @property
     def height(self) -> int:
-        """How many lines there are on a screen without end."""
+        """Return the number of rows of the whole text."""
         return self._first_rows[-1]
 
     def offset_to_location(self, offset: Offset) -> Location:
-        """The place in the text at a column and a row, or the nearest to it."""
+        """Return the place in the text at a column and a row, or the nearest to it."""
         x, y = offset
         line, part = self._offset_to_line_info[clamp(y, 0, self.height - 1)]
         return line, self.get_target_document_column(line, max(x, 0), part)
 
     def location_to_offset(self, location: Location) -> Offset:
-        """The column in cells and the row of a place in the text."""
+        """Return the column in cells and the row of a place in the text."""
         line, column = location
         breaks = self.get_offsets(line)
         part = bisect_right(breaks, column)
@@ -407,18 +410,19 @@ class FastWrappedDocument(WrappedDocument):
         return Offset(cells, self._first_rows[line] + part)
 
     def get_sections(self, line_index: int) -> list[str]:
-        """The parts of a line."""
+        """Return the parts of a line."""
         line, breaks = self.document[line_index], self.get_offsets(line_index)
         return [line[start:end] for start, end in pairwise((0, *breaks, len(line)))]
 
     def get_offsets(self, line_index: int) -> list[int]:
-        """The columns at which a line is broken; raises `ValueError` where there is no line."""
+        """Return the columns at which a line is broken; raises `ValueError` if there is no such
+        line."""
         if not 0 <= line_index < len(self._breaks):
             raise ValueError(f"There is no line {line_index}: there are {len(self._breaks)}.")
         return self._breaks[line_index]
 
     def get_tab_widths(self, line_index: int) -> list[int]:
-        """The cells of the tabs of a line."""
+        """Return the widths of the tabs of a line in cells."""
         sections = get_tab_widths(self.document[line_index], self._wrapped_for[1])
         return [width for _, width in sections]
 
@@ -427,7 +431,7 @@ _LINE_ENDS = re.compile(r"\r\n|\r|\n")
 
 
 def _inherit_bindings() -> list[BindingType]:
-    """The keys of any text area, but for those that mean something else in the editor."""
+    """Return the keys of any text area, except those that mean something else in the editor."""
     editor_keys = {
         key for scope in ("text", "editor") for action in actions_of(scope) for key in action.keys
     }
@@ -515,12 +519,12 @@ class DescriptionArea(TextArea, inherit_bindings=False):
 
     @property
     def is_waiting(self) -> bool:
-        """Whether keys wait, or would."""
+        """Return whether keys wait, or would if one were pressed."""
         return self._state == "waits" or self._is_catching_up or bool(self._held)
 
     @property
     def has_held(self) -> bool:
-        """Whether a key waits."""
+        """Return whether a key waits."""
         return bool(self._held)
 
     def drop_held(self) -> None:
@@ -600,7 +604,7 @@ class DescriptionArea(TextArea, inherit_bindings=False):
         super().action_delete_right()
 
     def get_line(self, line_index: int) -> Text:
-        """A line as it is drawn."""
+        """Return a line as it is drawn."""
         line = super().get_line(line_index)
         if self._fenced is None:
             self._fenced = fenced_rows(self.exact.lines)
