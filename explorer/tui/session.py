@@ -57,7 +57,7 @@ UNDO: Final = "U undoes it."
 
 _ECHO_SECONDS = 3.0
 _FAULTS: Final = 500
-"""From which status on an answer tells of a fault of the server."""
+"""The lowest HTTP status that means a fault of the server."""
 
 
 class RequestLog:
@@ -188,7 +188,7 @@ not answer; it requires a token."""
 _READ_ONLY = "Nothing was written: this server is open read-only."
 
 Where = Callable[[str], bool]
-"""Shows a sentence where the answer would have stood; gives whether it is to be seen there."""
+"""Shows a sentence in place of the answer; returns whether it is visible there."""
 
 
 class ShowMessage(Protocol):
@@ -413,8 +413,8 @@ class TerminalSession:
             self._on_status()
 
     def _status_of_answers(self) -> ServerStatus:
-        """Return the status that answers since the last failure tell of; without any, the last
-        one."""
+        """Return the status according to the answers since the last failure; without any, the
+        current one."""
         as_of = None if self._catalog is None else self._catalog.as_of
         if as_of is not None and (self._has_asked or self._is_offline):
             return ServerStatus("kept", as_of)
@@ -447,8 +447,8 @@ class TerminalSession:
         )
 
     def note_contact(self, error: CatalogError | None) -> None:
-        """Have the status tell of the change stream: `error` if it cannot be opened, None when it
-        is open. What the last request found stays, unless it was silence or an answer."""
+        """Update the status from the change stream: `error` if it cannot be opened, None if it is
+        open. A status other than silence or an answer stays."""
         if error is not None and self.standing.contact == "ready":
             self._stand(self._status_after(error))
         elif error is None and self.standing.contact == "silent":
