@@ -118,16 +118,16 @@ class Drafts:
     def all(self) -> list[StoredDraft]:
         """Return all drafts, newest first; of one description there may be several."""
         files = sorted(self.directory.glob("*.json"), key=_write_time, reverse=True)
-        return [stored for file in files if (stored := self._stored(file)) is not None]
+        return [stored for file in files if (stored := self._read_stored(file)) is not None]
 
     def free(self) -> list[StoredDraft]:
         """Return those of `all` that no other running program is editing."""
-        return [one for one in self.all() if not one.open]
+        return [draft for draft in self.all() if not draft.open]
 
     def find(self, stored: StoredDraft) -> StoredDraft | None:
         """Return a draft as it is stored now; `None` if it was saved, discarded or changed since it
         was read."""
-        now = self._stored(stored.file)
+        now = self._read_stored(stored.file)
         return now if now is not None and now.draft == stored.draft else None
 
     def keep(self, draft: Draft) -> None:
@@ -158,7 +158,7 @@ class Drafts:
         written."""
         self._write(_separate(self._own_file(draft.urn, draft.path)), draft)
 
-    def _stored(self, file: Path) -> StoredDraft | None:
+    def _read_stored(self, file: Path) -> StoredDraft | None:
         draft = _draft(file)
         if draft is None:
             return None

@@ -240,8 +240,8 @@ class VisitFile:
                 if visits.last is not None and visits.last.offset > offset:
                     return
                 moved = visits.last is not None and visits.last.offset != offset
-                kept = _Visits(visit, visits.last if moved else visits.earlier)
-                write_private(self.path, msgspec.json.encode(kept).decode())
+                new_visits = _Visits(visit, visits.last if moved else visits.earlier)
+                write_private(self.path, msgspec.json.encode(new_visits).decode())
         except Unusable as error:
             raise StorageFault(
                 f"the position in the change log cannot be stored in {self.path.parent}; "
@@ -296,13 +296,15 @@ async def read_feed(
         at = head if error.resume_after is None else error.resume_after
     after = max(at, head - most_changes)
     touched = await _find_changes(catalog, after, head, user, progress)
-    listed = sorted(touched.items(), key=lambda one: one[1].offsets[-1], reverse=True)
+    listed = sorted(
+        touched.items(), key=lambda urn_and_touched: urn_and_touched[1].offsets[-1], reverse=True
+    )
     toucheds = dict(listed[:most_entities])
     events = await _events(catalog, toucheds, head, user)
     entities = await catalog.entities(toucheds, _aspects_of_entities(toucheds)) if toucheds else {}
     entity_feeds = await asyncio.to_thread(_entity_feeds, toucheds, events, entities)
     urns_to_name = dict.fromkeys(islice(_urns_to_name(entity_feeds), _MOST_NAMES))
-    known = await catalog.summaries(urns_to_name) if urns_to_name else {}
+    summaries = await catalog.summaries(urns_to_name) if urns_to_name else {}
     return ChangeFeed(
         entity_feeds,
         visit.at if visit is not None else None,
@@ -313,7 +315,7 @@ async def read_feed(
         trimmed=trimmed,
         replaced=replaced,
         user=user,
-        names={urn: entity.name for urn, entity in known.items()},
+        names={urn: entity.name for urn, entity in summaries.items()},
     )
 
 
@@ -371,22 +373,22 @@ async def _find_changes(
 
 
 async def _events(
-    catalog: "AsyncCatalog", shown: Mapping[Urn, _Touched], until: int, user: Urn | None
+    catalog: "AsyncCatalog", touched: Mapping[Urn, _Touched], until: int, user: Urn | None
 ) -> dict[Urn, list["ChangeEvent"]]:
     """Return the changes of entities with their values, in the order of the log."""
-    eventses: dict[Urn, list[ChangeEvent]] = {urn: [] for urn in shown}
-    for urns in _chunks(shown):
-        first = min(shown[urn].offsets[0] for urn in urns)
+    eventses: dict[Urn, list[ChangeEvent]] = {urn: [] for urn in touched}
+    for urns in _chunks(touched):
+        first = min(touched[urn].offsets[0] for urn in urns)
         source = catalog.every_change(first - 1, urns=urns, aspects=_aspects_to_follow(catalog))
-        left = sum(len(shown[urn].offsets) for urn in urns)
+        remaining = sum(len(touched[urn].offsets) for urn in urns)
         async with aclosing(source) as changes:
             async for change in changes:
                 if change.offset > until:
                     break
-                if _is_reported(change, user) and change.offset >= shown[change.urn].offsets[0]:
+                if _is_reported(change, user) and change.offset >= touched[change.urn].offsets[0]:
                     eventses[change.urn].append(change)
-                    left -= 1
-                    if not left:
+                    remaining -= 1
+                    if not remaining:
                         break
     return eventses
 
@@ -521,10 +523,10 @@ def entries_of(
         entries = [entry for entry in entries if entry.kind == "deleted"][:1]
     makers = {entry.actor for entry in entries if entry.kind == "new"}
     # Edits by whoever created the entity are part of its creation.
-    told = [
+    reported = [
         entry for entry in entries if _ORDER[entry.kind] < _OF_PEOPLE or entry.actor not in makers
     ]
-    return tuple(sorted(told, key=lambda one: (not one.needs_care, _ORDER[one.kind])))
+    return tuple(sorted(reported, key=lambda entry: (not entry.needs_care, _ORDER[entry.kind])))
 
 
 _ORDER: Final[Mapping[FeedKind, int]] = {
@@ -584,8 +586,8 @@ def _text_entries(
 
 
 def _text(value: _Value | None, name: str) -> str:
-    found = (value or {}).get(name)
-    return found if isinstance(found, str) else ""
+    text = (value or {}).get(name)
+    return text if isinstance(text, str) else ""
 
 
 @dataclass(slots=True)
@@ -600,12 +602,12 @@ class _LabelsNet:
     last: "ChangeEvent | None" = None
 
     def note(self, before: Sequence[str], after: Sequence[str], change: "ChangeEvent") -> None:
-        for one in after:
-            if one not in before and self.removed.pop(one, one) is one:
-                self.added[one] = None
-        for one in before:
-            if one not in after and self.added.pop(one, one) is one:
-                self.removed[one] = None
+        for label in after:
+            if label not in before and self.removed.pop(label, label) is label:
+                self.added[label] = None
+        for label in before:
+            if label not in after and self.added.pop(label, label) is label:
+                self.removed[label] = None
         self.last = change
 
     def entries(self, urn: Urn, kind: FeedKind, path: str | None = None) -> Iterator[FeedEntry]:
@@ -629,24 +631,28 @@ def _labels(value: _Value | None, kind: FeedKind) -> tuple[str, ...]:
     value = value or {}
     match kind:
         case "tags":
-            found = [record.get("tag") for record in _records(value.get("tags"))]
+            labels = [record.get("tag") for record in _records(value.get("tags"))]
         case "terms":
-            found = [record.get("urn") for record in _records(value.get("terms"))]
+            labels = [record.get("urn") for record in _records(value.get("terms"))]
         case "owners":
-            found = [record.get("owner") for record in _records(value.get("owners"))]
+            labels = [record.get("owner") for record in _records(value.get("owners"))]
         case "domain":
             listed = value.get("domains")
-            found = list(listed) if isinstance(listed, list) else []
+            labels = list(listed) if isinstance(listed, list) else []
         case "links":
-            found = [record.get("url") for record in _records(value.get("elements"))]
+            labels = [record.get("url") for record in _records(value.get("elements"))]
         case _:
             note = _text(value, "note").strip()
-            found = [note or "deprecated"] if value.get("deprecated") else []
-    return tuple(dict.fromkeys(one for one in found if isinstance(one, str)))
+            labels = [note or "deprecated"] if value.get("deprecated") else []
+    return tuple(dict.fromkeys(label for label in labels if isinstance(label, str)))
 
 
 def _records(listed: object) -> list[dict[str, Any]]:
-    return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    return (
+        [record for record in listed if isinstance(record, dict)]
+        if isinstance(listed, list)
+        else []
+    )
 
 
 @dataclass(slots=True)
@@ -664,8 +670,8 @@ def _column_entries(urn: Urn, events: Sequence["ChangeEvent"]) -> Iterator[FeedE
     labels: dict[tuple[str, FeedKind], _LabelsNet] = {}
     for change in events:
         old, new = _infos(change.previous), _infos(change.value)
-        written = written_entries(change.value), written_entries(change.previous)
-        for column, earlier in earlier_paths(*written).items():
+        entries = written_entries(change.value), written_entries(change.previous)
+        for column, earlier in earlier_paths(*entries).items():
             # A text that was moved to the present path of its column did not change.
             if _text(old[earlier], "description") == _text(new[column], "description"):
                 old[column] = old.get(column, {}) | old.pop(earlier)
@@ -691,12 +697,16 @@ def _column_entries(urn: Urn, events: Sequence["ChangeEvent"]) -> Iterator[FeedE
 
 def _infos(value: _Value | None) -> dict[str, dict[str, Any]]:
     listed = _records((value or {}).get("editableSchemaFieldInfo"))
-    return {one["fieldPath"]: one for one in listed if isinstance(one.get("fieldPath"), str)}
+    return {info["fieldPath"]: info for info in listed if isinstance(info.get("fieldPath"), str)}
 
 
 def _fields(value: _Value | None) -> dict[str, dict[str, Any]]:
     listed = _records((value or {}).get("fields"))
-    return {one["fieldPath"]: one for one in listed if isinstance(one.get("fieldPath"), str)}
+    return {
+        field_value["fieldPath"]: field_value
+        for field_value in listed
+        if isinstance(field_value.get("fieldPath"), str)
+    }
 
 
 def _schema_entries(
@@ -711,7 +721,7 @@ def _schema_entries(
     texts = {path: _text(info, "description").strip() for path, info in infos.items()}
     renamed = likely_columns(old, new)
     was = {new_path: path for path, new_path in renamed.items()}
-    for path, one in old.items():
+    for path, schema_field in old.items():
         if path not in new:
             text = texts.get(path, "")
             yield FeedEntry(
@@ -720,11 +730,11 @@ def _schema_entries(
                 last.at,
                 last.actor,
                 path,
-                before=_type(one),
+                before=_type(schema_field),
                 edited=text,
                 likely=renamed.get(path),
             )
-    for path, one in new.items():
+    for path, schema_field in new.items():
         before = old.get(path)
         if before is None:
             yield FeedEntry(
@@ -733,14 +743,14 @@ def _schema_entries(
                 last.at,
                 last.actor,
                 path,
-                after=_type(one),
+                after=_type(schema_field),
                 likely=was.get(path),
             )
             continue
         kinds: tuple[FeedKind, ...] = ("type", "ingested text")
         for kind in kinds:
             text_before, text_now = (
-                _value_text(field_value, kind) for field_value in (before, one)
+                _value_text(field_value, kind) for field_value in (before, schema_field)
             )
             if text_before != text_now:
                 yield FeedEntry(
@@ -780,20 +790,20 @@ def likely_columns(old: Mapping[str, _Value], new: Mapping[str, _Value]) -> dict
         return {}
     sides = _neighbours(old, new), _neighbours(new, old)
     scored = [
-        (score, path, other)
+        (score, path, new_path)
         for path in dropped
-        for other in added
-        if (score := _likeness(path, other, old, new, sides)) >= _LEAST_LIKELY
+        for new_path in added
+        if (score := _likeness(path, new_path, old, new, sides)) >= _LEAST_LIKELY
     ]
     # The sort is stable, so of equal scores the first in the schema wins.
-    scored.sort(key=lambda one: -one[0])
-    found: dict[str, str] = {}
-    taken: set[str] = set()
-    for _, path, other in scored:
-        if path not in found and other not in taken:
-            found[path] = other
-            taken.add(other)
-    return found
+    scored.sort(key=lambda candidate: -candidate[0])
+    renamed: dict[str, str] = {}
+    matched: set[str] = set()
+    for _, path, candidate in scored:
+        if path not in renamed and candidate not in matched:
+            renamed[path] = candidate
+            matched.add(candidate)
+    return renamed
 
 
 def _neighbours(
@@ -816,25 +826,27 @@ def _neighbours(
 
 
 def _likeness(
-    path: str,
-    other: str,
+    old_path: str,
+    new_path: str,
     old: Mapping[str, _Value],
     new: Mapping[str, _Value],
     sides: tuple[Mapping[str, tuple[str, str]], Mapping[str, tuple[str, str]]],
 ) -> float:
     """Return the likelihood, from 0 to 1, that a column was renamed to another one."""
-    left, right = FieldPath(path), FieldPath(other)
-    if left.simple.rpartition(".")[0] != right.simple.rpartition(".")[0]:
+    old_field, new_field = FieldPath(old_path), FieldPath(new_path)
+    if old_field.simple.rpartition(".")[0] != new_field.simple.rpartition(".")[0]:
         return 0.0
-    names = _plain_name(left.name), _plain_name(right.name)
+    names = _plain_name(old_field.name), _plain_name(new_field.name)
     alike = SequenceMatcher(None, names[0], names[1], autojunk=False).ratio()
     # One name contains all words of the other: `city`, `ship_city`.
-    words = [set(path.name.casefold().split("_")) for path in (left, right)]
+    words = [set(path.name.casefold().split("_")) for path in (old_field, new_field)]
     if words[0] <= words[1] or words[1] <= words[0]:
         alike = max(alike, 0.8)
-    same_type = _type(old[path]) == _type(new[other])
-    same_place = sides[0][path] == sides[1][other]
-    texts = [_text(one, "description").strip() for one in (old[path], new[other])]
+    same_type = _type(old[old_path]) == _type(new[new_path])
+    same_place = sides[0][old_path] == sides[1][new_path]
+    texts = [
+        _text(field_value, "description").strip() for field_value in (old[old_path], new[new_path])
+    ]
     same_text = bool(texts[0]) and texts[0] == texts[1]
     return min(0.5 * alike + 0.2 * same_type + 0.25 * same_place + 0.4 * same_text, 1.0)
 

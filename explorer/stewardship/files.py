@@ -69,8 +69,8 @@ def cells_of(row: Row) -> tuple[str, ...]:
 def tag_names(cell: str) -> tuple[str, ...]:
     """Return the URNs of tags in a cell."""
     # Names of tags may contain spaces, but not followed by the beginning of a URN.
-    first, *others = cell.split(" urn:li:")
-    return tuple(filter(None, (first, *(f"urn:li:{name}" for name in others))))
+    first, *names = cell.split(" urn:li:")
+    return tuple(filter(None, (first, *(f"urn:li:{name}" for name in names))))
 
 
 def read_table(lines: Iterable[tuple[str, Sequence[str]]]) -> Iterator[Entry]:
@@ -135,12 +135,12 @@ def unescape_formula(cell: str) -> str:
 def write_csv(rows: Iterable[Row]) -> bytes:
     """Return a CSV file with a header and a line for each row, with the byte order mark that Excel
     needs."""
-    held = io.StringIO(newline="")
-    writer = csv.writer(held)
+    buffer = io.StringIO(newline="")
+    writer = csv.writer(buffer)
     writer.writerow(HEADER)
     for row in rows:
         writer.writerow(map(escape_formula, cells_of(row)))
-    return held.getvalue().encode("utf-8-sig")
+    return buffer.getvalue().encode("utf-8-sig")
 
 
 def read_csv(data: bytes) -> Iterable[Entry]:
@@ -216,9 +216,9 @@ def write_xlsx(rows: Iterable[Row]) -> bytes:
             for piece in (*parts, *[""] * (width - len(parts)))
         ]
         sheet.append([_cell(openpyxl, sheet, piece) for piece in pieces])
-    held = io.BytesIO()
-    book.save(held)
-    return held.getvalue()
+    buffer = io.BytesIO()
+    book.save(buffer)
+    return buffer.getvalue()
 
 
 def read_xlsx(data: bytes) -> Iterable[Entry]:
@@ -288,9 +288,9 @@ def _add_styles(openpyxl: "ModuleType", book: Any) -> None:
 
 def _pieces(text: str) -> list[str]:
     """Return the text split into cells; one cell unless it is too long."""
-    written = _UNHELD.sub(_escape, text)
-    if len(written) <= _MOST_UNITS and len(written.encode("utf-16-le")) <= 2 * _MOST_UNITS:
-        return [written]
+    escaped = _UNHELD.sub(_escape, text)
+    if len(escaped) <= _MOST_UNITS and len(escaped.encode("utf-16-le")) <= 2 * _MOST_UNITS:
+        return [escaped]
     half = min(len(text) // 2, _MOST_UNITS)
     return [*_pieces(text[:half]), *_pieces(text[half:])]
 
@@ -365,11 +365,11 @@ def _json_entry(place: str, fields: dict[str, Any] | None) -> Entry:
         return Entry(place, nothing, problem="the row is not an object")
     texts = {name: fields.get(name) for name in (*_TEXTS, "edited")}
     wrong = [name for name, text in texts.items() if not isinstance(text, str | None)]
-    known = {name: text if isinstance(text, str) else "" for name, text in texts.items()}
-    edited, clears = text_in(known.pop("edited"))
-    given = fields.get("tags")
-    tags = tuple(map(str, given)) if isinstance(given, list) else ()
-    row = Row(**known, edited=edited, tags=tags)
+    cells = {name: text if isinstance(text, str) else "" for name, text in texts.items()}
+    edited, clears = text_in(cells.pop("edited"))
+    tag_urns = fields.get("tags")
+    tags = tuple(map(str, tag_urns)) if isinstance(tag_urns, list) else ()
+    row = Row(**cells, edited=edited, tags=tags)
     if wrong:
         return Entry(place, row, problem=f"{wrong[0]} is not text")
     if not row.urn:
@@ -434,13 +434,13 @@ def _section(row: Row) -> str:
     about = {name: value for name, value in _as_json(row).items() if name not in written_below}
     # Escaped as in JSON strings, so that none ends the comment.
     text = json.dumps(about, ensure_ascii=False).replace(">", "\\u003e")
-    text = _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    text = _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
     level, name = ("##", FieldPath(row.column).simple) if row.column else ("#", row.table)
     lines = [f"{_OPENING}{text}{_CLOSING}", f"{level} {_line(name)}", ""]
     # Labels come first, so that no text from the catalog begins a line.
     fields = (("Type", _line(row.type)), ("Tags", _line(" ".join(map(Urn.label, row.tags)))))
-    if shown := " · ".join(f"{name}: {words}" for name, words in fields if words):
-        lines += [shown, ""]
+    if facts := " · ".join(f"{name}: {words}" for name, words in fields if words):
+        lines += [facts, ""]
     if row.ingested:
         lines += [*(f"{_QUOTE}{line}" for line in _to_text(row.ingested).split("\n")), ""]
     lines += [_TEXT, ""]
@@ -497,13 +497,13 @@ def _section_entry(place: str, opening: str, lines: list[str]) -> Entry:
     nothing = Row("", "", "", "", "", "\n".join(lines).strip())
     try:
         about = json.loads(opening.rstrip().removeprefix(_OPENING).removesuffix(_CLOSING))
-        known = {name: about.get(name, "") for name in _KNOWN}
+        cells = {name: about.get(name, "") for name in _KNOWN}
         tags = tuple(about.get("tags", ()))
     except (ValueError, AttributeError, TypeError):
         return Entry(place, nothing, problem="the comment that begins the section is damaged")
-    if not all(isinstance(text, str) for text in (*known.values(), *tags)) or not known["urn"]:
+    if not all(isinstance(text, str) for text in (*cells.values(), *tags)) or not cells["urn"]:
         return Entry(place, nothing, problem="the comment that begins the section is damaged")
-    row = Row(**known, ingested="", edited="", tags=tags)
+    row = Row(**cells, ingested="", edited="", tags=tags)
     marks = [at for at, line in enumerate(lines) if line.rstrip() == _TEXT]
     if len(marks) != 1:
         often = "two lines" if marks else "no line"
@@ -517,7 +517,7 @@ def _section_entry(place: str, opening: str, lines: list[str]) -> Entry:
     except ValueError as error:
         row = replace(row, edited=nothing.edited)
         return Entry(place, row, problem=f"its text cannot be read: {error}")
-    return Entry(place, Row(**known, ingested=ingested, edited=edited, tags=tags), clears)
+    return Entry(place, Row(**cells, ingested=ingested, edited=edited, tags=tags), clears)
 
 
 def _line(text: str) -> str:
@@ -535,8 +535,8 @@ def write_report(changes: Iterable[Change]) -> bytes:
     It has the position in the imported file, the kind, the reason why it was not applied, the
     catalog's text, and then all cells of the imported line under their names.
     """
-    held = io.StringIO(newline="")
-    writer = csv.writer(held)
+    buffer = io.StringIO(newline="")
+    writer = csv.writer(buffer)
     writer.writerow((*_BEFORE, *HEADER))
     for change in changes:
         entry = change.entry
@@ -545,7 +545,7 @@ def write_report(changes: Iterable[Change]) -> bytes:
             cells[_EDITED] = CLEAR
         outcome = (entry.place, change.kind, change.why or "", change.theirs or "")
         writer.writerow(map(escape_formula, (*outcome, *cells)))
-    return held.getvalue().encode("utf-8-sig")
+    return buffer.getvalue().encode("utf-8-sig")
 
 
 Format = Literal["csv", "json", "md", "xlsx"]
@@ -570,12 +570,12 @@ _OTHER_ENDINGS: Final[dict[str, Format]] = {"markdown": "md"}
 def format_of(name: str | PurePath) -> Format:
     """Return the format for a file name's extension. Raises `InvalidInput` for an unknown one."""
     ending = PurePath(name).suffix[1:].lower()
-    for known in FORMATS:
-        if ending == known:
-            return known
+    for extension in FORMATS:
+        if ending == extension:
+            return extension
     if ending in _OTHER_ENDINGS:
         return _OTHER_ENDINGS[ending]
-    endings = ", ".join(f".{known}" for known in FORMATS)
+    endings = ", ".join(f".{extension}" for extension in FORMATS)
     raise InvalidInput(f"the format of {name} is unknown; use a name that ends in {endings}")
 
 

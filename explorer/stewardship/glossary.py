@@ -192,11 +192,13 @@ def write_glossary(entries: Iterable[GlossaryEntry]) -> str:
     An entry whose parent is not among the entries, or that is below itself, is written at the top
     level.
     """
-    known = {str(entry.urn): entry for entry in entries}
+    entries_by_urn = {str(entry.urn): entry for entry in entries}
     below: dict[str, list[GlossaryEntry]] = {}
-    for entry in known.values():
-        below.setdefault(_parent_in(entry, known), []).append(entry)
-    paths = {_path(entry, known): entry for entry in known.values() if entry.is_term}
+    for entry in entries_by_urn.values():
+        below.setdefault(_parent_in(entry, entries_by_urn), []).append(entry)
+    paths = {
+        _path(entry, entries_by_urn): entry for entry in entries_by_urn.values() if entry.is_term
+    }
     document: dict[str, Any] = {
         "version": "1",
         "owners": {"users": []},
@@ -225,18 +227,18 @@ def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
 _FileDumper.add_representer(str, _represent_text)
 
 
-def _parent_in(entry: GlossaryEntry, known: Mapping[str, GlossaryEntry]) -> str:
+def _parent_in(entry: GlossaryEntry, entries_by_urn: Mapping[str, GlossaryEntry]) -> str:
     """Return the parent under which an entry is written; empty for the top level."""
-    seen, at = {str(entry.urn)}, entry.parent
+    passed, at = {str(entry.urn)}, entry.parent
     while at:
-        if at not in known:
+        if at not in entries_by_urn:
             break
-        if at in seen:
+        if at in passed:
             # Of the entries in a cycle, the first by URN is written at the top level.
-            return "" if str(entry.urn) == min(_circle(at, known)) else entry.parent
-        seen.add(at)
-        at = known[at].parent
-    return entry.parent if entry.parent in known else ""
+            return "" if str(entry.urn) == min(_circle(at, entries_by_urn)) else entry.parent
+        passed.add(at)
+        at = entries_by_urn[at].parent
+    return entry.parent if entry.parent in entries_by_urn else ""
 
 
 def _circle(start: str, known: Mapping[str, GlossaryEntry]) -> Iterator[str]:
@@ -262,21 +264,21 @@ def _children(
     below: Mapping[str, Sequence[GlossaryEntry]],
     paths: Mapping[str, GlossaryEntry],
 ) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    entries: dict[str, Any] = {}
     for entry in below.get(parent, ()):
         if entry.is_term:
-            found.setdefault("terms", []).append(_term_to_yaml(entry, inherited, paths))
+            entries.setdefault("terms", []).append(_term_to_yaml(entry, inherited, paths))
         else:
             to_yaml = _to_yaml(entry, inherited) | _children(
                 str(entry.urn), entry.owners, below, paths
             )
-            found.setdefault("nodes", []).append(to_yaml)
+            entries.setdefault("nodes", []).append(to_yaml)
     # Groups come first.
-    return {key: found[key] for key in ("nodes", "terms") if key in found}
+    return {key: entries[key] for key in ("nodes", "terms") if key in entries}
 
 
 def _to_yaml(entry: GlossaryEntry, inherited: tuple[str, ...]) -> dict[str, Any]:
-    one: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "id": entry.urn.name
         if str(entry.urn) == _urn_of(entry.urn.name, entry)
         else str(entry.urn),
@@ -285,13 +287,13 @@ def _to_yaml(entry: GlossaryEntry, inherited: tuple[str, ...]) -> dict[str, Any]
     }
     if entry.owners or inherited:
         # An entry without owners in the file inherits those of the group above.
-        one["owners"] = _owners_to_yaml(entry.owners)
+        fields["owners"] = _owners_to_yaml(entry.owners)
     if entry.links:
         parts = (link.partition(" ") for link in entry.links)
-        one["knowledge_links"] = [{"label": label, "url": url} for url, _, label in parts if url]
+        fields["knowledge_links"] = [{"label": label, "url": url} for url, _, label in parts if url]
     if entry.properties:
-        one["custom_properties"] = dict(entry.properties)
-    return one
+        fields["custom_properties"] = dict(entry.properties)
+    return fields
 
 
 def _urn_of(text: str, entry: GlossaryEntry) -> str:
@@ -317,15 +319,15 @@ def _term_id_to_yaml(urn: str, paths: Mapping[str, GlossaryEntry]) -> str:
 
 
 def _owners_to_yaml(owners: tuple[str, ...]) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
+    elements: list[dict[str, Any]] = []
     for owner in owners:
         urn, _, kind = owner.rpartition(" ")
         # One element for each run of owners of the same type, to preserve the order.
         key = "groups" if urn.startswith(_GROUP) else "users"
-        if not found or found[-1]["type"] != kind or key not in found[-1]:
-            found.append({"type": kind, key: []})
-        found[-1][key].append(urn)
-    return found
+        if not elements or elements[-1]["type"] != kind or key not in elements[-1]:
+            elements.append({"type": kind, key: []})
+        elements[-1][key].append(urn)
+    return elements
 
 
 def parse_glossary(text: str) -> tuple[GlossaryEntry, ...]:
@@ -405,7 +407,7 @@ class _GlossaryReader:
             tuple(_read_links(item.get("knowledge_links"), where)),
             _domain(_text(item.get("domain"), f"the domain of {where}")),
             self._read_source(item, where) if begin == _TERM else {},
-            {str(key): _text(one, f"{key} of {where}") for key, one in properties.items()},
+            {str(key): _text(text, f"{key} of {where}") for key, text in properties.items()},
         )
         self._found.append((entry, item, where))
         if begin == _TERM:
@@ -414,9 +416,9 @@ class _GlossaryReader:
             self.read(item, str(urn), own, owners)
 
     def _read_source(self, item: Mapping[str, Any], where: str) -> dict[str, str]:
-        given = {key: _text(item.get(key), f"{key} of {where}") for key in _SOURCE}
+        source = {key: _text(item.get(key), f"{key} of {where}") for key in _SOURCE}
         texts = {"term_source": self._source, **self._defaults}
-        return texts | {key: text for key, text in given.items() if text}
+        return texts | {key: text for key, text in source.items() if text}
 
     def entries(self) -> tuple[GlossaryEntry, ...]:
         """Return the entries read, with their relations resolved."""
@@ -426,15 +428,15 @@ class _GlossaryReader:
         )
 
     def _read_relations(self, item: Mapping[str, Any], where: str) -> dict[str, tuple[str, ...]]:
-        found: dict[str, tuple[str, ...]] = {}
+        terms_by_relation: dict[str, tuple[str, ...]] = {}
         for key in _RELATIONS:
             words = _texts(item.get(key), f"{key} of {where}")
             if words:
-                found[key] = tuple(
+                terms_by_relation[key] = tuple(
                     word if word.startswith(_TERM) else self._paths.get(word, f"{_TERM}{word}")
                     for word in words
                 )
-        return found
+        return terms_by_relation
 
 
 def _check_keys(value: Mapping[Any, Any], known: Sequence[str], where: str) -> None:
@@ -464,7 +466,7 @@ def _texts(value: Any, where: str) -> tuple[str, ...]:
         return ()
     if not isinstance(value, list):
         raise InvalidInput(f"{where} is not a list")
-    return tuple(_text(one, where) for one in value)
+    return tuple(_text(text, where) for text in value)
 
 
 def _domain(text: str) -> str:
@@ -475,28 +477,30 @@ def _read_owners(value: Any, where: str) -> tuple[str, ...] | None:
     """Return the owners in the file, or `None` if it does not give any."""
     if value is None:
         return None
-    found: list[str] = []
-    for one in value if isinstance(value, list) else [value]:
-        if not isinstance(one, dict):
+    owners: list[str] = []
+    for element in value if isinstance(value, list) else [value]:
+        if not isinstance(element, dict):
             raise InvalidInput(f"the owners of {where} are neither users nor groups")
-        _check_keys(one, ("type", "typeUrn", "users", "groups"), f"the owners of {where}")
-        kind = _text(one.get("typeUrn") or one.get("type"), f"the type of the owners of {where}")
+        _check_keys(element, ("type", "typeUrn", "users", "groups"), f"the owners of {where}")
+        kind = _text(
+            element.get("typeUrn") or element.get("type"), f"the type of the owners of {where}"
+        )
         for key, begin in (("users", _USER), ("groups", _GROUP)):
-            for who in _texts(one.get(key), f"the owners of {where}"):
+            for who in _texts(element.get(key), f"the owners of {where}"):
                 urn = who if who.startswith((_USER, _GROUP)) else f"{begin}{who}"
-                found.append(f"{urn} {kind or _DEFAULT_KIND}")
-    return tuple(dict.fromkeys(found))
+                owners.append(f"{urn} {kind or _DEFAULT_KIND}")
+    return tuple(dict.fromkeys(owners))
 
 
 def _read_links(value: Any, where: str) -> Iterator[str]:
-    for one in value or ():
-        if not isinstance(one, dict):
+    for link in value or ():
+        if not isinstance(link, dict):
             raise InvalidInput(f"each of the knowledge_links of {where} needs a label and a url")
-        _check_keys(one, ("label", "url"), f"a link of {where}")
-        url = _text(one.get("url"), f"a url of {where}")
+        _check_keys(link, ("label", "url"), f"a link of {where}")
+        url = _text(link.get("url"), f"a url of {where}")
         if not url or any(map(str.isspace, url)):
             raise InvalidInput(f"{url!r} of {where} is not an address; write spaces in it as %20")
-        yield f"{url} {_text(one.get('label'), f'a label of {where}')}"
+        yield f"{url} {_text(link.get('label'), f'a label of {where}')}"
 
 
 def compare_glossary(
@@ -510,45 +514,45 @@ def compare_glossary(
     """
     entries = {str(entry.urn): entry for entry in catalog}
     changes: list[GlossaryChange] = []
-    named: set[str] = set()
+    urns: set[str] = set()
     for entry in file:
-        named.add(str(entry.urn))
-        held = entries.get(str(entry.urn))
-        if held is None:
+        urns.add(str(entry.urn))
+        present = entries.get(str(entry.urn))
+        if present is None:
             changes.append(GlossaryChange(entry, "new", "", entry.name))
         else:
-            changes += _differences(entry, held)
+            changes += _differences(entry, present)
     if retire:
         # Terms come before the groups that contain them.
-        gone = [entry for urn, entry in entries.items() if urn not in named]
-        gone.sort(key=lambda one: not one.is_term)
-        changes += [GlossaryChange(entry, "retired", entry.name, "") for entry in gone]
+        missing = [entry for urn, entry in entries.items() if urn not in urns]
+        missing.sort(key=lambda entry: not entry.is_term)
+        changes += [GlossaryChange(entry, "retired", entry.name, "") for entry in missing]
     return tuple(changes)
 
 
-def _differences(entry: GlossaryEntry, held: GlossaryEntry) -> Iterator[GlossaryChange]:
-    if entry.name != held.name:
-        yield GlossaryChange(entry, "name", held.name, entry.name)
-    if entry.description and entry.description != held.description:
-        yield GlossaryChange(entry, "description", held.description, entry.description)
-    if entry.parent != held.parent:
-        yield GlossaryChange(entry, "parent", held.parent, entry.parent)
-    if entry.domain and entry.domain != held.domain:
-        yield GlossaryChange(entry, "domain", held.domain, entry.domain)
-    if owners := tuple(owner for owner in entry.owners if owner not in held.owners):
-        yield GlossaryChange(entry, "owners", held.owners, (*held.owners, *owners))
-    if links := tuple(link for link in entry.links if link not in held.links):
-        yield GlossaryChange(entry, "links", held.links, (*held.links, *links))
-    kept: tuple[tuple[GlossaryWhat, Mapping[str, Any], Mapping[str, Any]], ...] = (
-        ("source", entry.source, held.source),
-        ("properties", entry.properties, held.properties),
-        ("relations", entry.relations, held.relations),
+def _differences(entry: GlossaryEntry, present: GlossaryEntry) -> Iterator[GlossaryChange]:
+    if entry.name != present.name:
+        yield GlossaryChange(entry, "name", present.name, entry.name)
+    if entry.description and entry.description != present.description:
+        yield GlossaryChange(entry, "description", present.description, entry.description)
+    if entry.parent != present.parent:
+        yield GlossaryChange(entry, "parent", present.parent, entry.parent)
+    if entry.domain and entry.domain != present.domain:
+        yield GlossaryChange(entry, "domain", present.domain, entry.domain)
+    if owners := tuple(owner for owner in entry.owners if owner not in present.owners):
+        yield GlossaryChange(entry, "owners", present.owners, (*present.owners, *owners))
+    if links := tuple(link for link in entry.links if link not in present.links):
+        yield GlossaryChange(entry, "links", present.links, (*present.links, *links))
+    mappings: tuple[tuple[GlossaryWhat, Mapping[str, Any], Mapping[str, Any]], ...] = (
+        ("source", entry.source, present.source),
+        ("properties", entry.properties, present.properties),
+        ("relations", entry.relations, present.relations),
     )
-    for what, mine, theirs in kept:
-        differing = {key: one for key, one in mine.items() if theirs.get(key) != one}
+    for what, mine, theirs in mappings:
+        differing = {key: text for key, text in mine.items() if theirs.get(key) != text}
         if differing:
             before = tuple(f"{key}: {_join(theirs.get(key) or '')}" for key in differing)
-            after = tuple(f"{key}: {_join(one)}" for key, one in differing.items())
+            after = tuple(f"{key}: {_join(text)}" for key, text in differing.items())
             yield GlossaryChange(entry, what, before, after)
 
 
@@ -581,26 +585,26 @@ def _order(changes: Iterable[GlossaryChange]) -> list[GlossaryChange]:
     New groups come first, each after its parent; then new terms, each after those it refers to;
     then the others.
     """
-    wanted = [change for change in changes if change.is_written]
+    to_write = [change for change in changes if change.is_written]
     terms = {
         str(change.entry.urn): change
-        for change in wanted
+        for change in to_write
         if change.what == "new" and change.entry.is_term
     }
-    ordered = [change for change in wanted if change.what == "new" and not change.entry.is_term]
-    seen: set[str] = set()
+    ordered = [change for change in to_write if change.what == "new" and not change.entry.is_term]
+    visited: set[str] = set()
     for first in terms:
         waiting = [(first, False)]
         while waiting:
             urn, is_ready = waiting.pop()
             if is_ready:
                 ordered.append(terms[urn])
-            elif urn not in seen:
-                seen.add(urn)
+            elif urn not in visited:
+                visited.add(urn)
                 waiting.append((urn, True))
                 related = (urn for urns in terms[urn].entry.relations.values() for urn in urns)
-                waiting += [(one, False) for one in related if one in terms]
-    return ordered + [change for change in wanted if change.what != "new"]
+                waiting += [(term, False) for term in related if term in terms]
+    return ordered + [change for change in to_write if change.what != "new"]
 
 
 async def _apply(catalog: "AsyncCatalog", change: GlossaryChange) -> list[Edit]:
@@ -611,15 +615,15 @@ async def _apply(catalog: "AsyncCatalog", change: GlossaryChange) -> list[Edit]:
             return [await catalog.create_with(urn, _aspects_of(entry))]
         case "name":
             # A name equal to the URN's may not be stored in the aspect.
-            seen = None if before == urn.name else before
-            return [await catalog.rename(urn, entry.name, instead_of=seen)]
+            name_before = None if before == urn.name else before
+            return [await catalog.rename(urn, entry.name, instead_of=name_before)]
         case "description":
             return [await catalog.describe(urn, entry.description, instead_of=before)]
         case "parent":
             return [await catalog.move(urn, entry.parent or None, instead_of=before)]
         case "domain":
-            seen_domains = (before,) if before else ()
-            return [await catalog.set_domain(urn, entry.domain, instead_of=seen_domains)]
+            domains_before = (before,) if before else ()
+            return [await catalog.set_domain(urn, entry.domain, instead_of=domains_before)]
         case "owners":
             edits = []
             for owner in change.after:
@@ -646,23 +650,25 @@ def _aspects_of(entry: GlossaryEntry) -> dict[str, dict[str, Any]]:
     if entry.properties:
         info["customProperties"] = dict(entry.properties)
     if not entry.is_term:
-        found = {"glossaryNodeInfo": info}
+        aspects = {"glossaryNodeInfo": info}
     else:
         texts = {_SOURCE[key]: text for key, text in entry.source.items()}
-        found = {"glossaryTermInfo": {"termSource": "INTERNAL", **info, **texts}}
+        aspects = {"glossaryTermInfo": {"termSource": "INTERNAL", **info, **texts}}
     if entry.owners:
-        found["ownership"] = LABEL_KINDS["owners"].with_labels({}, entry.owners, None, adding=True)
+        aspects["ownership"] = LABEL_KINDS["owners"].with_labels(
+            {}, entry.owners, None, adding=True
+        )
     if entry.links:
         parts = (link.partition(" ") for link in entry.links)
-        found["institutionalMemory"] = {
+        aspects["institutionalMemory"] = {
             "elements": [
                 {"url": url, "description": label, "createStamp": stamp} for url, _, label in parts
             ]
         }
     if entry.domain:
-        found["domains"] = {"domains": [entry.domain]}
+        aspects["domains"] = {"domains": [entry.domain]}
     if entry.relations:
-        found["glossaryRelatedTerms"] = {
+        aspects["glossaryRelatedTerms"] = {
             _RELATIONS[key]: list(urns) for key, urns in entry.relations.items()
         }
-    return found
+    return aspects

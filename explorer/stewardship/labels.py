@@ -120,22 +120,22 @@ async def read_labelled(
 
     Example: `steward.labelled([(urn, None)], "tags").counts()`
     """
-    wanted = list(dict.fromkeys(places))
-    urns = list(dict.fromkeys(Urn.parse(urn) for urn, _ in wanted))
-    on_columns = any(column is not None for _, column in wanted)
+    keys = list(dict.fromkeys(places))
+    urns = list(dict.fromkeys(Urn.parse(urn) for urn, _ in keys))
+    on_columns = any(column is not None for _, column in keys)
     aspects = (*SUMMARY_ASPECTS, "status", _ASPECTS[what], *(_COLUMN_ASPECTS if on_columns else ()))
     entities: dict[str, Entity] = {}
     rest, done = iter(urns), 0
     while chunk := list(islice(rest, _CHUNK)):
-        found = await catalog.entities(chunk, tuple(dict.fromkeys(aspects)))
-        entities |= {str(urn): entity for urn, entity in found.items() if entity.exists}
+        chunk_entities = await catalog.entities(chunk, tuple(dict.fromkeys(aspects)))
+        entities |= {str(urn): entity for urn, entity in chunk_entities.items() if entity.exists}
         done += len(chunk)
         if progress is not None:
             progress(done, len(urns))
-    there = [(entities[urn], column) for urn, column in _parse(wanted) if urn in entities]
-    read = [_place(entity, column, what, catalog.registry) for entity, column in there]
-    fit = tuple(place for place in read if place is not None)
-    return LabelledPlaces(what, fit, len(wanted) - len(there), len(read) - len(fit))
+    existing = [(entities[urn], column) for urn, column in _parse(keys) if urn in entities]
+    labelled = [_place(entity, column, what, catalog.registry) for entity, column in existing]
+    fit = tuple(place for place in labelled if place is not None)
+    return LabelledPlaces(what, fit, len(keys) - len(existing), len(labelled) - len(fit))
 
 
 def stage_labels(places: LabelledPlaces, change: LabelsChange) -> tuple[StagedEdit, ...]:
@@ -186,7 +186,7 @@ def _column_place(
     kind = LABEL_KINDS[what]
     labels = kind.labels(entity.column_edits, path)
     every = map(str, column.tags if what == "tags" else column.terms)
-    fixed = tuple(one for one in every if one not in labels)
+    fixed = tuple(label for label in every if label not in labels)
     return LabelledPlace(str(entity.urn), entity.name, path, labels, fixed)
 
 
@@ -195,7 +195,7 @@ def _edit(place: LabelledPlace, what: LabelledKind, change: LabelsChange) -> Sta
     if what == "deprecation":
         return staged_edit(place.urn, place.name, what, place.deprecation, change.deprecation)
     labels = place.labels
-    new = tuple(one for one in change.add if one not in (*labels, *place.fixed))
+    new = tuple(label for label in change.add if label not in (*labels, *place.fixed))
     if what == "domain" and change.add:
         after = change.add
     else:
@@ -206,7 +206,9 @@ def _edit(place: LabelledPlace, what: LabelledKind, change: LabelsChange) -> Sta
     edit = staged_edit(place.urn, place.name, what, labels, after, place.column)
     if edit is None:
         return None
-    concerned = {one.partition(" ")[0] if what == "owners" else one for one in (*labels, *edit.add)}
+    concerned = {
+        label.partition(" ")[0] if what == "owners" else label for label in (*labels, *edit.add)
+    }
     return structs.replace(
         edit,
         creates=tuple(create for create in change.creates if create in edit.add),
@@ -221,25 +223,26 @@ def staged_edit(
     equal."""
     if what == "deprecation":
         texts = [
-            deprecation_text(one if isinstance(one, dict) else None) for one in (before, after)
+            deprecation_text(aspect if isinstance(aspect, dict) else None)
+            for aspect in (before, after)
         ]
         if texts[0] == texts[1]:
             return None
         return StagedEdit(urn, name, None, what, before=texts[0], text=texts[1])
-    held = before if isinstance(before, tuple) else ()
-    wanted = after if isinstance(after, tuple) else ()
-    add = tuple(one for one in wanted if one not in held)
-    remove = tuple(one for one in held if one not in wanted)
+    old = before if isinstance(before, tuple) else ()
+    new = after if isinstance(after, tuple) else ()
+    add = tuple(label for label in new if label not in old)
+    remove = tuple(label for label in old if label not in new)
     if not (add or remove):
         return None
-    seen = ""
+    before_text = ""
     if what == "domain":
         # The new domain replaces all domains before.
-        seen, add, remove = ", ".join(held), wanted[:1], ()
+        before_text, add, remove = ", ".join(old), new[:1], ()
     elif what == "links":
         addresses = {link.partition(" ")[0] for link in (*add, *remove)}
-        seen = "\n".join(link for link in held if link.partition(" ")[0] in addresses)
-    return StagedEdit(urn, name, column, what, before=seen, add=add, remove=remove)
+        before_text = "\n".join(link for link in old if link.partition(" ")[0] in addresses)
+    return StagedEdit(urn, name, column, what, before=before_text, add=add, remove=remove)
 
 
 async def similar_labels(
@@ -262,4 +265,6 @@ async def similar_labels(
         for spelling in (urn.name, entity.name, *entity.name.split()):
             spellings.setdefault(spelling.casefold(), urn)
     near = get_close_matches(name.casefold(), spellings, n=_MOST_SIMILAR)
-    return {urn: summaries[urn].name for urn in dict.fromkeys(spellings[one] for one in near)}
+    return {
+        urn: summaries[urn].name for urn in dict.fromkeys(spellings[spelling] for spelling in near)
+    }

@@ -123,10 +123,10 @@ class KnownTable:
 
     @cached_property
     def _by_last_name(self) -> Mapping[str, tuple[str, ...]]:
-        found: dict[str, list[str]] = {}
+        paths_by_name: dict[str, list[str]] = {}
         for column in self.columns:
-            found.setdefault(_last_name(column.path), []).append(column.path)
-        return {name: tuple(paths) for name, paths in found.items()}
+            paths_by_name.setdefault(_last_name(column.path), []).append(column.path)
+        return {name: tuple(paths) for name, paths in paths_by_name.items()}
 
     def columns_named_like(self, path: str) -> tuple[str, ...]:
         """Return the columns that have the name of a column of another table.
@@ -246,14 +246,14 @@ async def propose_descriptions(
     if most_hops < 1:
         raise InvalidInput(f"most_hops must be at least 1, not {most_hops}")
     reading = TableReader(catalog, progress)
-    named = [str(urn) for urn in urns]
-    await reading.read(named, is_lineage_followed=True)
+    datasets = [str(urn) for urn in urns]
+    await reading.read(datasets, is_lineage_followed=True)
     search = ColumnSearch(reading.tables, most_hops)
-    undocumented = [(urn, column.path) for urn, column in search.undocumented(named)]
+    undocumented = [(urn, column.path) for urn, column in search.undocumented(datasets)]
     reached = await read_upstream(reading, search, undocumented)
     lacking = [path for (_, path), columns in reached.items() if not columns.columns]
     await reading.read_elsewhere(lacking)
-    return await asyncio.to_thread(propose, reading.tables, named, most_hops=most_hops)
+    return await asyncio.to_thread(propose, reading.tables, datasets, most_hops=most_hops)
 
 
 async def read_upstream(
@@ -347,7 +347,7 @@ class ColumnSearch:
         level = [start]
         for hops in range(1, self._most_hops + 1):
             following: list[ColumnKey] = []
-            for upper in (one for column in level for one in step(column)):
+            for upper in (source_column for column in level for source_column in step(column)):
                 if upper in passed:
                     continue
                 passed.add(upper)
@@ -368,7 +368,11 @@ class ColumnSearch:
         stated = self._tables[urn].made_from.get(path)
         if not stated:
             return ()
-        sources = [one for one in dict.fromkeys(map(self._exact, stated)) if one != column]
+        sources = [
+            source_key
+            for source_key in dict.fromkeys(map(self._exact, stated))
+            if source_key != column
+        ]
         called_so = [source for source in sources if _last_name(source[1]) == _last_name(path)]
         if called_so:
             return called_so
@@ -484,7 +488,7 @@ class TableReader:
             pages = await gather_limited(map(self._having_columns, batches), _AT_ONCE)
             await self.read(urn for page in pages for urn in page)
             texts = {name_of(path) for table in self.tables.values() for path in table.texts}
-            left = [
+            unresolved = [
                 name
                 for batch, page in zip(batches, pages, strict=True)
                 if len(page) == _DATASETS_A_SEARCH
@@ -492,7 +496,7 @@ class TableReader:
                 if not by_last_name[name] <= texts
             ]
             # A search for the same names would find the same datasets.
-            names = left if len(left) < len(names) else []
+            names = unresolved if len(unresolved) < len(names) else []
 
     async def _having_columns(self, names: Sequence[str]) -> list[str]:
         having = columns_filter(names, documented=True)
@@ -524,8 +528,10 @@ class TableReader:
 
     async def _is_all_read(self) -> bool:
         """Return whether all datasets of the catalog have been read."""
-        read = sum(bool(table.name) and not table.removed for table in self.tables.values())
-        return read >= await self._count("dataset")
+        dataset_count = sum(
+            bool(table.name) and not table.removed for table in self.tables.values()
+        )
+        return dataset_count >= await self._count("dataset")
 
     async def _count(self, entity: str) -> int:
         if self._counts is None:

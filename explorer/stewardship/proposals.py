@@ -195,9 +195,9 @@ async def share_changeset(
     key, urn = server_key(catalog), changeset_urn(changeset.id)
     await asyncio.to_thread(changeset.read_again)
     entity = await _entity(catalog, urn)
-    known = {note.id async for note in _notes(catalog, urn)} if entity.exists else set[str]()
+    stored_ids = {note.id async for note in _notes(catalog, urn)} if entity.exists else set[str]()
     notes = changeset.notes()
-    missing = [note for note in (*changeset.edit_notes(), *notes) if note.id not in known]
+    missing = [note for note in (*changeset.edit_notes(), *notes) if note.id not in stored_ids]
     await _send(catalog, _report_progress(_proposals(urn, missing), len(missing), progress))
     ends = [(_INFO, _info(changeset)), (_PROGRESS, _progress(changeset))]
     if (entity.raw(_STATUS) or {}).get("removed") is True:
@@ -227,10 +227,12 @@ async def shared_changesets(catalog: "AsyncCatalog") -> tuple[SharedChangeset, .
     urns = [urn async for urn in catalog.urns(ENTITY)]
     entities = await catalog.entities(urns, (_INFO, _PROGRESS)) if urns else {}
     # A changeset without this aspect is still being shared.
-    found = [
+    changesets = [
         _to_shared_changeset(urn, entity) for urn, entity in entities.items() if entity.raw(_INFO)
     ]
-    return tuple(sorted(found, key=lambda one: (one.at, str(one.urn)), reverse=True))
+    return tuple(
+        sorted(changesets, key=lambda changeset: (changeset.at, str(changeset.urn)), reverse=True)
+    )
 
 
 async def fetch_changeset(catalog: "AsyncCatalog", urn: str | Urn) -> StagedChangeset:
@@ -395,7 +397,7 @@ async def _read_changeset(
             f"the server has no changeset {urn.name}; list them with catalog docs proposals"
         )
     if (entity.raw(_STATUS) or {}).get("removed") is True:
-        raise _withdrawn(urn)
+        raise _withdrawn_error(urn)
     return offset, dict(info), [note async for note in _notes(catalog, urn)]
 
 
@@ -422,7 +424,7 @@ async def _read_changes(
         for change in page:
             is_gone = change.aspect == _STATUS and (change.value or {}).get("removed") is True
             if is_gone or change.kind == "DELETE":
-                raise _withdrawn(urn)
+                raise _withdrawn_error(urn)
             if change.aspect == _NOTE and change.value is not None:
                 notes += _note_of(change.value)
         if not page.truncated or page.next <= after:
@@ -430,7 +432,7 @@ async def _read_changes(
         after = page.next
 
 
-def _withdrawn(urn: Urn) -> NotFound:
+def _withdrawn_error(urn: Urn) -> NotFound:
     return NotFound(f"the changeset {urn.name} was withdrawn; share its file again to restore it")
 
 
@@ -441,7 +443,7 @@ async def _notes(catalog: "AsyncCatalog", urn: Urn) -> AsyncIterator[SharedNote]
 
 
 def _note_of(point: dict[str, Any]) -> Iterator[SharedNote]:
-    name, at_millis, line = (point.get(one) for one in ("messageId", "timestampMillis", "line"))
+    name, at_millis, line = (point.get(key) for key in ("messageId", "timestampMillis", "line"))
     if isinstance(name, str) and name and isinstance(at_millis, int) and isinstance(line, str):
         yield SharedNote(name, at_millis, line)
 

@@ -135,8 +135,8 @@ def propagated_source(edit: StagedEdit) -> TextSource | None:
 
 async def columns_version(catalog: "AsyncCatalog", urn: str) -> int:
     """Return the version of a dataset's edited column descriptions, 0 for none. One request."""
-    held = (await catalog.entity(urn, [COLUMNS])).aspects.get(COLUMNS)
-    return held.number if held is not None else 0
+    aspect = (await catalog.entity(urn, [COLUMNS])).aspects.get(COLUMNS)
+    return aspect.number if aspect is not None else 0
 
 
 async def note_source(
@@ -187,9 +187,9 @@ async def read_propagated(
     requests of `AsyncCatalog.entities` for the columns, their datasets and their sources.
     """
     ours = Filter(((Criterion("documentationAttributionSources", (ACTION,)),),))
-    found = [urn async for urn in catalog.urns("schemaField", filter=ours)]
-    columns = await catalog.entities(found, (_ASPECT,))
-    named = frozenset(map(str, urns))
+    column_urns = [urn async for urn in catalog.urns("schemaField", filter=ours)]
+    columns = await catalog.entities(column_urns, (_ASPECT,))
+    dataset_urns = frozenset(map(str, urns))
     entries: list[tuple[ColumnKey, ColumnKey, Mapping[str, Any]]] = []
     for urn, entity in columns.items():
         key, entry = split_column(str(urn)), _entry_of(entity)
@@ -199,19 +199,21 @@ async def read_propagated(
         is_meant = (
             (source is None or origin[0] == source)
             and (source_column is None or _has_name(origin[1], source_column))
-            and (not named or key[0] in named)
+            and (not dataset_urns or key[0] in dataset_urns)
             and (column is None or _has_name(key[1], column))
         )
         if is_meant:
             entries.append((key, origin, entry))
-    needed = dict.fromkeys(one[0] for key, origin, _ in entries for one in (key, origin))
+    needed = dict.fromkeys(
+        column_key[0] for key, origin, _ in entries for column_key in (key, origin)
+    )
     datasets: dict[str, Entity] = {}
     targets = Urn.parse_all(needed)
     async for dataset in read_datasets(catalog, targets, (*_TEXTS, *_NAMES), progress):
         datasets[str(dataset.urn)] = dataset
     return tuple(
         _to_propagated_text(_exact(key, datasets), _exact(origin, datasets), entry, datasets)
-        for key, origin, entry in sorted(entries, key=lambda one: one[:2])
+        for key, origin, entry in sorted(entries, key=lambda entry: entry[:2])
     )
 
 
@@ -228,23 +230,25 @@ async def refresh_propagated(
     requests for each.
     """
 
-    async def refresh(one: PropagatedText) -> None:
+    async def refresh(text: PropagatedText) -> None:
         if dry_run:
             return
-        edit = StagedEdit(one.urn, one.table, one.path, before=one.before, text=one.source_text)
+        edit = StagedEdit(
+            text.urn, text.table, text.path, before=text.before, text=text.source_text
+        )
         origin = TextSource(
-            _how(one.found_by), one.source_urn, one.source_table, one.source_path, one.hops
+            _how(text.found_by), text.source_urn, text.source_table, text.source_path, text.hops
         )
         await _describe(
             catalog,
-            one,
-            one.source_text,
-            lambda: note_source(catalog, edit, origin, one.before_version, by),
+            text,
+            text.source_text,
+            lambda: note_source(catalog, edit, origin, text.before_version, by),
         )
 
-    left = tuple(text for text in texts if text.state != "outdated")
+    current = tuple(text for text in texts if text.state != "outdated")
     with one_save():
-        return await _each([text for text in texts if text.state == "outdated"], refresh, left)
+        return await _each([text for text in texts if text.state == "outdated"], refresh, current)
 
 
 async def take_back_propagated(
@@ -290,22 +294,22 @@ async def pin_propagated(
     Those that people have changed are left. One save; three requests for each.
     """
 
-    async def pin(one: PropagatedText) -> None:
-        urn = encode_column_urn(one.urn, one.path)
+    async def pin(text: PropagatedText) -> None:
+        urn = encode_column_urn(text.urn, text.path)
         entry = _entry_of(await catalog.entity(urn, [_ASPECT]))
         if entry is None:
-            raise NotFound(f"the source of the description of {one.path} is no longer stored")
+            raise NotFound(f"the source of the description of {text.path} is no longer stored")
         detail = {key: value for key, value in _detail(entry).items() if key != "pinned"}
         if is_pinned:
             detail["pinned"] = "true"
         attribution = {**entry["attribution"], "sourceDetail": detail}
         await catalog.set_text_source(
-            one.urn, one.path, {**entry, "attribution": attribution}, instead_of=entry
+            text.urn, text.path, {**entry, "attribution": attribution}, instead_of=entry
         )
 
-    left = tuple(text for text in texts if not text.is_written)
+    changed = tuple(text for text in texts if not text.is_written)
     with one_save():
-        return await _each([text for text in texts if text.is_written], pin, left)
+        return await _each([text for text in texts if text.is_written], pin, changed)
 
 
 async def _describe(
@@ -418,7 +422,7 @@ def _source_text(entity: Entity | None, path: str) -> str:
 
 
 def _how(found_by: str) -> Literal["lineage", "name", "elsewhere"]:
-    return next((one for one in _FOUND_BY if one == found_by), "lineage")
+    return next((method for method in _FOUND_BY if method == found_by), "lineage")
 
 
 def _parse_count(text: str | None) -> int:
@@ -427,8 +431,8 @@ def _parse_count(text: str | None) -> int:
 
 def _detail(entry: Mapping[str, Any]) -> dict[str, str]:
     attribution = entry.get("attribution")
-    found = attribution.get("sourceDetail") if isinstance(attribution, dict) else None
-    return {key: value for key, value in (found or {}).items() if isinstance(value, str)}
+    detail = attribution.get("sourceDetail") if isinstance(attribution, dict) else None
+    return {key: value for key, value in (detail or {}).items() if isinstance(value, str)}
 
 
 async def _remove(catalog: "AsyncCatalog", urn: str, aspect: str, held: AspectRead) -> None:
@@ -438,7 +442,7 @@ async def _remove(catalog: "AsyncCatalog", urn: str, aspect: str, held: AspectRe
 
 
 async def _restore_columns(
-    catalog: "AsyncCatalog", urn: str, taken: Sequence[PropagatedText]
+    catalog: "AsyncCatalog", urn: str, restored: Sequence[PropagatedText]
 ) -> None:
     """Remove the empty entries that restored descriptions left behind.
 
@@ -446,31 +450,31 @@ async def _restore_columns(
     """
     if not (await catalog.abilities()).versions:
         return
-    paths = {text.path for text in taken}
-    first = min(text.before_version for text in taken)
+    paths = {text.path for text in restored}
+    first = min(text.before_version for text in restored)
     earlier = await _version(catalog, urn, first)
     if first and earlier is None:
         return
-    known = {_path(info): info for info in _infos(earlier)}
+    earlier_infos = {_path(info): info for info in _infos(earlier)}
     for _ in range(_ATTEMPTS):
-        held = (await catalog.entity(urn, [COLUMNS])).aspects.get(COLUMNS)
-        if held is None:
+        aspect = (await catalog.entity(urn, [COLUMNS])).aspects.get(COLUMNS)
+        if aspect is None:
             return
         infos = [
-            known[_path(info)]
-            if _path(info) in paths and _is_alike(info, known.get(_path(info)))
+            earlier_infos[_path(info)]
+            if _path(info) in paths and _is_alike(info, earlier_infos.get(_path(info)))
             else info
-            for info in _infos(held.value)
-            if not (_path(info) in paths and _path(info) not in known and _is_void(info))
+            for info in _infos(aspect.value)
+            if not (_path(info) in paths and _path(info) not in earlier_infos and _is_void(info))
         ]
-        value = {**held.value, "editableSchemaFieldInfo": infos}
+        value = {**aspect.value, "editableSchemaFieldInfo": infos}
         try:
             if not first and not infos:
-                await _remove(catalog, urn, COLUMNS, held)
+                await _remove(catalog, urn, COLUMNS, aspect)
             elif earlier is not None and _without_stamps(value) == _without_stamps(earlier):
-                await catalog.put(urn, COLUMNS, earlier, only_if_version=held.number or None)
-            elif value != held.value:
-                await catalog.put(urn, COLUMNS, value, only_if_version=held.number or None)
+                await catalog.put(urn, COLUMNS, earlier, only_if_version=aspect.number or None)
+            elif value != aspect.value:
+                await catalog.put(urn, COLUMNS, value, only_if_version=aspect.number or None)
         except Conflict:
             continue
         return
@@ -515,4 +519,8 @@ def _is_alike(info: Any, earlier: Any) -> bool:
 
 
 def _without_stamps(value: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: one for key, one in value.items() if key not in ("lastModified", "created")}
+    return {
+        key: field_value
+        for key, field_value in value.items()
+        if key not in ("lastModified", "created")
+    }

@@ -258,8 +258,8 @@ class _Content:
     def settle(self, numbers: Iterable[int]) -> None:
         """Compute the state of edits from their notes."""
         for number in numbers:
-            kept = (note for note in self._of.get(number, ()) if note.id not in self.dropped)
-            self.items[number] = _settle(number, self.edits[number], sorted(kept, key=_order))
+            notes = (note for note in self._of.get(number, ()) if note.id not in self.dropped)
+            self.items[number] = _settle(number, self.edits[number], sorted(notes, key=_order))
 
     def last_decision(self, number: int) -> str:
         """Return the id of the last decision about an edit; empty for none."""
@@ -358,13 +358,13 @@ class StagedChangeset:
         if version > _VERSION:
             raise InvalidInput(f"{changeset_id} is from a newer version; upgrade this program")
         header = _Header(changeset_id, title, server, proposed_by, at, catalog=catalog)
-        found: dict[int, StagedEdit] = {}
+        edits_by_number: dict[int, StagedEdit] = {}
         for text in edits:
             line = _read_line(text)
             if not isinstance(line, _Staged):
                 raise InvalidInput(f"the changeset {changeset_id} has an edit that cannot be read")
-            found.setdefault(line.number, line.edit)
-        return cls._write(path, header, dict(sorted(found.items())), _Sent(held_by))
+            edits_by_number.setdefault(line.number, line.edit)
+        return cls._write(path, header, dict(sorted(edits_by_number.items())), _Sent(held_by))
 
     @classmethod
     def _write(
@@ -548,8 +548,8 @@ class StagedChangeset:
             content = self._content
             if content.items[number].state == "applied":
                 raise InvalidInput("the edit is already applied; use undo to reverse it")
-            seen, at = content.last_decision(number), content.next_time()
-            note = _Decided(number, state, by, at, text, before, _new_id(), seen)
+            earlier, at = content.last_decision(number), content.next_time()
+            note = _Decided(number, state, by, at, text, before, _new_id(), earlier)
             self._append(note, is_synced=False)
             return self._add(content, note)
 
@@ -618,9 +618,9 @@ class StagedChangeset:
                     at + place // _AT_ONCE * _STEP,
                     id=_new_id(),
                     undoes=tuple(note.id for note in content.outcomes(number)),
-                    entries=tuple(made),
+                    entries=tuple(entry_ids),
                 )
-                for place, (number, made) in enumerate(entries.items())
+                for place, (number, entry_ids) in enumerate(entries.items())
             ]
             self._append(*notes, is_synced=True)
             for note in notes:
@@ -645,18 +645,18 @@ class StagedChangeset:
         """Return the decisions and outcomes, in order."""
         with self._changing:
             content = self._content
-            kept = (note for name, note in content.notes.items() if name not in content.dropped)
-            return tuple(map(_to_shared_note, sorted(kept, key=_order)))
+            notes = (note for name, note in content.notes.items() if name not in content.dropped)
+            return tuple(map(_to_shared_note, sorted(notes, key=_order)))
 
     def unsent(self, server: str) -> tuple[SharedNote, ...]:
         """Return the decisions and outcomes that a server is not known to have, in order.
 
         Empty for a server that does not have the changeset.
         """
-        known = self._content.sent.get(server)
-        if known is None:
+        sent_ids = self._content.sent.get(server)
+        if sent_ids is None:
             return ()
-        return tuple(note for note in self.notes() if note.id not in known)
+        return tuple(note for note in self.notes() if note.id not in sent_ids)
 
     def edit_notes(self) -> tuple[SharedNote, ...]:
         """Return the edits as proposed, as notes for a server, always with the same ids and
@@ -671,9 +671,9 @@ class StagedChangeset:
 
     def note_sent(self, server: str, ids: Collection[str]) -> None:
         """Record that a server has the changeset and these notes."""
-        known = self._content.sent.get(server)
-        fresh = tuple(name for name in ids if known is None or name not in known)
-        if fresh or known is None:
+        sent_ids = self._content.sent.get(server)
+        fresh = tuple(name for name in ids if sent_ids is None or name not in sent_ids)
+        if fresh or sent_ids is None:
             self._append_own(_Sent(server, fresh))
 
     def drop(self, ids: Collection[str]) -> None:
@@ -691,19 +691,19 @@ class StagedChangeset:
             content = self._content
             came: list[_Note] = []
             lines: list[bytes] = []
-            known: list[str] = []
-            for one in notes:
-                line = _read_line(one.line)
+            shared_ids: list[str] = []
+            for shared_note in notes:
+                line = _read_line(shared_note.line)
                 if not isinstance(line, _Decided | _Tried) or line.number not in content.edits:
                     # An edit, or a record of a newer version.
                     continue
-                known.append(one.id)
-                if one.id in content.notes or line.at > _LATEST:
+                shared_ids.append(shared_note.id)
+                if shared_note.id in content.notes or line.at > _LATEST:
                     continue
-                if line.id == one.id:
-                    lines.append(one.line.encode() + b"\n")
+                if line.id == shared_note.id:
+                    lines.append(shared_note.line.encode() + b"\n")
                 else:
-                    line = structs.replace(line, id=one.id)
+                    line = structs.replace(line, id=shared_note.id)
                     lines.append(_line(line))
                 came.append(line)
             before = {n.number: content.items[n.number] for n in came if _overtakes(n, content)}
@@ -712,12 +712,12 @@ class StagedChangeset:
             for note in came:
                 content.add(note)
             content.settle(dict.fromkeys(note.number for note in came))
-            self.note_sent(server, known)
+            self.note_sent(server, shared_ids)
             now = content.items
-        told = {
+        conflicting = {
             number for number, item in before.items() if _outcome(item) != _outcome(now[number])
         }
-        return len(came), tuple(sorted(told))
+        return len(came), tuple(sorted(conflicting))
 
     def _append_own(self, line: "_Sent | _Dropped") -> None:
         with self._changing:
@@ -833,7 +833,7 @@ def _settle(number: int, edit: StagedEdit, notes: "Collection[_Note]") -> Review
     item = ReviewItem(number, edit)
     undone = {name for note in notes if isinstance(note, _Tried) for name in note.undoes}
     # The state after each decision, for later decisions whose author had seen only that one.
-    left = {"": (edit, item.theirs)}
+    states = {"": (edit, item.theirs)}
     for note in notes:
         item.state = note.state
         if isinstance(note, _Tried):
@@ -843,15 +843,15 @@ def _settle(number: int, edit: StagedEdit, notes: "Collection[_Note]") -> Review
             if note.undoes:
                 item.decided_by = ""
             continue
-        if note.seen is not None and note.seen in left and note.seen != next(reversed(left)):
-            item.edit, item.theirs = left[note.seen]
+        if note.seen is not None and note.seen in states and note.seen != next(reversed(states)):
+            item.edit, item.theirs = states[note.seen]
         item.decided_by = note.by
         if note.text is not None:
             item.edit = structs.replace(item.edit, text=note.text)
         if note.before is not None:
             item.edit = structs.replace(item.edit, before=note.before)
             item.theirs = None
-        left[note.id] = (item.edit, item.theirs)
+        states[note.id] = (item.edit, item.theirs)
     item.is_changed = item.edit.text != edit.text
     return item
 

@@ -165,7 +165,10 @@ class WorkQueue:
         items = self._worklist.items
         at = self._order.get(key, -1) + 1
         ahead = (item.key for item in (*items[at:], *items[: max(at - 1, 0)]))
-        return next((one for one in ahead if one not in but and self._is_left(one)), None)
+        return next(
+            (key_ahead for key_ahead in ahead if key_ahead not in but and self._is_left(key_ahead)),
+            None,
+        )
 
     @property
     def progress(self) -> str:
@@ -182,9 +185,9 @@ class WorkQueue:
     def drop(self, keys: Iterable[Key]) -> int:
         """Remove items that others documented or deleted in the meantime; return how many there
         were."""
-        found = {key for key in keys if key in self._order and self._is_left(key)}
-        self._removed |= found
-        return len(found)
+        dropped = {key for key in keys if key in self._order and self._is_left(key)}
+        self._removed |= dropped
+        return len(dropped)
 
     def keys_of(self, urns: Container[str]) -> list[Key]:
         """Return the remaining items of some tables."""
@@ -298,10 +301,10 @@ async def ask_worklist(
     """
     items: list[Item] = []
     while True:
-        left = _PAGE if top is None else min(top - len(items), _PAGE)
-        page = await catalog.undescribed(**datasets, start=len(items), count=left, days=days)
+        count = _PAGE if top is None else min(top - len(items), _PAGE)
+        page = await catalog.undescribed(**datasets, start=len(items), count=count, days=days)
         items += map(_item_of, page.items)
-        if len(page.items) < left or len(items) in (page.total, top):
+        if len(page.items) < count or len(items) in (page.total, top):
             return Worklist(tuple(items), page.total, days, page.datasets)
 
 
@@ -367,7 +370,7 @@ def _use_of_table(used: TableUse) -> tuple[int, UseSource]:
 def _use_of_column(column: "Column", used: TableUse) -> tuple[int, UseSource]:
     if used.columns is None:
         return (used.queries, "table") if used.queries else (0, "none")
-    found = used.columns.get(column.path.raw)
-    if found is None:
-        found = used.columns.get(column.path.simple, 0)
-    return found, "column"
+    queries = used.columns.get(column.path.raw)
+    if queries is None:
+        queries = used.columns.get(column.path.simple, 0)
+    return queries, "column"

@@ -60,14 +60,14 @@ def _reason(error: Exception) -> str:
     return str(error).partition("\n")[0]
 
 
-def _copy_value(value: Any, left: list[int], depth: int) -> Any:
-    left[0] -= 1
-    if left[0] < 0 or depth > 200:
+def _copy_value(value: Any, budget: list[int], depth: int) -> Any:
+    budget[0] -= 1
+    if budget[0] < 0 or depth > 200:
         raise InvalidInput("its aliases make it too large")
     if isinstance(value, dict):
-        return {key: _copy_value(one, left, depth + 1) for key, one in value.items()}
+        return {key: _copy_value(element, budget, depth + 1) for key, element in value.items()}
     if isinstance(value, list):
-        return [_copy_value(one, left, depth + 1) for one in value]
+        return [_copy_value(element, budget, depth + 1) for element in value]
     return value
 
 
@@ -146,11 +146,11 @@ class YamlDocument:
             return node
         node.flow = bool(event.flow_style)
         node.kind = "mapping" if isinstance(event, yaml.MappingStartEvent) else "sequence"
-        for one in events:
-            if isinstance(one, yaml.CollectionEndEvent):
-                node.end = one.end_mark.index
+        for inner in events:
+            if isinstance(inner, yaml.CollectionEndEvent):
+                node.end = inner.end_mark.index
                 break
-            node.items.append(self._read(one, events))
+            node.items.append(self._read(inner, events))
         if node.kind == "mapping":
             for key, value in node.pairs():
                 if value.empty and not value.style:
@@ -204,8 +204,8 @@ class YamlDocument:
         return nodes[-1] if nodes else None
 
     def _mapping(self, path: Path) -> _YamlNode:
-        found = self.find(path)
-        node = self._resolve(found) if found is not None else None
+        target = self.find(path)
+        node = self._resolve(target) if target is not None else None
         if node is None or node.kind != "mapping":
             raise InvalidInput(f"there is no mapping at {'.'.join(map(str, path))}")
         return node
@@ -221,14 +221,14 @@ class YamlDocument:
         return False
 
     def _anchors_in_use(self) -> set[str]:
-        found: set[str] = set()
+        names: set[str] = set()
         waiting = [self._root]
         while waiting:
             node = waiting.pop()
             if node.kind == "alias":
-                found.add(node.text)
+                names.add(node.text)
             waiting += node.items
-        return found
+        return names
 
     # Changing.
 
@@ -504,7 +504,7 @@ def _flow(value: Value) -> str:
     if isinstance(value, str):
         return _inline(value, flow=True)
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{key}: {_flow(one)}" for key, one in value.items()) + "}"
+        return "{" + ", ".join(f"{key}: {_flow(element)}" for key, element in value.items()) + "}"
     return "[" + ", ".join(map(_flow, value)) + "]"
 
 
@@ -516,12 +516,15 @@ def _entry(key: str, value: Value, column: int, step: int) -> list[str]:
         return [f"{pad}{key}: {head}", *below]
     if isinstance(value, Mapping):
         lines = [f"{pad}{key}:"]
-        for name, one in value.items():
-            lines += _entry(name, one, column + _STEP, step)
+        for name, element in value.items():
+            lines += _entry(name, element, column + _STEP, step)
         return lines
-    if all(isinstance(one, str) for one in value):
+    if all(isinstance(element, str) for element in value):
         return [f"{pad}{key}: {_flow(value)}"]
-    return [f"{pad}{key}:", *(line for one in value for line in _item(one, column + step, step))]
+    return [
+        f"{pad}{key}:",
+        *(line for element in value for line in _item(element, column + step, step)),
+    ]
 
 
 def _item(value: Value, column: int, step: int = _STEP) -> list[str]:
@@ -529,8 +532,8 @@ def _item(value: Value, column: int, step: int = _STEP) -> list[str]:
     pad = " " * column
     if isinstance(value, Mapping):
         lines: list[str] = []
-        for name, one in value.items():
-            lines += _entry(name, one, column + _STEP, step)
+        for name, element in value.items():
+            lines += _entry(name, element, column + _STEP, step)
         return [f"{pad}- {lines[0][column + _STEP :]}", *lines[1:]]
     if isinstance(value, str):
         return [f"{pad}- {_inline(value)}"]

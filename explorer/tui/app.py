@@ -268,7 +268,7 @@ class CatalogApp(App[None]):
         self._state_keys: tuple[str, ...] = ()
         self._recall(config.state_keys(server))
         self._offers_again = False
-        self._watch = ChangeWatch(self._session, self._others_changed, self._missed_changes)
+        self._watch = ChangeWatch(self._session, self._others_changed, self._refresh_after_gap)
         self._is_greeting = False
         self.clipboard_method: ClipboardMethod = self._look.settings.clipboard
         self._apply_settings()
@@ -419,13 +419,13 @@ class CatalogApp(App[None]):
         with self._session.reporting("looking for drafts"):
             drafts_of = await asyncio.to_thread(import_module, "explorer.stewardship.drafts")
             drafts = await drafts_of.Drafts.at(self._session)
-            kept = [one.draft for one in await asyncio.to_thread(drafts.free)]
-            self._session.note_drafts(tuple((one.urn, one.path) for one in kept))
+            free_drafts = [stored.draft for stored in await asyncio.to_thread(drafts.free)]
+            self._session.note_drafts(tuple((draft.urn, draft.path) for draft in free_drafts))
             self._main_screen.query_one(SearchView).show_drafts()
             if self._has_entity_page:
                 self._entity_view.show_drafts()
-            if tell and kept:
-                self._say_at_start(f"{unsaved_sentence(len(kept))}: F4 lists the drafts.")
+            if tell and free_drafts:
+                self._say_at_start(f"{unsaved_sentence(len(free_drafts))}: F4 lists the drafts.")
 
     async def _furnish(self) -> None:
         """Mount the entity page, then import what keys open, so that no key waits for it."""
@@ -515,10 +515,10 @@ class CatalogApp(App[None]):
         """Close the top screen: its workers end, but for the one that closes it, and keys that
         were meant for it are dropped."""
         self._keys.note_closed()
-        closed, here = self.screen, active_worker.get(None)
+        closed, current_worker = self.screen, active_worker.get(None)
         popped = super().pop_screen()
         for worker in self.workers:
-            if worker is not here and closed in worker.node.ancestors_with_self:
+            if worker is not current_worker and closed in worker.node.ancestors_with_self:
                 worker.cancel()
         return popped
 
@@ -599,7 +599,7 @@ class CatalogApp(App[None]):
 
     @on(SearchView.HitOpened)
     @on(BrowseTree.NodeOpened)
-    def _opened(self, event: SearchView.HitOpened | BrowseTree.NodeOpened) -> None:
+    def _handle_opened(self, event: SearchView.HitOpened | BrowseTree.NodeOpened) -> None:
         self._open(event.urn)
 
     @on(SearchView.ResultOpened)
@@ -644,7 +644,7 @@ class CatalogApp(App[None]):
             info = await catalog.info()
             self._main_screen.query_one(Header).show(info, read_only=catalog.read_only)
 
-    def _missed_changes(self) -> None:
+    def _refresh_after_gap(self) -> None:
         if not self._is_open:
             return
         self._count_again()
@@ -691,8 +691,8 @@ class CatalogApp(App[None]):
 
     def _open_now(self) -> Urn | None:
         """Return the URN of the open entity, None for the search."""
-        shown = self._main_screen.query_one("#page", ContentSwitcher).current == "entity"
-        return self._entity_view.urn if shown else None
+        is_entity_open = self._main_screen.query_one("#page", ContentSwitcher).current == "entity"
+        return self._entity_view.urn if is_entity_open else None
 
     def _show(self, urn: Urn) -> None:
         if not self._has_entity_page:
@@ -765,8 +765,8 @@ class CatalogApp(App[None]):
 
     def _question_here(self) -> str:
         """Return the text of the search where the results are shown, else an empty text."""
-        shown = self._main_screen.query_one("#page", ContentSwitcher).current == "find"
-        return self._main_screen.query_one(SearchView).text if shown else ""
+        is_search_open = self._main_screen.query_one("#page", ContentSwitcher).current == "find"
+        return self._main_screen.query_one(SearchView).text if is_search_open else ""
 
     def _show_worklist(self, text: str) -> None:
         with self._opening("the worklist"):
@@ -909,7 +909,7 @@ class CatalogApp(App[None]):
         from explorer.tui.screens.label_choice import TERM_PREFIX
         from explorer.tui.widgets.dialogs import PromptScreen
 
-        def named(name: str | None) -> None:
+        def show_concept(name: str | None) -> None:
             if name is None:
                 return
             term = name if name.startswith(TERM_PREFIX) else None
@@ -919,7 +919,7 @@ class CatalogApp(App[None]):
 
         if self._is_page_free():
             hint = f"a column name, or {_TERM} and the name of a glossary term"
-            self.push_screen(PromptScreen("Columns with the same name", hint), named)
+            self.push_screen(PromptScreen("Columns with the same name", hint), show_concept)
 
     def action_govern(self) -> None:
         """Show the actions on tags, glossary terms, domains and data products."""
@@ -1102,13 +1102,13 @@ class CatalogApp(App[None]):
 
         screen = ServersScreen(self._session)
 
-        def chosen(opening: 'Opening | Literal["sources"] | None') -> None:
+        def turn_to(opening: 'Opening | Literal["sources"] | None') -> None:
             if opening == "sources":
                 self.action_sources()
             elif opening is not None:
                 self._turn_to_server(opening)
 
-        self.push_screen(screen, chosen)
+        self.push_screen(screen, turn_to)
 
     @work(group="switch", exclusive=True, name=LEADING)
     async def _turn_to_server(self, opening: "Opening") -> None:
@@ -1140,12 +1140,12 @@ class CatalogApp(App[None]):
     def _add_source(self, choice: "SourceChoice | None") -> None:
         from explorer.tui.screens.sources import AddSourceScreen
 
-        def added(search: str | None) -> None:
+        def search_source(search: str | None) -> None:
             if search:
                 self.search(search, "")
 
         if choice is not None:
-            self.push_screen(AddSourceScreen(self._session, choice), added)
+            self.push_screen(AddSourceScreen(self._session, choice), search_source)
 
     def action_exchanges(self) -> None:
         """Show the requests that were sent to the server."""
@@ -1212,8 +1212,8 @@ class CatalogApp(App[None]):
         """Show the keys that work here."""
         from explorer.tui.screens.palette import HelpScreen, available_actions, scopes_here
 
-        here = scopes_here(self.screen)
-        self.push_screen(HelpScreen(here, self._look.keymap, available_actions(self.screen)))
+        scopes = scopes_here(self.screen)
+        self.push_screen(HelpScreen(scopes, self._look.keymap, available_actions(self.screen)))
 
     def action_command_palette(self) -> None:
         """Show the command palette."""

@@ -237,10 +237,10 @@ def _serve(opening: "Opening", host: str, port: int) -> None:
         os.environ["CATALOG_TOKEN"] = opening.token.header.partition(" ")[2]
     own = {"--serve", "--host", "--port"}
     arguments, rest = [], iter(sys.argv[1:])
-    for one in rest:
-        name, _, value = one.partition("=")
+    for argument in rest:
+        name, _, value = argument.partition("=")
         if name not in own:
-            arguments.append(one)
+            arguments.append(argument)
         elif name != "--serve" and not value:
             next(rest, None)
     try:

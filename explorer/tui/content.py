@@ -30,7 +30,7 @@ __all__ = [
     "marked",
     "padded",
     "preview",
-    "rendered_lines",
+    "render_lines",
 ]
 
 _DAY = len("2026-01-31")
@@ -61,8 +61,8 @@ class Times:
 
     def day(self, millis: int) -> str:
         """Format the day of a time in milliseconds."""
-        told = moment(millis, utc=self.utc)
-        return told[:_DAY] if told[:1].isdigit() else told
+        text = moment(millis, utc=self.utc)
+        return text[:_DAY] if text[:1].isdigit() else text
 
     def day_of(self, at: datetime) -> str:
         """Format the day of a datetime."""
@@ -123,8 +123,8 @@ _HALF_MARKS = re.compile(r"\*\*(?=\w)|(?<=\w)\*\*|`+")
 
 def line_text(text: str | None, style: str = "", missing: str = "") -> Text:
     """Return one line of a catalog's text as clean Rich text; `missing` where it is empty."""
-    shown = line(text)
-    return Text(shown, style) if shown else Text(missing, "dim italic")
+    clean = line(text)
+    return Text(clean, style) if clean else Text(missing, "dim italic")
 
 
 def line(text: str | None, limit: int = display.LINE_LIMIT) -> str:
@@ -227,7 +227,7 @@ def _on_one_line(paragraph: str) -> str:
 _MARKDOWN_STYLES = {"markdown.code": "bold cyan", "markdown.code_block": "cyan"}
 
 
-def rendered_lines(rendered: RenderableType, width: int) -> list[Text]:
+def render_lines(rendered: RenderableType, width: int) -> list[Text]:
     """Return the lines of what `markdown` made, at a width in cells. May be called in a thread."""
     # Made for this alone: the screen's own console is not asked from a thread.
     console = Console(

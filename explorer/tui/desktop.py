@@ -185,19 +185,19 @@ def edit_outside(app: "App[None]", text: str) -> str:
     original = text.encode()
     with os.fdopen(handle, "wb") as opened:
         opened.write(original)
-    kept = False
+    is_kept = False
     try:
         status = _run_editor(app, [*command, name])
         content = file.read_bytes()
         if status != 0:
-            kept = content != original
-            left = f"; what it wrote is kept in {file}" if kept else ""
+            is_kept = content != original
+            remark = f"; what it wrote is kept in {file}" if is_kept else ""
             raise Misconfigured(
-                f"The editor exited with status {status}, the text is unchanged{left}."
+                f"The editor exited with status {status}, the text is unchanged{remark}."
             )
-        kept = True
+        is_kept = True
         changed = content.decode()
-        kept = False
+        is_kept = False
     except UnicodeDecodeError as error:
         raise InvalidInput(
             f"What {command[0]} wrote is not UTF-8; it is kept in {file}."
@@ -205,7 +205,7 @@ def edit_outside(app: "App[None]", text: str) -> str:
     except OSError as error:
         raise StorageFault(f"{file} can no longer be read ({error.strerror}).") from error
     finally:
-        if not kept:
+        if not is_kept:
             file.unlink(missing_ok=True)
     return _remove_line_end(text, changed)
 
@@ -276,20 +276,20 @@ async def copy(text: str, method: ClipboardMethod, through_terminal: Callable[[s
         await asyncio.to_thread(clipboard_methods, os.environ) if method == "auto" else (method,)
     )
     failures = []
-    for one in methods:
-        if one == "none":
+    for candidate in methods:
+        if candidate == "none":
             raise Misconfigured("copying is turned off in the settings")
-        if one == "terminal":
+        if candidate == "terminal":
             if _request_length(text) > MOST_SENT_BYTES:
                 failures.append(f"the terminal takes {MOST_SENT_BYTES * 3 // 4:,} bytes at most")
                 continue
             through_terminal(text)
         else:
-            problem = await _run_clipboard(one, text)
+            problem = await _run_clipboard(candidate, text)
             if problem:
                 failures.append(problem)
                 continue
-        return f"Copied {_format(text)}, through {_CALLED.get(one, one)}."
+        return f"Copied {_format(text)}, through {_CALLED.get(candidate, candidate)}."
     raise InvalidInput(f"{_format(text)} could not be copied: {'; '.join(failures)}")
 
 
@@ -302,19 +302,19 @@ def clipboard_methods(
     tmux passes on what its own command receives. A clipboard program fills the reader's clipboard
     only if the reader sits at this machine.
     """
-    found: list[ClipboardMethod] = []
+    usable: list[ClipboardMethod] = []
     if environment.get("TMUX") and shutil.which("tmux"):
-        found.append("tmux")
+        usable.append("tmux")
     if not (environment.get("SSH_CONNECTION") or environment.get("SSH_TTY")):
-        here: list[tuple[ClipboardMethod, bool]] = [
+        candidates: list[tuple[ClipboardMethod, bool]] = [
             ("pbcopy", platform == "darwin"),
             ("wl-copy", bool(environment.get("WAYLAND_DISPLAY"))),
             ("xclip", bool(environment.get("DISPLAY"))),
             ("xsel", bool(environment.get("DISPLAY"))),
             ("clip.exe", platform == "win32" or bool(environment.get("WSL_DISTRO_NAME"))),
         ]
-        found += [method for method, fits in here if fits and shutil.which(method)]
-    return (*found, "terminal")
+        usable += [method for method, fits in candidates if fits and shutil.which(method)]
+    return (*usable, "terminal")
 
 
 async def _run_clipboard(method: ClipboardMethod, text: str) -> str:

@@ -159,8 +159,8 @@ class KeyQueue:
                 return
             is_idle = False
             if self._first_keys is not None:
-                kept, self._first_keys = self._first_keys, None
-                self._queued.extendleft(reversed(list(kept())))
+                first_keys, self._first_keys = self._first_keys, None
+                self._queued.extendleft(reversed(list(first_keys())))
             if self._queued:
                 self._target = self._app.focused or self._app.screen
                 self._sent_at = time.monotonic()

@@ -727,7 +727,7 @@ async def test_the_preview_is_rendered_once_and_after_the_text_was_painted(
         catalog.describe(urn, text)
     done: list[str] = []
     widths: list[tuple[str, int]] = []
-    render = editor._rendered
+    render = editor._render_lines
 
     def preview(rendered: str, width: int) -> list[Text]:
         done.append(rendered)
@@ -735,7 +735,7 @@ async def test_the_preview_is_rendered_once_and_after_the_text_was_painted(
         return render(rendered, width)
 
     painted(monkeypatch, lambda _: done.append("painted"))
-    monkeypatch.setattr(editor, "_rendered", preview)
+    monkeypatch.setattr(editor, "_render_lines", preview)
     # On a busy machine it is drawn without the text rather than late.
     monkeypatch.setattr(editor, "_UNPAINTED_SECONDS", 60)
     async with at(desk, urn=urn) as reader:
@@ -758,7 +758,7 @@ async def test_a_preview_that_nobody_waits_for_any_more_is_not_rendered_twice(
     urn = dataset(desk, "previewed_once", "a")
     done: list[str] = []
     go_on = threading.Event()
-    render = editor._rendered
+    render = editor._render_lines
 
     def preview(rendered: str, width: int) -> list[Text]:
         done.append(rendered)
@@ -770,7 +770,7 @@ async def test_a_preview_that_nobody_waits_for_any_more_is_not_rendered_twice(
         await reader.press("E")
         await reader.sees("^s save")
         shown = reader.app.screen.query_one(editor.Preview)
-        monkeypatch.setattr(editor, "_rendered", preview)
+        monkeypatch.setattr(editor, "_render_lines", preview)
         first = asyncio.create_task(shown.show_text("**given up**"))
         await reader.until(lambda: done)
         first.cancel()
@@ -855,7 +855,7 @@ async def test_a_draft_is_kept_while_a_long_preview_is_still_rendered(
     desk: Path, at: OpenTerminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     urn = dataset(desk, "slow_preview", "a")
-    render, gate = editor._rendered, threading.Event()
+    render, gate = editor._render_lines, threading.Event()
     ended: list[str] = []
 
     def preview(text: str, width: int) -> list[Text]:
@@ -864,7 +864,7 @@ async def test_a_draft_is_kept_while_a_long_preview_is_still_rendered(
             ended.append(text)
         return render(text, width)
 
-    monkeypatch.setattr(editor, "_rendered", preview)
+    monkeypatch.setattr(editor, "_render_lines", preview)
     async with at(desk, urn=urn) as reader:
         await reader.sees("a · int")
         await reader.press("E")

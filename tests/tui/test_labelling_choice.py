@@ -38,12 +38,12 @@ def test_what_others_did_meanwhile_is_kept_and_so_is_the_choice() -> None:
     choice = LabelChoice((LEGACY,))
     choice.toggle(PII)
     choice.toggle(LEGACY)
-    choice.found((LEGACY, CDC))
+    choice.note_current((LEGACY, CDC))
     assert (choice.added, choice.removed) == ((PII,), (LEGACY,))
     assert choice.state(CDC) == "on"
     domain = LabelChoice((SALES,), single=True)
     domain.toggle(FINANCE)
-    domain.found(("urn:li:domain:customer",))
+    domain.note_current(("urn:li:domain:customer",))
     assert (domain.added, domain.removed) == ((FINANCE,), ("urn:li:domain:customer",))
 
 
@@ -51,9 +51,9 @@ def test_a_step_that_is_written_is_not_written_again() -> None:
     choice = LabelChoice((LEGACY,))
     choice.create(PII)
     choice.toggle(LEGACY)
-    choice.written(added=choice.added)
+    choice.note_written(added=choice.added)
     assert (choice.added, choice.removed, choice.new) == ((), (LEGACY,), set())
-    choice.written(removed=choice.removed)
+    choice.note_written(removed=choice.removed)
     assert not choice.changed
     assert choice.current == (PII,)
 

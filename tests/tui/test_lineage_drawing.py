@@ -136,21 +136,21 @@ def test_of_many_neighbours_a_few_are_drawn_and_the_rest_counted() -> None:
     hood = choose_nodes(graph, ["hub"])
     [more] = [node for node in hood.nodes.values() if node.state == "more"]
     assert (more.owner, more.upstream) == ("hub", True)
-    assert more.hidden + hood.shown == hood.total == 402
+    assert more.hidden + hood.count == hood.total == 402
     larger = choose_nodes(graph, ["hub"], expanded={"hub": 50})
-    assert larger.shown == hood.shown + 50
+    assert larger.count == hood.count + 50
 
 
 def test_one_that_would_be_left_out_alone_is_drawn() -> None:
     graph = graph_of(*((f"up{at:03}", "hub") for at in range(13)))
     hood = choose_nodes(graph, ["hub"])
-    assert hood.shown == hood.total
+    assert hood.count == hood.total
 
 
 def test_a_graph_of_thousands_is_drawn_up_to_a_limit_and_what_is_wanted() -> None:
     edges = [(f"n{(at - 1) // 5}", f"n{at}") for at in range(1, 3000)]
     hood = choose_nodes(graph_of(*edges), ["n0"], wanted=["n2999"])
-    assert hood.shown == 150
+    assert hood.count == 150
     assert "n2999" in hood.nodes
     assert hood.total == 3000
 

@@ -9,7 +9,7 @@ import pytest
 from explorer.client import Catalog
 from explorer.client.entity import AspectRead, Entity
 from explorer.metadata import Urn
-from explorer.tui.screens.raw import FOUND_LIMIT, JsonNode, JsonTree, RawTab, find_keys, formatted
+from explorer.tui.screens.raw import FOUND_LIMIT, JsonNode, JsonTree, RawTab, find_keys, format_json
 from tests.tui.conftest import OpenTerminal
 
 pytestmark = pytest.mark.anyio
@@ -74,8 +74,8 @@ def test_keys_are_found_wherever_they_are_and_no_more_than_are_shown() -> None:
 
 
 def test_a_value_that_the_fast_way_cannot_write_is_written_all_the_same() -> None:
-    assert formatted({"n": 2**70}) == f'{{\n  "n": {2**70}\n}}'
-    assert formatted("as it is") == "as it is"
+    assert format_json({"n": 2**70}) == f'{{\n  "n": {2**70}\n}}'
+    assert format_json("as it is") == "as it is"
 
 
 async def test_every_aspect_is_there_and_unfolds(sample: Path, at: OpenTerminal) -> None:

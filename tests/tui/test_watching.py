@@ -241,7 +241,7 @@ async def test_a_change_heard_while_the_widgets_go_is_dropped(
         await reader.sees("1 Overview")
         await reader.app.screen.query_one(EntityView).remove()
         reader.app._others_changed({})
-        reader.app._missed_changes()
+        reader.app._refresh_after_gap()
 
 
 async def test_a_change_heard_when_the_screens_are_gone_is_dropped(
@@ -251,4 +251,4 @@ async def test_a_change_heard_when_the_screens_are_gone_is_dropped(
         await reader.sees("results")
     assert not reader.app.screen_stack
     reader.app._others_changed({})
-    reader.app._missed_changes()
+    reader.app._refresh_after_gap()

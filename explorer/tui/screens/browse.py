@@ -114,8 +114,8 @@ class Branch:
 
     def needs_page(self, number: int) -> bool:
         """Return whether a page has to be read when it comes into view."""
-        there = number in self.pages and number not in self.stale
-        return not (there or number in self.requested or number in self.failed)
+        is_loaded = number in self.pages and number not in self.stale
+        return not (is_loaded or number in self.requested or number in self.failed)
 
     def take(self, number: int, portion: EntryPage) -> None:
         """Take a page that was read."""
@@ -130,8 +130,8 @@ class Branch:
         self.failed.pop(number, None)
         self.note = f"{portion.note}, f searches all" if portion.note else ""
         self.total = len(self.head) + portion.total
-        for gone in [page for page in self.pages if page > self.page_of(self.total - 1)]:
-            del self.pages[gone]
+        for page_after in [page for page in self.pages if page > self.page_of(self.total - 1)]:
+            del self.pages[page_after]
         if number == 0:
             self._reattach(0, self.head)
         self._reattach(len(self.head) + number * PAGE, portion.entries)
@@ -182,8 +182,8 @@ class Branch:
         self._unfiltered = folder if text else None
         self.turn += 1
         self.total, self.note, self.head = None, "", ()
-        for held in (self.pages, self.stale, self.requested, self.failed):
-            held.clear()
+        for pages in (self.pages, self.stale, self.requested, self.failed):
+            pages.clear()
         self.regrow()
 
     def regrow(self) -> None:
@@ -197,9 +197,9 @@ class Branch:
 
     def _reattach(self, first: int, entries: tuple[FolderEntry, ...]) -> None:
         """Move expanded folders to the new positions of their entries."""
-        here = {entry.key: at for at, entry in enumerate(entries, first)}
+        positions = {entry.key: at for at, entry in enumerate(entries, first)}
         moved = [at for at in range(first, first + len(entries)) if at in self.below]
-        self._detach([at for at in moved if here.get(self.below[at].entry.key) != at])
+        self._detach([at for at in moved if positions.get(self.below[at].entry.key) != at])
         for at, entry in enumerate(entries, first):
             back = self.waiting.pop(entry.key, None)
             if back is not None and entry.below is not None:
@@ -286,13 +286,13 @@ class Outline:
         while True:
             before, into = 0, None
             for at in branch.opened:
-                held = branch.below[at]
+                folder = branch.below[at]
                 if row <= at + before:
                     break
-                if row <= at + before + held.height:
-                    into = held
+                if row <= at + before + folder.height:
+                    into = folder
                     break
-                before += held.height
+                before += folder.height
             if into is None:
                 return OutlineRow(branch, row - before if branch.total else -1, depth)
             row -= into.index + before + 1
@@ -398,9 +398,9 @@ def row_description(spot: OutlineRow, width: int, room: int) -> Text:
     """Return two lines on a row: its whole name where it does not fit into `room` cells, else its
     folder; and its position in the folder."""
     branch, entry = spot.branch, spot.entry
-    one, several = ("type", "types") if branch.above is None else ("entry", "entries")
+    noun, nouns = ("type", "types") if branch.above is None else ("entry", "entries")
     total = branch.total or 0
-    place = f"{spot.index + 1:,} of {total:,} {one if total == 1 else several}" if total else ""
+    place = f"{spot.index + 1:,} of {total:,} {noun if total == 1 else nouns}" if total else ""
     if spot.why is not None:
         first = line_text(spot.why)
         first.truncate(width, overflow="ellipsis")
@@ -422,10 +422,10 @@ def row_description(spot: OutlineRow, width: int, room: int) -> Text:
     first = line_text(entry.name) if entry is not None and cut else _ending(text, width)
     if entry is not None and cut and entry.aside:
         first.append_text(line_text(f" {entry.aside}", _DIM))
-    one, several = ("type", "types") if branch.above is None else ("entry", "entries")
+    noun, nouns = ("type", "types") if branch.above is None else ("entry", "entries")
     first.truncate(width, overflow="ellipsis")
     return first.append(
-        f"\n{spot.index + 1:,} of {branch.total:,} {one if branch.total == 1 else several}", _DIM
+        f"\n{spot.index + 1:,} of {branch.total:,} {noun if branch.total == 1 else nouns}", _DIM
     )
 
 
@@ -651,7 +651,7 @@ class Folders(Vertical):
         self._show_place()
 
     @on(Rows.Chosen)
-    def _chosen(self, event: Rows.Chosen) -> None:
+    def _handle_chosen(self, event: Rows.Chosen) -> None:
         event.stop()
         spot = self._row_at_cursor
         if spot.why is not None:
@@ -815,10 +815,10 @@ async def _find(
 def _at_hand(branch: Branch, wanted: str | Urn) -> int | None:
     if isinstance(wanted, str):
         text = wanted.casefold()
-        named = (
+        matches = (
             at for at, entry in branch.loaded() if not entry.urn and entry.name.casefold() == text
         )
-        return next(named, None)
+        return next(matches, None)
     return next((at for at, entry in branch.loaded() if entry.urn == wanted), None)
 
 
@@ -860,7 +860,7 @@ class BrowseTree(Folders):
     BrowseTree:focus-within { border-right: solid $primary; }
     BrowseTree FolderRows { height: 1fr; }
     BrowseTree #place { height: 2; padding: 0 1; }
-    """ + "\n".join(f"BrowseTree.-width{one} {{ width: {one}; }}" for one in _WIDTHS)
+    """ + "\n".join(f"BrowseTree.-width{width} {{ width: {width}; }}" for width in _WIDTHS)
 
     @dataclass
     class TabChosen(Message):
@@ -1008,21 +1008,21 @@ class BrowseTree(Folders):
             async def fetch(branch: Branch, number: int) -> None:
                 await self._fetch(catalog, branch, number)
 
-            found = await unfold_to(catalog, self._outline, location, fetch)
-            place = found.index
+            spot = await unfold_to(catalog, self._outline, location, fetch)
+            place = spot.index
             if place is None:
                 with self._keeping_cursor():
-                    found.branch.narrow(location.name)
-                await fetch(found.branch, 0)
-                known = found.branch.loaded()
-                place = next((at for at, entry in known if entry.urn == urn), None)
+                    spot.branch.narrow(location.name)
+                await fetch(spot.branch, 0)
+                entries = spot.branch.loaded()
+                place = next((at for at, entry in entries if entry.urn == urn), None)
             if not self._rows.size.height:
                 # Folders that were hidden have no height, and so no line to show it on, before
                 # the next layout.
                 laid_out = asyncio.Event()
                 self.call_after_refresh(laid_out.set)
                 await laid_out.wait()
-            self._show_at(found.branch, place)
+            self._show_at(spot.branch, place)
 
     def _show_at(self, branch: Branch, place: int | None) -> None:
         rows = self._rows

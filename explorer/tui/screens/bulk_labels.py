@@ -89,7 +89,7 @@ class BulkStaging:
             return ""
         return f"all {every:,} have it" if count == every else f"{count:,} of {every:,} have it"
 
-    def left_out(self) -> str:
+    def describe_left_out(self) -> str:
         """Return in a sentence how many marked items are left out and why; empty for none."""
         places = self.places
         if places is None or self.staged is None:
@@ -100,8 +100,8 @@ class BulkStaging:
             (places.unfit, f"cannot have {_A_NOUN.get(self.what, _NOUNS[self.what])}"),
             (places.missing, "not in the catalog"),
         )
-        told = [f"{count:,} {words}" for count, words in parts if count]
-        return f"Left out: {', '.join(told)}." if told else ""
+        facts = [f"{count:,} {words}" for count, words in parts if count]
+        return f"Left out: {', '.join(facts)}." if facts else ""
 
 
 _NOUNS: dict[LabelledKind, str] = {
@@ -135,17 +135,22 @@ class BulkPickerScreen(PickerScreen):
         places = self._staging.places or await self._staging.read(catalog)
         self._counts = places.counts()
         choice = self._choice
-        choice.some = tuple(one for one, count in self._counts.items() if count < len(places))
-        choice.found(tuple(one for one, count in self._counts.items() if count == len(places)))
+        choice.some = tuple(label for label, count in self._counts.items() if count < len(places))
+        choice.note_current(
+            tuple(label for label, count in self._counts.items() if count == len(places))
+        )
 
     async def write_choice(self, catalog: "AsyncCatalog") -> None:
         """Stage what was chosen."""
         choice = self._choice
-        urns = {one.rpartition(" ")[0] if self._kind == "owners" else one for one in choice.wanted}
+        urns = {
+            label.rpartition(" ")[0] if self._kind == "owners" else label
+            for label in choice.selection
+        }
         change = LabelsChange(
             choice.added,
             choice.removed,
-            tuple(one for one in choice.added if one in choice.new),
+            tuple(label for label in choice.added if label in choice.new),
             called={urn: self.name_of(urn) for urn in (*urns, *choice.removed)},
         )
         await self._staging.stage(catalog, change, describe_change(choice, self.name_of).plain)
@@ -162,13 +167,13 @@ class BulkDeprecationScreen(DeprecationScreen):
 
     def __init__(self, session: TerminalSession, staging: BulkStaging) -> None:
         places = staging.places.places if staging.places is not None else ()
-        held = [place.deprecation for place in places]
-        is_same = bool(held) and all(one == held[0] for one in held)
-        now = DeprecationFields.of_stored(held[0] if is_same else None)
+        deprecations = [place.deprecation for place in places]
+        is_same = bool(deprecations) and all(aspect == deprecations[0] for aspect in deprecations)
+        now = DeprecationFields.of_stored(deprecations[0] if is_same else None)
         place = LabelTarget(Urn.parse(staging.keys[0][0]), staging.subject)
         super().__init__(session, place, now)
         self._staging = staging
-        self._is_any_deprecated = any(one is not None for one in held)
+        self._is_any_deprecated = any(aspect is not None for aspect in deprecations)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Allow removing the deprecation only if any item is deprecated."""
@@ -183,9 +188,9 @@ class BulkDeprecationScreen(DeprecationScreen):
     async def _write(self) -> None:
         with self._session.reporting("staging the deprecation"):
             note, gone_from, replacement = self.typed()
-            held = deprecation(note, gone_from, replacement)
+            new = deprecation(note, gone_from, replacement)
             catalog = await self._session.catalog()
-            change = LabelsChange(deprecation=held)
+            change = LabelsChange(deprecation=new)
             await self._staging.stage(catalog, change, " ".join(note.split()) or "deprecated")
             self.dismiss("deprecated")
 
@@ -222,8 +227,8 @@ class BulkLinksScreen(FramedScreen[None]):
         self._counts = staging.places.counts() if staging.places is not None else {}
         every = len(staging.places or ())
         self._choice = LabelChoice(
-            tuple(one for one, count in self._counts.items() if count == every),
-            some=tuple(one for one, count in self._counts.items() if count < every),
+            tuple(label for label, count in self._counts.items() if count == every),
+            some=tuple(label for label, count in self._counts.items() if count < every),
         )
 
     def compose(self) -> ComposeResult:
@@ -243,13 +248,13 @@ class BulkLinksScreen(FramedScreen[None]):
     def action_add(self) -> None:
         """Add a link to all."""
 
-        def written(new: LinkInput | None) -> None:
+        def add_link(new: LinkInput | None) -> None:
             link = f"{new.url} {new.label}" if new is not None else ""
-            if link and link not in self._choice.wanted:
+            if link and link not in self._choice.selection:
                 self._choice.toggle(link)
                 self._show()
 
-        self.app.push_screen(LinkForm(f"A new link for {line(self._staging.subject)}"), written)
+        self.app.push_screen(LinkForm(f"A new link for {line(self._staging.subject)}"), add_link)
 
     def action_write(self) -> None:
         """Stage what was chosen."""
@@ -321,19 +326,19 @@ class BulkLauncher:
     async def _open(self, staging: BulkStaging) -> None:
         with self._session.reporting(f"reading the {_NOUNS[staging.what]} of the marked items"):
             await staging.read(await self._session.catalog())
-            left = partial(self._left, staging)
+            review = partial(self._review_staged, staging)
             match staging.what:
                 case "deprecation":
-                    self._app.push_screen(BulkDeprecationScreen(self._session, staging), left)
+                    self._app.push_screen(BulkDeprecationScreen(self._session, staging), review)
                 case "links":
-                    self._app.push_screen(BulkLinksScreen(self._session, staging), left)
+                    self._app.push_screen(BulkLinksScreen(self._session, staging), review)
                 case kind:
-                    self._app.push_screen(BulkPickerScreen(self._session, staging, kind), left)
+                    self._app.push_screen(BulkPickerScreen(self._session, staging, kind), review)
 
-    def _left(self, staging: BulkStaging, _: object = None) -> None:
+    def _review_staged(self, staging: BulkStaging, _: object = None) -> None:
         if staging.staged is None:
             return
         self._review(staging.staged)
-        told = staging.left_out()
-        if told:
-            self._app.call_after_refresh(self._session.say, told)
+        sentence = staging.describe_left_out()
+        if sentence:
+            self._app.call_after_refresh(self._session.say, sentence)

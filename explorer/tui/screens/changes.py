@@ -228,7 +228,7 @@ class FeedScreen(FilteredListScreen[FeedPlace]):
         self._shown = [entry for entry in entries if entry.needs_care or not self._is_care]
         draw = partial(feed_page, feed, self._shown, self._session.times.format)
         page = await asyncio.to_thread(partial(draw, brief=self._is_brief))
-        cursor = next((at for at, one in enumerate(self._shown) if one == entry), 0)
+        cursor = next((at for at, candidate in enumerate(self._shown) if candidate == entry), 0)
         nothing = _NO_CHANGES_EARLIER if self._is_earlier else _NO_CHANGES
         empty = nothing if not feed.entries else "No change matches; esc shows all."
         self.query_one(TableRows).show(page, cursor=cursor, empty=empty)
@@ -307,8 +307,10 @@ class JournalScreen(FilteredListScreen[Urn]):
         """Return the edits of the saves that are listed, the newest first, for a file."""
         if not self._shown:
             return None
-        shown = {record.save.id for record in self._shown}
-        entries = [entry for entry in reversed(self._entries) if (entry.save or entry.id) in shown]
+        save_ids = {record.save.id for record in self._shown}
+        entries = [
+            entry for entry in reversed(self._entries) if (entry.save or entry.id) in save_ids
+        ]
         return journal_table(entries, journal.undone_in(self._entries))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -360,8 +362,8 @@ class JournalScreen(FilteredListScreen[Urn]):
         """List the saves that match the words, with the cursor on the same one if it is listed."""
         record, words = self._record, self.words
         find = partial(journal.entries_with, self._entries, words)
-        found = {entry.save or entry.id for entry in await asyncio.to_thread(find)}
-        self._shown = [record for record in self._records if record.save.id in found]
+        save_ids = {entry.save or entry.id for entry in await asyncio.to_thread(find)}
+        self._shown = [record for record in self._records if record.save.id in save_ids]
         page = await asyncio.to_thread(journal_page, self._shown, self._session.times.format)
         ids = [record.save.id for record in self._shown]
         cursor = ids.index(record.save.id) if record is not None and record.save.id in ids else 0
@@ -421,8 +423,8 @@ class UndoActions:
 
     async def _offer(self, save: "JournalSave", *, again: bool, done: Callable[[], object]) -> None:
         with self._session.reporting("asking which catalog this is"):
-            here = await (await self._session.catalog()).known_as()
-            if why := save.made_on.why_not(here):
+            catalog = await (await self._session.catalog()).known_as()
+            if why := save.made_on.why_not(catalog):
                 self._session.say(f"This save cannot be undone here: {why}.", error=True)
                 return
             question = self._question(save, again=again, is_last=False)
@@ -453,13 +455,13 @@ class UndoActions:
         force: bool,
         done: Callable[[], object],
     ) -> None:
-        def answered(does: bool | None) -> None:
+        def start_writing(does: bool | None) -> None:
             if does:
                 work = self._write(save, again=again, force=force, done=done)
                 # A group of its own: looking for the next save does not end this one's undo.
                 self._app.run_worker(work, LEADING, "taking-back")
 
-        self._app.push_screen(ConfirmScreen(question), answered)
+        self._app.push_screen(ConfirmScreen(question), start_writing)
 
     async def _write(
         self, save: "JournalSave", *, again: bool, force: bool, done: Callable[[], object]

@@ -478,17 +478,17 @@ class ColumnsView(Vertical, Tab):
         if schema is None or not len(schema):
             return
         catalog = await self._session.catalog()
-        named, (measured, failed) = await asyncio.gather(
+        summaries, (measured, failed) = await asyncio.gather(
             self._read_names(catalog, schema), read_measurements(catalog, entity, schema)
         )
         if entity is not self._entity:
             return
         self._known = replace(self._known, measured=measured)
-        if isinstance(named, dict):
-            names = {urn: entity.name for urn, entity in named.items()}
+        if isinstance(summaries, dict):
+            names = {urn: entity.name for urn, entity in summaries.items()}
             self._known = replace(self._known, names=names)
         else:
-            failed = [named, *failed]
+            failed = [summaries, *failed]
         self._measure_rows()
         self._lay_out(self.query_one(ColumnRows).cursor)
         for error in failed:
@@ -538,7 +538,7 @@ class ColumnsView(Vertical, Tab):
     def undocumented_after(self, path: str | None) -> str | None:
         """Return the next column without a description after `path`, in the order shown and among
         those that match the filter; wraps around at the end."""
-        columns = [shown.column for shown in self._arrange(()) if shown.wanted]
+        columns = [row.column for row in self._arrange(()) if row.wanted]
         at = next((n for n, column in enumerate(columns) if column.path.raw == path), -1)
         ahead = [*columns[at + 1 :], *columns[: max(at, 0)]]
         return next((column.path.raw for column in ahead if not column.documented), None)
@@ -620,8 +620,8 @@ class ColumnsView(Vertical, Tab):
         if path is not None:
             self.move_to_path(path)
         elif self._schema:
-            these = "these" if self._filter else "its"
-            self._session.say(f"Every other one of {these} columns is documented.")
+            which = "these" if self._filter else "its"
+            self._session.say(f"Every other one of {which} columns is documented.")
 
     @property
     def marked(self) -> tuple[str, ...]:
@@ -753,15 +753,15 @@ class ColumnsView(Vertical, Tab):
             return ""
         marked = f"{len(self._marked):,} marked · " if self._marked else ""
         if self._filter:
-            wanted = sum(column.wanted for column in self._shown)
-            return f"{marked}{wanted:,} of {len(schema):,} columns"
+            count = sum(column.wanted for column in self._shown)
+            return f"{marked}{count:,} of {len(schema):,} columns"
         return f"{marked}{schema.documented:,} of {len(schema):,} documented"
 
     def table(self) -> "Table | None":
         """Return the columns shown, including those in collapsed records, for a file."""
         if self._entity is None:
             return None
-        return columns_table(self._entity, [one.column for one in self._arrange(())])
+        return columns_table(self._entity, [row.column for row in self._arrange(())])
 
     def _place(self, path: str) -> int | None:
         places = (at for at, column in enumerate(self._shown) if column.column.path.raw == path)

@@ -161,7 +161,7 @@ class ConceptScreen(TableScreen[Urn]):
         text = self._variant_text()
         what = "with the term" if self._concept.term else "called"
 
-        def left(answer: ReviewAnswer | None) -> None:
+        def take_text(answer: ReviewAnswer | None) -> None:
             if answer is not None and answer.text.strip():
                 self._own = answer.text
                 self._keep(answer.text)
@@ -170,7 +170,7 @@ class ConceptScreen(TableScreen[Urn]):
         title = f"A text for the columns {what} {self._concept.name}"
         marked = f"{len(self._marked):,} marked" if self._marked else "no column is marked yet"
         screen = ReviewTextScreen(title, [marked], self._own or text, typed=self._keep)
-        self.app.push_screen(screen, left)
+        self.app.push_screen(screen, take_text)
 
     def action_mark_all(self) -> None:
         """Mark all columns."""
@@ -281,15 +281,17 @@ class ConceptScreen(TableScreen[Urn]):
         with self._session.reporting("reading the columns", self._fail, self._read):
             catalog = await self._session.catalog()
             steward = AsyncStewardship(catalog)
-            read = steward.concept if question.term is None else steward.term_concept
-            concept = await read(question.term or question.name, progress=self._show_progress)
+            read_concept = steward.concept if question.term is None else steward.term_concept
+            concept = await read_concept(
+                question.term or question.name, progress=self._show_progress
+            )
             if first:
                 self._own = await self._read_draft()
             self._state = "No dataset has a matching column."
             at = question.at if first else self._column.key if self._column is not None else None
             self._concept = concept
-            known = {column.key for column in concept.columns}
-            for key in [key for key in self._marked if key not in known]:
+            keys = {column.key for column in concept.columns}
+            for key in [key for key in self._marked if key not in keys]:
                 del self._marked[key]
             self._show(at)
             if first and self._own:

@@ -124,18 +124,18 @@ class ServersScreen(FramedScreen[Opening | Literal["sources"] | None]):
             rows.show(0, self._draw, empty=sentence_of(error))
             return
         at = [server.identity for server in self._servers]
-        here = at.index(self._session.server) if self._session.server in at else 0
+        cursor = at.index(self._session.server) if self._session.server in at else 0
         rows.styles.height = 2 * len(self._servers)
-        rows.show(len(self._servers), self._draw, cursor=here)
+        rows.show(len(self._servers), self._draw, cursor=cursor)
 
     def _draw(self, index: int, width: int) -> tuple[Text, Text]:
         server = self._servers[index]
-        here = server.identity == self._session.server
+        is_current = server.identity == self._session.server
         first = Text.assemble(
-            " ● " if here else "   ", padded(line_text(server.name, "bold"), _NAME)
+            " ● " if is_current else "   ", padded(line_text(server.name, "bold"), _NAME)
         )
         first.append(" ").append_text(padded(line_text(server.place), width - _NAME - 4))
-        return first, Text("   ").append_text(join(list(self._marks(server, here=here))))
+        return first, Text("   ").append_text(join(list(self._marks(server, here=is_current))))
 
     @staticmethod
     def _marks(one: KnownServer, *, here: bool) -> Iterator[Text]:
@@ -150,7 +150,7 @@ class ServersScreen(FramedScreen[Opening | Literal["sources"] | None]):
         return self.query_one(Rows).under_cursor(self._servers)
 
     @on(Rows.Chosen)
-    def _chosen(self, event: Rows.Chosen) -> None:
+    def _handle_chosen(self, event: Rows.Chosen) -> None:
         event.stop()
         server = self._servers[event.index]
         if server.asks:
@@ -278,7 +278,7 @@ class LogScreen(OverlayScreen[None]):
         self._show_details()
 
     @on(Rows.Chosen)
-    def _chosen(self, event: Rows.Chosen) -> None:
+    def _handle_chosen(self, event: Rows.Chosen) -> None:
         event.stop()
 
     def action_copy_line(self) -> None:

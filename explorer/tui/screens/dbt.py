@@ -74,10 +74,10 @@ class _Options:
         )
 
     def __str__(self) -> str:
-        named = ["descriptions"]
-        named += ["tags"] if self.tags else []
-        named += ["owners"] if self.owners else []
-        return " and ".join(filter(None, (", ".join(named[:-1]), named[-1])))
+        kinds = ["descriptions"]
+        kinds += ["tags"] if self.tags else []
+        kinds += ["owners"] if self.owners else []
+        return " and ".join(filter(None, (", ".join(kinds[:-1]), kinds[-1])))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,12 +86,12 @@ class _Comparison:
 
     project: dbt.Project
     matches: dbt.Matches
-    held: Mapping[Urn, dbt.Held]
+    metadata: Mapping[Urn, dbt.Held]
 
     @property
     def urns(self) -> tuple[Urn, ...]:
         """The datasets that its resources are, or could be."""
-        could_be = (urn for one in self.matches.unmatched for urn in one.candidates)
+        could_be = (urn for resource in self.matches.unmatched for urn in resource.candidates)
         return tuple(dict.fromkeys((*self.matches.urns, *could_be)))
 
     def plan(self, options: _Options) -> dbt.ProjectPlan:
@@ -99,7 +99,7 @@ class _Comparison:
         return dbt.plan(
             self.project,
             self.matches,
-            self.held,
+            self.metadata,
             properties=options.properties,
             force_conflicts=options.conflicts,
         )
@@ -147,7 +147,7 @@ class DbtProjectScreen(FilteredListScreen[Urn]):
 
     def apply_changes(self, changes: Changes) -> None:
         """Show that the catalog changed; the list stays, because it is being read."""
-        if self._found is not None and not changes.keys().isdisjoint(self._found.held):
+        if self._found is not None and not changes.keys().isdisjoint(self._found.metadata):
             self._is_outdated = True
             self._show_heading()
 
@@ -190,8 +190,8 @@ class DbtProjectScreen(FilteredListScreen[Urn]):
         if self.words:
             question.append(" The filter applies to the list only: all changes are written.")
         if plan.left:
-            left = "1 is" if len(plan.left) == 1 else f"{len(plan.left):,} are"
-            question.append(f" {left} left out; the list says why.")
+            number = "1 is" if len(plan.left) == 1 else f"{len(plan.left):,} are"
+            question.append(f" {number} left out; the list says why.")
         self.confirm(question, partial(self._write, plan))
 
     @work(exclusive=True, group="write")
@@ -259,7 +259,7 @@ class DbtProjectScreen(FilteredListScreen[Urn]):
     def action_folder(self) -> None:
         """Ask for the folder of another project, and read that."""
 
-        def named(name: str | None) -> None:
+        def read_folder(name: str | None) -> None:
             if name is not None:
                 self._folder = Path(name).expanduser()
                 self.clear()
@@ -267,7 +267,7 @@ class DbtProjectScreen(FilteredListScreen[Urn]):
                 self.query_one(TableRows).show(Table((), ()), empty=self.READING)
                 self.read()
 
-        self.app.push_screen(project_prompt(str(self._folder)), named)
+        self.app.push_screen(project_prompt(str(self._folder)), read_folder)
 
     @on(Rows.Chosen)
     def _choose(self, event: Rows.Chosen) -> None:
@@ -316,8 +316,8 @@ class DbtProjectScreen(FilteredListScreen[Urn]):
             matches = await asyncio.to_thread(dbt.match, project.resources, urns)
             self._is_outdated = False
             tell = partial(self._show_progress, "read")
-            held = await dbt.read_held(catalog, matches.urns, tell)
-            self._found = _Comparison(project, matches, held)
+            metadata = await dbt.read_held(catalog, matches.urns, tell)
+            self._found = _Comparison(project, matches, metadata)
             await self._make_plan()
             self._show_status("")
 

@@ -126,10 +126,10 @@ class Descriptions:
             edited, ingested = _texts(entity)
             column = ""
         else:
-            known = entity.schema.column(path)
-            column = known.path.simple if known else FieldPath(path).simple
+            schema_column = entity.schema.column(path)
+            column = schema_column.path.simple if schema_column else FieldPath(path).simple
             edited = column_text(entity.column_edits, path) or ""
-            ingested = (known.ingested or "") if known else ""
+            ingested = (schema_column.ingested or "") if schema_column else ""
         edited = self._written.get(path, edited)
         return DescriptionTarget(entity.urn, entity.name, path, column, ingested, edited)
 
@@ -149,12 +149,14 @@ class Descriptions:
         after the last."""
         at = self._order.index(path) + 1 if path in self._order else 0
         ahead = [*self._order[at:], *self._order[: max(at - 1, 0)]]
-        return next((one for one in ahead if one not in but and not self._has_text(one)), None)
+        return next(
+            (column for column in ahead if column not in but and not self._has_text(column)), None
+        )
 
     @property
     def undocumented(self) -> list[str]:
         """Return the columns without a description, in schema order."""
-        return [one for one in self._order if not self._has_text(one)]
+        return [column for column in self._order if not self._has_text(column)]
 
     def place(self, path: str | None) -> str:
         """Return the position of a column, and how many columns lack a description, in words."""
@@ -197,7 +199,7 @@ class DraftsScreen(ListScreen[StoredDraft]):
         self._read()
 
     @on(Rows.Chosen)
-    def _chosen(self) -> None:
+    def _handle_chosen(self) -> None:
         self.action_open()
 
     def action_open(self) -> None:
@@ -267,12 +269,12 @@ class DraftsScreen(ListScreen[StoredDraft]):
         self.refresh_bindings()
 
     def _draw(self, index: int, width: int) -> tuple[Text, Text]:
-        one = self._stored[index]
-        draft = one.draft
-        moment = self._session.times.format(millis_of(one.at))
-        name, column = place_words(one)
+        stored = self._stored[index]
+        draft = stored.draft
+        moment = self._session.times.format(millis_of(stored.at))
+        name, column = place_words(stored)
         of = join([line_text(name, "bold"), line_text(column)])
-        state = Text("open elsewhere  " if one.open else "", "reverse")
+        state = Text("open elsewhere  " if stored.open else "", "reverse")
         room = max(width - len(moment) - state.cell_len - 4, 8)
         head = Text.assemble(" ", padded(of, room), " ", state, (moment, "dim"))
         return head, Text.assemble("   ", preview(draft.text, missing="no text"))
@@ -385,7 +387,7 @@ class _ServerText:
     """What is known of a text on the server: the edited text read or acknowledged last, the one
     that the writer started from, and those that were sent without a response."""
 
-    read: str
+    present: str
     base: str
     sent: set[str] = field(default_factory=set)
 
@@ -501,19 +503,19 @@ class Saves:
         elif failure.theirs is None:
             self._server_texts[save.key].sent.add(save.text)
         else:
-            self._server_texts[save.key].read = failure.theirs
+            self._server_texts[save.key].present = failure.theirs
             self._server_texts[save.key].sent.clear()
 
     async def _write(self, save: Save) -> Failure | None:
         from explorer.client import TextConflict
 
         text = self._server_texts[save.key]
-        told: list[str] = []
+        sentences: list[str] = []
         conflict: TextConflict | None = None
 
         def tell(sentence: str) -> bool:
             # `on_done` shows the failure.
-            told.append(sentence)
+            sentences.append(sentence)
             return True
 
         with self._session.reporting(f"saving {save.title}", tell):
@@ -525,11 +527,13 @@ class Saves:
             theirs, reason = conflict.theirs, "Somebody else changed it meanwhile."
             author, at = conflict.author, conflict.at
             return Failure(save, reason, theirs, text.base, theirs, author, at)
-        if told:
-            return Failure(save, told[0], text.read, text.base)
+        if sentences:
+            return Failure(save, sentences[0], text.present, text.base)
         return None
 
-    async def _describe(self, catalog: "AsyncCatalog", save: Save, held: _ServerText) -> None:
+    async def _describe(
+        self, catalog: "AsyncCatalog", save: Save, server_text: _ServerText
+    ) -> None:
         """Write a text if the server has the one that it started from, or another one of the same
         writer: an earlier save that was lost, or whose response was."""
         from explorer.client import TextConflict
@@ -541,6 +545,6 @@ class Saves:
         try:
             await write(save.base)
         except TextConflict as conflict:
-            if conflict.theirs not in {held.base, *held.sent}:
+            if conflict.theirs not in {server_text.base, *server_text.sent}:
                 raise
             await write(conflict.theirs)

@@ -31,7 +31,7 @@ from explorer.metadata.urn import Urn
 from explorer.query.filters import Criterion, Filter
 from explorer.stewardship.drafts import Draft, StoredDraft
 from explorer.tui.actions import actions_of, bindings
-from explorer.tui.content import join, line_text, markdown, padded, preview, rendered_lines
+from explorer.tui.content import join, line_text, markdown, padded, preview, render_lines
 from explorer.tui.desktop import edit_outside
 from explorer.tui.key_queue import CLOSING, LEADING, OPENING, OpeningFailed, start_worker
 from explorer.tui.screens.columns import column_fact_line, read_measurements
@@ -156,23 +156,23 @@ class Preview(TextRows, can_focus=False):
         """Render and show another text. The text requested last is not rendered again, even if its
         request was cancelled."""
         self._text = text
-        wanted = text, self.scrollable_content_region.width
-        if wanted[1] <= 0:
+        request = text, self.scrollable_content_region.width
+        if request[1] <= 0:
             return
-        if wanted != self._wanted or self._rendering is None:
-            self._wanted = wanted
+        if request != self._wanted or self._rendering is None:
+            self._wanted = request
             loop = asyncio.get_running_loop()
-            self._rendering = loop.run_in_executor(_RENDERER, self._lines_of, wanted)
-        wanted = self._wanted
+            self._rendering = loop.run_in_executor(_RENDERER, self._lines_of, request)
+        request = self._wanted
         lines = await asyncio.shield(self._rendering)
-        if lines is not None and lines is not self._lines and wanted is self._wanted:
+        if lines is not None and lines is not self._lines and request is self._wanted:
             self._lines = lines
             self.show(len(lines), lambda at, _: (self._lines[at],))
             self.follow(self._share)
 
     def _lines_of(self, wanted: tuple[str, int]) -> list[Text] | None:
         """The lines of a text at a width, unless another was asked for meanwhile."""
-        return _rendered(*wanted) if wanted is self._wanted else None
+        return _render_lines(*wanted) if wanted is self._wanted else None
 
     def follow(self, share: float) -> None:
         """Show the part that lies so far down in the text, 0 its top and 1 its end."""
@@ -190,9 +190,9 @@ class Preview(TextRows, can_focus=False):
             start_worker(self, show, group="preview", exclusive=True)
 
 
-def _rendered(text: str, width: int) -> list[Text]:
+def _render_lines(text: str, width: int) -> list[Text]:
     """Return the lines of a rendered text."""
-    return rendered_lines(markdown(text), width)
+    return render_lines(markdown(text), width)
 
 
 _ASPECTS = (
@@ -229,20 +229,24 @@ async def suggestions(
     page = await catalog.search("*", entity="dataset", filter=called_so, count=_LOOKED_AT)
     urns = [hit.urn for hit in page.hits if hit.urn != entity.urn]
     entities = await catalog.entities([*sources, *urns], _ASPECTS)
-    found: dict[tuple[Origin, str], list[str]] = {}
-    for urn, other in entities.items():
+    names_by_text: dict[tuple[Origin, str], list[str]] = {}
+    for urn, similar in entities.items():
         origin: Origin = "upstream" if urn in sources else "same name"
-        wanted = sources.get(urn) or frozenset()
-        for column in other.schema:
-            fits = column.path.raw in wanted or (not wanted and column.path.name == name)
+        source_paths = sources.get(urn) or frozenset()
+        for column in similar.schema:
+            fits = column.path.raw in source_paths or (
+                not source_paths and column.path.name == name
+            )
             if fits and column.documented:
                 exact = column.edited if (column.edited or "").strip() else column.ingested
-                found.setdefault((origin, exact or ""), []).append(other.name)
-    ordered = sorted(found.items(), key=lambda one: (one[0][0] != "upstream", -len(one[1])))
-    given: dict[str, DescriptionSuggestion] = {}
+                names_by_text.setdefault((origin, exact or ""), []).append(similar.name)
+    ordered = sorted(names_by_text.items(), key=lambda one: (one[0][0] != "upstream", -len(one[1])))
+    suggestions_by_text: dict[str, DescriptionSuggestion] = {}
     for (origin, text), places in ordered:
-        given.setdefault(text, DescriptionSuggestion(text, origin, tuple(dict.fromkeys(places))))
-    return tuple(given.values())[:_GIVEN]
+        suggestions_by_text.setdefault(
+            text, DescriptionSuggestion(text, origin, tuple(dict.fromkeys(places)))
+        )
+    return tuple(suggestions_by_text.values())[:_GIVEN]
 
 
 def _sources(entity: "Entity", path: str) -> Iterator[tuple[Urn, frozenset[str]]]:
@@ -258,17 +262,17 @@ def _sources(entity: "Entity", path: str) -> Iterator[tuple[Urn, frozenset[str]]
         yield from ((urn, frozenset(paths)) for urn, paths in columns.items())
         return
     upstream = Urn.parse_all(
-        one["dataset"]
-        for one in _objects(lineage.get("upstreams"))
-        if isinstance(one.get("dataset"), str)
+        upstream_edge["dataset"]
+        for upstream_edge in _objects(lineage.get("upstreams"))
+        if isinstance(upstream_edge.get("dataset"), str)
     )
     yield from ((urn, frozenset()) for urn in upstream[:_LOOKED_AT])
 
 
 def _objects(listed: object) -> Iterator[dict[str, object]]:
-    for one in listed if isinstance(listed, list) else ():
-        if isinstance(one, dict):
-            yield one
+    for element in listed if isinstance(listed, list) else ():
+        if isinstance(element, dict):
+            yield element
 
 
 def _fields(listed: object) -> Iterator[tuple[Urn, str]]:
@@ -631,9 +635,9 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
             area = DescriptionArea("")
             area.border_title = "edit"
             yield area
-            shown = Preview()
-            shown.border_title = "preview"
-            yield shown
+            preview_pane = Preview()
+            preview_pane.border_title = "preview"
+            yield preview_pane
         yield AllDone("", markup=False)
         yield SuggestionsPane()
         yield KeyLine()
@@ -755,7 +759,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         """The first text that was left without a description."""
         if self._queue is not None:
             return self._queue.after(self._target.key)
-        left_out = self._left_out
+        left_out = self._undocumented
         return (str(self.urn), left_out[0]) if left_out else None
 
     def _turn_to(self, key: Key, message: str = "") -> None:
@@ -862,12 +866,14 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
     def action_compare(self) -> None:
         """Compare the saved text with yours."""
 
-        def answered(answer: ComparisonAnswer | None) -> None:
+        def save_if_chosen(answer: ComparisonAnswer | None) -> None:
             if answer == "save":
                 self.action_save()
 
         target = self._target
-        self.app.push_screen(DifferenceScreen(target.title, target.text, self._area.text), answered)
+        self.app.push_screen(
+            DifferenceScreen(target.title, target.text, self._area.text), save_if_chosen
+        )
 
     @work(exclusive=True, group="leave")
     async def action_edit_outside(self) -> None:
@@ -1004,8 +1010,8 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
     def _note_of(self, buffer: _Buffer) -> str:
         """Return the remark on the text: whether it is a draft, and its unusual line ends."""
         ends = self._area.exact.line_ends()
-        kept = f"It has {ends}, kept as they are." if ends else ""
-        return " ".join(filter(None, (buffer.note, kept)))
+        remark = f"It has {ends}, kept as they are." if ends else ""
+        return " ".join(filter(None, (buffer.note, remark)))
 
     @work(exclusive=True, group="ask")
     async def _ask(self, buffer: _Buffer) -> None:
@@ -1022,9 +1028,9 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
                 await asyncio.wait_for(self._hurry.wait(), _PAUSE_SECONDS)
             with self._session.reporting("looking for other texts"):
                 catalog = await self._session.catalog()
-                found = await suggestions(catalog, self._subject.entity, path)
+                texts = await suggestions(catalog, self._subject.entity, path)
                 if buffer is self._buffer and not self._is_closed:
-                    self.query_one(SuggestionsPane).add(found)
+                    self.query_one(SuggestionsPane).add(texts)
         finally:
             buffer.is_asking = False
         if buffer is self._buffer and not self._is_closed:
@@ -1171,8 +1177,8 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
             self._go_on()
         elif not self._is_closed:
             title = line_text(buffer.target.title).plain
-            kept = f"Not saved: what you typed for {title} is kept as a draft."
-            self._begin(path, kept if self._is_typed else "")
+            sentence = f"Not saved: what you typed for {title} is kept as a draft."
+            self._begin(path, sentence if self._is_typed else "")
 
     @work(exclusive=True, group="leave", name=LEADING)
     async def _leave(self) -> None:
@@ -1195,12 +1201,12 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
             for failure in failures
             if not message or failure.save.key != self._target.key
         ]
-        told = [message]
+        sentences = [message]
         if titles:
-            told.append(f"Saving {', '.join(titles)} …")
+            sentences.append(f"Saving {', '.join(titles)} …")
         if failed:
-            told.append(f"Not saved: {', '.join(failed)}; kept as drafts, F4 lists them.")
-        sentence = " ".join(filter(None, told))
+            sentences.append(f"Not saved: {', '.join(failed)}; kept as drafts, F4 lists them.")
+        sentence = " ".join(filter(None, sentences))
         self.dismiss(
             EditorOutcome(self.urn, self._target.path, sentence, bool(failures), self._is_newer)
         )
@@ -1263,7 +1269,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         return self._area.text != self._buffer.start
 
     @property
-    def _left_out(self) -> list[str]:
+    def _undocumented(self) -> list[str]:
         """The columns of this table without a description, but for those that were not saved."""
         failed = self._paths_of_failures
         return [path for path in self._subject.undocumented if path not in failed]
@@ -1271,9 +1277,9 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
     @property
     def _paths_of_failures(self) -> list[str]:
         """The columns of this table that were not saved, but for the one that is written."""
-        here = None if self._is_done else self._target.path
+        current = None if self._is_done else self._target.path
         urn = str(self.urn)
-        return [path for of, path in self._saves.failed if of == urn and path and path != here]
+        return [path for of, path in self._saves.failed if of == urn and path and path != current]
 
     async def keep_draft(self) -> bool:
         """Keep what is typed now; says whether it is safe to leave. Where a draft cannot be kept,
@@ -1307,7 +1313,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
     def _show_conflict(self, failure: Failure) -> None:
         theirs = failure.theirs or ""
 
-        def answered(answer: ComparisonAnswer | None) -> None:
+        def resolve(answer: ComparisonAnswer | None) -> None:
             if answer == "mine":
                 self._leave_when_saved(self._save(instead_of=theirs))
             elif answer == "theirs":
@@ -1319,14 +1325,14 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
                 self.say("Not saved: your text is here, theirs is below.", error=True)
 
         conflict = DescriptionConflict(failure.base, theirs, self._area.text, self._by(failure))
-        self.app.push_screen(ConflictScreen(self._target.title, conflict), answered)
+        self.app.push_screen(ConflictScreen(self._target.title, conflict), resolve)
 
     def _by(self, failure: Failure) -> str:
         """Return who saved the conflicting text, and when, as far as known."""
-        known = failure.author is not None and Urn.label(failure.author) != _NOBODY
-        author = line_text(Urn.label(failure.author or "")).plain if known else "somebody else"
+        is_named = failure.author is not None and Urn.label(failure.author) != _NOBODY
+        author = line_text(Urn.label(failure.author or "")).plain if is_named else "somebody else"
         if failure.at is None:
-            return author if known else ""
+            return author if is_named else ""
         millis = millis_of(failure.at)
         return f"{author} · {self._session.times.format(millis)}"
 
@@ -1339,8 +1345,8 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         read_only, width = self._session.read_only, self.size.width - 2
         titles = self._saves.titles_on(self.urn)
         saving = f"saving {', '.join(titles)} …" if titles else ""
-        told = ", ".join(filter(None, (draft, saving)))
-        title = editor_heading(self._target, place, told, read_only=read_only, width=width)
+        state = ", ".join(filter(None, (draft, saving)))
+        title = editor_heading(self._target, place, state, read_only=read_only, width=width)
         self._put("#title", Text("\n").join([title, *self._facts()]))
         self.query_one("#failed").display = bool(self._saves.failed)
         self._put("#failed", self._failures_text())
@@ -1373,7 +1379,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         if self._queue is not None:
             self.query_one(AllDone).update(self._queue_end())
             return
-        missing = self._left_out
+        missing = self._undocumented
         name = line_text(self._subject.entity.name, "bold")
         if self._paths_of_failures:
             text = Text.assemble("Not every description of ", name, " was saved; ")
@@ -1463,7 +1469,7 @@ class EditorLauncher:
         if self._session.refuses_to_write():
             return
 
-        def left(how: EditorOutcome | None) -> None:
+        def go_on(how: EditorOutcome | None) -> None:
             if how is not None:
                 start_worker(self._app, partial(self._after, how), group="edit")
 
@@ -1477,7 +1483,7 @@ class EditorLauncher:
             self._next_table,
             self._view().columns.measured_of(entity),
         )
-        self._app.push_screen(screen, left)
+        self._app.push_screen(screen, go_on)
 
     def edit_queued(
         self, queue: DescriptionQueue, urn: Urn, path: str | None, changed: "Callable[[], object]"
@@ -1496,7 +1502,7 @@ class EditorLauncher:
             return
         self._queue, self._queue_changed = queue, changed
 
-        def done(how: EditorOutcome | None) -> None:
+        def report_outcome(how: EditorOutcome | None) -> None:
             self._drafts_changed()
             changed()
             if how is not None and how.message:
@@ -1512,7 +1518,7 @@ class EditorLauncher:
             queue=queue,
             subject_of=self._subject_of,
         )
-        self._app.push_screen(screen, done)
+        self._app.push_screen(screen, report_outcome)
 
     def _subject_of(self, entity: "Entity") -> Descriptions:
         """Return the descriptions of an entity, with saves that were made after it was read or are
@@ -1526,22 +1532,22 @@ class EditorLauncher:
     def show_drafts(self) -> None:
         """Show the drafts."""
 
-        def left(chosen: StoredDraft | None) -> None:
+        def continue_draft(chosen: StoredDraft | None) -> None:
             self._drafts_changed()
             if chosen is not None:
                 do = partial(self._go_on_with, chosen)
                 start_worker(self._app, do, OPENING, group="edit", exclusive=True)
 
-        self._app.push_screen(DraftsScreen(self._session), left)
+        self._app.push_screen(DraftsScreen(self._session), continue_draft)
 
     def show_links(self, entity: "Entity") -> None:
         """Show the links of an entity for editing."""
 
-        def left(changed: bool | None) -> None:
+        def refresh_page(changed: bool | None) -> None:
             if changed:
                 start_worker(self._app, self._view().refresh_entity, group="edit")
 
-        self._app.push_screen(LinksScreen(self._session, entity), left)
+        self._app.push_screen(LinksScreen(self._session, entity), refresh_page)
 
     async def ready_to_quit(self, seconds: float) -> bool:
         """Store the typed text as a draft, and wait at most `seconds` for pending saves; return

@@ -108,10 +108,10 @@ def head_text(
 
 def head_mentions(entity: "Entity") -> list[Urn]:
     """Return the URNs that the head mentions, to read their names."""
-    found = [urn for urn, _ in _owners(entity)]
+    owners_and_labels = [urn for urn, _ in _owners(entity)]
     for _, urns in _standing(entity):
-        found += urns
-    return [*found, *filter(None, (_instance(entity), _replacement(entity)))]
+        owners_and_labels += urns
+    return [*owners_and_labels, *filter(None, (_instance(entity), _replacement(entity)))]
 
 
 def _first(entity: "Entity", width: int) -> Text:
@@ -170,8 +170,8 @@ def _state(entity: "Entity", names: _Names, times: Times, *, named: bool) -> Tex
     """Return the warnings: missing, soft-deleted, deprecated."""
     parts = []
     if not entity.exists:
-        others = "; only referenced by others" if named else ""
-        parts.append(Text(f"Not in the catalog{others}.", "bold italic"))
+        references = "; only referenced by others" if named else ""
+        parts.append(Text(f"Not in the catalog{references}.", "bold italic"))
     if _safe(lambda: entity.removed, False):
         parts.append(Text(" SOFT-DELETED: hidden from search and browse ", "bold reverse"))
     note = _safe(lambda: entity.deprecation, None)
@@ -234,33 +234,33 @@ def _format_all_labels(labels: Sequence[_Label]) -> Text:
 def _fit_labels(labels: Sequence[_Label], width: int) -> Text:
     """Return the labels in one line: long lists end with the number left out, and roles are dropped
     before names."""
-    shown = [len(names) for _, names in labels]
-    text = _format_labels(labels, shown)
-    least = _format_labels(labels, [1] * len(shown))
+    counts = [len(names) for _, names in labels]
+    text = _format_labels(labels, counts)
+    least = _format_labels(labels, [1] * len(counts))
     if least.cell_len > width:
         labels = [(word, [(name, Text()) for name, _ in names]) for word, names in labels]
-    while text.cell_len > width and max(shown) > 1:
-        longest = max(range(len(shown)), key=lambda at: (shown[at], at))
-        shown[longest] -= 1
-        text = _format_labels(labels, shown)
+    while text.cell_len > width and max(counts) > 1:
+        longest = max(range(len(counts)), key=lambda at: (counts[at], at))
+        counts[longest] -= 1
+        text = _format_labels(labels, counts)
     while text.cell_len > width and len(labels) > 1:
         # A label with none of its names, from the last on.
-        if not any(shown[1:]):
+        if not any(counts[1:]):
             break
-        at = max(at for at, count in enumerate(shown) if count)
-        shown[at] = 0
-        text = _format_labels(labels, shown)
+        at = max(at for at, count in enumerate(counts) if count)
+        counts[at] = 0
+        text = _format_labels(labels, counts)
     return _cut(text, width)
 
 
-def _format_labels(labels: Sequence[_Label], shown: Sequence[int]) -> Text:
+def _format_labels(labels: Sequence[_Label], counts: Sequence[int]) -> Text:
     parts = []
-    for (word, names), count in zip(labels, shown, strict=True):
+    for (word, names), count in zip(labels, counts, strict=True):
         texts = [Text.assemble(name, kind) for name, kind in names[:count]]
         text = Text.assemble((f"{word} ", "dim"), join(texts, ", "))
-        left = len(names) - count
-        if left:
-            text.append(f" +{left:,}" if count else f"+{left:,}", "bold")
+        hidden = len(names) - count
+        if hidden:
+            text.append(f" +{hidden:,}" if count else f"+{hidden:,}", "bold")
         parts.append(text)
     return join(parts)
 
@@ -269,17 +269,17 @@ def _standing(entity: "Entity") -> list[tuple[str, list[Urn]]]:
     raw = entity.raw("container") or {}
     products = entity.raw("dataProducts") or {}
     listed = products.get("dataProducts")
-    found = [
+    labels = [
         ("tags", list(_all(lambda: entity.tags))),
         ("terms", list(_all(lambda: entity.terms))),
         ("domain", list(_all(lambda: entity.domains))),
         (
             "product",
-            _urns(_link_target(one) for one in (listed if isinstance(listed, list) else ())),
+            _urns(_link_target(link) for link in (listed if isinstance(listed, list) else ())),
         ),
         ("in", _urns([raw.get("container")])),
     ]
-    return [(word, urns) for word, urns in found if urns]
+    return [(word, urns) for word, urns in labels if urns]
 
 
 def _link_target(value: object) -> object:
@@ -312,11 +312,11 @@ def _full_name(entity: "Entity") -> str:
     """Return the qualified name, or the name in a dataset's URN; empty if it is the display
     name."""
     for aspect in ("datasetProperties", "containerProperties"):
-        told = (entity.raw(aspect) or {}).get("qualifiedName")
-        if isinstance(told, str) and told:
-            return told if told != entity.name else ""
-    told = entity.urn.name if entity.entity_type == "dataset" else ""
-    return told if told != entity.name else ""
+        full_name = (entity.raw(aspect) or {}).get("qualifiedName")
+        if isinstance(full_name, str) and full_name:
+            return full_name if full_name != entity.name else ""
+    full_name = entity.urn.name if entity.entity_type == "dataset" else ""
+    return full_name if full_name != entity.name else ""
 
 
 def _path(entity: "Entity", room: int) -> Text:

@@ -143,7 +143,7 @@ def _of_hit(hit: "Hit", entity: "Entity | None") -> Row:
 def aspects_table(entity: "Entity") -> Table:
     """Return the aspects of an entity by name, each as the text of its JSON; in a JSON file each is
     its own value."""
-    exact = {name: read.value for name, read in sorted(entity.aspects.items())}
+    exact = {name: aspect.value for name, aspect in sorted(entity.aspects.items())}
     rows: list[Row] = [
         (name, json.dumps(value, ensure_ascii=False)) for name, value in exact.items()
     ]

@@ -149,7 +149,7 @@ class GovernanceLauncher:
     def _ask_name(self, kind: Governed, parent: Urn | None) -> None:
         word = singular(kind)
 
-        def named(name: str | None) -> None:
+        def make_named(name: str | None) -> None:
             if name is None:
                 return
             if parent is not None or kind not in _ABOVE:
@@ -159,16 +159,16 @@ class GovernanceLauncher:
             do = partial(self._make_within, kind, name)
             self.app.push_screen(ParentScreen(self.session, title, _ABOVE[kind], do))
 
-        self.app.push_screen(PromptScreen(f"New {word}", f"the name of the {word}"), named)
+        self.app.push_screen(PromptScreen(f"New {word}", f"the name of the {word}"), make_named)
 
     def _ask_new_name(self, entity: "Entity") -> None:
-        def named(name: str | None) -> None:
+        def rename(name: str | None) -> None:
             if name is not None and name != entity.name:
                 self._begin(partial(self._rename, entity, name))
 
         title = f"Rename {singular(entity.entity_type)}"
         hint = "the new name; the URN and its uses stay the same"
-        self.app.push_screen(PromptScreen(title, hint, entity.name), named)
+        self.app.push_screen(PromptScreen(title, hint, entity.name), rename)
 
     def _ask_parent(self, entity: "Entity") -> None:
         title = f"Move {line(entity.name, 40)} into"
@@ -200,7 +200,7 @@ class GovernanceLauncher:
             self.session.say_saved(f"{line(name)} is created. E describes it.")
 
     def _ask_for_second(self, kind: Governed, name: str, parent: Urn | None, other: Urn) -> None:
-        def answered(is_confirmed: bool | None) -> None:
+        def make_anyway(is_confirmed: bool | None) -> None:
             if is_confirmed:
                 self._begin(partial(self._make, kind, name, parent, is_confirmed=True))
 
@@ -209,14 +209,14 @@ class GovernanceLauncher:
             (line(name, 60), "bold"),
             f" already: {line(str(other))}\n\nCreate another one of this name?",
         )
-        self.app.push_screen(ConfirmScreen(question), answered)
+        self.app.push_screen(ConfirmScreen(question), make_anyway)
 
     async def _rename(self, entity: "Entity", name: str) -> None:
         with self.session.reporting(f"renaming {line(entity.name)}"):
             catalog = await self.session.catalog()
             target = edit_target(entity.urn, "name")
-            seen = target.read(entity.raw(target.aspect) or {})
-            await catalog.rename(entity.urn, name, instead_of=_text(seen))
+            before = target.read(entity.raw(target.aspect) or {})
+            await catalog.rename(entity.urn, name, instead_of=_text(before))
             await self.refresh(frozenset((entity.urn,)))
             self.session.say_saved(f"{line(entity.name)} is now called {line(name)}.")
 
@@ -224,8 +224,8 @@ class GovernanceLauncher:
         with self.session.reporting(f"moving {line(entity.name)}"):
             catalog = await self.session.catalog()
             target = edit_target(entity.urn, "parent")
-            seen = target.read(entity.raw(target.aspect) or {})
-            await catalog.move(entity.urn, parent, instead_of=_text(seen))
+            before = target.read(entity.raw(target.aspect) or {})
+            await catalog.move(entity.urn, parent, instead_of=_text(before))
             await self.refresh(frozenset((entity.urn,)))
             above = (await catalog.summaries([parent])).get(parent) if parent else None
             place = (

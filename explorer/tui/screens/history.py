@@ -237,12 +237,12 @@ class VersionsList:
 
     def index_of(self, place: HistoryRow) -> int:
         """Return where a row is now, 0 where it is no longer."""
-        found = (
+        positions = (
             at
             for at, row in enumerate(self.places)
             if row.track is place.track and row.step is place.step and row.more == place.more
         )
-        return next(found, 0)
+        return next(positions, 0)
 
 
 class BlameList:
@@ -323,7 +323,9 @@ HistoryList: TypeAlias = VersionsList | BlameList | ColumnList
 
 def tracks_of(entity: "Entity") -> list[Track]:
     """Return the aspects that have a history, the one written last first."""
-    return [Track(version_of(one), AspectHistory(one.name)) for one in aspects_by_time(entity)]
+    return [
+        Track(version_of(aspect), AspectHistory(aspect.name)) for aspect in aspects_by_time(entity)
+    ]
 
 
 async def read_more_versions(
@@ -415,8 +417,8 @@ class RestoreScreen(FramedScreen[RestoreOutcome]):
     def _show(self, question: str) -> None:
         old = self._old
         stamps = StampText(self._session.times, self._session.names)
-        written = f"as of {stamps.when(old.written)} {stamps.who(old.written)}"
-        of = join([line_text(old.name), line_text(old.column), line_text(written, "dim")])
+        stamp = f"as of {stamps.when(old.written)} {stamps.who(old.written)}"
+        of = join([line_text(old.name), line_text(old.column), line_text(stamp, "dim")])
         text = Text.assemble((question, "bold"), "\n", of)
         if not old.text:
             text.append("\nThere was no description then: the present one is removed.", "italic")
@@ -509,7 +511,7 @@ class HistoryTab(Vertical, View):
         if self._entity is None:
             return None
         name, names = self._entity.name, self._session.names
-        match self._shown:
+        match self._open_list:
             case VersionsList(tracks=tracks):
                 steps = [step for track in tracks for step in track.available_steps]
                 table = history_table(f"{name} versions", steps, names)
@@ -528,12 +530,12 @@ class HistoryTab(Vertical, View):
         """Yield the rows of all versions of an entity, a page of one aspect at a time."""
         catalog = await self._session.catalog()
         for track in tracks_of(entity):
-            shown = 0
+            count = 0
             while not track.is_requested or track.history.oldest is not None:
                 await read_more_versions(catalog, entity, track, _PAGE)
                 await self._read_names([track])
-                steps = track.history.steps[shown:]
-                shown += len(steps)
+                steps = track.history.steps[count:]
+                count += len(steps)
                 yield history_table(title, steps, self._session.names).rows
 
     def focus_content(self) -> None:
@@ -559,7 +561,7 @@ class HistoryTab(Vertical, View):
             track.folded = folds.get(track.aspect, track.history.read < 2)
         self._versions = VersionsList(tracks, self._stamps)
         self._lines.clear()
-        if self._shown is self._blame or self._shown is self._column:
+        if self._open_list is self._blame or self._open_list is self._column:
             await self._read_columns(entity)
         else:
             self._lay_out(self._rows.cursor)
@@ -574,7 +576,7 @@ class HistoryTab(Vertical, View):
         return self.query_one(HistoryRows)
 
     @property
-    def _shown(self) -> HistoryList:
+    def _open_list(self) -> HistoryList:
         # An empty list is falsy, so `or` would skip it.
         if self._column is not None:
             return self._column
@@ -583,10 +585,10 @@ class HistoryTab(Vertical, View):
     @property
     def _place(self) -> HistoryRow | None:
         at, places = self._rows.cursor, self._versions.places
-        return places[at] if self._shown is self._versions and at < len(places) else None
+        return places[at] if self._open_list is self._versions and at < len(places) else None
 
     def _able(self, action: str) -> bool:
-        listing = self._shown is self._versions
+        listing = self._open_list is self._versions
         match action:
             case "fold" | "mark":
                 return listing
@@ -595,7 +597,7 @@ class HistoryTab(Vertical, View):
             case "blame":
                 return self._entity is not None and len(self._entity.schema) > 0
             case "restore":
-                return self._shown is not self._blame
+                return self._open_list is not self._blame
             case _:
                 return True
 
@@ -640,7 +642,7 @@ class HistoryTab(Vertical, View):
         self._show_change()
 
     @on(DifferenceRows.DifferenceClosed)
-    def _left(self, event: DifferenceRows.DifferenceClosed) -> None:
+    def _close_difference(self, event: DifferenceRows.DifferenceClosed) -> None:
         event.stop()
         self._look_at(text=False)
 
@@ -702,7 +704,7 @@ class HistoryTab(Vertical, View):
             try:
                 await self._read_columns(entity)
             except CatalogError:
-                self._rows.show(0, self._shown.draw, empty=_FAILED)
+                self._rows.show(0, self._open_list.draw, empty=_FAILED)
                 raise
 
     async def _read_columns(self, entity: "Entity") -> None:
@@ -730,7 +732,7 @@ class HistoryTab(Vertical, View):
             catalog = await self._session.catalog()
             await read_more_versions(catalog, entity, track, _PAGE)
             await self._read_names([track])
-            if track in self._versions.tracks and self._shown is self._versions:
+            if track in self._versions.tracks and self._open_list is self._versions:
                 at, place = self._rows.cursor, self._place
                 self._versions.lay_out()
                 # On “… older ones” the cursor stays where it is: the next version comes there.
@@ -739,11 +741,11 @@ class HistoryTab(Vertical, View):
                 self._lay_out(at)
 
     def _lay_out(self, cursor: int, *, reading: bool = False) -> None:
-        shown = self._shown
-        count = 0 if reading else len(shown)
-        empty = "reading …" if reading else shown.empty
-        self._rows.show(count, shown.draw, cursor=cursor, empty=empty)
-        title = shown.title()
+        history = self._open_list
+        count = 0 if reading else len(history)
+        empty = "reading …" if reading else history.empty
+        self._rows.show(count, history.draw, cursor=cursor, empty=empty)
+        title = history.title()
         if self._refused or self._session.read_only:
             title.append(" · read-only: nothing can be restored", "italic")
         self.query_one("#of", Static).update(title)
@@ -753,20 +755,20 @@ class HistoryTab(Vertical, View):
     def _show_change(self) -> None:
         """Show what was changed in the row under the cursor."""
         self.workers.cancel_group(self, "difference")
-        shown, at = self._shown, self._rows.cursor
+        history, at = self._open_list, self._rows.cursor
         if not self._rows.count:
             self._show_lines(Text(), ())
             return
-        head = shown.head(at)
-        if isinstance(shown, BlameList):
-            change = shown.blamed.get(shown.columns[at].path.raw)
+        head = history.head(at)
+        if isinstance(history, BlameList):
+            change = history.blamed.get(history.columns[at].path.raw)
             text = (change.after if change else None) or ""
             self._show_lines(
                 head, plain_lines(text), "No description; ⏎ shows earlier ones, if any."
             )
-        elif isinstance(shown, ColumnList):
-            one = shown.changes[at]
-            self._show_lines(head, text_diff(one.before, one.after))
+        elif isinstance(history, ColumnList):
+            column_change = history.changes[at]
+            self._show_lines(head, text_diff(column_change.before, column_change.after))
         else:
             self._show_version(head, self._versions.places[at])
 
@@ -800,8 +802,8 @@ class HistoryTab(Vertical, View):
 
     @work(exclusive=True, group="difference", description="a version")
     async def _explain(self, head: Text, step: VersionStep) -> None:
-        kept = self._lines.get(id(step))
-        lines = kept[1] if kept else await asyncio.to_thread(step.diff)
+        cached = self._lines.get(id(step))
+        lines = cached[1] if cached else await asyncio.to_thread(step.diff)
         self._lines[id(step)] = step, lines
         self._show_lines(head, lines, f"{step.summary[:1].upper()}{step.summary[1:]}.")
 
@@ -820,8 +822,8 @@ class HistoryTab(Vertical, View):
         if outcome is None:
             return
         if outcome.restored:
-            told = "Restored the old description; the replaced one is in the history."
-            self._session.say_saved(told, undo="")
+            sentence = "Restored the old description; the replaced one is in the history."
+            self._session.say_saved(sentence, undo="")
             self.post_message(self.DescriptionRestored())
         elif outcome.refused:
             self._refused = True

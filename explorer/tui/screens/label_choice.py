@@ -53,24 +53,24 @@ class LabelChoice:
     current: tuple[str, ...] = ()
     fixed: tuple[str, ...] = ()
     single: bool = False
-    wanted: list[str] = field(default_factory=list)
+    selection: list[str] = field(default_factory=list)
     new: set[str] = field(default_factory=set)
     some: tuple[str, ...] = ()
     to_remove: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.wanted = list(self.current)
+        self.selection = list(self.current)
 
     @property
     def added(self) -> tuple[str, ...]:
         """Return the labels to add, in the order in which they were chosen."""
-        return tuple(label for label in self.wanted if label not in self.current)
+        return tuple(label for label in self.selection if label not in self.current)
 
     @property
     def removed(self) -> tuple[str, ...]:
         """Return the labels to remove."""
-        gone = (label for label in self.current if label not in self.wanted)
-        return (*gone, *(label for label in self.some if label in self.to_remove))
+        deselected = (label for label in self.current if label not in self.selection)
+        return (*deselected, *(label for label in self.some if label in self.to_remove))
 
     @property
     def changed(self) -> bool:
@@ -80,11 +80,11 @@ class LabelChoice:
     @property
     def concerned(self) -> tuple[str, ...]:
         """Return every label that is present or chosen."""
-        return tuple(dict.fromkeys((*self.fixed, *self.current, *self.some, *self.wanted)))
+        return tuple(dict.fromkeys((*self.fixed, *self.current, *self.some, *self.selection)))
 
     def state(self, label: str) -> LabelState:
         """Return the present and the chosen state of a label."""
-        if label in self.wanted:
+        if label in self.selection:
             return "on" if label in self.current else "added"
         if label in self.current or label in self.to_remove:
             return "removed"
@@ -95,8 +95,8 @@ class LabelChoice:
     def toggle(self, label: str) -> bool:
         """Add or remove a label; return False without a change if that is not possible. A label
         that some items have is added to all, then removed from all, then left as it is."""
-        if label in self.wanted:
-            self.wanted.remove(label)
+        if label in self.selection:
+            self.selection.remove(label)
             self.new.discard(label)
             if label in self.some:
                 self.to_remove.add(label)
@@ -105,31 +105,33 @@ class LabelChoice:
         elif label in self.fixed and label not in self.current:
             return False
         elif self.single:
-            self.wanted[:] = [label]
+            self.selection[:] = [label]
             self.to_remove.clear()
         else:
-            self.wanted.append(label)
+            self.selection.append(label)
         return True
 
     def create(self, label: str) -> None:
         """Add a label that is created first."""
         self.new.add(label)
-        if label not in self.wanted:
+        if label not in self.selection:
             self.toggle(label)
 
-    def written(self, *, added: Iterable[str] = (), removed: Iterable[str] = ()) -> None:
+    def note_written(self, *, added: Iterable[str] = (), removed: Iterable[str] = ()) -> None:
         """Record that the server has stored a part of the choice."""
-        gone = frozenset(removed)
-        kept = (label for label in self.current if label not in gone)
-        self.current = tuple(dict.fromkeys((*kept, *added)))
+        removed_labels = frozenset(removed)
+        remaining = (label for label in self.current if label not in removed_labels)
+        self.current = tuple(dict.fromkeys((*remaining, *added)))
         self.new.difference_update(self.current)
 
-    def found(self, current: Sequence[str]) -> None:
+    def note_current(self, current: Sequence[str]) -> None:
         """Record that the server has different labels now; the choice is kept."""
         added, removed = self.added, frozenset(self.removed)
         self.current = tuple(current)
-        kept = [] if self.single and added else [one for one in current if one not in removed]
-        self.wanted = list(dict.fromkeys((*kept, *added)))
+        selection = (
+            [] if self.single and added else [label for label in current if label not in removed]
+        )
+        self.selection = list(dict.fromkeys((*selection, *added)))
 
 
 def owner_and_type(label: str) -> tuple[str, str]:
@@ -206,8 +208,8 @@ async def read_labels(catalog: "AsyncCatalog", place: LabelTarget, kind: LabelKi
         "owners": "ownership",
         "domain": "domains",
     }
-    wanted = (aspects[kind],) if place.path is None else _COLUMN_ASPECTS
-    return labels_of(await catalog.entity(place.urn, wanted), kind, place.path)
+    aspect_names = (aspects[kind],) if place.path is None else _COLUMN_ASPECTS
+    return labels_of(await catalog.entity(place.urn, aspect_names), kind, place.path)
 
 
 NameOf = Callable[[str], str]
@@ -231,8 +233,8 @@ def describe_label(label: str, name_of: NameOf = Urn.label) -> str:
 def describe_change(choice: LabelChoice, name_of: NameOf = Urn.label) -> Text:
     """What would be written: `+ PII  − Legacy`."""
     parts = [
-        *((f"+ {describe_label(one, name_of)}", one in choice.new) for one in choice.added),
-        *((f"− {describe_label(one, name_of)}", False) for one in choice.removed),
+        *((f"+ {describe_label(label, name_of)}", label in choice.new) for label in choice.added),
+        *((f"− {describe_label(label, name_of)}", False) for label in choice.removed),
     ]
     text = Text()
     for words, is_new in parts:

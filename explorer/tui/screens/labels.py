@@ -323,12 +323,12 @@ def draw_label(
     room = min(name_width, max(width - 3 - _USES_WIDTH, 8))
     row = Text(mark, style)
     row.append_text(padded(line_text(name, "" if state == "off" else "bold"), room))
-    left = width - 3 - room
-    if left >= _USES_WIDTH:
+    space = width - 3 - room
+    if space >= _USES_WIDTH:
         row.append(f"{used:>{_USES_WIDTH - 1}} ", "dim")
-        left -= _USES_WIDTH
-    if left >= _ROOM_FOR_TEXT:
-        row.append("  ").append_text(padded(preview(about, "dim"), left - 2))
+        space -= _USES_WIDTH
+    if space >= _ROOM_FOR_TEXT:
+        row.append("  ").append_text(padded(preview(about, "dim"), space - 2))
     return row
 
 
@@ -348,8 +348,11 @@ async def write_labels(
         async for edit in _write(catalog, place, kind, choice):
             yield edit
     except TextConflict as conflict:
-        choice.found((await read_labels(catalog, place, kind)).current)
-        now = ", ".join(line(Urn.label(owner_and_type(one)[0])) for one in choice.current) or "none"
+        choice.note_current((await read_labels(catalog, place, kind)).current)
+        now = (
+            ", ".join(line(Urn.label(owner_and_type(label)[0])) for label in choice.current)
+            or "none"
+        )
         what, again = (
             ("the domain was", "to replace it with yours")
             if kind == "domain"
@@ -400,7 +403,7 @@ async def _write(
 def _take_warning(
     choice: LabelChoice, edit: "Edit", added: Iterable[str] = (), removed: Iterable[str] = ()
 ) -> "Edit":
-    choice.written(added=added, removed=removed)
+    choice.note_written(added=added, removed=removed)
     return edit
 
 
@@ -467,11 +470,11 @@ class PickerScreen(FramedScreen["tuple[Edit, ...]"]):
 
     def compose(self) -> ComposeResult:
         """Yield the heading, the input line, the count, the list, the preview, and the keys."""
-        one, _ = FOUND[self._kind]
+        noun, _ = FOUND[self._kind]
         with Vertical():
             yield Static("", id="what", markup=False)
             yield LabelLine(
-                lambda step: self.query_one(LabelRows).move(step), f"type the name of a {one} …"
+                lambda step: self.query_one(LabelRows).move(step), f"type the name of a {noun} …"
             )
             yield Static("", id="found", markup=False)
             yield LabelRows()
@@ -547,7 +550,7 @@ class PickerScreen(FramedScreen["tuple[Edit, ...]"]):
         self._turn(self.query_one(LabelRows).cursor)
 
     @on(Rows.Chosen)
-    def _chosen(self, event: Rows.Chosen) -> None:
+    def _handle_chosen(self, event: Rows.Chosen) -> None:
         event.stop()
         self._turn(event.index)
 
@@ -582,15 +585,15 @@ class PickerScreen(FramedScreen["tuple[Edit, ...]"]):
                 self._show(offered)
             return
         if self._reading:
-            one, _ = FOUND[self._kind]
-            self._reading = f"Reading failed; type the name of a {one} to try again, esc closes."
+            noun, _ = FOUND[self._kind]
+            self._reading = f"Reading failed; type the name of a {noun} to try again, esc closes."
             self._show_title()
 
     async def read_choice(self, catalog: "AsyncCatalog") -> None:
         """Read the present labels."""
         now = await read_labels(catalog, self._place, self._kind)
         self._choice.fixed = now.fixed
-        self._choice.found(now.current)
+        self._choice.note_current(now.current)
 
     async def write_choice(self, catalog: "AsyncCatalog") -> None:
         """Write what was chosen."""
@@ -687,9 +690,9 @@ class PickerScreen(FramedScreen["tuple[Edit, ...]"]):
     def _lay_out(self, *, keep: bool) -> None:
         """Build the rows: without a text the present and chosen labels, then the others."""
         offered, choice = self._offered, self._choice
-        found = [offer.urn for offer in offered.offers]
+        urns = [offer.urn for offer in offered.offers]
         labels: list[str] = [] if offered.text else list(choice.concerned)
-        for urn in found:
+        for urn in urns:
             labels += self._labels_of(urn)
         self._rows = [_LabelRow(label) for label in dict.fromkeys(labels)]
         makes = self._makes()
@@ -698,14 +701,14 @@ class PickerScreen(FramedScreen["tuple[Edit, ...]"]):
         names = (line_text(self._row_name(row.label)).cell_len for row in self._rows)
         self._name_width = max(_NAME_AT_LEAST, *names, 0)
         rows = self.query_one(LabelRows)
-        one, _ = FOUND[self._kind]
+        noun, _ = FOUND[self._kind]
         rows.show(
             len(self._rows),
             self._draw_row,
             cursor=rows.cursor if keep else 0,
-            empty=f"No {one} matches {in_quotes(offered.text, 60)}."
+            empty=f"No {noun} matches {in_quotes(offered.text, 60)}."
             if offered.text
-            else f"No {one} exists yet.",
+            else f"No {noun} exists yet.",
         )
         self._show_title()
 
@@ -713,8 +716,8 @@ class PickerScreen(FramedScreen["tuple[Edit, ...]"]):
         """Return the labels of a found entity: for an owner one for every ownership type in use."""
         if self._kind != "owners":
             return [urn]
-        there = [label for label in self._choice.concerned if owner_and_type(label)[0] == urn]
-        return [*there, f"{urn} {self._ownership}"]
+        labels = [label for label in self._choice.concerned if owner_and_type(label)[0] == urn]
+        return [*labels, f"{urn} {self._ownership}"]
 
     def _makes(self) -> _LabelRow | None:
         """Return the row that creates a tag of the typed name, if there is none of that name."""
@@ -745,8 +748,8 @@ class PickerScreen(FramedScreen["tuple[Edit, ...]"]):
         state = self._choice.state(row.label)
         offer = self._offers.offer_of(owner_and_type(row.label)[0])
         about = self.CREATED if row.label in self._choice.new else offer.about
-        held = self.held_by(row.label)
-        about = " · ".join(filter(None, (held, about))) if held else about
+        holders = self.held_by(row.label)
+        about = " · ".join(filter(None, (holders, about))) if holders else about
         if state == "fixed":
             about = "from the ingested schema"
         name_width = min(self._name_width, width * 2 // 5)
@@ -777,10 +780,10 @@ class PickerScreen(FramedScreen["tuple[Edit, ...]"]):
         if self._reading:
             return self._reading
         offered = self._offered
-        shown, total = len(offered.offers), offered.total
+        count, total = len(offered.offers), offered.total
         words = counted(total, *FOUND[self._kind])
-        if shown < total:
-            words += f" · {shown:,} shown"
+        if count < total:
+            words += f" · {count:,} shown"
         return f"{words} · best first" if offered.text else f"{words} · most used first"
 
     def on_resize(self) -> None:
@@ -813,11 +816,11 @@ class LabelLauncher:
         place = LabelTarget.of(entity, path)
         screen = PickerScreen(self._session, place, kind, labels_of(entity, kind, path))
 
-        def left(edits: "tuple[Edit, ...] | None") -> None:
+        def report_edits(edits: "tuple[Edit, ...] | None") -> None:
             if edits:
                 self._after(_edits_message(place, kind, edits, screen.name_of))
 
-        self._page.app.push_screen(screen, left)
+        self._page.app.push_screen(screen, report_edits)
 
     def deprecate(self, entity: "Entity | None") -> None:
         """Deprecate an entity, or change or remove its deprecation."""
@@ -825,13 +828,13 @@ class LabelLauncher:
             return
         place = LabelTarget.of(entity, None)
 
-        def left(outcome: DeprecationOutcome | None) -> None:
+        def report_deprecation(outcome: DeprecationOutcome | None) -> None:
             if outcome not in (None, "nothing"):
                 what = "is deprecated" if outcome == "deprecated" else "is no longer deprecated"
                 self._after(f"{line(place.name)} {what}.")
 
         screen = DeprecationScreen(self._session, place, DeprecationFields.of(entity))
-        self._page.app.push_screen(screen, left)
+        self._page.app.push_screen(screen, report_deprecation)
 
     def set_aside(self, entity: "Entity | None") -> None:
         """Hide an entity, or restore a hidden one."""
@@ -841,14 +844,14 @@ class LabelLauncher:
 
         hides = not entity.removed
 
-        def left(done: bool | None) -> None:
+        def report_visibility(done: bool | None) -> None:
             if done:
                 hidden = "is hidden from search and browse; ^x restores it"
                 what = hidden if hides else "is shown in search and browse again"
                 self._after(f"{line(place.name)} {what}.")
 
         screen = HideScreen(self._session, place, hides=hides)
-        self._page.app.push_screen(screen, left)
+        self._page.app.push_screen(screen, report_visibility)
 
     def _refuses(self, entity: "Entity") -> bool:
         if self._session.refuses_to_write():
@@ -876,7 +879,7 @@ def _edits_message(
     first, last = edits[0].before, edits[-1].after
     before = first if isinstance(first, tuple) else ()
     choice = LabelChoice(before)
-    choice.wanted = list(last) if isinstance(last, tuple) else []
+    choice.selection = list(last) if isinstance(last, tuple) else []
     change = describe_change(choice, name_of).plain or "nothing to change"
     noun = NOUNS[kind][1].capitalize()
     return f"{noun} of {line(place.full_name)}: {change}."

@@ -158,11 +158,11 @@ def _describe_impact(impact: "Impact") -> Text:
     if not impact.affected:
         return Text("nothing known")
     text = Text(f"{len(impact):,}", "bold").append(" downstream, the most used: ")
-    for at, one in enumerate(impact.affected[:_NAMED]):
-        text.append(", " if at else "").append_text(_describe_dependents(one))
-    left = len(impact) - _NAMED
-    if left > 0:
-        text.append(f" and {left:,} more")
+    for at, dependents in enumerate(impact.affected[:_NAMED]):
+        text.append(", " if at else "").append_text(_describe_dependents(dependents))
+    more = len(impact) - _NAMED
+    if more > 0:
+        text.append(f" and {more:,} more")
     if impact.truncated:
         text.append_text(line_text(f" ({impact.truncated})", "italic"))
     return text

@@ -146,10 +146,10 @@ async def read_missing_details(
     """Read the details of the nodes that lack them."""
     from explorer.graph.nodes import read_details
 
-    left = [node for node in nodes if node not in answer.detailed and node in answer.graph]
-    if left:
-        await read_details(catalog, answer.graph, left)
-        answer.detailed.update(left)
+    missing = [node for node in nodes if node not in answer.detailed and node in answer.graph]
+    if missing:
+        await read_details(catalog, answer.graph, missing)
+        answer.detailed.update(missing)
 
 
 async def read_paths(
@@ -162,12 +162,12 @@ async def read_paths(
     if not columns:
         graphs = await open_graphs(catalog)
         return await graphs.paths(source, target)
-    ways, _ = shortest_paths(answer.graph, source, target)
-    if ways:
-        return Paths(source, target, "downstream", ways)
+    paths, _ = shortest_paths(answer.graph, source, target)
+    if paths:
+        return Paths(source, target, "downstream", paths)
     back, _ = shortest_paths(answer.graph, target, source)
-    turned = tuple(way[::-1] for way in back)
-    return Paths(source, target, "upstream", turned)
+    reverse = tuple(path[::-1] for path in back)
+    return Paths(source, target, "upstream", reverse)
 
 
 def path_edges(paths: "Paths") -> frozenset[Edge]:
@@ -190,9 +190,9 @@ def filtered_graph(
 
     graph = answer.graph
     if by is not None:
-        kept = {node for node, details in graph.nodes(data=True) if matches(node, details, by)}
-        kept |= {node for edge in along for node in edge if node in graph}
-        graph = contracted(graph, kept.union(answer.roots))
+        nodes = {node for node, details in graph.nodes(data=True) if matches(node, details, by)}
+        nodes |= {node for edge in along for node in edge if node in graph}
+        graph = contracted(graph, nodes.union(answer.roots))
     if any(not graph.has_edge(*edge) for edge in along):
         graph = graph.copy()
         for edge in along:
@@ -243,15 +243,15 @@ async def make_picture(
     graph = await asyncio.to_thread(
         filtered_graph, answer, sight.filter, sight.path_edges, sight.names
     )
-    wanted = {node for edge in sight.path_edges for node in edge}
+    path_nodes = {node for edge in sight.path_edges for node in edge}
 
     def pick() -> Neighbourhood:
-        return choose_nodes(graph, answer.roots, expanded=sight.expanded, wanted=wanted)
+        return choose_nodes(graph, answer.roots, expanded=sight.expanded, wanted=path_nodes)
 
     hood = await asyncio.to_thread(pick)
-    left = [node for node in hood.nodes if node in answer.graph and node not in answer.detailed]
-    if left:
-        await read_missing_details(catalog, answer, left)
+    missing = [node for node in hood.nodes if node in answer.graph and node not in answer.detailed]
+    if missing:
+        await read_missing_details(catalog, answer, missing)
         hood = await asyncio.to_thread(pick)
     width, height = sight.size
     before = previous if known else None
@@ -326,8 +326,8 @@ def describe_extent(
         Text(f"downstream {hops}" if question.extent != "UPSTREAM" else ""),
     ]
     if hood is not None:
-        whole = hood.shown == hood.total
-        parts.append(Text(f"all {hood.total:,} shown" if whole else _part(hood)))
+        is_complete = hood.count == hood.total
+        parts.append(Text(f"all {hood.total:,} shown" if is_complete else _part(hood)))
     if further:
         parts.append(Text.assemble(("+", "bold"), f" for {further:,}"))
     if filter:
@@ -421,7 +421,7 @@ def _shorten(text: str) -> str:
 
 
 def _part(hood: Neighbourhood) -> str:
-    return f"{hood.shown:,} of {hood.total:,} shown"
+    return f"{hood.count:,} of {hood.total:,} shown"
 
 
 _OWNERS = 2
@@ -780,13 +780,13 @@ class LineageTab(Vertical, View):
         hood = self._map.drawing.hood.nodes if self._map.drawing else {}
         near = [
             ChooserEntry(
-                one.name,
-                aside=one.fact,
-                do=partial(self._show_paths_from, node, one.id, one.name),
-                also=one.id,
+                neighbour.name,
+                aside=neighbour.fact,
+                do=partial(self._show_paths_from, node, neighbour.id, neighbour.name),
+                also=neighbour.id,
             )
-            for one in hood.values()
-            if one.state != "more" and one.id != node.id
+            for neighbour in hood.values()
+            if neighbour.state != "more" and neighbour.id != node.id
         ]
         title = f"Paths from {node.name} to …"
         if self._question.column is not None:
@@ -821,8 +821,10 @@ class LineageTab(Vertical, View):
                 self._session.say(describe_paths(paths, between, node.name))
                 return
             self._path_edges = path_edges(paths)
-            met = Urn.parse_all({one for node_path in paths.node_paths for one in node_path})
-            entities = {} if columns else await catalog.summaries(met)
+            urns = Urn.parse_all(
+                {path_node for node_path in paths.node_paths for path_node in node_path}
+            )
+            entities = {} if columns else await catalog.summaries(urns)
             self._names = {str(urn): entity.name for urn, entity in entities.items()}
             await self._look(cursor=node.id)
             self._session.say(describe_paths(paths, between, self._names.get(node.id, node.name)))
@@ -853,7 +855,9 @@ class LineageTab(Vertical, View):
         with self._session.reporting(f"reading what depends on {name}"):
             catalog = await self._session.catalog()
             impact = await rows.read(catalog, urn, column)
-            labels = ((*one.owners, one.domain or "") for one in impact.affected)
+            labels = (
+                (*dependents.owners, dependents.domain or "") for dependents in impact.affected
+            )
             await self._read_label_names(catalog, filter(None, chain.from_iterable(labels)))
             view = ImpactView.of(impact, self._label_names, name)
             rows.show_impact(view)

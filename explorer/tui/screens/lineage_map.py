@@ -72,12 +72,12 @@ class LineageNode:
 @dataclass(frozen=True, slots=True)
 class Neighbourhood:
     """The part of a graph that is drawn. `indirect` edges are paths over nodes left out, or
-    guesses. `shown` of `total` entities are among the nodes."""
+    guesses. `count` of `total` entities are among the nodes."""
 
     nodes: Mapping[str, LineageNode]
     edges: tuple[Edge, ...]
     indirect: frozenset[Edge]
-    shown: int
+    count: int
     total: int
 
 
@@ -102,12 +102,14 @@ def choose_nodes(
         for node in frontier:
             room = MAX_NEIGHBOURS_DRAWN + extra.get(node, 0)
             for near in (graph.pred[node], graph.succ[node]):
-                left = [one for one in near if one not in chosen]
-                free = max(room - (len(near) - len(left)), 0)
+                more_nodes = [neighbour for neighbour in near if neighbour not in chosen]
+                free = max(room - (len(near) - len(more_nodes)), 0)
                 # One left out takes the same room as saying so.
-                free = min(len(left) if len(left) == free + 1 else free, limit - len(chosen))
-                following += left[: max(free, 0)]
-                chosen |= dict.fromkeys(left[: max(free, 0)])
+                free = min(
+                    len(more_nodes) if len(more_nodes) == free + 1 else free, limit - len(chosen)
+                )
+                following += more_nodes[: max(free, 0)]
+                chosen |= dict.fromkeys(more_nodes[: max(free, 0)])
         frontier = following
     apart = distinctions((node, graph.nodes[node]) for node in chosen)
     nodes = {
@@ -118,7 +120,7 @@ def choose_nodes(
     indirect = frozenset(edge for edge in edges if is_indirect(graph.edges[edge]))
     for node in chosen:
         for upstream, near in ((True, graph.pred[node]), (False, graph.succ[node])):
-            hidden = sum(1 for one in near if one not in chosen)
+            hidden = sum(1 for neighbour in near if neighbour not in chosen)
             if hidden:
                 more = f"{'<' if upstream else '>'}{node}"
                 nodes[more] = LineageNode(
@@ -131,7 +133,7 @@ def choose_nodes(
 def unfold(expanded: dict[str, int], hood: Neighbourhood, node: str) -> bool:
     """Allow a node with hidden neighbours more of them, or reset one that was allowed more; return
     whether anything changed."""
-    if any(one.owner == node for one in hood.nodes.values()):
+    if any(placed.owner == node for placed in hood.nodes.values()):
         expanded[node] = expanded.get(node, 0) + NEIGHBOURS_UNFOLDED
         return True
     return expanded.pop(node, 0) > 0
@@ -221,13 +223,13 @@ _SIGNS = {"plain": "", "root": "", "ghost": "? ", "removed": "✗ ", "more": ""}
 
 
 def _shape(mask: int) -> str:
-    way = mask & 15
-    if way == 15 and not mask & _CORNER:
+    directions = mask & 15
+    if directions == 15 and not mask & _CORNER:
         # Lines that only cross: the one that goes along passes under the other.
         return "│"
-    if not mask & _FIRM and way in _FAINT:
-        return _FAINT[way]
-    return _LIGHT[way]
+    if not mask & _FIRM and directions in _FAINT:
+        return _FAINT[directions]
+    return _LIGHT[directions]
 
 
 def _mix() -> Iterator[tuple[tuple[int, int], str]]:
@@ -237,10 +239,10 @@ def _mix() -> Iterator[tuple[tuple[int, int], str]]:
     ways |= {"VERTICAL": _SOUTH | _NORTH, "HORIZONTAL": _EAST | _WEST}
     for code in range(0x2500, 0x254C):
         light = heavy = 0
-        said = unicodedata.name(chr(code)).removeprefix("BOX DRAWINGS ")
-        if said.startswith(("LIGHT ", "HEAVY ")):
+        words = unicodedata.name(chr(code)).removeprefix("BOX DRAWINGS ")
+        if words.startswith(("LIGHT ", "HEAVY ")):
             continue
-        for part in said.split(" AND "):
+        for part in words.split(" AND "):
             leads = sum(ways.get(word, 0) for word in part.split())
             if "HEAVY" in part:
                 heavy |= leads
@@ -381,11 +383,14 @@ class LineageDrawing:
         cells = [_SHAPES[mask] for mask in masks]
         inks: list[int] = [Ink.LINE] * width
         if lit_row is not None:
-            for x, way in enumerate(lit_row):
-                if way:
+            for x, directions in enumerate(lit_row):
+                if directions:
                     # Where lines join, the way keeps what joins it; where they only cross, not.
-                    joined = masks[x] & 15 if masks[x] & _CORNER else way
-                    cells[x], inks[x] = _MIXED.get((joined, way), _HEAVY[way]), Ink.WAY
+                    joined = masks[x] & 15 if masks[x] & _CORNER else directions
+                    cells[x], inks[x] = (
+                        _MIXED.get((joined, directions), _HEAVY[directions]),
+                        Ink.WAY,
+                    )
         for x, (head, edge) in self._arrows.get(y, {}).items():
             if 0 <= x - left < width:
                 cells[x - left] = head
@@ -394,17 +399,17 @@ class LineageDrawing:
         for x, text, colours, node in self._rows.get(y, ()):
             if x - left >= width or x + len(text) <= left:
                 continue
-            shown, tinted = text, colours
+            box_cells, tinted = text, colours
             if node in (cursor, mark):
                 first = y == int(self.boxes[node].y)
-                shown = _put_in_brackets(
+                box_cells = _put_in_brackets(
                     text, is_cursor=node == cursor, is_mark=node == mark and first
                 )
             if node == cursor:
                 tinted = [ink | CURSOR for ink in colours]
             if x < left or x + len(text) > left + width:
-                shown = _mark_cut(shown, left - x, left + width - x)
-            _overlay(cells, shown, x - left)
+                box_cells = _mark_cut(box_cells, left - x, left + width - x)
+            _overlay(cells, box_cells, x - left)
             _overlay(inks, tinted, x - left)
         yield from _spans(cells, inks)
 
@@ -505,16 +510,16 @@ def _put_in_brackets(cells: list[str], *, is_cursor: bool, is_mark: bool) -> lis
 
 def _mark_cut(cells: list[str], first: int, end: int) -> list[str]:
     """Return a box that the window cuts, with a mark at the cut."""
-    shown = list(cells)
+    box_cells = list(cells)
     if first > 0:
-        if cell_len(shown[first]) > 1:
-            shown[first + 1] = " "
-        shown[first] = "…"
-    if end < len(shown):
-        if shown[end - 1] == "" and end > 1:
-            shown[end - 2] = " "
-        shown[end - 1] = "…"
-    return shown
+        if cell_len(box_cells[first]) > 1:
+            box_cells[first + 1] = " "
+        box_cells[first] = "…"
+    if end < len(box_cells):
+        if box_cells[end - 1] == "" and end > 1:
+            box_cells[end - 2] = " "
+        box_cells[end - 1] = "…"
+    return box_cells
 
 
 def _overlay(under: list[_T], over: list[_T], at: int) -> None:
@@ -569,17 +574,17 @@ def nearest(
     To the left and right: the nearest connected box, else the nearest of all. Up and down: the next
     in the same layer, else the nearest of all.
     """
-    here = boxes.get(node)
-    if here is None:
+    box_here = boxes.get(node)
+    if box_here is None:
         return next(iter(boxes), None)
-    ahead = [other for other, box in boxes.items() if _is_ahead(here, box, way)]
+    ahead = [name for name, box in boxes.items() if _is_ahead(box_here, box, way)]
     if way in ("left", "right"):
         joined = {up if down == node else down for up, down in edges if node in (up, down)}
-        preferred = [other for other in ahead if other in joined]
+        preferred = [name for name in ahead if name in joined]
     else:
-        preferred = [other for other in ahead if boxes[other].layer == here.layer]
-    found = preferred or ahead
-    return min(found, key=lambda other: _distance(here, boxes[other], way), default=None)
+        preferred = [name for name in ahead if boxes[name].layer == box_here.layer]
+    candidates = preferred or ahead
+    return min(candidates, key=lambda name: _distance(box_here, boxes[name], way), default=None)
 
 
 def box_at(boxes: "Mapping[str, Box]", x: int, y: int) -> str | None:
@@ -669,9 +674,9 @@ class Minimap:
         has_box = (x, y) in self.boxes
         if window is None:
             return _BOX if has_box else " "
-        left, top, width, height = window
-        across = left < (x + 1) * self.across and x * self.across < left + width
-        is_seen = across and top < (y + 1) * self.down and y * self.down < top + height
+        first_column, first_row, width, height = window
+        across = first_column < (x + 1) * self.across and x * self.across < first_column + width
+        is_seen = across and first_row < (y + 1) * self.down and y * self.down < first_row + height
         if has_box:
             return _BOX_SEEN if is_seen else _BOX
         return _SEEN if is_seen else " "
@@ -689,12 +694,15 @@ def is_wanted(drawing: tuple[int, int], window: tuple[int, int]) -> bool:
 def free_place(boxes: "Iterable[Box]", window: tuple[int, int, int, int]) -> tuple[int, int] | None:
     """Return the cell of a window (left, top, width, height) where a minimap covers no box: in a
     corner, the lower right one first, else along an edge. None if every place covers a box."""
-    left, top, width, height = window
+    first_column, first_row, width, height = window
     wide, high = CORNER[0] + 2, CORNER[1] + 2
-    seen = [(int(box.x) - left, int(box.y) - top, int(box.width), int(box.height)) for box in boxes]
-    seen = [
+    rectangles = [
+        (int(box.x) - first_column, int(box.y) - first_row, int(box.width), int(box.height))
+        for box in boxes
+    ]
+    rectangles = [
         (x, y, along, down)
-        for x, y, along, down in seen
+        for x, y, along, down in rectangles
         if x < width and y < height and x + along > 0 and y + down > 0
     ]
     right, bottom = width - wide, height - high
@@ -704,19 +712,19 @@ def free_place(boxes: "Iterable[Box]", window: tuple[int, int, int, int]) -> tup
     for at_x, at_y in (*corners, *edges):
         if not any(
             x < at_x + wide and at_x < x + along and y < at_y + high and at_y < y + down
-            for x, y, along, down in seen
+            for x, y, along, down in rectangles
         ):
             return at_x, at_y
     return None
 
 
-def framed(small: Small) -> list[str]:
+def draw_frame(small: Small) -> list[str]:
     """Return the rows with a frame."""
     line = "─" * len(small[0])
     return [f"╭{line}╮", *(f"│{''.join(row)}│" for row in small), f"╰{line}╯"]
 
 
-def covered(row: list[Span], at: int, text: str, ink: int) -> list[Span]:
+def cover_row(row: list[Span], at: int, text: str, ink: int) -> list[Span]:
     """Return a row with a text over its cells from `at` on, where there are only lines and
     blanks."""
     before, rest = _split(row, at)
@@ -842,8 +850,8 @@ class LineageMap(ScrollView, SizeAware, can_focus=True):
             text = padded(line_text(f"  {self._message}" if y == 1 else "", "dim italic"), width)
             text.end = ""
             return Strip(text.render(self.app.console), width).apply_style(self.rich_style)
-        left, top = self._offset()
-        at = (left, top, width, height)
+        first_column, first_row = self._offset()
+        at = (first_column, first_row, width, height)
         if at != self._window_at:
             self._window_at = at
             self._window = self._draw_window(self.drawing, at)
@@ -854,26 +862,32 @@ class LineageMap(ScrollView, SizeAware, can_focus=True):
     def _draw_window(
         self, drawing: LineageDrawing, at: tuple[int, int, int, int]
     ) -> list[list[Span]]:
-        left, top, width, height = at
+        first_column, first_row, width, height = at
         if self._fitted:
             rows = self._overview(drawing, width, height).small(None, self._signs(drawing))
             return [[("".join(row), int(Ink.NAME))] for row in rows]
         window = drawing.window(
-            left, top, width, height, lit=self._lit, cursor=self.cursor, mark=self.mark
+            first_column,
+            first_row,
+            width,
+            height,
+            lit=self._lit,
+            cursor=self.cursor,
+            mark=self.mark,
         )
         is_large = is_wanted((drawing.width, drawing.height), (width, height))
         place = free_place(drawing.boxes.values(), at) if is_large else None
         if place is not None:
             small = self._overview(drawing, *CORNER).small(at, self._signs(drawing))
             x, first = place
-            for y, row in enumerate(framed(small), first):
-                window[y] = covered(window[y], x, row, int(Ink.FACT))
+            for y, row in enumerate(draw_frame(small), first):
+                window[y] = cover_row(window[y], x, row, int(Ink.FACT))
         return window
 
     def _overview(self, drawing: LineageDrawing, width: int, height: int) -> Minimap:
-        size, whole = (width, height), (drawing.width, drawing.height)
+        size, drawing_size = (width, height), (drawing.width, drawing.height)
         if size not in self._overviews:
-            self._overviews[size] = Minimap.of(drawing.boxes.values(), whole, width, height)
+            self._overviews[size] = Minimap.of(drawing.boxes.values(), drawing_size, width, height)
         return self._overviews[size]
 
     def _signs(self, drawing: LineageDrawing) -> "dict[str, Box | None]":
@@ -920,11 +934,11 @@ class LineageMap(ScrollView, SizeAware, can_focus=True):
 
     def centre(self) -> None:
         """Centre the window on the cursor."""
-        region, seen = self._region(), self.scrollable_content_region
+        region, view = self._region(), self.scrollable_content_region
         if region is None:
             return
-        x = max(0, region.x - (seen.width - region.width) // 2)
-        y = max(0, region.y - (seen.height - region.height) // 2)
+        x = max(0, region.x - (view.width - region.width) // 2)
+        y = max(0, region.y - (view.height - region.height) // 2)
         self.scroll_to(x, y, animate=False, immediate=True, force=True)
         self.redraw()
 
@@ -937,8 +951,8 @@ class LineageMap(ScrollView, SizeAware, can_focus=True):
         """Move the cursor to the clicked box; open the box that is under the cursor already."""
         if self.drawing is None:
             return
-        left, top = self._offset()
-        x, y = event.x + left, event.y + top
+        first_column, first_row = self._offset()
+        x, y = event.x + first_column, event.y + first_row
         if self._fitted:
             region = self.scrollable_content_region
             small = self._overview(self.drawing, region.width, region.height)
@@ -953,9 +967,9 @@ class LineageMap(ScrollView, SizeAware, can_focus=True):
         """Move to the next box in a direction."""
         if self.drawing is not None:
             drawing = self.drawing
-            found = nearest(drawing.boxes, drawing.hood.edges, self.cursor, way)
-            if found is not None:
-                self.move_to(found)
+            neighbour = nearest(drawing.boxes, drawing.hood.edges, self.cursor, way)
+            if neighbour is not None:
+                self.move_to(neighbour)
 
     def action_pan(self, rows: int, columns: int) -> None:
         """Move the window by half its size; the cursor stays."""

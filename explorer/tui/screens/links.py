@@ -54,9 +54,9 @@ def problem_with(url: str) -> str:
         parts = urlsplit(url)
     except ValueError:
         return "This is not an address; an address looks like https://wiki.example.org/orders."
-    known = ", ".join((*_WITH_HOST, *_WITHOUT_HOST))
+    schemes = ", ".join((*_WITH_HOST, *_WITHOUT_HOST))
     if parts.scheme not in (*_WITH_HOST, *_WITHOUT_HOST):
-        return f"An address must begin with one of {known}, and a colon."
+        return f"An address must begin with one of {schemes}, and a colon."
     if parts.scheme in _WITH_HOST and not parts.hostname:
         return f"The server is missing; an address looks like {parts.scheme}://server/page."
     if parts.scheme not in _WITH_HOST and not parts.path:
@@ -151,7 +151,7 @@ class LinksScreen(ListScreen[bool]):
         return action != "restore" or bool(self._removed)
 
     @on(Rows.Chosen)
-    def _chosen(self) -> None:
+    def _handle_chosen(self) -> None:
         self.action_follow()
 
     @work(exclusive=True, group="web")
@@ -169,11 +169,11 @@ class LinksScreen(ListScreen[bool]):
     def action_add(self) -> None:
         """Add a link."""
 
-        def written(new: LinkInput | None) -> None:
+        def add_link(new: LinkInput | None) -> None:
             if new is not None:
                 self._write(self._add(new), f"Added {line_text(new.label or new.url).plain}.")
 
-        self.app.push_screen(LinkForm("A new link"), written)
+        self.app.push_screen(LinkForm("A new link"), add_link)
 
     def action_change(self) -> None:
         """Change the link under the cursor."""
@@ -182,21 +182,21 @@ class LinksScreen(ListScreen[bool]):
             return
         old = LinkInput(link.url, link.description)
 
-        def written(new: LinkInput | None) -> None:
+        def replace_link(new: LinkInput | None) -> None:
             if new is not None and new != old:
                 self._write(
                     self._replace(old, new), f"Changed {line_text(new.label or new.url).plain}."
                 )
 
-        self.app.push_screen(LinkForm("Change the link", old), written)
+        self.app.push_screen(LinkForm("Change the link", old), replace_link)
 
     def action_remove(self) -> None:
         """Remove the link under the cursor."""
         link = self._current
         if link is not None:
             old = LinkInput(link.url, link.description)
-            told = f"Removed {line_text(f'{old.label} {old.url}').plain}; ^z restores it."
-            self._write(self._remove(old), told)
+            sentence = f"Removed {line_text(f'{old.label} {old.url}').plain}; ^z restores it."
+            self._write(self._remove(old), sentence)
 
     def action_restore(self) -> None:
         """Restore the last removed link."""

@@ -17,7 +17,7 @@ from explorer.client.records import Health
 from explorer.metadata.names import singular
 from explorer.metadata.urn import Urn
 from explorer.tui.actions import bindings
-from explorer.tui.content import Times, block, join, line_text, markdown, rendered_lines
+from explorer.tui.content import Times, block, join, line_text, markdown, render_lines
 from explorer.tui.screens.relations import page_of_urn
 from explorer.tui.session import TerminalSession
 from explorer.tui.widgets.rows import Rows, wrap_parts
@@ -152,8 +152,8 @@ def _value(value: Value, layout: PageLayout, room: int) -> Iterator[PageLine]:
             if label:
                 yield PageLine(_short(Text.assemble("↗ ", line_text(label)), room), url)
             mark = "" if label else "↗ "
-            for one in wrap_parts(line_text(url).plain, room - len(mark)):
-                yield PageLine(Text(f"{mark}{one}", "dim" if label else ""), url)
+            for address_part in wrap_parts(line_text(url).plain, room - len(mark)):
+                yield PageLine(Text(f"{mark}{address_part}", "dim" if label else ""), url)
                 mark = " " * len(mark)
             if added is not None:
                 stamp = Text.assemble(("added ", "dim"), _stamp_text(added, layout))
@@ -211,7 +211,7 @@ def _beginning(text: str, limit: int) -> str:
 def _render_prose(text: str, missing: str, width: int) -> Sequence[Text]:
     """Return the lines of a rendered text; cached, because a page is laid out again when the names
     on it are known."""
-    return tuple(rendered_lines(markdown(text, missing), width))
+    return tuple(render_lines(markdown(text, missing), width))
 
 
 def _code(part: Code, layout: PageLayout) -> Iterator[PageLine]:
@@ -359,10 +359,10 @@ class OverviewTab(Rows, Tab):
         return any(_is_longer(part, RENDERED) for part in self._parts)
 
     def _move_to_mention(self, lines: range) -> None:
-        here = self._lines[self.cursor].target if self._lines else None
+        current = self._lines[self.cursor].target if self._lines else None
         for at in lines:
             target = self._lines[at].target
-            if target is not None and target != here:
+            if target is not None and target != current:
                 self.move_to(at)
                 return
 

@@ -127,31 +127,31 @@ class PaletteScreen(ChooserScreen):
     def entries(self) -> Iterable[ChooserEntry]:
         """Return the actions of the focus, then those of the page around it, then those of the
         application."""
-        for one in self._doable:
-            action = one.action
+        for available in self._doable:
+            action = available.action
             if action.help and action.scope not in _MOVING and action.id not in _NOT_LISTED:
                 keys = " ".join(readable(key) for key in self._keymap.keys_of(action))
                 where = SCOPES[action.scope]
                 called = action.id.partition(".")[2]
-                yield ChooserEntry(action.help, keys, where, do=one.do, also=called)
+                yield ChooserEntry(action.help, keys, where, do=available.do, also=called)
 
 
 def scopes_here(screen: Screen[object]) -> tuple[Scope, ...]:
     """Return the scopes of the focused widget and its ancestors, the nearest first."""
     scopes = {action.id: action.scope for action in ACTIONS}
-    found: dict[Scope, DOMNode] = {}
+    nodes_by_scope: dict[Scope, DOMNode] = {}
     for active_binding in screen.active_bindings.values():
         scope = scopes.get(active_binding.binding.id or "")
         if scope is not None:
-            found.setdefault(scope, active_binding.node)
+            nodes_by_scope.setdefault(scope, active_binding.node)
     nodes = screen.focused.ancestors_with_self if screen.focused else [screen]
     depth = {node: at for at, node in enumerate(nodes)}
 
     def rank(scope: Scope) -> tuple[int, int]:
         last = _LAST.index(scope) + 1 if scope in _LAST else 0
-        return last, depth.get(found[scope], len(depth))
+        return last, depth.get(nodes_by_scope[scope], len(depth))
 
-    return tuple(sorted(found, key=rank))
+    return tuple(sorted(nodes_by_scope, key=rank))
 
 
 def available_actions(screen: Screen[object]) -> dict[str, AvailableAction]:
@@ -242,18 +242,18 @@ class HelpScreen(ChooserScreen):
         for scope in (*self._here, *(scope for scope in SCOPES if scope not in self._here)):
             here_keys: set[str] = set()
             for action in sorted(actions_of(scope), key=self._is_elsewhere):
-                known = self._doable.get(action.id)
-                keys = given = self._keymap.keys_of(action)
+                available = self._doable.get(action.id)
+                keys = all_keys = self._keymap.keys_of(action)
                 if not self._is_elsewhere(action):
                     keys = tuple(key for key in keys if key not in nearer)
-                    here_keys.update(keys if known else ())
-                if action.help and (keys or not given):
-                    here = "" if self._is_elsewhere(action) else "  here"
+                    here_keys.update(keys if available else ())
+                if action.help and (keys or not all_keys):
+                    remark = "" if self._is_elsewhere(action) else "  here"
                     yield ChooserEntry(
                         action.help,
                         " ".join(map(readable, keys)),
-                        f"{SCOPES[scope]}{here}",
-                        do=known.do if known else None,
+                        f"{SCOPES[scope]}{remark}",
+                        do=available.do if available else None,
                     )
             nearer |= here_keys
 
@@ -310,8 +310,8 @@ def config_lines(settings: Settings, keymap: Keymap) -> Iterator[str]:
 
 def readable_in_file(key: str) -> str:
     """Return a key as it is written in the file."""
-    shown = readable(key)
-    return key if len(shown) > 1 or shown in ',"\\' or not shown.isascii() else shown
+    label = readable(key)
+    return key if len(label) > 1 or label in ',"\\' or not label.isascii() else label
 
 
 def _nothing() -> None:
@@ -428,12 +428,12 @@ def _targets(screen: Screen[object], widget: Widget) -> Iterator[JumpTarget]:
 
 def _targets_in_text(screen: Screen[object], widget: Widget) -> Iterator[JumpTarget]:
     """Return the places in a text with an action, each action once."""
-    known: set[str] = set()
+    actions: set[str] = set()
     for y in range(widget.region.y, widget.region.bottom):
         for x in range(widget.region.x, widget.region.right):
             action = screen.get_style_at(x, y).meta.get(PRESSED)
-            if isinstance(action, str) and action not in known:
-                known.add(action)
+            if isinstance(action, str) and action not in actions:
+                actions.add(action)
                 yield JumpTarget(Offset(x, y), _pressing(widget, action))
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from explorer.client.entity import Entity
     from explorer.views.table import Table
 
-__all__ = ["FOUND_LIMIT", "JsonNode", "JsonTree", "RawTab", "find_keys", "formatted"]
+__all__ = ["FOUND_LIMIT", "JsonNode", "JsonTree", "RawTab", "find_keys", "format_json"]
 
 _PAGE = 100
 FOUND_LIMIT = 1_000
@@ -57,7 +57,7 @@ class JsonNode:
     more: int = 0
     parent: "JsonNode | None" = None
     is_open: bool = False
-    shown: int = 0
+    rows_below: int = 0
 
     @property
     def label(self) -> str:
@@ -102,7 +102,7 @@ class JsonTree:
         if node.more and node.parent is not None:
             self.rows[at : at + 1] = _page(node.parent, width)
         elif node.folds and not node.is_open and not (node.is_series and node.value is None):
-            node.is_open, node.shown = True, 0
+            node.is_open, node.rows_below = True, 0
             self.rows[at + 1 : at + 1] = _page(node, width)
 
     def fold(self, at: int) -> None:
@@ -150,12 +150,12 @@ def find_keys(aspects: Mapping[str, Any], text: str) -> list[JsonNode]:
 
     Searches everything: call it in a thread.
     """
-    wanted = text.casefold()
+    query = text.casefold()
     every = (node for name, value in aspects.items() for node in _walk((name,), value))
-    return list(islice((node for node in every if wanted in node.label.casefold()), FOUND_LIMIT))
+    return list(islice((node for node in every if query in node.label.casefold()), FOUND_LIMIT))
 
 
-def formatted(value: Any) -> str:
+def format_json(value: Any) -> str:
     """Return a value as indented JSON; a text unchanged. Slow for large values: call it in a
     thread."""
     if isinstance(value, str):
@@ -178,9 +178,9 @@ def _walk(path: tuple[str, ...], value: Any) -> Iterator[JsonNode]:
         if len(path) > _DEPTH_LIMIT:
             continue
         if isinstance(value, dict):
-            below = [((*path, str(key)), one, False) for key, one in value.items()]
+            below = [((*path, str(key)), member, False) for key, member in value.items()]
         elif isinstance(value, list):
-            below = [((*path, str(at)), one, True) for at, one in enumerate(value)]
+            below = [((*path, str(at)), element, True) for at, element in enumerate(value)]
         else:
             continue
         waiting += reversed(below)
@@ -188,7 +188,7 @@ def _walk(path: tuple[str, ...], value: Any) -> Iterator[JsonNode]:
 
 def _page(parent: JsonNode, width: int) -> list[JsonNode]:
     """Return the next rows below a row."""
-    value, start, depth = parent.value, parent.shown, parent.depth + 1
+    value, start, depth = parent.value, parent.rows_below, parent.depth + 1
     room = max(width - 2 * depth - 6, 12)
     rows: list[JsonNode] = []
     if isinstance(value, str):
@@ -199,18 +199,18 @@ def _page(parent: JsonNode, width: int) -> list[JsonNode]:
             rows.append(JsonNode(path, text, depth, is_line=True, parent=parent))
     elif isinstance(value, dict):
         total = len(value)
-        for key, one in islice(value.items(), start, start + _PAGE):
-            rows.append(JsonNode((*parent.path, str(key)), one, depth, parent=parent))
+        for key, member in islice(value.items(), start, start + _PAGE):
+            rows.append(JsonNode((*parent.path, str(key)), member, depth, parent=parent))
     else:
         total = len(value)
-        for number, one in enumerate(value[start : start + _PAGE], start):
-            label = _time_of(one) if parent.is_series else str(number)
+        for number, member in enumerate(value[start : start + _PAGE], start):
+            label = _time_of(member) if parent.is_series else str(number)
             path = (*parent.path, label)
-            rows.append(JsonNode(path, one, depth, of_list=not parent.is_series, parent=parent))
-    parent.shown = start + len(rows)
-    if parent.shown < total:
+            rows.append(JsonNode(path, member, depth, of_list=not parent.is_series, parent=parent))
+    parent.rows_below = start + len(rows)
+    if parent.rows_below < total:
         path = (*parent.path, "")
-        rows.append(JsonNode(path, None, depth, more=total - parent.shown, parent=parent))
+        rows.append(JsonNode(path, None, depth, more=total - parent.rows_below, parent=parent))
     return rows
 
 
@@ -283,8 +283,8 @@ class RawTab(Vertical, View):
         self._wrapped_width, node = self._width, self._node
         if self._tree.wrap(self._width):
             # The lines of a text are new rows.
-            kept = node if node in self._tree.rows else node and node.parent
-            self._lay_out(self._tree.rows.index(kept) if kept else 0)
+            row = node if node in self._tree.rows else node and node.parent
+            self._lay_out(self._tree.rows.index(row) if row else 0)
 
     def show_times(self) -> None:
         """Show times in the chosen zone."""
@@ -386,8 +386,8 @@ class RawTab(Vertical, View):
             case "copy_aspect" if node is not None:
                 self._copy(node.aspect, self._value_of(node.aspect))
             case "copy_value" if node is not None:
-                held = node.parent if node.is_line and node.parent else node
-                self._copy(" / ".join(held.path), held.value)
+                source = node.parent if node.is_line and node.parent else node
+                self._copy(" / ".join(source.path), source.value)
 
     @on(Rows.Chosen, "RawRows")
     def _choose(self, event: Rows.Chosen) -> None:
@@ -435,7 +435,7 @@ class RawTab(Vertical, View):
             if value is None and what in self._series:
                 self._session.say("The points are not read yet; ⏎ reads them.")
                 return
-            text = await asyncio.to_thread(formatted, value)
+            text = await asyncio.to_thread(format_json, value)
             self.app.copy_to_clipboard(text)
 
     @on(Input.Changed)
@@ -466,9 +466,9 @@ class RawTab(Vertical, View):
                 self._tree = JsonTree(nodes)
                 self._lay_out(0)
                 count = len(nodes)
-                found = f"{counted(count, 'key')} with that text"
+                summary = f"{counted(count, 'key')} with that text"
                 cut = " · the search stopped here" if count >= FOUND_LIMIT else ""
-                self.query_one("#stored", Static).update(Text(found, "bold").append(cut, "dim"))
+                self.query_one("#stored", Static).update(Text(summary, "bold").append(cut, "dim"))
 
     def _draw_row(self, index: int, width: int) -> tuple[Text]:
         del width
@@ -485,9 +485,9 @@ class RawTab(Vertical, View):
         if node.depth == 0 and not self._has_filter:
             return (row.append_text(self._draw_aspect(node)),)
         label = node.path if self._has_filter and node.depth == 0 else (self._label(node),)
-        row.append_text(join([line_text(one[:_LABEL_LIMIT]) for one in label], " / "))
+        row.append_text(join([line_text(key[:_LABEL_LIMIT]) for key in label], " / "))
         row.stylize("dim" if node.of_list else "bold", len(indent) + 3)
-        return (row.append("  ").append_text(_shown(node)),)
+        return (row.append("  ").append_text(_value_text(node)),)
 
     def _label(self, node: JsonNode) -> str:
         millis = node.millis
@@ -505,18 +505,18 @@ class RawTab(Vertical, View):
             count = len(node.value)
             newest = f"the newest {count:,} points" if count else "no points"
             return text.append(f"timeseries · {newest}", "dim")
-        read = self._entity.aspects[node.aspect] if self._entity else None
+        aspect = self._entity.aspects[node.aspect] if self._entity else None
         facts = [Text(_describe_size(node.value))]
-        if read is not None:
-            facts.append(Text(self._session.times.when(read.created)))
+        if aspect is not None:
+            facts.append(Text(self._session.times.when(aspect.created)))
             facts += [
-                line_text(actor_of(read.created, self._session.names)),
-                line_text(run_of(read.run_id)),
+                line_text(actor_of(aspect.created, self._session.names)),
+                line_text(run_of(aspect.run_id)),
             ]
         return text.append_text(Text(join(facts).plain, "dim"))
 
 
-def _shown(node: JsonNode) -> Text:
+def _value_text(node: JsonNode) -> Text:
     """Return a value as text: in full if it is short, else its size and a preview."""
     value = node.value
     match value:
@@ -538,7 +538,13 @@ def _describe_size(value: Any) -> str:
 
 def _preview(value: dict[str, Any] | list[Any]) -> Text:
     """Return the first short texts and numbers in a value."""
-    held = list(value.values() if isinstance(value, dict) else value)[:_PREVIEWED]
-    short = [one for one in held if isinstance(one, str | int | float) and one is not True]
-    parts = [line_text(str(one)[:_LABEL_LIMIT], "dim") for one in short if one is not False]
+    elements = list(value.values() if isinstance(value, dict) else value)[:_PREVIEWED]
+    short = [
+        element
+        for element in elements
+        if isinstance(element, str | int | float) and element is not True
+    ]
+    parts = [
+        line_text(str(element)[:_LABEL_LIMIT], "dim") for element in short if element is not False
+    ]
     return Text("  ").append_text(join(parts)) if parts else Text()

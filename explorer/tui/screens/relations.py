@@ -165,14 +165,14 @@ def relationships_table(
 
 
 def _row(kind: RelationshipKind, urn: "Urn", known: Mapping["Urn", "Entity"]) -> Row:
-    told = (kind.name, kind.direction.lower(), kind.words, str(urn))
+    leading = (kind.name, kind.direction.lower(), kind.words, str(urn))
     if urn.entity_type == COLUMN:
-        return (*told, urn.name, COLUMN, page_of_urn(urn).platform, None, None)
+        return (*leading, urn.name, COLUMN, page_of_urn(urn).platform, None, None)
     entity = known.get(urn)
     if entity is None:
-        return (*told, urn.name, urn.entity_type, urn.platform, False, None)
+        return (*leading, urn.name, urn.entity_type, urn.platform, False, None)
     exists = entity.exists
-    return (*told, entity.name, entity.kind, entity.platform, exists, entity.removed)
+    return (*leading, entity.name, entity.kind, entity.platform, exists, entity.removed)
 
 
 _PAGE = 10_000
@@ -253,8 +253,8 @@ class RelationsView(Vertical, Tab):
         if self._of is None:
             return None
         rows = relationship_rows(self._kinds, (), self._passes if self._words else None)
-        found = [(row.kind, row.urn) for row in rows if row.kind and row.urn]
-        return relationships_table(self._session, self._entity_name, found) if found else None
+        related = [(row.kind, row.urn) for row in rows if row.kind and row.urn]
+        return relationships_table(self._session, self._entity_name, related) if related else None
 
     def focus_content(self) -> None:
         """Focus the list."""
@@ -264,14 +264,14 @@ class RelationsView(Vertical, Tab):
         """Read and show the first relationships in each direction: two requests of at most 10,000
         each."""
         catalog = await self._session.catalog()
-        found = await asyncio.gather(
+        pages = await asyncio.gather(
             *(self._page(catalog, entity.urn, direction, 0) for direction in _DIRECTIONS)
         )
         if entity.urn != self._of:
             return
         again = bool(self._rows)
         self._edges = {}
-        for direction, (edges, end, total) in zip(_DIRECTIONS, found, strict=True):
+        for direction, (edges, end, total) in zip(_DIRECTIONS, pages, strict=True):
             self._edges[direction], self._ends[direction] = edges, end
             self._totals[direction] = total
         cursor = self.query_one(_Related).cursor if again else 1
@@ -295,7 +295,10 @@ class RelationsView(Vertical, Tab):
 
     def _lay_out(self, cursor: int) -> None:
         rows = relationship_rows(self._kinds, self._folded, self._passes if self._words else None)
-        if any(self._ends.get(one, 0) < self._totals.get(one, 0) for one in _DIRECTIONS):
+        if any(
+            self._ends.get(direction, 0) < self._totals.get(direction, 0)
+            for direction in _DIRECTIONS
+        ):
             rows.append(RelationshipRow())
         empty = "This entity has no relationships."
         if self._words:
@@ -316,7 +319,9 @@ class RelationsView(Vertical, Tab):
         for word in self._words:
             field, _, value = word.partition(":")
             if field == "type" and value:
-                if not any(one.lower().startswith(value) for one in (*types, said_kind)):
+                if not any(
+                    type_name.lower().startswith(value) for type_name in (*types, said_kind)
+                ):
                     return False
             elif word not in text:
                 return False
@@ -400,12 +405,14 @@ class RelationsView(Vertical, Tab):
             return (self._draw_related(row.urn, width),)
         if row.kind is not None:
             return (self._draw_kind(row.kind, row.passing),)
-        left = sum(self._totals[one] - self._ends[one] for one in _DIRECTIONS)
-        return (Text(f" ⏎ reads more: {left:,} more", "bold"),)
+        remaining = sum(
+            self._totals[direction] - self._ends[direction] for direction in _DIRECTIONS
+        )
+        return (Text(f" ⏎ reads more: {remaining:,} more", "bold"),)
 
     def _draw_kind(self, kind: RelationshipKind, passing: int) -> Text:
         fold = "▸" if kind.id in self._folded and not self._words else "▾"
-        way = "→" if kind.direction == "OUTGOING" else "←"
+        arrow = "→" if kind.direction == "OUTGOING" else "←"
         count = f"{passing:,} of {len(kind.urns):,}" if self._words else f"{passing:,}"
         end, total = self._ends[kind.direction], self._totals[kind.direction]
         if end < total:
@@ -414,7 +421,7 @@ class RelationsView(Vertical, Tab):
             (f" {fold} ", "dim"),
             line_text(kind.words, "bold"),
             " ",
-            line_text(f"{way} {kind.name} · {count}", "dim"),
+            line_text(f"{arrow} {kind.name} · {count}", "dim"),
         )
 
     def _draw_related(self, urn: Urn, width: int) -> Text:
