@@ -393,13 +393,15 @@ async def _events(
     return eventses
 
 
-def _chunks(shown: Mapping[Urn, _Touched]) -> Iterator[list[Urn]]:
+def _chunks(touched_by_urn: Mapping[Urn, _Touched]) -> Iterator[list[Urn]]:
     """Yield groups of entities whose changes are near each other in the log.
 
     An entity with many changes is a group of its own.
     """
     few: list[Urn] = []
-    for urn, touched in sorted(shown.items(), key=lambda one: one[1].offsets[0]):
+    for urn, touched in sorted(
+        touched_by_urn.items(), key=lambda urn_and_touched: urn_and_touched[1].offsets[0]
+    ):
         if touched.count > _MOST_OF_ENTITY:
             yield [urn]
         else:
@@ -769,10 +771,10 @@ def _value_text(column: _Value, kind: FeedKind) -> str:
     return _type(column) if kind == "type" else _text(column, "description").strip()
 
 
-def _type(one: _Value) -> str:
+def _type(schema_field: _Value) -> str:
     """Return the native type of a column, else its generic type."""
-    native = _text(one, "nativeDataType").strip()
-    inner = one.get("type")
+    native = _text(schema_field, "nativeDataType").strip()
+    inner = schema_field.get("type")
     inner = inner.get("type") if isinstance(inner, dict) else None
     kinds = [str(name).rpartition(".")[2] for name in inner] if isinstance(inner, dict) else []
     return native or (kinds[0] if kinds else "")

@@ -295,15 +295,15 @@ def _pieces(text: str) -> list[str]:
     return [*_pieces(text[:half]), *_pieces(text[half:])]
 
 
-def _escape(found: re.Match[str]) -> str:
-    return f"_x{ord(found[0]):04X}_"
+def _escape(match: re.Match[str]) -> str:
+    return f"_x{ord(match[0]):04X}_"
 
 
 def _text(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, str):
-        return _ESCAPE.sub(lambda found: chr(int(found[1], 16)), value)
+        return _ESCAPE.sub(lambda match: chr(int(match[1], 16)), value)
     if isinstance(value, bool):
         return str(value).upper()
     if isinstance(value, float) and value.is_integer():
@@ -464,7 +464,7 @@ def _to_text(text: str) -> str:
 
 def _quote(line: str) -> str:
     text = json.dumps(line, ensure_ascii=False)
-    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def _read_text(lines: list[str]) -> str:

@@ -161,7 +161,9 @@ async def read_glossary(catalog: "AsyncCatalog") -> tuple[GlossaryEntry, ...]:
         urns = [Urn.parse(urn) for urn in sorted(above - entries.keys())]
         if urns and not await catalog.entities(urns, ("status",)):
             break
-    return tuple(sorted(entries.values(), key=lambda one: (one.name.casefold(), str(one.urn))))
+    return tuple(
+        sorted(entries.values(), key=lambda entry: (entry.name.casefold(), str(entry.urn)))
+    )
 
 
 def _entry_of(entity: "Entity") -> GlossaryEntry:
@@ -241,20 +243,20 @@ def _parent_in(entry: GlossaryEntry, entries_by_urn: Mapping[str, GlossaryEntry]
     return entry.parent if entry.parent in entries_by_urn else ""
 
 
-def _circle(start: str, known: Mapping[str, GlossaryEntry]) -> Iterator[str]:
+def _circle(start: str, entries_by_urn: Mapping[str, GlossaryEntry]) -> Iterator[str]:
     at = start
     while True:
         yield at
-        at = known[at].parent
+        at = entries_by_urn[at].parent
         if at == start:
             return
 
 
-def _path(entry: GlossaryEntry, known: Mapping[str, GlossaryEntry]) -> str:
-    names, at = [entry.name], _parent_in(entry, known)
+def _path(entry: GlossaryEntry, entries_by_urn: Mapping[str, GlossaryEntry]) -> str:
+    names, at = [entry.name], _parent_in(entry, entries_by_urn)
     while at:
-        names.append(known[at].name)
-        at = _parent_in(known[at], known)
+        names.append(entries_by_urn[at].name)
+        at = _parent_in(entries_by_urn[at], entries_by_urn)
     return ".".join(reversed(names))
 
 
@@ -439,12 +441,12 @@ class _GlossaryReader:
         return terms_by_relation
 
 
-def _check_keys(value: Mapping[Any, Any], known: Sequence[str], where: str) -> None:
-    odd = [str(key) for key in value if key not in known]
+def _check_keys(value: Mapping[Any, Any], allowed: Sequence[str], where: str) -> None:
+    odd = [str(key) for key in value if key not in allowed]
     if odd:
         raise InvalidInput(
             f"{where} has the unknown keys {', '.join(map(repr, odd))}; "
-            f"known keys: {', '.join(known)}"
+            f"known keys: {', '.join(allowed)}"
         )
 
 

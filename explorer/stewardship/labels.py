@@ -150,8 +150,8 @@ def stage_labels(places: LabelledPlaces, change: LabelsChange) -> tuple[StagedEd
     return tuple(edit for edit in edits if edit is not None)
 
 
-def _parse(wanted: Sequence[Key]) -> Iterable[Key]:
-    return ((str(Urn.parse(urn)), column) for urn, column in wanted)
+def _parse(keys: Sequence[Key]) -> Iterable[Key]:
+    return ((str(Urn.parse(urn)), column) for urn, column in keys)
 
 
 def _place(

@@ -395,17 +395,19 @@ class ColumnSearch:
         path = column[1]
         return column[0], table.paths.exact(path) if table else unquote(path)
 
-    def _sources(self, found: ReachedColumns, path: str) -> tuple[TextSource, ...]:
+    def _sources(self, reached: ReachedColumns, path: str) -> tuple[TextSource, ...]:
         """Return the best sources for a column among those reached."""
         by_text: dict[str, list[tuple[int, bool, ColumnKey]]] = {}
-        for (urn, source), hops in found.columns.items():
+        for (urn, source), hops in reached.columns.items():
             text = self._tables[urn].texts[source]
             is_renamed = _last_name(source) != _last_name(path)
             by_text.setdefault(text, []).append((hops, is_renamed, (urn, source)))
         best = [(min(group), len(group)) for group in by_text.values()]
-        best.sort(key=lambda one: (one[0][0], one[0][1], -one[1], one[0][2]))
+        best.sort(
+            key=lambda candidate: (candidate[0][0], candidate[0][1], -candidate[1], candidate[0][2])
+        )
         return tuple(
-            self._source_of(found.source, key, hops=hops, agreeing=agreeing)
+            self._source_of(reached.source, key, hops=hops, agreeing=agreeing)
             for (hops, _, key), agreeing in best[:_MOST_SOURCES]
         )
 

@@ -264,12 +264,12 @@ async def take_back_propagated(
     if dry_run:
         return PropagatedOutcome(tuple(texts), (), ())
 
-    async def take_back(one: PropagatedText) -> None:
+    async def take_back(text: PropagatedText) -> None:
         async def forget() -> None:
-            await catalog.set_text_source(one.urn, one.path, None)
+            await catalog.set_text_source(text.urn, text.path, None)
 
-        if one.is_written:
-            await _describe(catalog, one, one.before, forget)
+        if text.is_written:
+            await _describe(catalog, text, text.before, forget)
         else:
             await forget()
 
@@ -314,13 +314,15 @@ async def pin_propagated(
 
 async def _describe(
     catalog: "AsyncCatalog",
-    one: PropagatedText,
+    propagated: PropagatedText,
     text: str,
     write_source: Callable[[], Awaitable[None]],
 ) -> None:
     """Replace a propagated description, then write its source. If the source is refused, the
     description is written back, so that both or none are changed."""
-    edit = await catalog.describe(one.urn, text, column=one.path, instead_of=one.text)
+    edit = await catalog.describe(
+        propagated.urn, text, column=propagated.path, instead_of=propagated.text
+    )
     try:
         await write_source()
     except _REFUSED:
@@ -435,9 +437,9 @@ def _detail(entry: Mapping[str, Any]) -> dict[str, str]:
     return {key: value for key, value in (detail or {}).items() if isinstance(value, str)}
 
 
-async def _remove(catalog: "AsyncCatalog", urn: str, aspect: str, held: AspectRead) -> None:
+async def _remove(catalog: "AsyncCatalog", urn: str, aspect: str, aspect_read: AspectRead) -> None:
     """Remove an aspect if it is still the version that was read."""
-    headers = {"If-Version-Match": str(held.number)}
+    headers = {"If-Version-Match": str(aspect_read.number)}
     await catalog.ingest(Proposal(Urn.parse(urn), aspect, change="DELETE", headers=headers))
 
 

@@ -253,7 +253,7 @@ def rank(
         used = use.get(entity.urn, TableUse())
         reached = reach.get(entity.urn, Reach())
         items.extend(_items(entity, used, reached))
-    items.sort(key=lambda one: (-one.weight, -one.use, -one.downstream, one.urn, one.place))
+    items.sort(key=lambda item: (-item.weight, -item.use, -item.downstream, item.urn, item.place))
     return Worklist(tuple(items[:top]), len(items), days)
 
 
@@ -308,22 +308,22 @@ async def ask_worklist(
             return Worklist(tuple(items), page.total, days, page.datasets)
 
 
-def _item_of(found: Undescribed) -> Item:
+def _item_of(undescribed: Undescribed) -> Item:
     source: UseSource = "none"
     for arg in get_args(UseSource):
-        if found.used_of == arg:
+        if undescribed.used_of == arg:
             source = arg
     return Item(
-        found.urn,
-        found.table,
-        found.platform,
-        FieldPath(found.column) if found.column else None,
-        found.type,
-        found.used,
+        undescribed.urn,
+        undescribed.table,
+        undescribed.platform,
+        FieldPath(undescribed.column) if undescribed.column else None,
+        undescribed.type,
+        undescribed.used,
         source,
-        found.downstream,
-        found.at_least,
-        found.place,
+        undescribed.downstream,
+        undescribed.at_least,
+        undescribed.place,
     )
 
 

@@ -404,7 +404,7 @@ class YamlDocument:
         were made."""
         pieces: list[str] = []
         at = 0
-        for edit in sorted(self._edits, key=lambda one: (one.start, one.end > one.start)):
+        for edit in sorted(self._edits, key=lambda edit: (edit.start, edit.end > edit.start)):
             if edit.start < at:
                 raise InvalidInput("two changes concern the same lines")
             pieces += (self._text[at : edit.start], edit.text)

@@ -690,7 +690,7 @@ class CatalogApp(App[None]):
             self._show(place)
 
     def _open_now(self) -> Urn | None:
-        """Return the URN of the open entity, None for the search."""
+        """Return the URN of the open entity; None if the search is open."""
         is_entity_open = self._main_screen.query_one("#page", ContentSwitcher).current == "entity"
         return self._entity_view.urn if is_entity_open else None
 

@@ -148,9 +148,9 @@ def _split_emoji(text: str) -> str:
     return _JOINED.sub(_split_emoji_parts, text.replace(_PICTURE_MARK, ""))
 
 
-def _split_emoji_parts(found: re.Match[str]) -> str:
-    before = found[1]
-    return before if unicodedata.category(before).startswith("S") else found[0]
+def _split_emoji_parts(match: re.Match[str]) -> str:
+    before = match[1]
+    return before if unicodedata.category(before).startswith("S") else match[0]
 
 
 def preview(text: str | None, style: str = "", missing: str = "") -> Text:
@@ -180,7 +180,7 @@ def _without_markdown(text: str) -> str:
 
 def _without_emphasis(text: str) -> str:
     return _CODE_OR_EMPHASIS.sub(
-        lambda found: found["code"] or _without_emphasis(found["words"]), text
+        lambda match: match["code"] or _without_emphasis(match["words"]), text
     )
 
 

@@ -812,14 +812,14 @@ async def _find(
     return None
 
 
-def _at_hand(branch: Branch, wanted: str | Urn) -> int | None:
-    if isinstance(wanted, str):
-        text = wanted.casefold()
+def _at_hand(branch: Branch, target: str | Urn) -> int | None:
+    if isinstance(target, str):
+        text = target.casefold()
         matches = (
             at for at, entry in branch.loaded() if not entry.urn and entry.name.casefold() == text
         )
         return next(matches, None)
-    return next((at for at, entry in branch.loaded() if entry.urn == wanted), None)
+    return next((at for at, entry in branch.loaded() if entry.urn == target), None)
 
 
 async def _page_with(

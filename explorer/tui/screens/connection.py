@@ -138,12 +138,12 @@ class ServersScreen(FramedScreen[Opening | Literal["sources"] | None]):
         return first, Text("   ").append_text(join(list(self._marks(server, here=is_current))))
 
     @staticmethod
-    def _marks(one: KnownServer, *, here: bool) -> Iterator[Text]:
+    def _marks(server: KnownServer, *, here: bool) -> Iterator[Text]:
         yield Text("current" if here else "", "bold")
-        yield Text("read-only" if one.read_only else "", "bold")
-        yield Text("local" if one.embedded else "", "dim")
-        yield line_text(f"token: {one.token_from}" if one.token_from else "", "dim")
-        yield line_text(one.known_from, "dim")
+        yield Text("read-only" if server.read_only else "", "bold")
+        yield Text("local" if server.embedded else "", "dim")
+        yield line_text(f"token: {server.token_from}" if server.token_from else "", "dim")
+        yield line_text(server.known_from, "dim")
 
     @property
     def _current(self) -> KnownServer | None:

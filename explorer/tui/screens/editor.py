@@ -170,9 +170,9 @@ class Preview(TextRows, can_focus=False):
             self.show(len(lines), lambda at, _: (self._lines[at],))
             self.follow(self._share)
 
-    def _lines_of(self, wanted: tuple[str, int]) -> list[Text] | None:
+    def _lines_of(self, request: tuple[str, int]) -> list[Text] | None:
         """The lines of a text at a width, unless another was asked for meanwhile."""
-        return _render_lines(*wanted) if wanted is self._wanted else None
+        return _render_lines(*request) if request is self._wanted else None
 
     def follow(self, share: float) -> None:
         """Show the part that lies so far down in the text, 0 its top and 1 its end."""
@@ -240,7 +240,10 @@ async def suggestions(
             if fits and column.documented:
                 exact = column.edited if (column.edited or "").strip() else column.ingested
                 names_by_text.setdefault((origin, exact or ""), []).append(similar.name)
-    ordered = sorted(names_by_text.items(), key=lambda one: (one[0][0] != "upstream", -len(one[1])))
+    ordered = sorted(
+        names_by_text.items(),
+        key=lambda text_and_names: (text_and_names[0][0] != "upstream", -len(text_and_names[1])),
+    )
     suggestions_by_text: dict[str, DescriptionSuggestion] = {}
     for (origin, text), places in ordered:
         suggestions_by_text.setdefault(
@@ -320,9 +323,9 @@ class SuggestionsPane(Widget):
             self._note = note
             self.refresh(layout=True)
 
-    def add(self, found: Sequence[DescriptionSuggestion]) -> None:
+    def add(self, texts: Sequence[DescriptionSuggestion]) -> None:
         """Add the texts of other columns."""
-        for suggestion in found:
+        for suggestion in texts:
             if all(offer is None or suggestion.text != offer.text for offer in self._offers):
                 more = (
                     f" and {len(suggestion.places) - 1} more" if len(suggestion.places) > 1 else ""
@@ -493,18 +496,18 @@ class ConflictScreen(ComparisonScreen):
 _NO_DESCRIPTION = DiffLine("no description", "note")
 
 
-def _three_texts(one: DescriptionConflict) -> Diff:
+def _three_texts(conflict: DescriptionConflict) -> Diff:
     """Return the texts of a conflict, each under its name."""
-    theirs = f"Theirs, saved by {one.by}" if one.by else "Theirs"
+    theirs = f"Theirs, saved by {conflict.by}" if conflict.by else "Theirs"
     return (
         _title("Before, when you started"),
-        *(plain_lines(one.base) or (_NO_DESCRIPTION,)),
+        *(plain_lines(conflict.base) or (_NO_DESCRIPTION,)),
         DiffLine(""),
         _title(theirs),
-        *_changes(one.base, one.theirs),
+        *_changes(conflict.base, conflict.theirs),
         DiffLine(""),
         _title("Yours"),
-        *_changes(one.base, one.mine),
+        *_changes(conflict.base, conflict.mine),
     )
 
 
@@ -1015,7 +1018,7 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
 
     @work(exclusive=True, group="ask")
     async def _ask(self, buffer: _Buffer) -> None:
-        """What others wrote of such a column, where the writer stays on it or asks for it."""
+        """Offer texts of similar columns after a pause on a column, or at once when asked."""
         self._hurry.clear()
         path = buffer.target.path
         await self._opened.wait()

@@ -658,12 +658,12 @@ class EntityView(Vertical, SizeAware):
             self._read_changed(self._entity, "Updated after a gap in the change stream")
 
     @work(exclusive=True, group="heard", description="what others changed")
-    async def _read_changed(self, known: "Entity", what: str) -> None:
-        with self._session.reporting(f"reading {known.urn.name} again"):
+    async def _read_changed(self, before: "Entity", what: str) -> None:
+        with self._session.reporting(f"reading {before.urn.name} again"):
             catalog = await self._session.catalog()
-            entity = await self._entity_of(catalog, known.urn)
+            entity = await self._entity_of(catalog, before.urn)
             # The reader's own edit is shown already, and the reader may have moved on meanwhile.
-            if self._entity is not known or entity.aspects == known.aspects:
+            if self._entity is not before or entity.aspects == before.aspects:
                 return
             self._show(entity, keep=True)
             # A message on the reader's own action takes precedence.

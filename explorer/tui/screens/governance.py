@@ -104,7 +104,7 @@ class ParentScreen(ChooserScreen):
             page = await catalog.search("*", entity=self._entity_type, count=_AT_ONCE)
             urns = [hit.urn for hit in page]
             entries = entity_entries(urns, await catalog.summaries(urns), self._do, "")
-            self.add_entries(sorted(entries, key=lambda one: one.text.casefold()))
+            self.add_entries(sorted(entries, key=lambda entry: entry.text.casefold()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,5 +234,5 @@ class GovernanceLauncher:
             self.session.say_saved(f"{line(entity.name)} is {place} now.")
 
 
-def _text(seen: object) -> str:
-    return seen if isinstance(seen, str) else ""
+def _text(name_or_parent: object) -> str:
+    return name_or_parent if isinstance(name_or_parent, str) else ""

@@ -231,7 +231,7 @@ def describe_label(label: str, name_of: NameOf = Urn.label) -> str:
 
 
 def describe_change(choice: LabelChoice, name_of: NameOf = Urn.label) -> Text:
-    """What would be written: `+ PII  − Legacy`."""
+    """Return the labels that would be added and removed: `+ PII  − Legacy`."""
     parts = [
         *((f"+ {describe_label(label, name_of)}", label in choice.new) for label in choice.added),
         *((f"− {describe_label(label, name_of)}", False) for label in choice.removed),

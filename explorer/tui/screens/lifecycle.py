@@ -168,10 +168,10 @@ def _describe_impact(impact: "Impact") -> Text:
     return text
 
 
-def _describe_dependents(one: "Affected") -> Text:
-    text = line_text(one.name, "bold")
-    if one.queries:
-        text.append(f" ({counted(one.queries, 'query', 'queries')} in 30 days)", "dim")
+def _describe_dependents(affected: "Affected") -> Text:
+    text = line_text(affected.name, "bold")
+    if affected.queries:
+        text.append(f" ({counted(affected.queries, 'query', 'queries')} in 30 days)", "dim")
     return text
 
 
@@ -234,8 +234,8 @@ class DeprecationFields:
         return datetime(said_day.year, said_day.month, said_day.day, tzinfo=UTC)
 
 
-def _text(held: Any) -> str:
-    return held if isinstance(held, str) else ""
+def _text(stored: Any) -> str:
+    return stored if isinstance(stored, str) else ""
 
 
 def _day_of(millis: int | None) -> str:

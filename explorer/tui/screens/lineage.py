@@ -401,19 +401,19 @@ def describe_paths(paths: "Paths", between: str, name: str) -> str:
     )
 
 
-def describe_affected(one: "Affected | None", view: "ImpactView | None") -> Text:
+def describe_affected(affected: "Affected | None", view: "ImpactView | None") -> Text:
     """Return what is known of an entity that depends on another, in two lines."""
-    if one is None or view is None:
+    if affected is None or view is None:
         return Text()
-    entity = view.entities[one.urn]
+    entity = view.entities[affected.urn]
     facts = [
         line_text(entity.full_name, "bold"),
         line_text(f"owner {', '.join(entity.owners) or 'nobody'}"),
         line_text(f"domain {entity.domain}" if entity.domain else "", "dim"),
-        line_text(f"columns {', '.join(one.columns)}" if one.columns else "", "dim"),
-        Text(CERTAINTY[one.certainty] if one.certainty != "said" else "", "italic"),
+        line_text(f"columns {', '.join(affected.columns)}" if affected.columns else "", "dim"),
+        Text(CERTAINTY[affected.certainty] if affected.certainty != "said" else "", "italic"),
     ]
-    return join(facts).append("\n").append_text(line_text(one.urn, "dim"))
+    return join(facts).append("\n").append_text(line_text(affected.urn, "dim"))
 
 
 def _shorten(text: str) -> str:

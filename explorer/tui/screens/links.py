@@ -218,7 +218,7 @@ class LinksScreen(ListScreen[bool]):
             await self._read_now()
 
     @work(group="links")
-    async def _write(self, work: Coroutine[Any, Any, None], told: str) -> None:
+    async def _write(self, work: Coroutine[Any, Any, None], sentence: str) -> None:
         from explorer.client import TextConflict
 
         self.say("saving …")
@@ -236,7 +236,7 @@ class LinksScreen(ListScreen[bool]):
                     ) from conflict
                 self._changed = True
                 await self._read_now()
-                self._session.say_saved(told, self.say, undo="")
+                self._session.say_saved(sentence, self.say, undo="")
 
     async def _read_now(self) -> None:
         catalog = await self._session.catalog()

@@ -164,11 +164,11 @@ def relationships_table(
     return Table.of(f"{name} relationships", _COLUMNS, (), total=len(found), read_all=read_all_rows)
 
 
-def _row(kind: RelationshipKind, urn: "Urn", known: Mapping["Urn", "Entity"]) -> Row:
+def _row(kind: RelationshipKind, urn: "Urn", entities: Mapping["Urn", "Entity"]) -> Row:
     leading = (kind.name, kind.direction.lower(), kind.words, str(urn))
     if urn.entity_type == COLUMN:
         return (*leading, urn.name, COLUMN, page_of_urn(urn).platform, None, None)
-    entity = known.get(urn)
+    entity = entities.get(urn)
     if entity is None:
         return (*leading, urn.name, urn.entity_type, urn.platform, False, None)
     exists = entity.exists
