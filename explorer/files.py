@@ -92,9 +92,9 @@ def give_to_owner(directory: Path) -> None:
                     continue
                 raise
             try:
-                fstat = os.fstat(descriptor)
-                is_file = stat.S_ISREG(fstat.st_mode) and fstat.st_nlink == 1
-                if fstat.st_uid == 0 and (is_file or stat.S_ISDIR(fstat.st_mode)):
+                status = os.fstat(descriptor)
+                is_file = stat.S_ISREG(status.st_mode) and status.st_nlink == 1
+                if status.st_uid == 0 and (is_file or stat.S_ISDIR(status.st_mode)):
                     os.fchown(descriptor, owner.st_uid, owner.st_gid)
             finally:
                 os.close(descriptor)
@@ -138,7 +138,7 @@ def unpack(packed: bytes, most_bytes: int, *, with_zlib: bool = False) -> bytes:
     Raises `OverflowError` if the result is longer than `most_bytes`, and `ValueError` if the data
     is damaged, ends early, or goes on with anything else.
     """
-    contents: list[bytes] = []
+    chunks: list[bytes] = []
     size = at = 0
     unpacker = None
     while at < len(packed):
@@ -146,13 +146,13 @@ def unpack(packed: bytes, most_bytes: int, *, with_zlib: bool = False) -> bytes:
             unpacker = zlib.decompressobj(zlib.MAX_WBITS | (32 if with_zlib else 16))
         piece = packed[at : at + _GZIP_PIECE_BYTES]
         try:
-            contents.append(unpacker.decompress(piece, most_bytes + 1 - size))
+            chunks.append(unpacker.decompress(piece, most_bytes + 1 - size))
         except zlib.error as error:
             raise ValueError(str(error)) from None
-        size += len(contents[-1])
+        size += len(chunks[-1])
         if size > most_bytes:
             raise OverflowError
         at += len(piece) - len(unpacker.unused_data)
     if unpacker is None or not unpacker.eof:
         raise ValueError("it ends early")
-    return b"".join(contents)
+    return b"".join(chunks)

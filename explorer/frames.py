@@ -184,10 +184,10 @@ def search_frame(
 
 def search_row(hit: Hit, entity: Entity | None, measures: _Measures | None) -> dict[str, Any]:
     """Return a row of `search_frame` by column name; missing values are `None`."""
-    summary_values = _summary_values(entity or Entity(hit.urn, {}))
+    summary = _summary_values(entity or Entity(hit.urn, {}))
     matched = _join(dict.fromkeys(match.field for match in hit.matched))
     numbers = [getattr(measures, name, None) for name in ("rows", "queries", "changed")]
-    return dict(zip(_SEARCH, (*summary_values, *numbers, matched), strict=True))
+    return dict(zip(_SEARCH, (*summary, *numbers, matched), strict=True))
 
 
 def entities_frame(entities: Iterable[Entity]) -> pd.DataFrame:

@@ -688,13 +688,13 @@ def _stdout_to_stderr() -> Iterator[None]:
     if os.isatty(1):
         yield
         return
-    dup = os.dup(1)
+    descriptor = os.dup(1)
     try:
         os.dup2(2, 1)
         yield
     finally:
-        os.dup2(dup, 1)
-        os.close(dup)
+        os.dup2(descriptor, 1)
+        os.close(descriptor)
 
 
 def _remove_untouched(path: Path, blank: bytes) -> None:

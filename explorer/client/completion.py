@@ -179,15 +179,15 @@ def pair_suggestions(
 
 def suggestions_from_hits(hits: Iterable[Hit]) -> list[list[Suggestion]]:
     """Return search hits as suggestions, grouped by entity type, with the names that matched."""
-    suggestionses: dict[str, list[Suggestion]] = {}
+    suggestions_by_type: dict[str, list[Suggestion]] = {}
     for hit in hits:
         names = (match.value for match in hit.matched if match.field in _NAMES)
         entity_type = hit.urn.entity_type
         text = next(names, hit.urn.name)
-        suggestionses.setdefault(entity_type, []).append(
+        suggestions_by_type.setdefault(entity_type, []).append(
             Suggestion(text, hit.urn, entity_type, hit.urn.platform)
         )
-    return list(suggestionses.values())
+    return list(suggestions_by_type.values())
 
 
 def interleave(groups: Iterable[Sequence[Suggestion]], limit: int) -> tuple[Suggestion, ...]:
@@ -408,13 +408,13 @@ class CompletionMethods(SearchMethods):
                 body = await self._connection.send(suggest_request(text, types, limit))
                 entity_types = self.registry.entities
                 symbols = {entity_symbol(entity): entity for entity in entity_types}
-                suggestionses = parse_suggestions(body, symbols)
+                suggestions_by_type = parse_suggestions(body, symbols)
             except REFUSALS:
                 if self._supported.get("suggest"):
                     raise
             else:
                 self._supported["suggest"] = True
-                return interleave(suggestionses, limit)
+                return interleave(suggestions_by_type, limit)
         groups = await self._complete_by_type(text, types or _COMPLETED, limit)
         if not groups:
             page = await self._search_text(f"{text}*", types, limit)

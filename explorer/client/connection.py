@@ -536,32 +536,32 @@ async def lines_of(
     Raises `TimedOut` if nothing arrives for `silence_seconds`, and `Unreachable` if a line is
     longer than 64 MB.
     """
-    contents: list[bytes] = []
+    chunks: list[bytes] = []
     length = 0
     while (piece := await _next(pieces, address, silence_seconds)) is not None:
         *lines, rest = piece.split(b"\n")
         if lines:
-            lines[0] = b"".join((*contents, lines[0]))
-            contents, length = [], 0
+            lines[0] = b"".join((*chunks, lines[0]))
+            chunks, length = [], 0
         for line in lines:
             yield line.removesuffix(b"\r")
-        contents.append(rest)
+        chunks.append(rest)
         length += len(rest)
         if length > _MAX_LINE_BYTES:
             raise lost_connection(address, "it sent a line without an end")
-    last = b"".join(contents)
+    last = b"".join(chunks)
     if last:
         yield last.removesuffix(b"\r")
 
 
 async def beginning_of(pieces: AsyncIterator[bytes], most_bytes: int) -> bytes:
     """Return the beginning of a stream, at most one piece more than `most_bytes`."""
-    content = b""
+    chunk = b""
     async for piece in pieces:
-        content += piece
-        if len(content) >= most_bytes:
+        chunk += piece
+        if len(chunk) >= most_bytes:
             break
-    return content
+    return chunk
 
 
 async def _next(pieces: AsyncIterator[bytes], address: str, silence_seconds: float) -> bytes | None:

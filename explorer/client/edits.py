@@ -179,8 +179,8 @@ class EditMethods(ConditionalWrites):
         place, target = place_of(entity, column), edit_target(entity, "description", column)
         async with self._at_present_path(
             target, None if force else instead_of, text
-        ) as at_present_path:
-            stored, base = at_present_path
+        ) as present_description:
+            stored, base = present_description
             before = target.read(stored.value(target.aspect))
             edit = Edit.now(target.urn, "description", before, text, column)
             if (before or "") == text:

@@ -393,13 +393,13 @@ def _trust_error(address: str, error: ssl.SSLError) -> Untrusted:
 
 async def _body(answer: httpx.Response) -> bytes:
     """Return the body of an answer, still compressed. Raises `OverflowError` if it is too long."""
-    contents, size = [], 0
+    chunks, size = [], 0
     async for piece in _raw(answer):
-        contents.append(piece)
+        chunks.append(piece)
         size += len(piece)
         if size > _MAX_ANSWER_BYTES:
             raise OverflowError
-    return b"".join(contents)
+    return b"".join(chunks)
 
 
 async def _raw(answer: httpx.Response) -> AsyncGenerator[bytes, None]:

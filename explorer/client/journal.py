@@ -331,11 +331,11 @@ class Journal:
 
 def saves_of(entries: Iterable[JournalEntry]) -> list[JournalSave]:
     """Return the saves of the entries, ordered by the last entry of each."""
-    entrieses: dict[str, tuple[JournalEntry, ...]] = {}
+    entries_by_save: dict[str, tuple[JournalEntry, ...]] = {}
     for entry in entries:
         save = entry.save or entry.id
-        entrieses[save] = (*entrieses.pop(save, ()), entry)
-    return [JournalSave(save, several) for save, several in entrieses.items()]
+        entries_by_save[save] = (*entries_by_save.pop(save, ()), entry)
+    return [JournalSave(save, several) for save, several in entries_by_save.items()]
 
 
 def entries_with(entries: Sequence[JournalEntry], words: str) -> list[JournalEntry]:

@@ -248,10 +248,10 @@ class TimeseriesMethods(CatalogMethods):
         """
         targets = dict.fromkeys(Urn.parse(urn) for urn in urns)
         datasets = [urn for urn in targets if urn.entity_type == "dataset"]
-        measureses: dict[Urn, Measures] = {}
+        measures: dict[Urn, Measures] = {}
         for chunk in in_chunks(datasets, _MEASURED_AT_ONCE):
-            measureses |= await self._measures(chunk)
-        return measureses
+            measures |= await self._measures(chunk)
+        return measures
 
     async def _measures(self, urns: Sequence[Urn]) -> dict[Urn, Measures]:
         selections = [

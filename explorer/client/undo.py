@@ -87,11 +87,11 @@ class UndoMethods(GovernanceMethods, LinkMethods, TextSourceMethods, HealthMetho
         """
         if save is not None:
             return await self._undo_standing(save, force=force)
-        undo_first_possible = await self._undo_first_possible(
+        edits = await self._undo_first_possible(
             self.last_save, "the last save is past undoing", force=force
         )
-        if undo_first_possible is not None:
-            return undo_first_possible
+        if edits is not None:
+            return edits
         address, latest = self._connection.address, await self.last_save(everyone=True)
         if latest is None:
             why = not_offered(await self._entries(), await self._own_catalog())
@@ -109,12 +109,12 @@ class UndoMethods(GovernanceMethods, LinkMethods, TextSourceMethods, HealthMetho
 
         Example: `cat.describe(urn, "One row an order!"); cat.undo_save(); cat.redo()`
         """
-        undo_first_possible = await self._undo_first_possible(
+        edits = await self._undo_first_possible(
             self.last_undo, "the last undo is past redoing", force=force
         )
-        if undo_first_possible is None:
+        if edits is None:
             raise NotFound("nothing was undone, or something else was saved since")
-        return undo_first_possible
+        return edits
 
     async def last_save(self, *, everyone: bool = False) -> JournalSave | None:
         """Return the last save on this catalog that is not undone, which `undo_save` undoes; `None`

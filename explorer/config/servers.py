@@ -477,11 +477,11 @@ class TokenSource:
             return self()
         with self._alone():
             # Another program may have renewed it meanwhile.
-            as_sign_in = _as_sign_in(self._fetch())
-            if as_sign_in is None or (as_sign_in != in_ and not as_sign_in.is_over):
+            sign_in = _as_sign_in(self._fetch())
+            if sign_in is None or (sign_in != in_ and not sign_in.is_over):
                 return self()
             try:
-                renewed = renew(as_sign_in)
+                renewed = renew(sign_in)
             except NotSignedIn as error:
                 raise NotSignedIn(f"{error}; {self._again}") from error
             self._keep(renewed)
@@ -564,10 +564,10 @@ def _token_file(name: str) -> Path:
 
 def _from_keyring(name: str, profile: ConnectionProfile) -> str:
 
-    from_keyring = read_from_keyring(_keyring_account(name, profile))
-    if not from_keyring:
+    secret = read_from_keyring(_keyring_account(name, profile))
+    if not secret:
         raise NotSignedIn(f"the keyring holds no token for profile {name}; {_advice(name)}")
-    return from_keyring
+    return secret
 
 
 def _from_file(name: str, profile: ConnectionProfile) -> str:

@@ -202,7 +202,7 @@ def impact_of(
     root = graph.graph["root"]
     certain = _by_table(columns) if columns is not None else {}
     possible = _possible_urns(graph, columns, certain) if columns is not None else set()
-    affecteds = []
+    affected_entities = []
     for urn, attributes in graph.nodes(data=True):
         if urn == root:
             continue
@@ -215,16 +215,18 @@ def impact_of(
                 affected = replace(affected, certainty="table")
             else:
                 continue
-        affecteds.append(affected)
-    affecteds.sort(
+        affected_entities.append(affected)
+    affected_entities.sort(
         key=lambda entity: (-(entity.queries or 0), -(entity.users or 0), entity.hops, entity.urn)
     )
     return Impact(
         root,
         columns.graph["column"] if columns is not None else None,
-        tuple(affecteds),
+        tuple(affected_entities),
         graph.graph["truncated"],
-        nodes={urn: graph.nodes[urn] for urn in (root, *(entity.urn for entity in affecteds))},
+        nodes={
+            urn: graph.nodes[urn] for urn in (root, *(entity.urn for entity in affected_entities))
+        },
     )
 
 
@@ -555,14 +557,14 @@ def cycles(graph: "nx.DiGraph", *, limit: int = 100) -> tuple[tuple[str, ...], .
 
     No requests.
     """
-    affecteds = []
+    affected_entities = []
     for component in sorted(nx.strongly_connected_components(graph), key=min):
         if len(component) == 1 and not graph.has_edge(*(2 * tuple(component))):
             continue
         for cycle in _shortest_cycles(nx.DiGraph(graph.subgraph(component)), limit):
             at = cycle.index(min(cycle))
-            affecteds.append((*cycle[at:], *cycle[:at]))
-    return tuple(sorted(affecteds, key=lambda cycle: (len(cycle), cycle))[:limit])
+            affected_entities.append((*cycle[at:], *cycle[:at]))
+    return tuple(sorted(affected_entities, key=lambda cycle: (len(cycle), cycle))[:limit])
 
 
 def _shortest_cycles(graph: "nx.DiGraph", limit: int) -> list[list[str]]:
@@ -585,9 +587,7 @@ def _shortest_cycles(graph: "nx.DiGraph", limit: int) -> list[list[str]]:
             enough = middle
     shorter = within(too_few) if too_few else []
     longest = (
-        simple_cycle
-        for simple_cycle in nx.simple_cycles(graph, length_bound=enough)
-        if len(simple_cycle) == enough
+        cycle for cycle in nx.simple_cycles(graph, length_bound=enough) if len(cycle) == enough
     )
     return [*shorter, *islice(longest, limit - len(shorter))]
 

@@ -304,16 +304,16 @@ def to_graphml(graph: "nx.DiGraph | nx.MultiDiGraph") -> str:
         )
     for edge in _sort_edges(graph):
         ends = _encode(edge.source), _encode(edge.target)
-        to_graphml_values = _to_graphml_values(
+        attributes_in_graphml = _to_graphml_values(
             edge.attributes, f"the edge from {edge.source} to {edge.target}"
         )
         if edge.key is None:
             graphml_graph.add_edge(*ends)
-            graphml_graph.edges[ends].update(to_graphml_values)
+            graphml_graph.edges[ends].update(attributes_in_graphml)
         else:
             key = _encode_key(edge.key)
             graphml_graph.add_edge(*ends, key)
-            graphml_graph.edges[*ends, key].update(to_graphml_values)
+            graphml_graph.edges[*ends, key].update(attributes_in_graphml)
     return "\n".join((_DECLARATION, *nx.generate_graphml(graphml_graph), ""))
 
 
@@ -355,9 +355,9 @@ def _parse_json_values(graph: "nx.MultiDiGraph") -> "nx.DiGraph | nx.MultiDiGrap
     views = (("node", graph.nodes.values()), ("edge", graph.edges.values()), ("", [graph.graph]))
     for domain, every in views:
         for attributes in every:
-            from_graphml_values = _from_graphml_values(defaults.get(domain, {}) | attributes)
+            plain_attributes = _from_graphml_values(defaults.get(domain, {}) | attributes)
             attributes.clear()
-            attributes.update(from_graphml_values)
+            attributes.update(plain_attributes)
     return graph
 
 

@@ -397,11 +397,11 @@ async def columns_along(
     # A path between columns has at most as many edges as there are tables.
     layers = islice(nx.bfs_layers(walk_graph, sorted(roots)), min(hops, max(len(tables), 1)) + 1)
     reached = {node: sign * far for far, layer in enumerate(layers) for node in layer}
-    subgraph = graph.subgraph(reached).copy()
-    nx.set_node_attributes(subgraph, reached, "hops")
-    subgraph.graph.update(tables.graph, root=str(start), column=column, roots=sorted(roots))
-    subgraph.graph["guesses"] = sum(1 for *_, guess in subgraph.edges.data("guess") if guess)
-    return subgraph
+    part = graph.subgraph(reached).copy()
+    nx.set_node_attributes(part, reached, "hops")
+    part.graph.update(tables.graph, root=str(start), column=column, roots=sorted(roots))
+    part.graph["guesses"] = sum(1 for *_, guess in part.edges.data("guess") if guess)
+    return part
 
 
 def certain_columns(columns: "nx.DiGraph") -> set[str]:

@@ -105,19 +105,19 @@ def to_dot(
     comment says what was left out. networkx writes DOT only with pydot or pygraphviz, which is a
     further dependency or a build against Graphviz, and labels would still have to be escaped here.
     """
-    content = choose(graph, most_nodes, most_edges)
-    ids = {node: f"n{at}" for at, (node, _) in enumerate(content.nodes)}
+    picture = choose(graph, most_nodes, most_edges)
+    ids = {node: f"n{at}" for at, (node, _) in enumerate(picture.nodes)}
     lines = ["digraph lineage {"]
-    if content.cut:
-        lines.append(f"  // {content.cut}")
+    if picture.cut:
+        lines.append(f"  // {picture.cut}")
     lines.append('  graph [rankdir=LR, charset="UTF-8"];')
     lines.append("  node [shape=box];")
-    for node, attributes in content.nodes:
+    for node, attributes in picture.nodes:
         name = _quote(label(node, attributes, _DOT_LABEL))
         urn = _quote(label(node, {}, _TOOLTIP))
         style = _DOT_STYLES[state(attributes)]
         lines.append(f"  {ids[node]} [label={name}, tooltip={urn}{style}];")
-    for source, target, guess in content.edges:
+    for source, target, guess in picture.edges:
         style = " [style=dotted]" if guess else ""
         lines.append(f"  {ids[source]} -> {ids[target]}{style};")
     lines.append("}")
@@ -152,13 +152,13 @@ def to_mermaid(
     nodes that are only referenced `ghost`; guessed edges are dotted. A comment says what was left
     out. The default limits are those up to which Mermaid draws without being configured.
     """
-    content = choose(graph, most_nodes, most_edges)
-    ids = {node: f"n{at}" for at, (node, _) in enumerate(content.nodes)}
+    picture = choose(graph, most_nodes, most_edges)
+    ids = {node: f"n{at}" for at, (node, _) in enumerate(picture.nodes)}
     lines = ["flowchart LR"]
-    if content.cut:
-        lines.append(f"  %% {content.cut}")
+    if picture.cut:
+        lines.append(f"  %% {picture.cut}")
     used = set()
-    for node, attributes in content.nodes:
+    for node, attributes in picture.nodes:
         opening, closing = _SHAPES.get(str(attributes.get("type")), ("[", "]"))
         text = _escape(label(node, attributes, _MERMAID_LABEL))
         kind = state(attributes)
@@ -168,7 +168,7 @@ def to_mermaid(
         lines.append(f'  {ids[node]}{opening}"{text}"{closing}{mark}')
     lines += [
         f"  {ids[source]} {'-.->' if guess else '-->'} {ids[target]}"
-        for source, target, guess in content.edges
+        for source, target, guess in picture.edges
     ]
     lines += [f"  classDef {kind} {_MERMAID_STYLES[kind]}" for kind in sorted(used)]
     return "\n".join(lines) + "\n"

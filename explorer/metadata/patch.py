@@ -843,11 +843,11 @@ def _keys(keys: Any) -> dict[str, tuple[str, ...]]:
 def _copy(shape: ValueShape, value: Any) -> Any:
     """Return a deep copy, so that the patch can be applied again."""
     try:
-        content = orjson.dumps(value)
+        sort_key = orjson.dumps(value)
     except orjson.JSONEncodeError as error:
         raise Misplaced(f"its value cannot be stored: {error}") from None
-    shape.allowance.copy(len(content))
-    return orjson.loads(content)
+    shape.allowance.copy(len(sort_key))
+    return orjson.loads(sort_key)
 
 
 def _same(shape: ValueShape, present: Any, operand: Any) -> bool:

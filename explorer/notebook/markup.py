@@ -201,8 +201,8 @@ def _without_images(tokens: Iterable[Token]) -> Iterable[Token]:
             yield token
             continue
         source = str(token.attrGet("src") or "")
-        content = token.content or source
-        text = Token("text", "", 0, content=f"image: {content}" if content else "image")
+        label = token.content or source
+        text = Token("text", "", 0, content=f"image: {label}" if label else "image")
         if depth or not _leads_out(source):
             yield text
             continue

@@ -213,10 +213,10 @@ class UsageChart(ShownChart):
     def chart(self, zone: Zone = "UTC") -> PanelChart:
         """Return its chart: queries and users over time, the most used columns, and the users."""
         chart = self.over_time(zone)
-        barses = [
+        bars = [
             usage_panel.first(_MOST_ROWS) for usage_panel in usage_panels(self._sums, self.names)
         ]
-        return replace(chart, panels=(*chart.panels, *barses))
+        return replace(chart, panels=(*chart.panels, *bars))
 
     def parts(self) -> Iterator[Part]:
         yield Title(f"Usage of {self.name}", self.window.words)

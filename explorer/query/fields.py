@@ -166,8 +166,8 @@ class FieldGuide:
         """Return fields with similar names, best first, at most three."""
         if len(name) > _LONGEST_NAME:
             return ()
-        close_matches = get_close_matches(name.casefold(), self._folded, n=3)
-        return tuple(dict.fromkeys(self._folded[close_match] for close_match in close_matches))
+        similar = get_close_matches(name.casefold(), self._folded, n=3)
+        return tuple(dict.fromkeys(self._folded[spelling] for spelling in similar))
 
     def is_type(self, text: str) -> bool:
         """Return whether `find_type` knows a text."""
@@ -180,10 +180,8 @@ class FieldGuide:
 
     def near_types(self, text: str) -> tuple[str, ...]:
         """Return entity types with similar names, best first, at most three."""
-        close_matches = get_close_matches(
-            _plain(text[:_LONGEST_NAME]), self._types, n=3, cutoff=0.7
-        )
-        return tuple(self._types[close_match] for close_match in close_matches)
+        similar = get_close_matches(_plain(text[:_LONGEST_NAME]), self._types, n=3, cutoff=0.7)
+        return tuple(self._types[spelling] for spelling in similar)
 
     def field_meant(self, field: str, values: tuple[str, ...]) -> str:
         """Return the field that a name with these values refers to: the entity type for

@@ -152,9 +152,7 @@ class Filter:
                 f"the two filters make {size:,} criteria together, more than "
                 f"{_MOST_WHEN_JOINED:,}; ask for fewer alternatives"
             )
-        return Filter(
-            tuple((*criterions, *two) for criterions in self.any_of for two in other.any_of)
-        )
+        return Filter(tuple((*criteria, *two) for criteria in self.any_of for two in other.any_of))
 
 
 def all_of(*criteria: Criterion) -> Filter:

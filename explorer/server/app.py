@@ -231,9 +231,9 @@ class _Admission:
                 scope["method"], scope["query_string"], headers, self._dialect
             )
             if self._catalog.store.is_shared:
-                content = headers.get(LOG_OFFSET, b"")
-                if content.isdigit() and len(content) < _LONGEST_OFFSET:
-                    context.freshness.needed = int(content)
+                offset = headers.get(LOG_OFFSET, b"")
+                if offset.isdigit() and len(offset) < _LONGEST_OFFSET:
+                    context.freshness.needed = int(offset)
                 await self._catalog.wait_for(context.freshness.needed)
         await self._app(scope, receive, send)
 

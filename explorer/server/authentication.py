@@ -332,8 +332,8 @@ def write_uses(path: Path, uses: Mapping[str, int]) -> None:
 
 def _write(path: Path, tokens: tuple[Token, ...]) -> None:
     # A token that was revoked must not come back after a power failure.
-    content = msgspec.json.format(msgspec.json.encode(_TokenFile(_FORMAT, tokens)))
-    replace_file(path, content + b"\n")
+    credential = msgspec.json.format(msgspec.json.encode(_TokenFile(_FORMAT, tokens)))
+    replace_file(path, credential + b"\n")
 
 
 @contextmanager
@@ -768,8 +768,8 @@ def _is_open(path: str) -> bool:
 
 def _bearer(headers: Mapping[bytes, bytes]) -> str:
     """Return the bearer token of a request; empty without one."""
-    scheme, _, content = headers.get(b"authorization", b"").partition(b" ")
-    return content.strip().decode("latin-1") if scheme.lower() == b"bearer" else ""
+    scheme, _, credential = headers.get(b"authorization", b"").partition(b" ")
+    return credential.strip().decode("latin-1") if scheme.lower() == b"bearer" else ""
 
 
 def _bare(host: str) -> str:

@@ -178,13 +178,13 @@ def read_folders(
 
     Raises as `SearchEngine.search`.
     """
-    listing = index.folders(query)
-    labels = _labels(store, [folder.id for folder in listing.folders])
+    counts = index.folders(query)
+    labels = _labels(store, [folder.id for folder in counts.folders])
 
     def place(folder: FolderCount) -> tuple[str, str]:
         return natural_key(labels.get(folder.id, folder.id)), folder.id
 
-    page = sorted(listing.folders, key=place)[start : start + count]
+    page = sorted(counts.folders, key=place)[start : start + count]
     groups = tuple(
         FolderGroup(
             folder.id,
@@ -195,7 +195,7 @@ def read_folders(
         )
         for folder in page
     )
-    return FolderPage(groups, len(listing.folders), listing.total)
+    return FolderPage(groups, len(counts.folders), counts.total)
 
 
 def _labels(store: Store, ids: Sequence[str]) -> dict[str, str]:

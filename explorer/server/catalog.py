@@ -132,12 +132,12 @@ def noting_writes(has_left: Callable[[], bool] | None = None) -> Iterator[dict[s
     `has_left` says whether the client for whom they are made waits no more; see
     `CatalogEngine.write`.
     """
-    nones: dict[str, None] = {}
-    token, token_of_client = _written.set(nones), _has_left.set(has_left)
+    urns: dict[str, None] = {}
+    token, client_token = _written.set(urns), _has_left.set(has_left)
     try:
-        yield nones
+        yield urns
     finally:
-        _has_left.reset(token_of_client)
+        _has_left.reset(client_token)
         _written.reset(token)
 
 
@@ -423,8 +423,8 @@ class CatalogEngine:
         turn raises `Busy`: the client may have repeated the request at another service, and have
         written something else since. A job that is part of a larger one is always run.
         """
-        nones = _written.get()
-        if nones is None:
+        urns = _written.get()
+        if urns is None:
             return asyncio.wrap_future(self.commits.write(job))
         has_left = _has_left.get() if self.store.is_shared and not is_part else None
 
@@ -432,10 +432,10 @@ class CatalogEngine:
             if has_left is not None and has_left():
                 raise Busy("nothing was written, because the client did not wait for the answer")
             outcome = job(transaction)
-            if len(nones) < _MOST_NOTED:
+            if len(urns) < _MOST_NOTED:
                 changes = transaction.changes
                 touched = {*changes.touched, *(urn for urn, _ in changes.measured)}
-                nones.update(dict.fromkeys(sorted(touched)[:_MOST_NOTED]))
+                urns.update(dict.fromkeys(sorted(touched)[:_MOST_NOTED]))
             return outcome
 
         return asyncio.wrap_future(self.commits.write(noting))
@@ -709,10 +709,10 @@ class CatalogEngine:
                     done(work(view, item, None))
             return items
 
-        run_in_worker = await self._run_in_worker(read)
+        answer = await self._run_in_worker(read)
         if not dry_run:
             await self._in_parts(
-                run_in_worker,
+                answer,
                 lambda view, item: work(view, item, Stamp(view, _now_millis(), actor)),
                 done,
             )

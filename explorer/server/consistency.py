@@ -268,7 +268,7 @@ class BrowseTreeCheck:
             folder = self._folders[folder].parent
 
     def _path(self, folder: int) -> str:
-        above = [self._folders[with_parent] for with_parent in self._with_parents(folder)]
+        above = [self._folders[path] for path in self._with_parents(folder)]
         if not above:
             return f"folder {folder}, which is missing"
         keys = [row.key for row in reversed(above) if row.key]

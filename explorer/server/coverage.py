@@ -230,7 +230,7 @@ def _texts_by_path(edited: Iterable[_Field]) -> dict[str, bool]:
 def _tags(labels: Mapping[str, Any], fields: Iterable[_Field]) -> tuple[str, ...]:
     """Return the tags of a dataset and of its columns, each once."""
     all_labels = (labels, *(field.tags for field in fields if field.tags))
-    tags = (tag for all_label in all_labels for tag in _texts(all_label.get("tags"), "tag"))
+    tags = (tag for label in all_labels for tag in _texts(label.get("tags"), "tag"))
     return tuple(dict.fromkeys(tags))
 
 
@@ -456,10 +456,10 @@ class CoverageHistories:
         self._offset = bounds.head
 
     def _read(self, urns: Sequence[str]) -> None:
-        aspectses = self._store.histories(urns, HISTORY_ASPECTS)
+        histories = self._store.histories(urns, HISTORY_ASPECTS)
         for urn in urns:
-            if urn in aspectses:
-                self._days[urn] = coverage_days(aspectses[urn])
+            if urn in histories:
+                self._days[urn] = coverage_days(histories[urn])
             else:
                 self._days.pop(urn, None)
 

@@ -52,9 +52,9 @@ def dialect_of(
     `headers` are keyed by lower-case name. Raises `InvalidInput` if the header names an unknown
     dialect.
     """
-    content = headers.get(DIALECT_HEADER)
-    if content is not None:
-        match content.decode("latin-1").strip().lower():
+    name = headers.get(DIALECT_HEADER)
+    if name is not None:
+        match name.decode("latin-1").strip().lower():
             case "plain":
                 return "plain"
             case "datahub":

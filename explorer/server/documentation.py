@@ -418,8 +418,8 @@ def _section(kind: str, name: str, field: "GraphQLField") -> Markup:
         element("span", field.description or "", class_="summary"),
     ]
     rows = (
-        (code(argument), code(str(arg.type)), arg.description or "")
-        for argument, arg in field.args.items()
+        (code(argument), code(str(definition.type)), definition.description or "")
+        for argument, definition in field.args.items()
     )
     parts = [table(("Argument", "Type", ""), rows)] if field.args else []
     parts.append(element("p", [element("b", "Gives "), code(str(field.type))]))

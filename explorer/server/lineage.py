@@ -329,18 +329,18 @@ class LineageFilter:
 
     def _alternative(self, group: tuple[Criterion, ...], text: str) -> _Alternative:
         degree = tuple(criterion for criterion in group if criterion.field == DEGREE)
-        criterions = tuple(criterion for criterion in group if criterion.field != DEGREE)
+        criteria = tuple(criterion for criterion in group if criterion.field != DEGREE)
         for criterion in degree:
             _degrees(criterion)
         search = read_text(
             text,
             None,
-            Filter((criterions,)) if criterions else Filter(),
+            Filter((criteria,)) if criteria else Filter(),
             self._vocabulary,
             include_removed=True,
             names=self._index.names,
         )
-        return _Alternative(degree, search, bool(criterions or text))
+        return _Alternative(degree, search, bool(criteria or text))
 
     def _judge(self, store: Store, urns: Sequence[str]) -> dict[str, _Verdict]:
         """Return which alternatives each entity matches, leaving out criteria on the degree."""

@@ -554,8 +554,12 @@ def _redact(value: Any, at: str, level: int = 0) -> Any:
 
 
 def _json(value: Any, at: str) -> str:
-    redact = _redact(value, at)
-    return _open(redact if isinstance(redact, str) else orjson.dumps(redact).decode())
+    value_without_secrets = _redact(value, at)
+    return _open(
+        value_without_secrets
+        if isinstance(value_without_secrets, str)
+        else orjson.dumps(value_without_secrets).decode()
+    )
 
 
 def _facets(holder: Json, name: str, at: str) -> Json:
@@ -1430,8 +1434,8 @@ class _Reader:
                     inputs.append(_input(source, where, self.aliases))
                     continue
                 edges = [_edge(dataset)]
-                input_output = _input_output() | {"outputDatasetEdges": edges}
-                self.add(self._job(source, where), "dataJobInputOutput", input_output)
+                io_value = _input_output() | {"outputDatasetEdges": edges}
+                self.add(self._job(source, where), "dataJobInputOutput", io_value)
             sources.add([path] if path is not None else list(_part(entry, "fields", at)), inputs)
         self.event.changes += sources.change()
 
@@ -1757,10 +1761,10 @@ def merge_change(
         case "dataProcessInstanceInput" | "dataProcessInstanceOutput":
             return _merge_lineage(stored, value, at_millis)
         case "dataProcessInstanceRelationships":
-            extend_list = _extend_list(
+            merged_list = _extend_list(
                 stored.get("upstreamInstances"), value["upstreamInstances"], ""
             )
-            return {**stored, **value, "upstreamInstances": extend_list}
+            return {**stored, **value, "upstreamInstances": merged_list}
         case "ownership":
             return {
                 **stored,

@@ -426,9 +426,9 @@ class Projection:
             note_respellings(
                 transaction,
                 {
-                    urn: respellings
-                    for urn, respellings in due.items()
-                    if respellings != respellings_by_platform.get(urn)
+                    urn: delimiters
+                    for urn, delimiters in due.items()
+                    if delimiters != respellings_by_platform.get(urn)
                 },
             )
             note_pending_incidents(
@@ -464,8 +464,8 @@ class Projection:
         )
         for text in transaction.existing(urns):
             urn = Urn.parse(text)
-            respellings = respellings_by_platform.get(f"{_PLATFORM_URN}{urn.platform}", ())
-            respell_path(transaction, self._registry, urn, respellings, now_millis)
+            delimiters = respellings_by_platform.get(f"{_PLATFORM_URN}{urn.platform}", ())
+            respell_path(transaction, self._registry, urn, delimiters, now_millis)
             self._place(transaction, urn, _store_values(transaction, text))
             transaction.changes.stale.add(text)
 
@@ -538,11 +538,11 @@ class Projection:
         transaction.set_note(_delimiter_note(platform.name), delimiter)
         prefix, respellings_by_platform = datasets_of(str(platform)), read_respellings(transaction)
         moved = transaction.urns(prefix=prefix, limit=MOVED_AT_ONCE + 1)
-        respellings = respellings_by_platform.setdefault(str(platform), [])
-        if respellings or len(moved) > MOVED_AT_ONCE:
+        delimiters = respellings_by_platform.setdefault(str(platform), [])
+        if delimiters or len(moved) > MOVED_AT_ONCE:
             # What follows an earlier change may be at any of the delimiters in between.
-            by = respellings[-1] if respellings else Respelling(former)
-            respellings.append(Respelling(former, by.actor, by.system))
+            by = delimiters[-1] if delimiters else Respelling(former)
+            delimiters.append(Respelling(former, by.actor, by.system))
             note_respellings(transaction, respellings_by_platform)
             self._leave(transaction, (str(platform),))
             return set()
@@ -601,9 +601,7 @@ def _inside(view: Reader, urns: Iterable[str], most: float = math.inf) -> dict[s
     while containers and len(descendants) <= most:
         _, contents = view.edges([containers.pop()], "INCOMING", (_PART_OF,))
         inside = [
-            content.urn
-            for content in contents
-            if _CONTAINER in content.aspects and content.urn not in descendants
+            urn.urn for urn in contents if _CONTAINER in urn.aspects and urn.urn not in descendants
         ]
         descendants |= dict.fromkeys(inside)
         containers += [urn for urn in inside if urn.startswith(_CONTAINER_URN)]

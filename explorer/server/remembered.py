@@ -91,11 +91,11 @@ class CatalogMemory:
         self._store = store
         self._due = 0.0
         self._head = 0
-        recall = _recall(data_dir) or _Remembered()
+        memory = _recall(data_dir) or _Remembered()
         # The offset is remembered anew, because it may be known from the index alone.
-        self._remembered = _Remembered(losses=recall.losses)
+        self._remembered = _Remembered(losses=memory.losses)
         try:
-            self._compare(recall)
+            self._compare(memory)
         except CatalogError:
             # A store that is damaged is only read.
             if store.problem is None:
@@ -146,10 +146,10 @@ class CatalogMemory:
 def count_remembered_changes(data_dir: Path) -> int | None:
     """Return the number of changes that the catalog of a directory had as far as is remembered, 0
     if there were none, and `None` if nothing is remembered."""
-    recall = _recall(data_dir)
-    if recall is None:
+    memory = _recall(data_dir)
+    if memory is None:
         return None
-    return max((recall.offset, *(loss.through for loss in recall.losses)))
+    return max((memory.offset, *(loss.through for loss in memory.losses)))
 
 
 def accept_losses(data_dir: Path) -> tuple[Loss, ...]:

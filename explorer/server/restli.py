@@ -255,9 +255,7 @@ def urns_in(given: Any) -> list[str]:
             naming = _NAMING & value.keys()
             texts = (value[key] for key in sorted(naming))
             urns += (text for text in texts if isinstance(text, str) and text)
-            fields = (
-                (key, content) for key, content in value.items() if not isinstance(content, str)
-            )
+            fields = ((key, nested) for key, nested in value.items() if not isinstance(nested, str))
             waiting.extend(itertools.islice(fields, _MOST_LOOKS))
         elif isinstance(value, list):
             waiting.extend((name, element) for element in value[:_MOST_URNS])
@@ -295,9 +293,9 @@ class RequestContext:
         self.started = perf_counter()
         self.scope = scope
         self.headers: Mapping[bytes, bytes] = dict(scope["headers"])
-        content = self.headers.get(REQUEST_ID)
-        if content is not None and _GIVEN_ID.fullmatch(content):
-            self.request_id = content
+        request_id = self.headers.get(REQUEST_ID)
+        if request_id is not None and _GIVEN_ID.fullmatch(request_id):
+            self.request_id = request_id
         else:
             self.request_id = f"{_run}-{next(_count):x}".encode()
         self.access: Access = ANONYMOUS
@@ -404,13 +402,13 @@ class RestliRequest(Request):
             raise _too_large(most_bytes)
         _check_values(body)
         try:
-            content = orjson.loads(body)
+            request_id = orjson.loads(body)
         except orjson.JSONDecodeError as error:
             raise InvalidInput(f"the body is not JSON: {error}") from None
         endpoint = self.context.endpoint
         if endpoint is not None and endpoint.role != "reader":
-            self.context.urns = find_urns(content)
-        return content
+            self.context.urns = find_urns(request_id)
+        return request_id
 
     async def parameters(self) -> "Parameters":
         """Parse the body as the parameters of an action, a JSON object.

@@ -132,15 +132,15 @@ def read_filter(wire_filter: Any) -> Filter:
     The untokenised twin of a field, `name.keyword`, stands for the field itself. Raises
     `InvalidInput`, see `Filter.from_wire` and `check_size`.
     """
-    from_wire = Filter.from_wire(wire_filter)
-    check_size(from_wire)
+    filter_ = Filter.from_wire(wire_filter)
+    check_size(filter_)
     return Filter(
         tuple(
             tuple(
                 replace(criterion, field=criterion.field.removesuffix(".keyword"))
                 for criterion in group
             )
-            for group in from_wire.any_of
+            for group in filter_.any_of
         )
     )
 
@@ -182,15 +182,15 @@ def _expand(search_filter: Filter, store: Store, rewrites: bool) -> Filter:
 def _relatives(
     values: Mapping[str, None], step: Callable[[Sequence[str]], Iterable[str]]
 ) -> dict[str, None]:
-    nones: dict[str, None] = {}
+    urns: dict[str, None] = {}
     frontier = [value for value in values if _is_nested(value)]
     for _ in range(_DEEPEST):
         near = dict.fromkeys(filter(_is_nested, step(frontier)))
-        frontier = [urn for urn in near if urn not in nones and urn not in values]
+        frontier = [urn for urn in near if urn not in urns and urn not in values]
         if not frontier:
             break
-        nones |= dict.fromkeys(frontier)
-    return nones
+        urns |= dict.fromkeys(frontier)
+    return urns
 
 
 def _neighbours(store: Store, urns: Sequence[str], direction: Direction) -> list[str]:

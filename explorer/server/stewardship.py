@@ -845,17 +845,17 @@ class Ledger:
         """Return the facts of datasets, `None` for those that are not stored."""
         begin = use_from()
         stored = self._store.aspects(urns, FACT_ASPECTS)
-        factses: dict[str, DatasetFacts | None] = {}
+        facts_by_urn: dict[str, DatasetFacts | None] = {}
         for urn in urns:
             aspects = stored.get(urn)
             if aspects:
                 use = read_use(urn, self._store, begin)
-                factses[urn] = read_facts(
+                facts_by_urn[urn] = read_facts(
                     urn, {aspect.name: aspect.value for aspect in aspects}, use
                 )
             else:
-                factses[urn] = None
-        return factses
+                facts_by_urn[urn] = None
+        return facts_by_urn
 
     def _count_changed(self, database: EntryDatabase, *, is_aged_too: bool = False) -> None:
         """Recount the datasets that changed, and with `is_aged_too` those of which the use aged."""

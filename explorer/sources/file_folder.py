@@ -477,7 +477,7 @@ def describe_delta(
         values_by_name = {name: actions.column(name).to_pylist() for name in actions.column_names}
     except (DeltaError, OSError, ValueError, KeyError) as error:
         raise InvalidFile(f"its Delta log cannot be read: {_lake_error(error)}") from error
-    counts = [_optional_int(num_record) for num_record in values_by_name.get("num_records", ())]
+    counts = [_optional_int(count) for count in values_by_name.get("num_records", ())]
     deleted = values_by_name.get("deletion_vector.cardinality", ())
     sizes = values_by_name.get("size_bytes", ())
     statistics = _Statistics(options, counts)
@@ -759,9 +759,9 @@ def _add_bounds(
     number = schema_field.field_id
 
     def bound(bounds_by_id: Mapping[int, bytes] | None) -> Any:
-        content = (bounds_by_id or {}).get(number)
+        text = (bounds_by_id or {}).get(number)
         try:
-            return None if content is None else from_bytes(schema_field.field_type, content)
+            return None if text is None else from_bytes(schema_field.field_type, text)
         except (ValueError, OverflowError):
             return None
 

@@ -81,12 +81,14 @@ def _without_password(address: str) -> LocalSource:
     user, at, place = head.rpartition("@")
     name, _, password = user.partition(":")
     password = unquote(password)
-    qsl = parse_qsl(query, keep_blank_values=True)
+    parameters = parse_qsl(query, keep_blank_values=True)
     open_parameters = [
-        (key, open_text) for key, value in qsl if (open_text := open_value(key, value)) is not None
+        (key, open_text)
+        for key, value in parameters
+        if (open_text := open_value(key, value)) is not None
     ]
-    if open_parameters != qsl:
-        password = password or dict(qsl).get("password", "")
+    if open_parameters != parameters:
+        password = password or dict(parameters).get("password", "")
         query = urlencode(open_parameters)
     scheme = "postgresql" if scheme == "postgres" else scheme
     location = f"{scheme}://{name}{at}{place}{mark if query else ''}{query}"

@@ -212,15 +212,13 @@ class _Repository:
         commits = []
         for name in (base or "HEAD", head or "HEAD"):
             try:
-                content = self.read(
-                    "rev-parse", "--verify", "--end-of-options", f"{name}^{{commit}}"
-                )
+                text = self.read("rev-parse", "--verify", "--end-of-options", f"{name}^{{commit}}")
             except InvalidInput:
                 raise InvalidInput(
                     f"git knows no commit {name!r}; give BASE..HEAD, such as origin/main..HEAD. In "
                     "a pipeline the whole history has to be checked out (fetch-depth: 0)"
                 ) from None
-            commits.append(content.decode().strip())
+            commits.append(text.decode().strip())
         try:
             shared = self.read("merge-base", *commits).decode().split()
         except InvalidInput:

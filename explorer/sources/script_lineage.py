@@ -665,19 +665,15 @@ class _Update(_Assignments):
         start = statement.args.get("from_")
         sources = [start.this] if start else []
         sources_by_name = {
-            walk_source.alias_or_name.casefold(): walk_source
-            for walk_source in _walk_sources([target, *sources])
+            source.alias_or_name.casefold(): source for source in _walk_sources([target, *sources])
         }
         target_name = target.alias_or_name.casefold()
-        if any(
-            walk_source.alias_or_name.casefold() == target_name
-            for walk_source in _walk_sources(sources)
-        ):
+        if any(source.alias_or_name.casefold() == target_name for source in _walk_sources(sources)):
             # In SQL Server, the target may be the alias of a table in `FROM`.
             sources_by_name[target_name] = next(
-                walk_source
-                for walk_source in _walk_sources(sources)
-                if walk_source.alias_or_name.casefold() == target_name
+                source
+                for source in _walk_sources(sources)
+                if source.alias_or_name.casefold() == target_name
             )
         else:
             sources = [target, *sources]

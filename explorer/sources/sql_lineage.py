@@ -433,12 +433,14 @@ def parse_statement(sql: str, dialect: str) -> Any:
     from sqlglot import exp
     from sqlglot.dialects.dialect import Dialect
 
-    or_raise = Dialect.get_or_raise(dialect)
-    tokens = or_raise.tokenize(sql)
+    dialect_class = Dialect.get_or_raise(dialect)
+    tokens = dialect_class.tokenize(sql)
     if _is_too_deep(tokens):
         raise NotUnderstood("it is nested too deeply")
     statements = [
-        expr for expr in or_raise.parser().parse(tokens, sql) if isinstance(expr, exp.Expression)
+        expr
+        for expr in dialect_class.parser().parse(tokens, sql)
+        if isinstance(expr, exp.Expression)
     ]
     if len(statements) != 1:
         raise NotUnderstood(f"it has {len(statements)} statements where one is expected")

@@ -580,11 +580,11 @@ async def read_conflicts(
     targets = {
         edit.place: edit_target(Urn.parse(edit.urn), edit.what, edit.column) for edit in edits
     }
-    by_kind: dict[str, list[EditTarget]] = {}
+    targets_by_kind: dict[str, list[EditTarget]] = {}
     for target in targets.values():
-        by_kind.setdefault(target.urn.entity_type, []).append(target)
+        targets_by_kind.setdefault(target.urn.entity_type, []).append(target)
     entities: dict[Urn, Entity] = {}
-    for kind in by_kind.values():
+    for kind in targets_by_kind.values():
         aspects = dict.fromkeys((*(target.aspect for target in kind), SCHEMA))
         entities |= await catalog.entities([target.urn for target in kind], tuple(aspects))
     reasons_by_place: dict[tuple[str, str | None, StagedKind], tuple[str, str | None]] = {}

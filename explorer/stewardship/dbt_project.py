@@ -315,15 +315,17 @@ def _names_of(node: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the names of the datasets of a manifest node, those with a database first."""
     database, schema = node.get("database"), node.get("schema")
     names = (node.get("alias"), node.get("identifier"))
-    shorts = dict.fromkeys(str(name) for name in names if name) or {str(node.get("name")): None}
+    short_names = dict.fromkeys(str(name) for name in names if name) or {
+        str(node.get("name")): None
+    }
     if node.get("resource_type") == "source":
         # The connector uses the source's name, or its identifier if configured to.
-        shorts[str(node.get("name"))] = None
+        short_names[str(node.get("name"))] = None
     dataset_names = [
-        ".".join(str(part) for part in (database, schema, short) if part) for short in shorts
+        ".".join(str(part) for part in (database, schema, short) if part) for short in short_names
     ]
     if database:
-        dataset_names += [f"{schema}.{short}" for short in shorts if schema]
+        dataset_names += [f"{schema}.{short}" for short in short_names if schema]
     return tuple(name.replace('"', "") for name in dataset_names)
 
 
@@ -542,10 +544,10 @@ def _render_text(raw: str, doc: Callable[[tuple[str, ...]], str | None]) -> str 
     at = 0
     for match in _CALL.finditer(template):
         before = template[at : match.start()]
-        content = _value_of(match, doc)
-        if content is None or before.endswith("{") or _OPENING.search(before):
+        text = _value_of(match, doc)
+        if text is None or before.endswith("{") or _OPENING.search(before):
             return None
-        pieces += (before, content)
+        pieces += (before, text)
         at = match.end()
     return None if _OPENING.search(template, at) else "".join((*pieces, template[at:]))
 

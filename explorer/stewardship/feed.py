@@ -299,19 +299,23 @@ async def read_feed(
     listed = sorted(
         touched.items(), key=lambda urn_and_touched: urn_and_touched[1].offsets[-1], reverse=True
     )
-    toucheds = dict(listed[:most_entities])
-    events = await _events(catalog, toucheds, head, user)
-    entities = await catalog.entities(toucheds, _aspects_of_entities(toucheds)) if toucheds else {}
-    entity_feeds = await asyncio.to_thread(_entity_feeds, toucheds, events, entities)
-    urns_to_name = dict.fromkeys(islice(_urns_to_name(entity_feeds), _MOST_NAMES))
+    changes_by_urn = dict(listed[:most_entities])
+    events = await _events(catalog, changes_by_urn, head, user)
+    entities = (
+        await catalog.entities(changes_by_urn, _aspects_of_entities(changes_by_urn))
+        if changes_by_urn
+        else {}
+    )
+    feeds = await asyncio.to_thread(_entity_feeds, changes_by_urn, events, entities)
+    urns_to_name = dict.fromkeys(islice(_urns_to_name(feeds), _MOST_NAMES))
     summaries = await catalog.summaries(urns_to_name) if urns_to_name else {}
     return ChangeFeed(
-        entity_feeds,
+        feeds,
         visit.at if visit is not None else None,
         after,
         head,
         unread=after - at,
-        more_entities=len(listed) - len(toucheds),
+        more_entities=len(listed) - len(changes_by_urn),
         trimmed=trimmed,
         replaced=replaced,
         user=user,
@@ -355,7 +359,7 @@ async def _find_changes(
     progress: "Progress | None",
 ) -> dict[Urn, _Touched]:
     """Return the entities changed after an offset; values are not read."""
-    toucheds: dict[Urn, _Touched] = {}
+    changes_by_urn: dict[Urn, _Touched] = {}
     types = catalog.registry.entities
     unlisted = {name for name, declared in types.items() if not declared.listed}
     source = catalog.every_change(after, aspects=_aspects_to_follow(catalog), values=False)
@@ -366,17 +370,17 @@ async def _find_changes(
             if progress is not None:
                 progress(change.offset - after, until - after)
             if change.urn.entity_type not in unlisted and _is_reported(change, user):
-                toucheds.setdefault(change.urn, _Touched()).add(change.offset)
+                changes_by_urn.setdefault(change.urn, _Touched()).add(change.offset)
     if progress is not None:
         progress(until - after, until - after)
-    return toucheds
+    return changes_by_urn
 
 
 async def _events(
     catalog: "AsyncCatalog", touched: Mapping[Urn, _Touched], until: int, user: Urn | None
 ) -> dict[Urn, list["ChangeEvent"]]:
     """Return the changes of entities with their values, in the order of the log."""
-    eventses: dict[Urn, list[ChangeEvent]] = {urn: [] for urn in touched}
+    events_by_urn: dict[Urn, list[ChangeEvent]] = {urn: [] for urn in touched}
     for urns in _chunks(touched):
         first = min(touched[urn].offsets[0] for urn in urns)
         source = catalog.every_change(first - 1, urns=urns, aspects=_aspects_to_follow(catalog))
@@ -386,11 +390,11 @@ async def _events(
                 if change.offset > until:
                     break
                 if _is_reported(change, user) and change.offset >= touched[change.urn].offsets[0]:
-                    eventses[change.urn].append(change)
+                    events_by_urn[change.urn].append(change)
                     remaining -= 1
                     if not remaining:
                         break
-    return eventses
+    return events_by_urn
 
 
 def _chunks(touched_by_urn: Mapping[Urn, _Touched]) -> Iterator[list[Urn]]:
@@ -471,14 +475,14 @@ def _entity_feeds(
     events: Mapping[Urn, Sequence["ChangeEvent"]],
     entities: Mapping[Urn, "Entity"],
 ) -> tuple[EntityFeed, ...]:
-    entity_feeds = []
+    feeds = []
     for urn, touched in shown.items():
         entity = entities.get(urn)
         standing = {name: aspect.value for name, aspect in entity.aspects.items()} if entity else {}
         entries = entries_of(urn, events[urn], standing)
         if not entries:
             continue
-        entity_feeds.append(
+        feeds.append(
             EntityFeed(
                 urn,
                 entity.name if entity is not None else urn.name,
@@ -488,7 +492,7 @@ def _entity_feeds(
                 left_out=max(len(entries) - _MOST_ENTRIES, 0),
             )
         )
-    return tuple(entity_feeds)
+    return tuple(feeds)
 
 
 def entries_of(

@@ -324,8 +324,8 @@ def _openpyxl() -> "ModuleType":
         raise MissingExtra(
             "XLSX files need the package openpyxl", "files", ", or use CSV, JSON or Markdown"
         ) from error
-    module_type: ModuleType = openpyxl
-    return module_type
+    module: ModuleType = openpyxl
+    return module
 
 
 _FORM: Final = "catalog documentation"

@@ -271,10 +271,10 @@ def _children(
         if entry.is_term:
             entries.setdefault("terms", []).append(_term_to_yaml(entry, inherited, paths))
         else:
-            to_yaml = _to_yaml(entry, inherited) | _children(
+            mapping = _to_yaml(entry, inherited) | _children(
                 str(entry.urn), entry.owners, below, paths
             )
-            entries.setdefault("nodes", []).append(to_yaml)
+            entries.setdefault("nodes", []).append(mapping)
     # Groups come first.
     return {key: entries[key] for key in ("nodes", "terms") if key in entries}
 
@@ -305,12 +305,12 @@ def _urn_of(text: str, entry: GlossaryEntry) -> str:
 def _term_to_yaml(
     entry: GlossaryEntry, inherited: tuple[str, ...], paths: Mapping[str, GlossaryEntry]
 ) -> dict[str, Any]:
-    to_yaml = _to_yaml(entry, inherited) | dict(entry.source)
+    mapping = _to_yaml(entry, inherited) | dict(entry.source)
     for key, urns in entry.relations.items():
-        to_yaml[key] = [_term_id_to_yaml(urn, paths) for urn in urns]
+        mapping[key] = [_term_id_to_yaml(urn, paths) for urn in urns]
     if entry.domain:
-        to_yaml["domain"] = entry.domain
-    return to_yaml
+        mapping["domain"] = entry.domain
+    return mapping
 
 
 def _term_id_to_yaml(urn: str, paths: Mapping[str, GlossaryEntry]) -> str:

@@ -418,14 +418,14 @@ class ColumnSearch:
         for urn, table in self._tables.items():
             for path, text in table.texts.items():
                 by_name.setdefault(name_of(path), {}).setdefault(text, []).append((urn, path))
-        sourceses: dict[str, tuple[TextSource, ...]] = {}
+        sources_by_column: dict[str, tuple[TextSource, ...]] = {}
         for name, by_text in by_name.items():
             best = sorted((-len(keys), min(keys)) for keys in by_text.values())
-            sourceses[name] = tuple(
+            sources_by_column[name] = tuple(
                 self._source_of("elsewhere", key, agreeing=-count)
                 for count, key in best[:_MOST_SOURCES]
             )
-        return sourceses
+        return sources_by_column
 
     def _source_of(
         self,
@@ -513,8 +513,8 @@ class TableReader:
         if not urns or not (await self._count("dataJob")):
             return []
         batches = _batch(urns, _TABLES_A_SEARCH)
-        urnses = await gather_limited(map(self._writing, batches), _AT_ONCE)
-        jobs = list(dict.fromkeys(job for part in urnses for job in part))
+        batches_of_urns = await gather_limited(map(self._writing, batches), _AT_ONCE)
+        jobs = list(dict.fromkeys(job for part in batches_of_urns for job in part))
         self._jobs |= await self._catalog.entities(
             [job for job in jobs if job not in self._jobs], _JOB_ASPECTS
         )

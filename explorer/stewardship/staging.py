@@ -263,12 +263,12 @@ class _Content:
 
     def last_decision(self, number: int) -> str:
         """Return the id of the last decision about an edit; empty for none."""
-        decideds = [
+        decisions = [
             note
             for note in self._of.get(number, ())
             if isinstance(note, _Decided) and note.id not in self.dropped
         ]
-        return max(decideds, key=_order).id if decideds else ""
+        return max(decisions, key=_order).id if decisions else ""
 
     def outcomes(self, number: int) -> list[_Tried]:
         """Return the outcomes of an edit, in no particular order."""

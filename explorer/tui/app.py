@@ -1036,11 +1036,11 @@ class CatalogApp(App[None]):
         which has another history and other drafts."""
         with suppress(CatalogError):
             await catalog.abilities()
-        state_keys = await asyncio.to_thread(config.state_keys, self._session.server)
-        if set(state_keys).isdisjoint(self._state_keys):
-            self._recall(state_keys)
+        keys = await asyncio.to_thread(config.state_keys, self._session.server)
+        if set(keys).isdisjoint(self._state_keys):
+            self._recall(keys)
             self.look_for_drafts(tell=True)
-        self._state_keys = state_keys
+        self._state_keys = keys
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Return whether an action can be done: retrying needs a request without an answer."""

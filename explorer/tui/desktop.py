@@ -188,15 +188,15 @@ def edit_outside(app: "App[None]", text: str) -> str:
     is_kept = False
     try:
         status = _run_editor(app, [*command, name])
-        content = file.read_bytes()
+        data = file.read_bytes()
         if status != 0:
-            is_kept = content != original
+            is_kept = data != original
             remark = f"; what it wrote is kept in {file}" if is_kept else ""
             raise Misconfigured(
                 f"The editor exited with status {status}, the text is unchanged{remark}."
             )
         is_kept = True
-        changed = content.decode()
+        changed = data.decode()
         is_kept = False
     except UnicodeDecodeError as error:
         raise InvalidInput(

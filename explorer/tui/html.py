@@ -185,15 +185,15 @@ class _Blocks(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Start a new line at a block tag; keep an inline tag."""
         del attrs
-        starttag_text = self.get_starttag_text() or ""
+        tag_text = self.get_starttag_text() or ""
         if tag in _NOT_SHOWN:
             self._hidden += 1
         elif self._preformatted is not None:
             return
         elif tag not in _KNOWN:
-            self._line += _SIGN.sub(r"\\\1", starttag_text)
+            self._line += _SIGN.sub(r"\\\1", tag_text)
         elif self._tables:
-            self._in_table(tag, starttag_text)
+            self._in_table(tag, tag_text)
         elif tag == "table":
             self._end_line()
             self._tables = 1
@@ -220,7 +220,7 @@ class _Blocks(HTMLParser):
             elif tag == "blockquote":
                 self._prefix = "> "
         else:
-            self._line += _SPACE.sub(" ", starttag_text)
+            self._line += _SPACE.sub(" ", tag_text)
 
     def _in_table(self, tag: str, written: str) -> None:
         if tag == "table":

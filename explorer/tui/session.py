@@ -406,8 +406,8 @@ class TerminalSession:
             self._stand(self._status_after(error))
             self._note_failure(sentence_of(error), where, again)
         except Exception:
-            keep_trace = _keep_trace(doing)
-            self._note_failure(f"Something went wrong while {doing}; {keep_trace}", where, again)
+            trace = _keep_trace(doing)
+            self._note_failure(f"Something went wrong while {doing}; {trace}", where, again)
         finally:
             del self._started_at[number]
             self._on_status()

@@ -303,8 +303,8 @@ def in_tree_order(
     `columns`, these and their parents are returned, whether folded or not.
     """
     if chosen is not None:
-        with_parents = _with_parents(columns, chosen)
-        return [ShownColumn(columns[at], at in chosen) for at in sorted(with_parents)]
+        paths = _with_parents(columns, chosen)
+        return [ShownColumn(columns[at], at in chosen) for at in sorted(paths)]
     tree_columns: list[ShownColumn] = []
     hidden_below: int | None = None
     for column in columns:

@@ -600,7 +600,7 @@ class ChangeImpact:
     def affected(self) -> "tuple[Affected, ...]":
         """The affected entities, without duplicates, most used first."""
         own = {view.impact.root for view in self.impacts}
-        affecteds = {
+        affected_by_urn = {
             affected.urn: affected
             for view in self.impacts
             for affected in view.impact.affected
@@ -608,7 +608,7 @@ class ChangeImpact:
         }
         return tuple(
             sorted(
-                affecteds.values(),
+                affected_by_urn.values(),
                 key=lambda affected: (
                     -(affected.queries or 0),
                     -(affected.users or 0),

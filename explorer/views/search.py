@@ -241,10 +241,11 @@ def result_rows(
     drafts: Container[str] = (),
 ) -> tuple[ResultRow, ...]:
     """Return the results of a page, in order; `drafts` has the URNs of entities with drafts."""
-    measureses = measures or {}
+    measures_by_urn = measures or {}
     return tuple(
         result_row(
-            *(hit, entities.get(hit.urn), measureses.get(hit.urn)), has_draft=str(hit.urn) in drafts
+            *(hit, entities.get(hit.urn), measures_by_urn.get(hit.urn)),
+            has_draft=str(hit.urn) in drafts,
         )
         for hit in page
     )

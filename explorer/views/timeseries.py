@@ -127,7 +127,7 @@ def usage_of(series: "Timeseries") -> Usage:
     users_by_day: dict[date, set[str]] = {}
     users: Counter[str] = Counter()
     columns: Counter[str] = Counter()
-    dayses: dict[str, set[date]] = {}
+    days_by_query: dict[str, set[date]] = {}
     for window in series.records(_Window):
         at = moment_of(window.timestamp_millis)
         if at is None or not on_calendar(at):
@@ -147,7 +147,7 @@ def usage_of(series: "Timeseries") -> Usage:
         for used in window.field_counts:
             columns[used.field_path] += used.count
         for query in window.top_sql_queries:
-            dayses.setdefault(query, set()).add(day)
+            days_by_query.setdefault(query, set()).add(day)
     days = tuple(
         UsageDay(
             day,
@@ -161,7 +161,7 @@ def usage_of(series: "Timeseries") -> Usage:
         days,
         _rank(users),
         _rank(columns),
-        _rank(Counter({query: len(dayse) for query, dayse in dayses.items()})),
+        _rank(Counter({query: len(days) for query, days in days_by_query.items()})),
         series.limit if series.truncated else None,
     )
 

@@ -445,22 +445,20 @@ def domain(
     URNs from standard input, one per line. If one fails, the others are still processed.
     """
     last = words[-1]
-    startswith = last.startswith(_DOMAIN) or not (
+    is_domain = last.startswith(_DOMAIN) or not (
         len(words) == 1 or last.startswith("urn:") or last == "-"
     )
-    urns = words[:-1] if startswith else words
+    urns = words[:-1] if is_domain else words
     if not urns:
         raise click.UsageError(f"no URN of an entity given, only the domain “{last}”")
-    if startswith and out_of_all:
+    if is_domain and out_of_all:
         raise click.UsageError(f"“{last}” and --none cannot be combined; give only one of them")
-    writes = startswith or out_of_all
+    writes = is_domain or out_of_all
     options.check_forms(shown_as, dry_run=dry_run, writes=writes, propose=propose)
     from explorer.cli import edits
 
     if writes:
-        change = _domain_change(
-            last if startswith else None, dry_run=dry_run or propose is not None
-        )
+        change = _domain_change(last if is_domain else None, dry_run=dry_run or propose is not None)
         as_json = shown_as == "json"
         edits.change_each(target, urns, change, dry_run=dry_run, as_json=as_json, propose=propose)
     else:

@@ -854,13 +854,18 @@ def read_edges(
     for direction in _DIRECTIONS[side]:
         edges = catalog.relationships(urn, direction, names or None)
         totals[direction] = edges.total
-        urnses: Mapping[str, Sequence[Urn]] = edges.by_relationship()
+        urns_by_relationship: Mapping[str, Sequence[Urn]] = edges.by_relationship()
         if read_all and edges.truncated:
-            urnses = _read_all(catalog, urn, direction, names)
+            urns_by_relationship = _read_all(catalog, urn, direction, names)
         most = limit or (None if read_all else _SHOWN_PER_NAME)
         groups += [
-            RelationshipGroup(direction, name, len(urnses[name]), tuple(urnses[name][:most]))
-            for name in sorted(urnses)
+            RelationshipGroup(
+                direction,
+                name,
+                len(urns_by_relationship[name]),
+                tuple(urns_by_relationship[name][:most]),
+            )
+            for name in sorted(urns_by_relationship)
         ]
     if not groups:
         check_there(catalog, urn)
@@ -942,10 +947,10 @@ def print_relationship_totals(related: Related) -> None:
 def _read_all(
     catalog: Catalog, urn: str, direction: Direction, names: Sequence[str]
 ) -> Mapping[str, Sequence[Urn]]:
-    urnses: dict[str, list[Urn]] = {}
+    urns_by_relationship: dict[str, list[Urn]] = {}
     for edge in catalog.related(urn, direction, names or None):
-        urnses.setdefault(edge.relationship, []).append(edge.urn)
-    return urnses
+        urns_by_relationship.setdefault(edge.relationship, []).append(edge.urn)
+    return urns_by_relationship
 
 
 def _rows(related: Related) -> StyledTable:

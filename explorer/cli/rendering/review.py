@@ -250,8 +250,8 @@ def print_proposed(changeset: "StagedChangeset", shown_as: OutputFormat | None) 
     counts = Counter(item.edit.sources[0].found_by for item in changeset.items if item.edit.sources)
     match shown_as:
         case "json":
-            as_json = _as_json(changeset)
-            print_json({"file": as_json["file"], "counts": counts, "edits": as_json["edits"]})
+            document = _as_json(changeset)
+            print_json({"file": document["file"], "counts": counts, "edits": document["edits"]})
             return
         case "csv":
             print_csv(views.review_table(changeset.items))

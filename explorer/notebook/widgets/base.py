@@ -492,10 +492,10 @@ class EditorWidget(Widget):
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         """Return the widget, with text and HTML for front ends without a kernel."""
-        repr_mimebundle = super()._repr_mimebundle_(**kwargs)
-        if repr_mimebundle is None:
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if bundle is None:
             return None
-        data, metadata = repr_mimebundle
+        data, metadata = bundle
         html = view.draw_html(self.parts(_AGAIN))
         return {**data, "text/plain": repr(self), "text/html": html}, metadata
 

@@ -259,10 +259,10 @@ class LineageWidget(Widget):
         """Return the widget, with a picture and a tree for front ends without a kernel."""
         # A notebook saves the present state. A slow lineage is shown later all the same.
         self._drawn.wait(_FIRST_SECONDS)
-        repr_mimebundle = super()._repr_mimebundle_(**kwargs)
-        if repr_mimebundle is None:
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if bundle is None:
             return None
-        data, metadata = repr_mimebundle
+        data, metadata = bundle
         drawing = self._scene.drawing
         more = {"text/plain": repr(self)}
         if drawing is not None:

@@ -286,8 +286,8 @@ async def read_between(
         for up, down in columns.edges
         if {columns.nodes[end].get("dataset", end) for end in (up, down)} <= ends
     ]
-    edge_subgraph: nx.DiGraph = columns.edge_subgraph(edges).copy()
-    return edge_subgraph
+    part: nx.DiGraph = columns.edge_subgraph(edges).copy()
+    return part
 
 
 _ROOM = Spacing(layer=64, node=18, edge=10)

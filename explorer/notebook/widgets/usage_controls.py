@@ -133,9 +133,9 @@ class UsageControls(SavedWithHtml, ipywidgets.VBox):  # type: ignore[misc]
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         """Return the controls and the chart, and the chart alone for front ends without a
         kernel."""
-        repr_mimebundle = super()._repr_mimebundle_(**kwargs)
+        bundle = super()._repr_mimebundle_(**kwargs)
         return {
-            **repr_mimebundle,
+            **bundle,
             "text/plain": repr(self),
             "text/html": self._build_chart()._repr_html_(),
         }

@@ -286,9 +286,7 @@ async def _members(info: Info, arguments: Given, members: Filter) -> Value:
     types = read_types(arguments, names)
     query = await read_query(arguments, names, types, info.context, facets=True)
     groups = tuple(
-        (*group, *criterions)
-        for group in members.any_of
-        for criterions in query.filter.any_of or ((),)
+        (*group, *criteria) for group in members.any_of for criteria in query.filter.any_of or ((),)
     )
     return await search_results(
         info, replace(query, filter=Filter(groups)), arguments.get("searchFlags") or {}

@@ -142,9 +142,7 @@ def _both(left_filter: Filter, right_filter: Filter) -> Filter:
         )
     return Filter(
         tuple(
-            (*criterions, *right)
-            for criterions in left_filter.any_of
-            for right in right_filter.any_of
+            (*criteria, *right) for criteria in left_filter.any_of for right in right_filter.any_of
         )
     )
 

@@ -371,9 +371,9 @@ class GraphQLContext:
         Raises `ServerFault` if the store cannot be reached: after `StoreUnavailable` the caller
         would repeat the edit.
         """
-        refer = self.refer(urn, info)
+        reference = self.refer(urn, info)
         try:
-            return refer if isinstance(refer, Node) else await refer
+            return reference if isinstance(reference, Node) else await reference
         except StoreUnavailable as error:
             raise ServerFault(f"the change was saved, but not read back: {error}") from error
 
@@ -412,9 +412,9 @@ class GraphQLContext:
         urns = list({str(node.urn): None for node in nodes})
         self.budget.read(len(urns))
         read_aspects = self.catalog.read if len(urns) > _MANY else self.catalog.read_few
-        aspectses = await read_aspects(self.catalog.store.aspects, urns)
+        aspects_by_urn = await read_aspects(self.catalog.store.aspects, urns)
         for node in nodes:
-            node.take(aspectses.get(str(node.urn), ()))
+            node.take(aspects_by_urn.get(str(node.urn), ()))
 
 
 class Node:

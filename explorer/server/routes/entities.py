@@ -326,8 +326,8 @@ class EntityRoutes(Routes):
                 f"the entity type {urn.entity_type} has no snapshot record; "
                 f"read it with /entitiesV2/{quote(str(urn), safe='')}"
             )
-        aspectses = await self._catalog.read_few(self._read, [urn], None)
-        stored = aspectses.get(str(urn)) or [self._virtual_key(urn)]
+        aspects_by_urn = await self._catalog.read_few(self._read, [urn], None)
+        stored = aspects_by_urn.get(str(urn)) or [self._virtual_key(urn)]
         key = registry.entity(urn.entity_type).key
         stored.sort(key=lambda aspect: aspect.name != key)
         aspects = [

@@ -1332,9 +1332,9 @@ class _EdgeFilter:
     def read(cls, body: Mapping[str, Any], name: str, fields: Sequence[str]) -> "_EdgeFilter":
         """Parse a filter of a body. Raises `InvalidInput` for anything but equalities of these
         fields."""
-        v3_filter = _read_v3_filter(body.get(name))
+        filter_ = _read_v3_filter(body.get(name))
         alternatives = []
-        for group in v3_filter.any_of:
+        for group in filter_.any_of:
             allowed: dict[str, frozenset[str]] = {}
             for criterion in group:
                 if criterion.field not in fields:
@@ -1349,7 +1349,7 @@ class _EdgeFilter:
                 values = frozenset(criterion.values)
                 allowed[criterion.field] = allowed.get(criterion.field, values) & values
             alternatives.append(allowed)
-        return cls(v3_filter, tuple(alternatives))
+        return cls(filter_, tuple(alternatives))
 
     def matches(self, fields: Mapping[str, str], prefix: str = "") -> bool:
         """Return whether an edge with these fields matches; `prefix` is put before the names."""

@@ -302,9 +302,9 @@ class OpenLineageRoutes(Routes):
         """Copy the aspects that people edit from a renamed dataset to its new URN, except those
         that it already has there."""
         for old, new in checked.event.renamed:
-            aspectses = view.aspects([str(old), str(new)], _EDITED)
-            present = {aspect.name for aspect in aspectses.get(str(new), ())}
-            for aspect in aspectses.get(str(old), ()):
+            aspects_by_urn = view.aspects([str(old), str(new)], _EDITED)
+            present = {aspect.name for aspect in aspects_by_urn.get(str(new), ())}
+            for aspect in aspects_by_urn.get(str(old), ()):
                 if aspect.name in present:
                     continue
                 proposal = Proposal(

@@ -335,18 +335,13 @@ class Metrics:
             (
                 "catalog_services",
                 "Services on the same database that reported within the last minute.",
-                lambda: sum(
-                    log_reader.silent_seconds < _MINUTE for log_reader in store.log_readers()
-                ),
+                lambda: sum(reader.silent_seconds < _MINUTE for reader in store.log_readers()),
             ),
             (
                 "catalog_log_needed_rows",
                 ("Rows of the change log that a service on the same database has not read yet."),
                 lambda: max(
-                    (
-                        store.log_bounds().head - log_reader.after
-                        for log_reader in store.log_readers()
-                    ),
+                    (store.log_bounds().head - reader.after for reader in store.log_readers()),
                     default=0,
                 ),
             ),

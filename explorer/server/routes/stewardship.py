@@ -303,20 +303,20 @@ class StewardshipRoutes(Routes):
 
     def _below(self, folder: str) -> Collection[str]:
         """Return the URNs of the datasets in and below a folder."""
-        nones: dict[str, None] = {}
+        urns: dict[str, None] = {}
         paths = [components(folder)]
         while paths:
             path, start = paths.pop(), 0
             while True:
                 page = self._catalog.store.browse(_DATASET, path, start, MAX_PAGE)
-                nones.update((urn, None) for _, urn in page.entities)
+                urns.update((urn, None) for _, urn in page.entities)
                 paths += [(*path, name) for name, _ in page.groups]
                 start += len(page.entities) + len(page.groups)
                 if start >= page.total_entities + page.total_groups or not (
                     page.entities or page.groups
                 ):
                     break
-        return nones
+        return urns
 
 
 def _count(count: CoverageCount) -> dict[str, int]:

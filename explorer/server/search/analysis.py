@@ -405,10 +405,10 @@ def _date_millis(text: str) -> int | None:
 
 
 def _display_names(document: Document) -> tuple[Scalar, ...]:
-    nones: dict[Scalar, None] = {document.name: None} if document.name else {}
+    values: dict[Scalar, None] = {document.name: None} if document.name else {}
     for name in fields.GIVEN_NAMES:
-        nones.update(dict.fromkeys(document.fields.get(name, ())))
-    return tuple(nones)
+        values.update(dict.fromkeys(document.fields.get(name, ())))
+    return tuple(values)
 
 
 _VIRTUAL: dict[str, Callable[[Document], tuple[Scalar, ...]]] = {
@@ -571,13 +571,13 @@ def _rank(weight: float, strong: tuple[float, ...]) -> int:
 
 def join_names(names: Iterable[str]) -> tuple[str, ...]:
     """Return names as one word each, and the last parts of dotted names."""
-    nones: dict[str, None] = {}
+    values: dict[str, None] = {}
     for name in names:
-        nones[join_words(name)[:NAME_CUT]] = None
+        values[join_words(name)[:NAME_CUT]] = None
         if "." in name:
-            nones[join_words(name.rpartition(".")[2])[:NAME_CUT]] = None
-    nones.pop("", None)
-    return tuple(nones)
+            values[join_words(name.rpartition(".")[2])[:NAME_CUT]] = None
+    values.pop("", None)
+    return tuple(values)
 
 
 def usage_step(usage: float) -> int:

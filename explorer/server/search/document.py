@@ -139,7 +139,7 @@ def build_document(registry: Registry, urn: Urn, aspects: Mapping[str, Any]) -> 
     """
     entity_type = urn.entity_type
     searched = _fields_to_search(registry, entity_type)
-    noneses: dict[str, dict[Scalar, None]] = {}
+    values_by_field: dict[str, dict[Scalar, None]] = {}
     present = dict.fromkeys(searched.has, False)
     counted: dict[str, set[Scalar]] = {}
     for aspect, declared in searched.aspects:
@@ -152,26 +152,26 @@ def build_document(registry: Registry, urn: Urn, aspects: Mapping[str, Any]) -> 
             # Most aspects have values for only a few of their fields.
             values = dict.fromkeys(_values(field, value)) if step is None or step in value else {}
             if values:
-                if field.name in noneses:
-                    noneses[field.name].update(values)
+                if field.name in values_by_field:
+                    values_by_field[field.name].update(values)
                 else:
-                    noneses[field.name] = values
+                    values_by_field[field.name] = values
                 if field.has:
                     present[field.has] = True
             if field.count:
                 counted.setdefault(field.count, set()).update(values)
         if aspect == ASSIGNMENTS:
             for name, assigned in assigned_fields(value):
-                noneses.setdefault(name, {}).update(dict.fromkeys(assigned))
-    removed = True in noneses.get(REMOVED, ())
+                values_by_field.setdefault(name, {}).update(dict.fromkeys(assigned))
+    removed = True in values_by_field.get(REMOVED, ())
     fields: dict[str, tuple[Scalar, ...]] = {
-        name: tuple(values) for name, values in noneses.items()
+        name: tuple(values) for name, values in values_by_field.items()
     }
     fields |= {name: (has_value,) for name, has_value in present.items()}
     fields |= {name: (float(len(values)),) for name, values in counted.items()}
     fields |= {URN: (str(urn),), ENTITY_TYPE: (entity_type,), REMOVED: (removed,)}
     if searched.is_described:
-        has_description = not noneses.keys().isdisjoint(DESCRIPTIONS)
+        has_description = not values_by_field.keys().isdisjoint(DESCRIPTIONS)
         fields[DOCUMENTED] = (has_description or _has_text(aspects.get("documentation")),)
     used = aspects.get("usageFeatures", {}).get("queryCountLast30Days")
     return Document(

@@ -99,14 +99,14 @@ class EntryWorker:
     ) -> Sequence[dict[str, Any] | None]:
         """Return the values of entries as the other process made them, `None` for one that is to be
         made here."""
-        nones = [None] * len(documents)
+        entries = [None] * len(documents)
         if not self.is_useful:
-            return nones
+            return entries
         try:
             body = _encoder.encode(list(documents))
         except ValueError:
             # One of them has text that cannot be encoded.
-            return nones
+            return entries
         try:
             values = self._exchange(body)
         except (OSError, EOFError, msgspec.MsgspecError) as error:
@@ -118,8 +118,8 @@ class EntryWorker:
                 _OFF_SECONDS / 60,
             )
             self.close()
-            return nones
-        return values if len(values) == len(documents) else nones
+            return entries
+        return values if len(values) == len(documents) else entries
 
     def _exchange(self, body: bytes) -> list[dict[str, Any] | None]:
         """Send documents and return the answer. A process that ended, as it does when it has no

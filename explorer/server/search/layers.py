@@ -600,9 +600,9 @@ class Layers:
                 changes, disk = self._changes, self._disk
                 memories = [index for index in (self._pending, self._draining) if index is not None]
                 hidden = [tuple(memory.replacing) for memory in memories]
-                documentses = [memory.take() for memory in memories]
+                batches = [memory.take() for memory in memories]
             parts: list[IndexPart] = []
-            for at, (memory, entries) in enumerate(zip(memories, documentses, strict=True)):
+            for at, (memory, entries) in enumerate(zip(memories, batches, strict=True)):
                 memory.add(entries)
                 if (searcher := memory.commit()) is not None:
                     parts.append(IndexPart(searcher, hidden[0] if at else ()))

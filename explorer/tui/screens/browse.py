@@ -312,11 +312,11 @@ class Outline:
     def pages(self, first: int, last: int) -> Iterator[tuple[Branch, int]]:
         """Yield the pages that hold the rows, each once, from the top; rows past the end hold
         none."""
-        nones: dict[tuple[Branch, int], None] = {}
+        missing: dict[tuple[Branch, int], None] = {}
         for row in range(max(0, first), min(last, self.height - 1) + 1):
             spot = self.locate(row)
-            nones[spot.branch, spot.branch.page_of(spot.index)] = None
-        yield from nones
+            missing[spot.branch, spot.branch.page_of(spot.index)] = None
+        yield from missing
 
     def narrowed(self) -> Iterator[Branch]:
         """Yield the folders with a filter."""

@@ -805,8 +805,8 @@ class ColumnsView(Vertical, Tab):
 def _labels(schema: "Schema", foreign: Mapping[str, ForeignKey]) -> list[Urn]:
     """Return the tags, terms and datasets that columns mention, at most as many as one request
     reads."""
-    nones: dict[Urn, None] = {}
+    urns: dict[Urn, None] = {}
     for column in schema:
-        nones |= dict.fromkeys((*column.tags, *column.terms))
-    nones |= dict.fromkeys(key.dataset for key in foreign.values())
-    return list(nones)[:_NAMED_AT_MOST]
+        urns |= dict.fromkeys((*column.tags, *column.terms))
+    urns |= dict.fromkeys(key.dataset for key in foreign.values())
+    return list(urns)[:_NAMED_AT_MOST]

@@ -348,14 +348,14 @@ class FileScreen(FramedScreen[None]):
     @work(exclusive=True, name=LEADING)
     async def _write(self, path: Path, *, replace: bool) -> None:
         try:
-            write_to = await self.write_to(path, replace=replace)
+            outcome = await self.write_to(path, replace=replace)
         except CatalogError as error:
             self.show_message(sentence_of(error), error=True)
             return
         with self._session.reporting("writing a file"):
             self.dismiss()
             # The line of keys that is left tells it.
-            self._session.say(write_to)
+            self._session.say(outcome)
 
     def _hint(self) -> str:
         return f"⏎ writes · the ending of the name chooses the format: {' '.join(self.FORMS)}"

@@ -497,8 +497,8 @@ async def _further_facets(
         beyond = search.question.beyond(field, registry)
         return await catalog.facets(search.words, filter=beyond, names=(field,))
 
-    facetses = await asyncio.gather(*(read_facets(field) for field in fields))
-    return {facet.name: facet for facets in facetses for facet in facets}
+    facets_by_field = await asyncio.gather(*(read_facets(field) for field in fields))
+    return {facet.name: facet for facets in facets_by_field for facet in facets}
 
 
 class SearchView(Vertical, SizeAware):

@@ -221,13 +221,13 @@ class LazyRawTab(LazyTab):
 def _has_lineage(entity_type: str) -> bool:
     registry = load_registry()
     definition = registry.entities.get(entity_type)
-    relationshipses = {
+    lineage_by_aspect = {
         name: [edge for edge in aspect.relationships if edge.lineage]
         for name, aspect in registry.aspects.items()
     }
     declares = definition is not None and any(
-        relationshipses.get(name) for name in definition.aspects
+        lineage_by_aspect.get(name) for name in definition.aspects
     )
     return declares or any(
-        entity_type in edge.to for edges in relationshipses.values() for edge in edges
+        entity_type in edge.to for edges in lineage_by_aspect.values() for edge in edges
     )

@@ -338,17 +338,17 @@ class _WritingConnection:
         self._own.execute(b"RELEASE job")
 
     def commit(self, offset: int | None, publish: Callable[[int], bool]) -> None:
-        uuid = uuid4() if self._connection.has_written else None
-        if uuid is not None:
-            self._own.execute(_COUNT, (uuid,))
+        write_id = uuid4() if self._connection.has_written else None
+        if write_id is not None:
+            self._own.execute(_COUNT, (write_id,))
         # Locked, so that the listener does not take this commit for one of another service.
         with self._follower.lock:
             try:
                 self._own.execute(b"COMMIT")
             except psycopg.OperationalError as error:
-                if uuid is None or not self._was_committed(uuid, error):
+                if write_id is None or not self._was_committed(write_id, error):
                     raise
-            if uuid is not None:
+            if write_id is not None:
                 self._count += 1
             if offset is not None and publish(offset) and self._follower.published is not None:
                 self._follower.published = offset

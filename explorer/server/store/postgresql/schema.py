@@ -410,8 +410,8 @@ def connect(address: str, patience: Patience, *, writing: bool = False) -> Raw:
 
 def network_settings(address: str) -> dict[str, Any]:
     """Return the default network settings, except those that the address sets itself."""
-    conninfo_to_dict = psycopg.conninfo.conninfo_to_dict(address)
-    return {name: value for name, value in _NETWORK.items() if name not in conninfo_to_dict}
+    parameters = psycopg.conninfo.conninfo_to_dict(address)
+    return {name: value for name, value in _NETWORK.items() if name not in parameters}
 
 
 def place_of(address: str) -> str:
@@ -420,16 +420,16 @@ def place_of(address: str) -> str:
     Raises `Misconfigured` if the address cannot be parsed.
     """
     try:
-        conninfo_to_dict = psycopg.conninfo.conninfo_to_dict(address)
+        parameters = psycopg.conninfo.conninfo_to_dict(address)
     except psycopg.ProgrammingError:
         # psycopg's message quotes parts of the address, possibly of a password.
         raise Misconfigured(
             "the address of the database cannot be read; give it as "
             "postgresql://user@host:5432/database, and a password in PGPASSWORD or ~/.pgpass"
         ) from None
-    host = conninfo_to_dict.get("host") or "localhost"
-    port = f":{conninfo_to_dict['port']}" if "port" in conninfo_to_dict else ""
-    return f"postgresql://{host}{port}/{conninfo_to_dict.get('dbname') or ''}"
+    host = parameters.get("host") or "localhost"
+    port = f":{parameters['port']}" if "port" in parameters else ""
+    return f"postgresql://{host}{port}/{parameters.get('dbname') or ''}"
 
 
 def is_lost(raw: Raw | None) -> bool:
@@ -541,8 +541,8 @@ def _is_away(address: str, error: psycopg.Error, is_connected: bool) -> bool:
             return False
         case psycopg.OperationalError() if not is_connected:
             # The error of a connection that could not be made has no code, only a message.
-            conninfo_to_dict = psycopg.conninfo.conninfo_to_dict(address)
-            return not _answers(address) or "target_session_attrs" in conninfo_to_dict
+            parameters = psycopg.conninfo.conninfo_to_dict(address)
+            return not _answers(address) or "target_session_attrs" in parameters
         case _:
             return isinstance(error, psycopg.OperationalError)
 
@@ -556,13 +556,13 @@ def _make_tables(raw: Raw, place: str) -> str:
     ).fetchone() or (0,)
     if not table_count:
         raw.execute(_TABLES.encode())
-        token_hex = secrets.token_hex(16)
+        identity = secrets.token_hex(16)
         raw.cursor().executemany(
             "INSERT INTO meta (key, value) VALUES (%s, %s)",
-            [("format", str(FORMAT)), ("id", token_hex)],
+            [("format", str(FORMAT)), ("id", identity)],
         )
         _expand(raw, 0)
-        return token_hex
+        return identity
     rows = (
         raw.execute("SELECT key, value FROM meta WHERE key IN ('format', 'id', 'layout')")
         if table_count == 4

@@ -138,7 +138,7 @@ class SqlReads(ABC):
     def aspects(
         self, urns: Sequence[str], names: Collection[str] | None = None
     ) -> dict[str, list[StoredAspect]]:
-        aspectses: dict[str, list[StoredAspect]] = {}
+        aspects_by_urn: dict[str, list[StoredAspect]] = {}
         name_condition = "" if names is None else f" AND a.name IN ({_marks(names)})"
         with self._reading() as connection:
             for chunk in _chunks(urns):
@@ -148,8 +148,8 @@ class SqlReads(ABC):
                     (*chunk, *(names or ())),
                 )
                 for urn, *rest in rows:
-                    aspectses.setdefault(urn, []).append(StoredAspect(*rest))
-        return aspectses
+                    aspects_by_urn.setdefault(urn, []).append(StoredAspect(*rest))
+        return aspects_by_urn
 
     def versions(
         self, urn: str, name: str, ends: tuple[int, int], start: int, count: int
@@ -185,7 +185,7 @@ class SqlReads(ABC):
     def histories(
         self, urns: Sequence[str], names: Collection[str]
     ) -> dict[str, list[StoredAspect]]:
-        aspectses: dict[str, list[StoredAspect]] = {}
+        aspects_by_urn: dict[str, list[StoredAspect]] = {}
         with self._snapshot() as connection:
             for chunk in _chunks(urns):
                 where = f"WHERE u.urn IN ({_marks(chunk)})"
@@ -199,8 +199,8 @@ class SqlReads(ABC):
                         (*names, *chunk),
                     )
                     for urn, *rest in rows:
-                        aspectses.setdefault(urn, []).append(StoredAspect(*rest))
-        return aspectses
+                        aspects_by_urn.setdefault(urn, []).append(StoredAspect(*rest))
+        return aspects_by_urn
 
     def existing(self, urns: Sequence[str]) -> set[str]:
         existing_urns: set[str] = set()

@@ -277,7 +277,7 @@ class SqlTransaction(SqlSnapshot):
     ) -> dict[str, list[StoredAspect]]:
         self.existing(urns)
         aspect_names = None if names is None else frozenset(names)
-        aspectses: dict[str, list[StoredAspect]] = {}
+        aspects_by_urn: dict[str, list[StoredAspect]] = {}
         unknown: list[str] = []
         for urn in dict.fromkeys(urns):
             entity, is_live, _ = self._cache.urns[urn]
@@ -296,7 +296,7 @@ class SqlTransaction(SqlSnapshot):
             if listed is None:
                 unknown.append(urn)
             elif listed:
-                aspectses[urn] = listed
+                aspects_by_urn[urn] = listed
         if unknown:
             stored = super().aspects(unknown, names)
             for urn in unknown:
@@ -306,8 +306,8 @@ class SqlTransaction(SqlSnapshot):
                 by_name = {aspect.name: aspect for aspect in stored.get(urn, ())}
                 for name in aspect_names:
                     self._cache.aspects.put(urn, name, by_name.get(name))
-            aspectses |= stored
-        return aspectses
+            aspects_by_urn |= stored
+        return aspects_by_urn
 
     def contents(self, urn: str) -> Mapping[str, Any] | None:
         new = self._new.get(self._id(urn))
@@ -437,9 +437,9 @@ class SqlTransaction(SqlSnapshot):
         run = self._run_id(write.run)
         stamp = (write.time_millis, write.actor, system)
         offset = self._log(entity, write.aspect, write.value)
-        content = self._compress(write.value)
+        packed = self._compress(write.value)
         self._gathered.add((entity, write.aspect))
-        self._aspect_rows.append((offset, entity, write.aspect, content, *stamp, run))
+        self._aspect_rows.append((offset, entity, write.aspect, packed, *stamp, run))
         for edge in write.edges:
             row = (entity, edge.relationship, edge.target, write.aspect, edge.flow)
             self._edge_rows.append(row)
@@ -480,8 +480,8 @@ class SqlTransaction(SqlSnapshot):
         )
         if old is not None:
             self._run("DELETE FROM points WHERE id = ?", (old[0],))
-        content, run = self._compress(document.value), self._run_id(document.run)
-        self._point_rows.append((offset, *place, content, document.system, run))
+        packed, run = self._compress(document.value), self._run_id(document.run)
+        self._point_rows.append((offset, *place, packed, document.system, run))
         self._points_written.add(place)
         self.changes.measured.add((document.urn, document.aspect))
         return True
@@ -541,14 +541,14 @@ class SqlTransaction(SqlSnapshot):
         self._keep_last_versions(entity, aspect)
         for table in ("versions", "aspects"):
             self._keep_logged(table, "t.entity = ? AND t.name = ?", (entity, aspect))
-        rowcount = self._run(
+        count = self._run(
             "DELETE FROM versions WHERE entity = ? AND name = ?", (entity, aspect)
         ).rowcount
         self._run("DELETE FROM aspects WHERE entity = ? AND name = ?", (entity, aspect))
         self._set_edges(entity, aspect, ())
         self._log_removal(entity, aspect, current, time_millis, actor)
         self.changes.touched.add(urn)
-        return rowcount + 1
+        return count + 1
 
     def remove_version(
         self,
@@ -625,11 +625,11 @@ class SqlTransaction(SqlSnapshot):
             where += f" AND {column} = (SELECT id FROM runs WHERE name = ?)"
             parameters.append(run)
         self._keep_logged("points", where, parameters)
-        rowcount = self._run(f"DELETE FROM points AS t WHERE {where}", parameters).rowcount
-        if rowcount:
+        count = self._run(f"DELETE FROM points AS t WHERE {where}", parameters).rowcount
+        if count:
             self._log_removal(entity, aspect, None, time_millis, actor)
             self.changes.measured.add((urn, aspect))
-        return rowcount
+        return count
 
     def place(
         self, urn: str, entity_type: str, name: str, placements: Collection[Placement]
@@ -677,13 +677,13 @@ class SqlTransaction(SqlSnapshot):
             "SELECT max(n.at_millis) FROM points n WHERE n.entity = v.entity "
             "AND n.aspect = v.aspect"
         )
-        rowcount = self._run(
+        count = self._run(
             "DELETE FROM points AS v WHERE v.entity > ? AND v.entity <= ? AND v.at_millis < ? "
             f"AND v.at_millis < ({newest}) AND {_NOT_IN_LOG} "
             f"AND (v.series != '' OR v.at_millis < ({newest} AND n.series = ''))",
             (after, last, before_millis),
         ).rowcount
-        return Trimmed(rowcount, end)
+        return Trimmed(count, end)
 
     def _next_entities(self, table: str, after: int, most: int) -> tuple[int, int | None]:
         """Return the last of the next `most` entities in a table, and `Trimmed.after`."""

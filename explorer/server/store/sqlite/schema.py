@@ -669,13 +669,13 @@ def renew_id(connection: sqlite3.Connection) -> str:
 
     Clients know it by its first one for good: see `store.lasting_id`.
     """
-    token_hex = secrets.token_hex(16)
+    identity = secrets.token_hex(16)
     connection.execute(
         "INSERT OR IGNORE INTO meta SELECT ?, value FROM meta WHERE key = 'id'",
         (f"note.{LASTING_ID}",),
     )
-    connection.execute("INSERT OR REPLACE INTO meta VALUES ('id', ?)", (token_hex,))
-    return token_hex
+    connection.execute("INSERT OR REPLACE INTO meta VALUES ('id', ?)", (identity,))
+    return identity
 
 
 @contextmanager
