@@ -183,7 +183,7 @@ def test_a_batch_whose_answer_was_lost_is_sent_again_only_if_it_may_be(
 def test_a_server_that_stays_away_is_not_waited_for_for_ever(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(ingestion, "_RESTART_SECONDS", 0.2)
+    monkeypatch.setattr(ingestion, "_RESTART_SECONDS", 2)
     monkeypatch.setattr(ingestion, "_RESTART_PAUSE_SECONDS", 0.01)
 
     async def act(number: Any, held: Any) -> Any:

@@ -28,6 +28,7 @@ from explorer.tui.screens.descriptions import Descriptions, DescriptionTarget
 from explorer.tui.screens.editor import EditorScreen
 from explorer.tui.widgets import text_area
 from explorer.tui.widgets.rows import DifferenceRows
+from explorer.tui.widgets.text_area import DescriptionArea
 from tests.conftest import nightly, schema_of
 from tests.tui.conftest import OpenTerminal, Reader
 
@@ -807,6 +808,26 @@ async def test_no_garbage_is_collected_while_the_editor_opens(
         await reader.press("E")
         await reader.until(lambda: not isinstance(reader.app.screen, EditorScreen))
         assert gc.isenabled()
+
+
+async def test_an_editor_whose_widgets_are_removed_as_it_opens_ends_quietly(
+    desk: Path, at: OpenTerminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    urn = dataset(desk, "closed", "a")
+    ends: list[bool] = []
+    mounted = EditorScreen.on_mount
+
+    async def mount(self: EditorScreen) -> None:
+        # As where the program ends: the widgets are removed one after another.
+        await self.query_one(DescriptionArea).remove()
+        mounted(self)
+        ends.append(True)
+
+    monkeypatch.setattr(EditorScreen, "on_mount", mount)
+    async with at(desk, urn=urn) as reader:
+        await reader.sees("a · int")
+        await reader.press("E")
+        await reader.until(lambda: bool(ends))
 
 
 async def test_the_widgets_of_the_editor_are_styled_for_the_width_that_there_is(

@@ -678,7 +678,10 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
     def _is_closed(self) -> bool:
         """Return whether the screen was closed, or is being removed while the program ends."""
         return self._over or not (
-            self.query("#title") and self.query(SuggestionsPane) and self.query(KeyLine)
+            self.query("#title")
+            and self.query(DescriptionArea)
+            and self.query(SuggestionsPane)
+            and self.query(KeyLine)
         )
 
     @property
