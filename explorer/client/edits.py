@@ -773,7 +773,7 @@ class LabelMethods(EditMethods):
                         following = (
                             (*current, *some)
                             if adding
-                            else tuple(x for x in current if x not in some)
+                            else tuple(label for label in current if label not in some)
                         )
                         condition = expected and replace(expected, base=current, mine=following)
                         rewrite = partial(

@@ -636,11 +636,11 @@ def read_lineage(
     """Read the lineage of an entity, with names; see `EntityPage.lineage`."""
     from explorer.graph import lineage
 
-    check = _check(direction, hops)
+    extent = _check(direction, hops)
     graph = with_progress(
         catalog,
         lambda _: lineage.read_lineage(
-            catalog.core, urn, check, hops=hops, limit=limit, with_details=True
+            catalog.core, urn, extent, hops=hops, limit=limit, with_details=True
         ),
         f"reading the lineage of {line(name, 40)}",
     )

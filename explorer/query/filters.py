@@ -170,7 +170,7 @@ def _group(group: Any) -> list[Any]:
 
 
 def _from_groups(groups: list[list[Any]]) -> Filter:
-    criterionses = tuple(
+    criteria_groups = tuple(
         tuple(
             criterion
             for criterion in map(Criterion.from_wire, group)
@@ -178,7 +178,7 @@ def _from_groups(groups: list[list[Any]]) -> Filter:
         )
         for group in groups
     )
-    return Filter(criterionses) if all(criterionses) else Filter()
+    return Filter(criteria_groups) if all(criteria_groups) else Filter()
 
 
 def _condition(condition_name: Any) -> Condition:

@@ -523,8 +523,8 @@ class Keyring(_KnownTokens):
         if now < self._next_look:
             return
         self._next_look = now + _LOOK_SECONDS
-        look = _look(self._path)
-        if look == self._seen:
+        file_state = _look(self._path)
+        if file_state == self._seen:
             return
         try:
             self._tokens = _by_id(read_tokens(self._path))
@@ -532,7 +532,7 @@ class Keyring(_KnownTokens):
             _log.warning("%s; the tokens loaded before stay in use until then", error)
         else:
             self._is_closed = self._is_closed or bool(self._tokens)
-        self._seen = look
+        self._seen = file_state
 
 
 class SharedKeyring(_KnownTokens):

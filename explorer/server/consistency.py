@@ -135,13 +135,13 @@ class Replay:
             if entry.aspect in self._keys:
                 for table in ("aspects", "points"):
                     self._run(f"DELETE FROM {table} WHERE urn = ?", (entry.urn,))
-        elif (digest_of_write := _digest_of_write(entry)) is None:
+        elif (value_digest := _digest_of_write(entry)) is None:
             problem = "it has no value"
         else:
             by_run = bool(row and row[1]) or self._names_run(entry.system)
             self._run(
                 "INSERT OR REPLACE INTO aspects VALUES (?, ?, ?, ?)",
-                (entry.urn, entry.aspect, digest_of_write, by_run),
+                (entry.urn, entry.aspect, value_digest, by_run),
             )
         return problem
 
@@ -182,8 +182,8 @@ class Replay:
                 "UPDATE points SET sure = 0 WHERE urn = ? AND aspect = ?", (entry.urn, entry.aspect)
             )
             return None
-        digest_of_write = _digest_of_write(entry)
-        if digest_of_write is None:
+        value_digest = _digest_of_write(entry)
+        if value_digest is None:
             return "it has no value"
         problem = None
         if entry.previous is not None:
@@ -195,7 +195,7 @@ class Replay:
                 problem = "the document that it replaced is not in the earlier rows of the log"
         self._run(
             "INSERT OR REPLACE INTO points VALUES (?, ?, ?, 1)",
-            (entry.urn, entry.aspect, digest_of_write),
+            (entry.urn, entry.aspect, value_digest),
         )
         return problem
 

@@ -625,15 +625,15 @@ class LineageService:
         find_removed: Callable[[Sequence[str]], Collection[str]],
     ) -> LineageLists:
         walked, limits = _walk(question, start, graph)
-        name_nodes = _name_nodes(graph, list(walked.degrees))
+        entities_by_node = _find_entities(graph, list(walked.degrees))
         matching, looked_at_all = None, True
         if question.filter is not None:
-            candidates = _candidates(walked, name_nodes)
+            candidates = _candidates(walked, entities_by_node)
             chosen, looked_at_all = self._choose(question, candidates, limits)
             matching = list(compress(walked.reached_nodes(), chosen))
         return list_lineage(
             walked,
-            name_nodes,
+            entities_by_node,
             find_removed,
             upstream=question.upstream,
             matching=matching,
@@ -650,7 +650,7 @@ class LineageService:
         looked_at_all = True
         hides = not (question.include_missing and question.include_removed)
         if filter is not None or question.candidates or hides:
-            candidates = _candidates(walked, _name_nodes(graph, nodes))
+            candidates = _candidates(walked, _find_entities(graph, nodes))
         if filter is not None:
             matches, looked_at_all = self._choose(question, candidates, limits)
             nodes, candidates = list(compress(nodes, matches)), list(compress(candidates, matches))
@@ -793,21 +793,25 @@ class LineageService:
             node_paths = trace.paths(node, most + 1)
             paths[node], complete[node] = node_paths[:most], len(node_paths) <= most
             room -= length * len(paths[node])
-        name_nodes = _name_nodes(
+        entities_by_node = _find_entities(
             graph, sorted({node for path in paths.values() for p in path for node in p})
         )
-        name_nodes |= _name_nodes(graph, [node for node in page if node not in name_nodes])
-        removed = self.find_removed([name_nodes[node].urn for node in page])
+        entities_by_node |= _find_entities(
+            graph, [node for node in page if node not in entities_by_node]
+        )
+        removed = self.find_removed([entities_by_node[node].urn for node in page])
         return tuple(
             ReachedEntity(
-                urn=name_nodes[node].urn,
-                entity_type=name_nodes[node].entity_type,
-                exists=name_nodes[node].exists,
-                removed=name_nodes[node].urn in removed,
+                urn=entities_by_node[node].urn,
+                entity_type=entities_by_node[node].entity_type,
+                exists=entities_by_node[node].exists,
+                removed=entities_by_node[node].urn in removed,
                 degree=walked.degrees[node],
                 degrees=tuple(sorted(trace.met[node])),
                 types=tuple(trace.relationships(node)),
-                paths=tuple(tuple(name_nodes[step].urn for step in path) for path in paths[node]),
+                paths=tuple(
+                    tuple(entities_by_node[step].urn for step in path) for path in paths[node]
+                ),
                 paths_complete=complete[node],
                 explored=walked.is_explored(node),
                 has_more=walked.truncated is not None and not walked.is_explored(node),
@@ -824,7 +828,7 @@ class LineageService:
     ) -> tuple[WalkedEdge, ...]:
         urns_by_node = {
             node: name_node.urn
-            for node, name_node in _name_nodes(graph, list(walked.degrees)).items()
+            for node, name_node in _find_entities(graph, list(walked.degrees)).items()
         }
         if upstream:
             return tuple(
@@ -911,7 +915,7 @@ def _verdict_cache(
     return {}
 
 
-def _name_nodes(graph: _NamedGraph[N], nodes: Sequence[N]) -> dict[N, WalkedEntity]:
+def _find_entities(graph: _NamedGraph[N], nodes: Sequence[N]) -> dict[N, WalkedEntity]:
     entities: dict[N, WalkedEntity] = {}
     for begin in range(0, len(nodes), _NAMED_AT_ONCE):
         entities |= graph.entities_of(nodes[begin : begin + _NAMED_AT_ONCE])

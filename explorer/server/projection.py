@@ -139,7 +139,7 @@ class Projection:
         begin = use_from()
         for urn in sorted(changes.touched | used | moved | self._behind):
             parsed = Urn.parse(urn)
-            values = transaction.contents(urn) or _store_values(transaction, urn)
+            values = transaction.contents(urn) or _read_values(transaction, urn)
             if urn in changes.touched:
                 self._place(transaction, parsed, values)
                 if parsed.entity_type == _PROPERTY:
@@ -466,7 +466,7 @@ class Projection:
             urn = Urn.parse(text)
             delimiters = respellings_by_platform.get(f"{_PLATFORM_URN}{urn.platform}", ())
             respell_path(transaction, self._registry, urn, delimiters, now_millis)
-            self._place(transaction, urn, _store_values(transaction, text))
+            self._place(transaction, urn, _read_values(transaction, text))
             transaction.changes.stale.add(text)
 
     def _has_moved(self, transaction: Transaction, urn: str) -> bool:
@@ -529,7 +529,7 @@ class Projection:
     def _settle_delimiter(self, transaction: Transaction, platform: Urn) -> set[str]:
         """If the name delimiter of a platform changed, move its datasets in the browse tree; return
         the URNs of the datasets that were moved. Many are left to `follow_moves`."""
-        values = _store_values(transaction, str(platform))
+        values = _read_values(transaction, str(platform))
         declared = values.get(_PLATFORM_INFO, {}).get(_DELIMITER)
         delimiter = declared or default_delimiter(platform.name)
         former = read_delimiter(transaction, platform.name)
@@ -547,7 +547,7 @@ class Projection:
             self._leave(transaction, (str(platform),))
             return set()
         for urn in moved:
-            self._place(transaction, Urn.parse(urn), _store_values(transaction, urn))
+            self._place(transaction, Urn.parse(urn), _read_values(transaction, urn))
         return set(moved)
 
 
@@ -627,7 +627,7 @@ def _mark_stale(urns: Iterable[str], transaction: Transaction) -> None:
     transaction.changes.stale.update(urns)
 
 
-def _store_values(view: Reader, urn: str) -> _Values:
+def _read_values(view: Reader, urn: str) -> _Values:
     return _values(urn, view.aspects([urn]).get(urn, ()))
 
 

@@ -569,17 +569,17 @@ class _Planner:
 
     def add(self, resource: DbtResource, datasets: Datasets) -> None:
         """Plan all updates for one resource."""
-        datasets_values = [
+        present_values = [
             self._values_by_urn[urn] for urn in datasets.all if urn in self._values_by_urn
         ]
         urn = str(datasets.primary)
         try:
             file = resource.file or _new_file(self._project, resource)
         except InvalidInput as error:
-            self._refuse(resource, urn, datasets_values, str(error))
+            self._refuse(resource, urn, present_values, str(error))
             return
         is_new = resource.file is None
-        rows = [dataset.rows[""] for dataset in datasets_values if "" in dataset.rows]
+        rows = [dataset.rows[""] for dataset in present_values if "" in dataset.rows]
         # A version gets its own description; that of all versions is not changed.
         properties = replace(resource.own, place=resource.place)
         target = _Target(
@@ -589,11 +589,11 @@ class _Planner:
         self._tag(target)
         self._set_owner(
             target,
-            tuple(dict.fromkeys(owner for dataset in datasets_values for owner in dataset.owners)),
+            tuple(dict.fromkeys(owner for dataset in present_values for owner in dataset.owners)),
         )
         columns: list[Value] = []
         added: list[int] = []
-        for name, properties_of_column, column_rows in _columns(resource, datasets_values):
+        for name, properties_of_column, column_rows in _columns(resource, present_values):
             column = _Target(
                 resource,
                 name,

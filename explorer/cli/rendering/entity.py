@@ -826,14 +826,14 @@ def print_column_profiles(
     Raises `UnknownName` if no profile has the column.
     """
     texts = []
-    nones: dict[str, None] = {}
+    known_columns: dict[str, None] = {}
     for point in series.records(TableMeasures)[::-1]:
-        nones |= dict.fromkeys(point.columns)
+        known_columns |= dict.fromkeys(point.columns)
         exact = path if path in point.columns else _find_by_simple_path(path, point.columns)
         if exact is not None:
             texts.append((point, point.columns[exact]))
-    if nones and not texts:
-        raise UnknownName("column in these profiles", path, nones)
+    if known_columns and not texts:
+        raise UnknownName("column in these profiles", path, known_columns)
     rows = [
         {**_profile_as_dict(point), **_column_profile_as_dict(column)} for point, column in texts
     ]

@@ -72,14 +72,14 @@ def read_stamps(
     )
     stored = store.aspects(list(dict.fromkeys((urn, *other_urns))), aspects)
     neighbours = set(other_urns)
-    stampses: dict[str, Stamps] = {}
+    stamps_by_urn: dict[str, Stamps] = {}
     for declaring, values in stored.items():
         for value in values:
             for target, edge in _edges(orjson.loads(value.value)):
                 neighbour = target if declaring == urn else declaring if target == urn else None
                 if neighbour in neighbours and neighbour is not None:
-                    stampses[neighbour] = _stamps(edge)
-    return stampses
+                    stamps_by_urn[neighbour] = _stamps(edge)
+    return stamps_by_urn
 
 
 def _edges(value: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -334,13 +334,13 @@ def raise_incident(tx: EditTransaction, given: Given) -> str:
 
 def update_incident_status(tx: EditTransaction, urn: Urn, given: Given) -> None:
     """Set the status of an incident. Parts that the input leaves out are removed."""
-    stored = _store(tx, urn)
+    stored = _read_incident(tx, urn)
     _put_status(tx, urn, stored, given)
 
 
 def update_incident(tx: EditTransaction, urn: Urn, given: Given) -> None:
     """Update an incident. Parts that the input leaves out are not changed."""
-    stored = _store(tx, urn)
+    stored = _read_incident(tx, urn)
     values: dict[str, Any] = {
         name: given[name]
         for name in ("title", "description", "startedAt")
@@ -480,7 +480,7 @@ def _platform(given: Given) -> str:
     return str(Urn.of("dataPlatform", given["name"]))
 
 
-def _store(tx: EditTransaction, urn: Urn) -> Given:
+def _read_incident(tx: EditTransaction, urn: Urn) -> Given:
     if urn.entity_type != "incident":
         raise InvalidInput(f"{urn} is not an incident")
     stored = tx.read(urn, _INFO)

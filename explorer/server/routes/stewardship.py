@@ -182,13 +182,13 @@ class StewardshipRoutes(Routes):
         chosen = self._choose_urns(parameters, request)
         today = int(time.time() * 1000) // DAY_MILLIS
         with (
-            self._catalog.coverage_histories.days() as dayses,
+            self._catalog.coverage_histories.days() as days_by_urn,
             self._catalog.ledger.entries() as entries,
         ):
             datasets, since = 0, None
             for urn, _ in entries.groups(chosen, None):
                 datasets += 1
-                if history := dayses.get(urn):
+                if history := days_by_urn.get(urn):
                     since = history[0].day if since is None else min(since, history[0].day)
             if since is not None:
                 trimmed = complete_since(self._catalog.store, HISTORY_ASPECTS).values()
@@ -196,7 +196,11 @@ class StewardshipRoutes(Routes):
             first = max(today - days + 1, today if since is None else since)
             shown_days = sorted(range(today, first - 1, -step))
             series, groups = series_of(
-                ((dayses[urn], keys) for urn, keys in entries.groups(chosen, by) if urn in dayses),
+                (
+                    (days_by_urn[urn], keys)
+                    for urn, keys in entries.groups(chosen, by)
+                    if urn in days_by_urn
+                ),
                 shown_days,
             )
         most = sorted(groups.items(), key=lambda group: (-group[1].left, group[0]))[:_MOST_GROUPS]

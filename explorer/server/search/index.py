@@ -682,7 +682,7 @@ _FETCH_SECONDS = 30.0
 async def pack_index(directory: Path) -> AsyncGenerator[bytes, None]:
     """Yield the files of a directory as a tar archive, and remove the directory."""
     try:
-        for name in await to_thread(_send_names, directory):
+        for name in await to_thread(_file_names, directory):
             with (directory / name).open("rb") as file:
                 info = tarfile.TarInfo(name)
                 info.size = file.seek(0, 2)
@@ -696,7 +696,7 @@ async def pack_index(directory: Path) -> AsyncGenerator[bytes, None]:
         shutil.rmtree(directory, ignore_errors=True)
 
 
-def _send_names(directory: Path) -> list[str]:
+def _file_names(directory: Path) -> list[str]:
     """Return the names of the files of an index, its state file first."""
     return sorted((path.name for path in directory.iterdir()), key=lambda name: name != STATE)
 

@@ -632,18 +632,17 @@ class Layers:
 
     def document(self, urn: str) -> Document | None:
         """Return the document held for a URN, or `None`; about 0.1 ms."""
-        store_documents = self._store_documents(urn)
-        return store_documents[0] if store_documents else None
+        documents = self._read_documents(urn)
+        return documents[0] if documents else None
 
     def has_document(self, document: Document) -> bool:
         """Return whether exactly this document, and no second one, is held under its URN."""
         terms = self._base.terms
         return [
-            terms.as_stored(store_document)
-            for store_document in self._store_documents(document.urn)
+            terms.as_stored(store_document) for store_document in self._read_documents(document.urn)
         ] == [terms.as_stored(document)]
 
-    def _store_documents(self, urn: str) -> list[Document]:
+    def _read_documents(self, urn: str) -> list[Document]:
         with self._lock:
             for memory in filter(None, (self._pending, self._draining)):
                 if urn in memory.documents:

@@ -215,8 +215,8 @@ def _labels(entity: "Entity", names: _Names) -> list[_Label]:
     """Return owners with their roles, and the labels, as words with the names after them."""
 
     def name(urn: Urn, kind: str = "") -> _Name:
-        name_text = _name_text(urn, names)
-        return name_text, Text.assemble(
+        text = _name_text(urn, names)
+        return text, Text.assemble(
             " " if kind else "", line_text(f"({kind})" if kind else "", "dim")
         )
 
