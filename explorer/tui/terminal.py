@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = ["TerminalDriver"]
 
+_DEFAULT_STYLE = "\x1b[0m"
+
 
 class TerminalDisconnected(Message):
     """The terminal disconnected."""
@@ -55,9 +57,9 @@ class _Outliving:
         self._terminal = terminal
 
     def write(self, text: str) -> int:
-        """Write a text."""
+        """Write a text, beginning in the default style: another program may have left its own."""
         with suppress(OSError):
-            self._terminal.write(text)
+            self._terminal.write(f"{_DEFAULT_STYLE}{text}")
         return len(text)
 
     def flush(self) -> None:
