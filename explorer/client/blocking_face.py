@@ -10,6 +10,7 @@ import os
 import threading
 import weakref
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
+from concurrent.futures import Future
 from contextlib import suppress
 from functools import wraps
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
@@ -104,6 +105,15 @@ class BlockingFace:
             raise Misuse("the client was closed before the answer came; create another one")
         return tasks[0].result()
 
+    def begin(self, work: Coroutine[Any, Any, _T]) -> Future[_T]:
+        """Run a coroutine on the client's thread without waiting for it; those that were begun
+        before start before it. Raises `Misuse` when the client is closed, and in a forked
+        process."""
+        if os.getpid() != self._process or self._loop.is_closed():
+            work.close()
+            raise Misuse("this client is closed, or of another process; create another one")
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
     def _hindrance(self) -> str | None:
         """Return the reason why a call cannot be waited for here, or `None`."""
         if os.getpid() != self._process:
@@ -150,6 +160,10 @@ class SharedThreadFace(BlockingFace):
     def wait(self, work: Coroutine[Any, Any, _T]) -> _T:
         """See `BlockingFace.wait`."""
         return self._owner.wait(work)
+
+    def begin(self, work: Coroutine[Any, Any, _T]) -> Future[_T]:
+        """See `BlockingFace.begin`."""
+        return self._owner.begin(work)
 
 
 def _run(loop: asyncio.AbstractEventLoop, ending: asyncio.Event) -> None:
