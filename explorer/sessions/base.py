@@ -24,6 +24,7 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 _SessionT = TypeVar("_SessionT", bound="Session[Any]")
 
+READ_ONLY: Final = "Nothing can be written: this server is open read-only."
 _SENTENCE: Final = "action_sentence"
 
 
@@ -103,8 +104,10 @@ class Session(Generic[StateT]):
         self._turn = asyncio.Lock()
         self._listeners: list[Callable[[StateT], object]] = []
         self._tasks: set[asyncio.Task[None]] = set()
+        self._latest: dict[str, asyncio.Task[None]] = {}
         self._working: asyncio.Task[Any] | None = None
-        self._is_closed = False
+        self._timers: set[asyncio.TimerHandle] = set()
+        self.is_closed = False
         self._state = state
         self._state = self._with_actions(state)
 
@@ -131,10 +134,12 @@ class Session(Generic[StateT]):
     def close(self) -> None:
         """End what runs in the background, and tell nobody of anything any more. An action that was
         called ends as it would."""
-        self._is_closed = True
+        self.is_closed = True
         self._listeners.clear()
         for task in self._tasks:
             task.cancel()
+        for timer in self._timers:
+            timer.cancel()
 
     def cancel(self) -> None:
         """End the work that is under way. What is done of it stays done."""
@@ -173,16 +178,28 @@ class Session(Generic[StateT]):
         """Make a sentence the message of the state."""
         self.replace(message=Message(sentence, is_error, error, is_saved))
 
-    def start(self, doing: Awaitable[object]) -> None:
-        """Do something in the background; an error becomes the message."""
+    def start(self, doing: Awaitable[object], instead_of: str = "") -> None:
+        """Do something in the background; an error becomes the message. What was started before
+        with the same word `instead_of` is cancelled."""
 
         async def run() -> None:
-            with suppress(CatalogError), self._telling():
+            with suppress(CatalogError), self.telling():
                 await doing
 
         task = asyncio.create_task(run())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        if instead_of:
+            before = self._latest.get(instead_of)
+            if before is not None:
+                before.cancel()
+            self._latest[instead_of] = task
+
+    def later(self, seconds: float, do: Callable[[], object]) -> None:
+        """Do something after some seconds, unless the session is closed before."""
+        loop = asyncio.get_running_loop()
+        self._timers = {timer for timer in self._timers if timer.when() > loop.time()}
+        self._timers.add(loop.call_later(seconds, do))
 
     async def work(self, sentence: str, doing: Awaitable[_T], total: int = 0) -> _T:
         """Return the outcome of something that is the work of the state meanwhile, and that
@@ -206,7 +223,7 @@ class Session(Generic[StateT]):
         return replace(state, actions=MappingProxyType(actions))
 
     @contextmanager
-    def _telling(self) -> "Iterator[None]":
+    def telling(self) -> "Iterator[None]":
         """Make an error of the block the message, and raise it."""
         try:
             yield
@@ -217,7 +234,7 @@ class Session(Generic[StateT]):
             raise
 
     async def _take_turn(self, method: Callable[..., Awaitable[_T]], *args: Any, **kw: Any) -> _T:
-        with self._telling():
+        with self.telling():
             if self._working is not None:
                 # Nobody waits for work that takes minutes.
                 self.check(method.__name__)

@@ -855,9 +855,10 @@ class CatalogApp(App[None]):
 
     async def _open_review(self, path: Path) -> None:
         with self._session.reporting("reading the file"):
-            from explorer.tui.screens.review import changeset_of
+            from explorer.sessions.changesets import ChangesetsSession
 
-            self._push_review(await changeset_of(await self._session.catalog(), path))
+            changesets = ChangesetsSession(await self._session.catalog())
+            self._push_review(await changesets.open_file(path))
 
     def action_journal(self) -> None:
         """Show the journal of saves from this machine."""

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from explorer.client import AsyncCatalog, Exchange
     from explorer.client.records import ChangeEvent
     from explorer.graph import AsyncGraphs
+    from explorer.sessions.base import Message
 
 __all__ = [
     "KEPT",
@@ -302,6 +303,15 @@ class TerminalSession:
         warnings = self._catalog.save_warnings if self._catalog is not None else ()
         message = saved_sentence(sentence, warnings, undo)
         (say or self.say)(message, error=error or bool(warnings))
+
+    def say_message(self, message: "Message", say: ShowMessage | None = None) -> None:
+        """Show the message of a session."""
+        if message.is_saved:
+            self.say_saved(message.sentence, say, undo="", error=message.is_error)
+        else:
+            error = message.error
+            sentence = message.sentence if error is None else sentence_of(error)
+            (say or self.say)(sentence, error=message.is_error)
 
     async def _keep_journal(self, catalog: "AsyncCatalog") -> None:
         """Attach the journal to the client. If that fails, a message is shown, and each edit tries

@@ -1,6 +1,5 @@
 """Changesets that the server keeps, in the terminal: shared with a key, reviewed by several."""
 
-import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,12 +9,10 @@ from typing import Any
 import pytest
 
 from explorer.client import Catalog
-from explorer.errors import Unreachable
 from explorer.metadata import Urn
 from explorer.stewardship import StagedChangeset, StagedEdit, Stewardship
-from explorer.stewardship.proposals import sync_changeset
 from explorer.stewardship.staging import changeset_files
-from explorer.tui.screens.review import ChangesetsScreen, ReviewScreen
+from explorer.tui.screens.review import ReviewScreen
 from tests.tui.conftest import OpenTerminal, Reader
 from tests.tui.test_worklist import make_table, texts_of
 
@@ -149,110 +146,3 @@ async def test_a_shared_one_is_withdrawn_once_that_is_confirmed_and_its_file_sta
         await reader.sees("Withdrawn", "Not wanted")
         assert reader.app.screen.check_action("share", ())
         assert shared not in {one.urn for one in steward.shared_changesets()}
-
-
-async def test_without_a_network_what_is_decided_is_kept_and_said_to_be_unsent(
-    at: OpenTerminal, desk: Path, colleague: Colleague, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    urn = make_table(colleague.catalog, "later", ["a", "b", "c"])
-    mine = staged(colleague.catalog, urn, "abc", "Sent later")
-    Stewardship(colleague.catalog).share_changeset(mine)
-    theirs = colleague.fetch(mine.id)
-    async with at(desk) as reader:
-        await reader.press("V")
-        await reader.sees("Sent later", "3 open · shared")
-        screen = await open_review(reader)
-        await reader.sees("3 open · shared")
-
-        async def silent(*_: Any) -> Any:
-            raise Unreachable("nobody answers")
-
-        with monkeypatch.context() as broken:
-            broken.setattr("explorer.tui.screens.review.sync_changeset", silent)
-            await reader.press("a", "x")
-            await reader.sees("1 open · 1 accepted · 1 refused · 2 not sent yet")
-            kept = StagedChangeset.open(screen._changeset.path)
-            assert [one.state for one in kept.items] == ["accepted", "refused", "open"]
-            await reader.press("escape", "V")
-            await reader.sees("Sent later", "1 accepted · 1 refused · 2 not sent yet")
-        await open_review(reader)
-        await reader.sees("1 open · 1 accepted · 1 refused · shared")
-        assert _states(colleague, theirs) == ["accepted", "refused", "open"]
-
-
-async def test_what_somebody_decided_meanwhile_is_told(
-    at: OpenTerminal, desk: Path, colleague: Colleague, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    urn = make_table(colleague.catalog, "raced_review", ["a", "b"])
-    mine = staged(colleague.catalog, urn, "ab", "Both at once")
-    Stewardship(colleague.catalog).share_changeset(mine)
-    theirs = colleague.fetch(mine.id)
-    async with at(desk) as reader:
-        await reader.press("V")
-        await reader.sees("Both at once", "2 open · shared")
-        screen = await open_review(reader)
-        await reader.sees("2 open · shared")
-
-        async def slow(*given: Any) -> Any:
-            # The colleague is quicker, and neither has seen the other's decision.
-            monkeypatch.setattr("explorer.tui.screens.review.sync_changeset", sync_changeset)
-            await _in_thread(lambda: colleague.decide(theirs, 1, "refused"))
-            return await sync_changeset(*given)
-
-        monkeypatch.setattr("explorer.tui.screens.review.sync_changeset", slow)
-        await reader.press("a")
-        await reader.sees("raced_review · a: Somebody decided this meanwhile: look at it again.")
-        here = [item.state for item in screen._changeset.items]
-        await reader.until(lambda: _states(colleague, theirs) == here)
-
-
-async def _in_thread(work: Any) -> None:
-    await asyncio.to_thread(work)
-
-
-async def test_a_decision_is_shown_before_the_server_answers(
-    at: OpenTerminal, desk: Path, colleague: Colleague, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    urn = make_table(colleague.catalog, "slow", ["a", "b"])
-    mine = staged(colleague.catalog, urn, "ab", "Slow line")
-    Stewardship(colleague.catalog).share_changeset(mine)
-    async with at(desk) as reader:
-        await reader.press("V")
-        await reader.sees("Slow line", "2 open · shared")
-        screen = await open_review(reader)
-        await reader.sees("2 open · shared")
-        answered = asyncio.Event()
-
-        async def waiting(*given: Any) -> Any:
-            await answered.wait()
-            return await sync_changeset(*given)
-
-        monkeypatch.setattr("explorer.tui.screens.review.sync_changeset", waiting)
-        # Not by keys, after which a test waits for the answer.
-        screen.action_accept()
-        screen.action_accept()
-        assert "2 accepted · 2 not sent yet" in reader.screen()
-        answered.set()
-        await reader.sees("2 accepted · shared")
-        assert _states(colleague, mine) == ["accepted", "accepted"]
-
-
-async def test_a_server_that_keeps_none_offers_no_sharing(
-    at: OpenTerminal, desk: Path, colleague: Colleague, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from explorer.client import connection
-
-    read = connection.read_abilities
-    monkeypatch.setattr(
-        connection, "read_abilities", lambda given: read({**given, "catalogExplorer": None})
-    )
-    urn = make_table(colleague.catalog, "datahub", ["a"])
-    staged(colleague.catalog, urn, "a", "Of a file alone")
-    async with at(desk) as reader:
-        await reader.press("V")
-        await reader.sees("Of a file alone", "a file")
-        await reader.until(lambda: isinstance(reader.app.screen, ChangesetsScreen))
-        screen = reader.app.screen
-        await reader.settle()
-        assert not screen.check_action("share", ())
-        assert "share" not in reader.screen()

@@ -10,6 +10,7 @@ from textual import events
 
 from explorer.client import Catalog
 from explorer.metadata.urn import Urn
+from explorer.sessions.base import Work
 from explorer.stewardship import StagedChangeset, StagedEdit, Stewardship, write_rows
 from explorer.stewardship.drafts import Drafts
 from explorer.stewardship.staging import TextSource, changeset_files, new_path
@@ -112,7 +113,7 @@ async def test_a_changeset_of_another_catalog_is_marked_and_written_once_it_is_i
             await reader.press("enter")
             await reader.sees("Made elsewhere · of another catalog, at http://there", "import")
             await reader.press("a", "ctrl+s")
-            await reader.sees("I imports it")
+            await reader.sees("of another catalog, at http://there: import it first")
             await reader.press("I")
             await reader.sees("Import Made elsewhere?", "Nothing is written yet")
             await reader.press("I", "a")
@@ -140,8 +141,9 @@ async def test_what_ends_while_the_screen_is_taken_down_is_told_to_nobody(
             if not screen.query("#heading"):
                 break
             await asyncio.sleep(0)
-        screen._show_progress(1, 2)
-        screen._show(0)
+        assert screen._review is not None
+        screen._review.replace(work=Work("writing", 1, 2))
+        screen._review.say("Written.")
 
 
 async def test_somebody_elses_text_is_shown_before_it_is_replaced(
@@ -313,7 +315,7 @@ async def test_what_ended_the_writing_is_told_and_the_rest_stays_accepted(
         await review(reader, path)
         await reader.press("a", "a", "ctrl+s")
         await reader.press("ctrl+s")
-        await reader.sees("The network is gone", "2 accepted")
+        await reader.sees("2 not written yet: the network is gone", "2 accepted")
     assert StagedChangeset.open(path).counts() == {"accepted": 2}
 
 

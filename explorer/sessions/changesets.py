@@ -1,0 +1,226 @@
+"""The changesets on this machine and on the server: which there are, and how they are shared."""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from explorer.errors import CatalogError, InvalidInput, StorageFault
+from explorer.metadata.urn import Urn
+from explorer.sessions.base import READ_ONLY, Session, SessionState, action
+from explorer.stewardship.api import AsyncStewardship
+from explorer.stewardship.changeset import stage_changes
+from explorer.stewardship.files import format_of, read_rows
+from explorer.stewardship.proposals import (
+    SharedChangeset,
+    changeset_urn,
+    fetch_changeset,
+    server_key,
+    share_changeset,
+    shared_changesets,
+    why_foreign,
+    withdraw_changeset,
+)
+from explorer.stewardship.staging import StagedChangeset, changeset_files, shared_copies
+from explorer.views.stewardship import foreign_words, proposal_counts, review_counts
+
+if TYPE_CHECKING:
+    from explorer.client import AsyncCatalog
+
+
+@dataclass(frozen=True, slots=True)
+class ListedChangeset:
+    """A changeset in a file (`working_copy`), on the server (`shared`), or both.
+
+    `counts` is the number of edits in each state in words, `unsent` the number of decisions that
+    the server lacks, `foreign` how one of another catalog is marked, else empty.
+    """
+
+    title: str
+    at: datetime
+    counts: str
+    working_copy: StagedChangeset | None = None
+    shared: Urn | None = None
+    unsent: int = 0
+    foreign: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangesetsState(SessionState):
+    """What the list shows: the changesets, newest first, whether all are listed yet, whether the
+    server can keep any, and the place of the one looked at."""
+
+    is_read: bool = False
+    listed: tuple[ListedChangeset, ...] = ()
+    can_share: bool = False
+    at: int = 0
+
+    @property
+    def current(self) -> ListedChangeset | None:
+        """The changeset looked at."""
+        return self.listed[self.at] if self.at < len(self.listed) else None
+
+
+class ChangesetsSession(Session[ChangesetsState]):
+    """The changesets there are to review: opened, shared, withdrawn and discarded."""
+
+    def __init__(self, catalog: "AsyncCatalog") -> None:
+        super().__init__(catalog, ChangesetsState())
+
+    def look_at(self, at: int) -> None:
+        """Show the changeset at a place of the list."""
+        if at != self.state.at:
+            self.replace(at=at)
+
+    def read(self) -> None:
+        """List the changesets, in the background: at first those in files, then also those of the
+        server. Those that are shared are recognised by their files, even if it does not answer."""
+        self.start(self._read(), instead_of="read")
+
+    async def _read(self) -> None:
+        try:
+            await self._list()
+        finally:
+            self.replace(is_read=True)
+
+    async def _list(self) -> None:
+        files = await asyncio.to_thread(_read_changesets, changeset_files)
+        if files:
+            self._show([_file_entry(changeset) for changeset in files])
+        key = server_key(self.catalog)
+        copies = await asyncio.to_thread(_read_changesets, partial(shared_copies, key))
+        held = [copy for copy in (*copies, *files) if copy.is_shared_with(key)]
+        entries = {copy.id: _copy_entry(copy, key) for copy in reversed(held)}
+        unshared = [changeset for changeset in files if changeset.id not in entries]
+        if entries or unshared:
+            self._show([*entries.values(), *map(_file_entry, unshared)])
+        names = await self.catalog.known_as()
+        foreign = {
+            changeset.id: foreign_words(changeset)
+            for changeset in (*held, *files)
+            if why_foreign(changeset, names, key)
+        }
+        shared = [entry for name, entry in entries.items() if name not in foreign]
+        can_share = (await self.catalog.abilities()).proposals
+        if can_share:
+            queue = await shared_changesets(self.catalog)
+            shared = [_server_entry(found, entries.get(found.urn.name)) for found in queue]
+        ids = {entry.shared.name for entry in shared if entry.shared is not None}
+        own = [_file_entry(c, foreign.get(c.id, "")) for c in files if c.id not in ids]
+        self.replace(can_share=can_share)
+        self._show([*shared, *own])
+
+    def _show(self, entries: list[ListedChangeset]) -> None:
+        """List changesets, and go on looking at the same one."""
+        current = self.state.current
+        listed = tuple(sorted(entries, key=lambda entry: entry.at, reverse=True))
+        places = {(entry.at, entry.title): at for at, entry in enumerate(listed)}
+        at = places.get((current.at, current.title), 0) if current is not None else 0
+        self.replace(listed=listed, at=at)
+
+    @action("Review the changeset")
+    async def open(self, entry: ListedChangeset) -> StagedChangeset:
+        """Return a changeset to review; one of the server is received into a file of its own."""
+        if entry.shared is None and entry.working_copy is not None:
+            return entry.working_copy
+        return await self.work("fetching the changeset", self.fetch(str(entry.shared)))
+
+    async def fetch(self, name: str) -> StagedChangeset:
+        """Return the changeset of the server with a URN or id; see `fetch_changeset`."""
+        return await fetch_changeset(self.catalog, name)
+
+    @action("Review the changes of a file")
+    async def open_file(self, path: Path) -> StagedChangeset:
+        """Return the changeset of a file, or a new one with the changes of a file of descriptions;
+        see `explorer.stewardship.files`. Raises `InvalidInput` for a file that is neither, or that
+        changes nothing, and `StorageFault` for one that cannot be read."""
+        return await self.work(f"reading {path.name}", self._open_file(path))
+
+    async def _open_file(self, path: Path) -> StagedChangeset:
+        if path.suffix == ".jsonl":
+            return await asyncio.to_thread(StagedChangeset.open, path)
+        try:
+            content = await asyncio.to_thread(path.read_bytes)
+        except OSError as error:
+            raise StorageFault(f"{path} cannot be read: {error.strerror}") from error
+        entries = await asyncio.to_thread(read_rows, content, format_of(path))
+        steward = AsyncStewardship(self.catalog)
+        edits = stage_changes((await steward.changeset(entries)).changes)
+        if not edits:
+            raise InvalidInput(f"{path.name} contains no changes that can be written")
+        return await steward.stage(edits, path.name)
+
+    @action("Share the changeset on the server, for everyone to review")
+    async def share(self, changeset: StagedChangeset) -> Urn:
+        """Share a changeset, and return its URN on the server; see `share_changeset`."""
+        sharing = share_changeset(self.catalog, changeset, progress=self.tell_progress)
+        urn = await self.work("sharing the changeset", sharing)
+        self.say("Shared: everyone with edit rights can review it now.")
+        self.read()
+        return urn
+
+    @action("Withdraw the changeset from the server")
+    async def withdraw(self, urn: str | Urn) -> None:
+        """Withdraw a changeset from the server; see `withdraw_changeset`."""
+        await self.work("withdrawing the changeset", withdraw_changeset(self.catalog, urn))
+        self.say("Withdrawn: it is no longer in anyone's list.", is_saved=True)
+        self.read()
+
+    @action("Delete the file of the changeset")
+    async def discard(self, changeset: StagedChangeset) -> None:
+        """Delete a changeset of this machine. What was written of it stays in the catalog."""
+        await asyncio.to_thread(changeset.discard)
+        self._show([entry for entry in self.state.listed if entry.working_copy is not changeset])
+        self.say("Discarded.")
+        self.read()
+
+    def why_not(self, name: str) -> str:
+        """Return why an action is not possible with the changeset looked at; empty if it is."""
+        if name not in ("open", "share", "withdraw", "discard"):
+            return ""
+        current = self.state.current
+        if current is None:
+            return "There is no changeset."
+        if name in ("share", "withdraw"):
+            if self.catalog.read_only:
+                return READ_ONLY
+            if not self.state.can_share:
+                return "This server cannot store changesets; pass on the file."
+        if name == "withdraw":
+            return "" if current.shared is not None else "It is not shared."
+        if name != "open" and current.shared is not None:
+            return "It is shared."
+        if name == "share" and current.foreign:
+            return f"It is {current.foreign}: import it first."
+        return ""
+
+
+def _file_entry(changeset: StagedChangeset, foreign: str = "") -> ListedChangeset:
+    counts = " · ".join(review_counts(changeset))
+    return ListedChangeset(changeset.title, changeset.at, counts, changeset, foreign=foreign)
+
+
+def _copy_entry(changeset: StagedChangeset, key: str) -> ListedChangeset:
+    unsent = len(changeset.unsent(key))
+    return replace(_file_entry(changeset), shared=changeset_urn(changeset.id), unsent=unsent)
+
+
+def _server_entry(shared: SharedChangeset, copy: ListedChangeset | None) -> ListedChangeset:
+    unsent = copy.unsent if copy is not None else 0
+    counts = copy.counts if copy is not None and unsent else proposal_counts(shared)
+    return ListedChangeset(shared.title, shared.at, counts, None, shared.urn, unsent)
+
+
+def _read_changesets(list_paths: Callable[[], Iterable[Path]]) -> list[StagedChangeset]:
+    """Return the changesets of files that can be read, in the order of the files. Blocks."""
+    changesets = []
+    for path in list_paths():
+        try:
+            changesets.append(StagedChangeset.open(path))
+        except CatalogError:
+            # Files that are not changesets are skipped.
+            continue
+    return changesets
