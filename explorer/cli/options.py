@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from explorer.metadata.aspects import AuditStamp
     from explorer.metadata.urn import Urn
     from explorer.query.filters import Criterion, Filter
+    from explorer.sessions.base import Session, SessionState
 
 __all__ = [
     "ENTITY",
@@ -699,3 +700,19 @@ def progress_bar(name: str) -> Iterator[Callable[[int, int], None]]:
     with progress_bars() as bars:
         task = bars.add_task(name, total=None)
         yield lambda done, total: bars.update(task, completed=done, total=total)
+
+
+@contextmanager
+def session_progress(session: "Session[Any]", name: str) -> Iterator[None]:
+    """Show the work of a session as a progress bar until the block ends; see `progress_bar`."""
+    with progress_bar(name) as show:
+
+        def tell(state: "SessionState") -> None:
+            if state.work is not None and state.work.total:
+                show(state.work.done, state.work.total)
+
+        end = session.subscribe(tell)
+        try:
+            yield
+        finally:
+            end()

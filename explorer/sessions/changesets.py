@@ -126,9 +126,9 @@ class ChangesetsSession(Session[ChangesetsState]):
         """Return a changeset to review; one of the server is received into a file of its own."""
         if entry.shared is None and entry.working_copy is not None:
             return entry.working_copy
-        return await self.work("fetching the changeset", self.fetch(str(entry.shared)))
+        return await self.work("fetching the changeset", self.fetch(entry.shared or ""))
 
-    async def fetch(self, name: str) -> StagedChangeset:
+    async def fetch(self, name: str | Urn) -> StagedChangeset:
         """Return the changeset of the server with a URN or id; see `fetch_changeset`."""
         return await fetch_changeset(self.catalog, name)
 

@@ -57,7 +57,7 @@ class ReviewState(SessionState):
 
     `number` is that of the edit looked at; 0 for an empty changeset. `drafts` are the numbers of
     the undecided edits with a typed text. `foreign` is how a changeset of another catalog is
-    marked, else empty. `outcome` is that of the last write.
+    marked and `why_foreign` how that is known, else empty. `outcome` is that of the last write.
     """
 
     items: tuple[ReviewItem, ...] = ()
@@ -66,6 +66,7 @@ class ReviewState(SessionState):
     sync: Sync = "local"
     unsent: int = 0
     foreign: str = ""
+    why_foreign: str = ""
     why_undecided: str = ""
     outcome: StagedOutcome | None = None
 
@@ -125,8 +126,8 @@ class ReviewSession(Session[ReviewState]):
 
     async def _meet_catalog(self) -> None:
         catalog, key = self.catalog, server_key(self.catalog)
-        if why_foreign(self.changeset, await catalog.known_as(), key):
-            self.replace(foreign=foreign_words(self.changeset))
+        if why := why_foreign(self.changeset, await catalog.known_as(), key):
+            self.replace(foreign=foreign_words(self.changeset), why_foreign=why)
         elif self.changeset.is_shared_with(key):
             self._server = key
             self._show(why_undecided=await why_undecided(catalog))
@@ -301,7 +302,7 @@ class ReviewSession(Session[ReviewState]):
         """Make a changeset of this catalog with the edits of one of another, and review that."""
         self.check("import_here")
         self._hold(await AsyncStewardship(self.catalog).import_changeset(self.changeset))
-        self._show(foreign="", number=self._first())
+        self._show(foreign="", why_foreign="", number=self._first())
         self.say(imported_sentence(self.changeset))
 
     @action("Receive the decisions of others, and send those made here")

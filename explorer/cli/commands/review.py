@@ -4,9 +4,8 @@ changesets; `share`, `proposals` and `withdraw`, which manage changesets on the 
 """
 
 import sys
-from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import click
 
@@ -20,17 +19,12 @@ from explorer.cli.options import (
     dataset_options,
     format_options,
     progress_bar,
+    session_progress,
 )
 
 if TYPE_CHECKING:
     from explorer.client import Catalog
-    from explorer.stewardship import (
-        StagedChangeset,
-        StagedEdit,
-        StagedOutcome,
-        Stewardship,
-        SyncOutcome,
-    )
+    from explorer.stewardship import StagedChangeset, StagedEdit
     from explorer.stewardship.coverage import Part
 
 __all__ = ["concept", "draft", "propagated", "proposals", "propose", "review", "share", "withdraw"]
@@ -59,12 +53,15 @@ def share(target: Target, file: Path, shown_as: OutputFormat | None) -> None:
     """Upload a changeset to the server, for others to review."""
     from explorer.cli import edits
     from explorer.cli.rendering import review as rendering
-    from explorer.stewardship import StagedChangeset, Stewardship
+    from explorer.sessions.changesets import ChangesetsSession
+    from explorer.stewardship import StagedChangeset
 
     edits.refuse_read_only(target)
     changeset = StagedChangeset.open(file)
-    with target.open() as catalog, progress_bar("sharing") as progress:
-        urn = Stewardship(catalog).share_changeset(changeset, progress=progress)
+    with target.open() as catalog:
+        session = ChangesetsSession(catalog.core)
+        with session_progress(session, "sharing"):
+            urn = catalog.wait(session.share(changeset))
     rendering.print_shared(changeset, urn, shown_as)
 
 
@@ -110,70 +107,13 @@ def withdraw(target: Target, urn: str) -> None:
     """Withdraw a changeset from the server, by its URN or ID."""
     from explorer.cli import edits
     from explorer.cli.rendering import review as rendering
-    from explorer.stewardship import Stewardship
+    from explorer.sessions.changesets import ChangesetsSession
 
     edits.refuse_read_only(target)
     with target.open() as catalog:
         edits.keep_journal(catalog)
-        Stewardship(catalog).withdraw_changeset(urn)
+        catalog.wait(ChangesetsSession(catalog.core).withdraw(urn))
     rendering.print_withdrawn(urn, catalog.save_warnings)
-
-
-class SharedReview:
-    """Synchronizes the decisions of a review with the server.
-
-    Does nothing if the changeset is not shared with the server of `steward`.
-    """
-
-    def __init__(self, steward: "Stewardship", changeset: "StagedChangeset") -> None:
-        from explorer.errors import Unreachable
-        from explorer.stewardship.proposals import server_key, why_foreign
-
-        self._steward, self._changeset = steward, changeset
-        catalog = steward.core.catalog
-        self._key = server_key(catalog)
-        self.why_foreign = ""
-        """Why the changeset cannot be applied here; empty if it can, or if offline."""
-        with suppress(Unreachable):
-            current = steward.wait(catalog.known_as())
-            self.why_foreign = why_foreign(changeset, current, self._key)
-        self.is_shared = changeset.is_shared_with(self._key) and not self.why_foreign
-
-    def check_allowed(self) -> None:
-        """Raise `Forbidden` if the user may not decide edits; does nothing if offline."""
-        from explorer.errors import Forbidden, Unreachable
-        from explorer.stewardship.proposals import why_undecided
-
-        if not self.is_shared:
-            return
-        try:
-            why = self._steward.wait(why_undecided(self._steward.core.catalog))
-        except Unreachable:
-            return
-        if why:
-            raise Forbidden(why)
-
-    def sync(self) -> "SyncOutcome | None":
-        """Send and fetch decisions, and return the outcome, or None if the server is unreachable.
-
-        Raises `Forbidden` if the server rejects local decisions, which are then reverted.
-        """
-        from explorer.errors import Forbidden, Unreachable
-
-        if not self.is_shared:
-            return None
-        try:
-            outcome = self._steward.sync_changeset(self._changeset)
-        except Unreachable:
-            return None
-        if outcome.taken_back:
-            raise Forbidden(outcome.why)
-        return outcome
-
-    @property
-    def unsent(self) -> int:
-        """The number of local decisions that were not sent to the server yet."""
-        return len(self._changeset.unsent(self._key))
 
 
 _TO_FILE = "Write the changeset to this new file."
@@ -588,45 +528,59 @@ def review(
         raise click.UsageError("--dry-run needs --apply")
     from explorer.cli import edits
     from explorer.cli.rendering import review as rendering
-    from explorer.stewardship import Stewardship
+    from explorer.errors import Forbidden
+    from explorer.sessions.review import ReviewSession
+    from explorer.stewardship import StagedOutcome
 
     if applies and not dry_run:
         edits.refuse_read_only(target)
     with target.open() as catalog:
-        steward = Stewardship(catalog)
-        changeset = _changeset(steward, file)
+        changeset = _changeset(catalog, file)
+        if changeset.of("applied") or applies:
+            edits.keep_journal(catalog)
+        session = ReviewSession(catalog.core, changeset)
+        end = session.subscribe(rendering.note_messages())
+        catalog.wait(session.open())
+        rendering.settle(catalog, session)
         if imports:
-            changeset = steward.import_changeset(changeset)
-            rendering.print_imported(changeset)
-        shared = SharedReview(steward, changeset)
-        _reopen_undone(catalog, steward, changeset)
-        shared.sync()
+            end()
+            catalog.wait(session.import_here())
+            rendering.print_imported(session.changeset)
         if dry_run:
-            planned = changeset.of("open", "accepted") if accept_all else changeset.of("accepted")
-            rendering.print_review(changeset, shown_as, planned, shared.why_foreign)
+            states = ("open", "accepted") if accept_all else ("accepted",)
+            rendering.print_review(session, shown_as, session.changeset.of(*states))
             return
         is_asked = shown_as is None and not applies and sys.stdin.isatty() and sys.stdout.isatty()
-        if accept_all or refuse_all or applies or is_asked:
-            shared.check_allowed()
-        if accept_all or refuse_all:
-            decision: Literal["accepted", "refused"] = "accepted" if accept_all else "refused"
-            changeset.decide_open(decision, _user(catalog))
-            shared.sync()
-        elif is_asked:
-            rendering.ask_for_each(changeset, _user(catalog), shared.sync)
-            rendering.print_counts(changeset, shared.unsent, shared.why_foreign)
+        if (accept_all or refuse_all or applies or is_asked) and session.state.why_undecided:
+            raise Forbidden(session.state.why_undecided)
+        if is_asked and not (accept_all or refuse_all):
+            rendering.ask_for_each(catalog, session)
+            rendering.print_counts(session)
             return
-        outcome = _apply(catalog, changeset) if applies else None
-    rendering.print_outcome(changeset, shown_as, outcome, shared.unsent, shared.why_foreign)
+        end()
+        open_count = session.state.counts.get("open", 0)
+        if open_count and (accept_all or refuse_all):
+            decide = session.accept_all if accept_all else session.refuse_all
+            catalog.wait(decide(open_count))
+            rendering.settle(catalog, session)
+        outcome = StagedOutcome() if applies else None
+        accepted = session.state.counts.get("accepted", 0)
+        if applies and session.state.foreign:
+            rendering.print_counts(session)
+        if applies and accepted:
+            with session_progress(session, "writing"):
+                outcome = catalog.wait(session.write(accepted))
+    rendering.print_outcome(session, shown_as, outcome)
     if outcome is not None and outcome.ended_by is not None:
         raise outcome.ended_by
     if outcome is not None and outcome.failed:
         click.get_current_context().exit(1)
 
 
-def _changeset(steward: "Stewardship", text: str) -> "StagedChangeset":
+def _changeset(catalog: "Catalog", text: str) -> "StagedChangeset":
     """Return the changeset of a file, or the one on the server with this URN or ID."""
     from explorer.errors import InvalidInput
+    from explorer.sessions.changesets import ChangesetsSession
     from explorer.stewardship import StagedChangeset
     from explorer.stewardship.proposals import changeset_urn
 
@@ -638,37 +592,7 @@ def _changeset(steward: "Stewardship", text: str) -> "StagedChangeset":
     except InvalidInput:
         why = "is a directory" if path.is_dir() else "does not exist"
         raise click.BadParameter(f"File {text!r} {why}.", param_hint="FILE") from None
-    return steward.fetch_changeset(urn)
-
-
-def _reopen_undone(
-    catalog: "Catalog", steward: "Stewardship", changeset: "StagedChangeset"
-) -> None:
-    """Make the applied edits undecided again that `catalog undo` undid, and say so."""
-    from explorer.cli import edits
-    from explorer.cli.output import note
-    from explorer.stewardship.changeset import reopen_undone
-    from explorer.views.stewardship import undone_sentence
-
-    if changeset.of("applied"):
-        edits.keep_journal(catalog)
-        reopened = steward.wait(reopen_undone(steward.core.catalog, changeset))
-        if reopened:
-            note(undone_sentence(reopened))
-
-
-def _user(catalog: "Catalog") -> str:
-    """Return the URN of the user that the server has authenticated, or "" if it does not say."""
-    return str(catalog.me() or "")
-
-
-def _apply(catalog: "Catalog", changeset: "StagedChangeset") -> "StagedOutcome":
-    from explorer.cli import edits
-    from explorer.stewardship import Stewardship
-
-    edits.keep_journal(catalog)
-    with progress_bar("writing") as progress:
-        return Stewardship(catalog).apply_staged(changeset, progress=progress)
+    return catalog.wait(ChangesetsSession(catalog.core).fetch(urn))
 
 
 _PROPAGATED = """

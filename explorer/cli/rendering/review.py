@@ -26,14 +26,17 @@ from explorer.cli.output import (
     results,
 )
 from explorer.client.display import counted, line
+from explorer.errors import InvalidInput
 from explorer.metadata.proposal import millis_of
 from explorer.metadata.urn import Urn
-from explorer.stewardship.proposals import OVERTAKEN
 from explorer.views import stewardship as views
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from explorer.client import Catalog
+    from explorer.sessions.base import Message
+    from explorer.sessions.review import ReviewSession, ReviewState
     from explorer.stewardship import (
         Concept,
         DraftingOutcome,
@@ -43,11 +46,11 @@ if TYPE_CHECKING:
         SharedChangeset,
         StagedChangeset,
         StagedOutcome,
-        SyncOutcome,
     )
 
 __all__ = [
     "ask_for_each",
+    "note_messages",
     "print_concept",
     "print_counts",
     "print_drafted",
@@ -62,23 +65,45 @@ __all__ = [
     "print_review",
     "print_shared",
     "print_withdrawn",
+    "settle",
 ]
 
 _KEYS: Final = "a accept   x refuse   e edit   s skip   q quit"
 
 
-def ask_for_each(
-    changeset: "StagedChangeset", user: str, sync: "Callable[[], SyncOutcome | None]"
-) -> None:
+def note_messages() -> "Callable[[ReviewState], None]":
+    """Return a listener that prints each message of a session that is no error: those are
+    raised."""
+    told: Message | None = None
+
+    def tell(state: "ReviewState") -> None:
+        nonlocal told
+        message = state.message
+        if message is not None and message is not told and message.error is None:
+            note(line_text(message.sentence))
+        told = message
+
+    return tell
+
+
+def settle(catalog: "Catalog", session: "ReviewSession") -> None:
+    """Wait until the decisions are exchanged. Raises what the server answers, such as `Forbidden`;
+    one that is not reached is asked another time."""
+    catalog.wait(session.settle())
+    message = session.state.message
+    if message is not None and message.error is not None:
+        raise message.error
+
+
+def ask_for_each(catalog: "Catalog", session: "ReviewSession") -> None:
     """Show every edit that is open or failed, and read a key that decides it.
 
-    After each decision the file is saved and `sync` is called. Edits that somebody else decided
-    meanwhile are skipped. The key q ends the review early.
+    Edits that somebody else decided meanwhile are skipped. The key q ends the review early.
     """
-    pending = changeset.of("open", "failed")
+    pending = session.changeset.of("open", "failed")
     with _single_keys() as terminal:
         for at, pending_item in enumerate(pending, 1):
-            item = changeset.item(pending_item.number)
+            item = session.changeset.item(pending_item.number)
             if item.state not in ("open", "failed"):
                 continue
             _print_item(item, f"{at:,} of {len(pending):,}")
@@ -86,13 +111,15 @@ def ask_for_each(
             if decision is None:
                 break
             state, text = decision
-            if state is not None:
-                before = item.theirs if state == "accepted" else None
-                changeset.decide(item.number, state, user, text=text, before=before)
-                outcome = sync()
-                for number in outcome.overtaken if outcome is not None else ():
-                    name = changeset.item(number).edit.name
-                    note(line_text(f"{name}, number {number}: {OVERTAKEN}"))
+            try:
+                if state == "accepted":
+                    catalog.wait(session.accept(item, text))
+                elif state == "refused":
+                    catalog.wait(session.refuse(item))
+            except InvalidInput as error:
+                note(line_text(str(error)))
+                continue
+            settle(catalog, session)
 
 
 def _ask(
@@ -175,17 +202,14 @@ def _print_item(item: "ReviewItem", place: str) -> None:
 
 
 def print_review(
-    changeset: "StagedChangeset",
-    shown_as: OutputFormat | None,
-    planned: "Sequence[ReviewItem]",
-    why_foreign: str = "",
+    session: "ReviewSession", shown_as: OutputFormat | None, planned: "Sequence[ReviewItem]"
 ) -> None:
-    """Print the edits that would be written; none of a changeset of another catalog, for this
-    reason."""
-    planned = () if why_foreign else planned
+    """Print the edits that would be written; none of a changeset of another catalog."""
+    changeset, foreign = session.changeset, session.state.why_foreign
+    planned = () if foreign else planned
     match shown_as:
         case "json":
-            about = _as_json(changeset) | {"foreign": why_foreign or None}
+            about = _as_json(changeset) | {"foreign": foreign or None}
             print_json(about | {"would_write": [item.number for item in planned]})
         case "csv":
             print_csv(views.review_table(planned))
@@ -193,24 +217,20 @@ def print_review(
             if planned:
                 print_table(views.review_page(planned))
             note(Text(f"dry run: {len(planned):,} would be written; nothing was written"))
-            _print_foreign(changeset, why_foreign)
+            _print_foreign(session.state.foreign)
 
 
 def print_outcome(
-    changeset: "StagedChangeset",
-    shown_as: OutputFormat | None,
-    outcome: "StagedOutcome | None",
-    unsent: int = 0,
-    why_foreign: str = "",
+    session: "ReviewSession", shown_as: OutputFormat | None, outcome: "StagedOutcome | None"
 ) -> None:
-    """Print the edits, or the outcome of applying them.
-
-    `unsent` is the number of decisions that were not sent to the server yet, `why_foreign` why the
-    changeset is not of this catalog, or empty.
-    """
+    """Print the edits, or the outcome of writing them."""
+    changeset, state = session.changeset, session.state
     match shown_as:
         case "json":
-            counts: dict[str, Any] = {"unsent": unsent, "foreign": why_foreign or None}
+            counts: dict[str, Any] = {
+                "unsent": state.unsent,
+                "foreign": state.why_foreign or None,
+            }
             if outcome is not None:
                 counts |= {
                     "applied": outcome.applied,
@@ -225,7 +245,7 @@ def print_outcome(
             return
     if outcome is None:
         print_table(views.review_page(changeset.items))
-        print_counts(changeset, unsent, why_foreign)
+        print_counts(session)
         return
     for item in changeset.of("failed"):
         _print_item(item, "not written")
@@ -242,7 +262,7 @@ def print_outcome(
         note(Text(f"{outcome.untried:,} not tried; run --apply again to continue"))
     if open_count := len(changeset.of("open")):
         note(Text(f"{open_count:,} still open; review the file again to decide them"))
-    _print_unsent(unsent)
+    _print_unsent(state.unsent)
 
 
 def print_proposed(changeset: "StagedChangeset", shown_as: OutputFormat | None) -> None:
@@ -383,18 +403,18 @@ def print_interrupted(changeset: "StagedChangeset") -> None:
     note(Text(f"{drafted}; to review them: catalog docs review {line(str(changeset.path))}"))
 
 
-def print_counts(changeset: "StagedChangeset", unsent: int = 0, why_foreign: str = "") -> None:
+def print_counts(session: "ReviewSession") -> None:
     """Print the number of edits in each state, and whether it is of another catalog."""
-    note(Text(", ".join(views.review_counts(changeset))))
-    _print_foreign(changeset, why_foreign)
-    if changeset.of("accepted") and not why_foreign:
+    state = session.state
+    note(Text(", ".join(views.review_counts(session.changeset))))
+    _print_foreign(state.foreign)
+    if state.counts.get("accepted") and not state.foreign:
         note(Text("to write the accepted edits, give --apply"))
-    _print_unsent(unsent)
+    _print_unsent(state.unsent)
 
 
-def _print_foreign(changeset: "StagedChangeset", why_foreign: str) -> None:
-    if why_foreign:
-        marked = views.foreign_words(changeset)
+def _print_foreign(marked: str) -> None:
+    if marked:
         note(line_text(f"{marked}: to write it to this catalog, import it with --import"))
 
 
