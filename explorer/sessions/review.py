@@ -45,7 +45,7 @@ the server was not reached."""
 UNDER_WAY: Final = "The changes are being written; wait until that is done."
 OWN_TEXT: Final = "Your edited text for this change is not decided yet."
 ALL_DECIDED: Final = "Everything is decided; the accepted changes can be written."
-_DECIDES: Final = {"accept", "refuse", "reopen", "edit", "decide", "accept_all", "refuse_all"}
+_DECIDES: Final = {"accept", "refuse", "reopen", "edit", "accept_all", "refuse_all"}
 _WRITES: Final = _DECIDES | {"write", "import_here"}
 # Before a server that was not reached is asked again.
 _RETRY_SECONDS: Final = 10.0
@@ -230,6 +230,8 @@ class ReviewSession(Session[ReviewState]):
         before = seen.theirs if state == "accepted" else None
         await asyncio.to_thread(self.changeset.read_again)
         now = self.changeset.item(seen.number)
+        if text is None and (now.state, now.edit) == (state, seen.edit):
+            return
         if (now.state, now.edit, now.theirs) != (seen.state, seen.edit, seen.theirs):
             self._show(number=seen.number)
             raise InvalidInput(OVERTAKEN)
@@ -350,8 +352,9 @@ class ReviewSession(Session[ReviewState]):
         if outcome.taken_back:
             raise Forbidden(outcome.why)
 
-    def why_not(self, name: str) -> str:
-        """Return why an action is not possible now; empty if it is."""
+    def why_not(self, name: str, item: ReviewItem | None = None) -> str:
+        """Return why an action is not possible now, with an edit or the one looked at; empty if it
+        is."""
         state = self.state
         if name in _WRITES and state.work is not None:
             return UNDER_WAY
@@ -372,7 +375,7 @@ class ReviewSession(Session[ReviewState]):
             case "sync" if state.sync == "local":
                 return "It is not shared."
             case "accept" | "refuse" | "reopen" | "edit":
-                return self._why_not_item(name, state.item)
+                return self._why_not_item(name, item or state.item)
         return ""
 
     def _why_not_item(self, name: str, item: ReviewItem | None) -> str:
@@ -385,7 +388,7 @@ class ReviewSession(Session[ReviewState]):
         return "It is undecided." if name == "reopen" and item.state == "open" else ""
 
     def _check_item(self, name: str, item: ReviewItem) -> None:
-        if why := self._why_not_item(name, item) or self.why_not("decide"):
+        if why := self.why_not(name, item):
             raise InvalidInput(why)
 
     def _show(self, **changes: Any) -> None:

@@ -70,7 +70,7 @@ def test_both_faces_have_the_same_methods_with_the_same_parameters(
     asked: Any, waiting: Any
 ) -> None:
     ours, theirs = public(waiting), public(asked)
-    assert ours.keys() - theirs.keys() == {"core", "leave", "wait"}
+    assert ours.keys() - theirs.keys() == {"begin", "core", "leave", "wait"}
     assert not theirs.keys() - ours.keys()
     for name, member in theirs.items():
         if inspect.isfunction(member):
@@ -121,7 +121,7 @@ def test_no_two_parts_of_a_class_give_one_name_two_meanings(kind: Any) -> None:
                 homes[name].add(part.__name__)
     # What one thread and its core are is for each waiting class to say, and what is made of a new
     # connection for each catalog.
-    meant = {"core", "wait"} if kind in (Catalog, Graphs) else set()
+    meant = {"begin", "core", "wait"} if kind in (Catalog, Graphs) else set()
     meant |= {"_start"} if kind in (AsyncCatalog, Catalog) else set()
     assert {name for name, parts in homes.items() if len(parts) > 1} - meant == set()
 

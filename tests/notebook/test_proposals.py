@@ -5,11 +5,10 @@ from typing import Any
 
 import pytest
 
-from explorer.errors import InvalidInput, Unreachable
+from explorer.errors import InvalidInput
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
 from explorer.notebook.stewardship import ProposalsTable
-from explorer.notebook.widgets import stewardship as widget_module
 from explorer.stewardship import StagedChangeset, StagedEdit
 from tests.conftest import schema_metadata
 
@@ -86,60 +85,4 @@ def test_the_file_that_was_shared_is_reviewed_with_the_others(
     hear(review, "all", count=3)
     (mine,) = [one for one in cat.stewardship.proposals() if one.urn.name == shared.id]
     assert mine.counts == {"accepted": 3}
-    review.close()
-
-
-def test_without_a_network_it_says_what_is_not_sent_yet(
-    cat: Any, shared: StagedChangeset, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    review = cat.stewardship.review(shared.id)
-    assert review.wait(WAIT_SECONDS)
-
-    async def silent(*_: Any) -> Any:
-        raise Unreachable("nobody answers")
-
-    with monkeypatch.context() as broken:
-        broken.setattr(widget_module, "sync_changeset", silent)
-        hear(review, "decide", number=1, state="accepted")
-        hear(review, "decide", number=2, state="refused")
-        assert review.review["shared"] == "2 not sent yet"
-        assert not review.problem
-    review.read_again()
-    assert review.wait(WAIT_SECONDS)
-    assert review.review["shared"] == "shared"
-    review.close()
-
-
-def test_what_somebody_decided_meanwhile_is_told(
-    cat: Any, shared: StagedChangeset, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    review = cat.stewardship.review(shared.id)
-    assert review.wait(WAIT_SECONDS)
-    from explorer.stewardship.proposals import sync_changeset
-
-    async def late(*given: Any) -> Any:
-        monkeypatch.setattr(widget_module, "sync_changeset", sync_changeset)
-        shared.decide(1, "refused", "urn:li:corpuser:colleague")
-        await sync_changeset(given[0], shared)
-        return await sync_changeset(*given)
-
-    monkeypatch.setattr(widget_module, "sync_changeset", late)
-    hear(review, "decide", number=1, state="accepted")
-    assert "id: Somebody decided this meanwhile: look at it again." in review.problem
-    review.close()
-
-
-def test_who_may_only_read_is_told_and_decides_nothing(
-    cat: Any, shared: StagedChangeset, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def reads(_: Any) -> str:
-        return "Your token has the role reader."
-
-    monkeypatch.setattr(widget_module, "why_undecided", reads)
-    review = cat.stewardship.review(shared.id)
-    assert review.wait(WAIT_SECONDS)
-    for kind, more in (("decide", {"number": 1, "state": "accepted"}), ("all", {"count": 3})):
-        hear(review, kind, **more)
-        assert "role reader" in review.problem
-    assert [row["state"] for row in review.review["rows"]] == ["open"] * 3
     review.close()

@@ -133,7 +133,7 @@ def test_what_was_accepted_is_written_as_one_save_and_undone(
     assert texts(cat, table) == {}
     # A number that is not the one that was confirmed writes nothing.
     hear(review, "apply", count=3)
-    assert "meanwhile 2 are accepted" in review.problem
+    assert "Meanwhile 2 are accepted" in review.problem
     assert texts(cat, table) == {}
     seen: list[Any] = []
     review.observe(lambda change: seen.append(change["new"]), "progress")
@@ -168,7 +168,7 @@ def test_what_somebody_else_wrote_is_shown_and_replaced_only_when_it_was_seen(
     hear(review, "decide", number=3, state="accepted")
     cat.describe(table, "Theirs.", column="id")
     hear(review, "apply", count=2)
-    assert review.said.startswith("Written: 1 change; 1 failed, see the reasons above. ")
+    assert review.said.startswith("Written: 1 change; 1 failed, see the reasons. ")
     assert review.item["number"] == 1
     assert review.item["state"] == "failed"
     assert " Theirs." in review.item["lines"]
@@ -298,7 +298,7 @@ def test_a_cell_that_runs_again_closes_the_review_that_it_made(
 def test_all_that_is_open_is_accepted_where_it_is_as_much_as_was_said(review: Any) -> None:
     hear(review, "decide", number=1, state="refused")
     hear(review, "all", count=3)
-    assert "meanwhile 2 are undecided" in review.problem
+    assert "Meanwhile 2 are undecided" in review.problem
     assert states(review) == ["refused", "open", "open"]
     hear(review, "all", count=2)
     assert states(review) == ["refused", "accepted", "accepted"]
@@ -316,7 +316,7 @@ def test_what_is_decided_elsewhere_is_taken_in(staged: StagedChangeset, review: 
     # What somebody took back meanwhile is not written.
     colleague.decide(3, "refused", "urn:li:corpuser:nina")
     hear(review, "apply", count=1)
-    assert "meanwhile 0 are accepted" in review.problem
+    assert "Meanwhile 0 are accepted" in review.problem
 
 
 def test_only_edits_of_one_state_are_listed_when_that_is_wanted(review: Any) -> None:

@@ -276,6 +276,21 @@ async def test_what_a_colleague_decided_at_the_same_moment_is_told(
     assert states(session) == states(theirs)
 
 
+async def test_who_may_only_read_is_told_and_decides_nothing(
+    session: ReviewSession, elsewhere: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def reads(_: Any) -> str:
+        return "Your token has the role reader."
+
+    monkeypatch.setattr(review, "why_undecided", reads)
+    await share(session, elsewhere)
+    for step in (session.accept(seen(session)), session.accept_all(3)):
+        with pytest.raises(InvalidInput, match="role reader"):
+            await step
+    assert states(session) == ["open"] * 3
+    assert session.state.actions["refuse"].why_not == "Your token has the role reader."
+
+
 async def test_what_ended_the_writing_is_told_and_the_rest_stays_accepted(
     session: ReviewSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:

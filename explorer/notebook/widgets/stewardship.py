@@ -6,7 +6,8 @@ stored in the file of the changeset at once.
 """
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,8 +15,8 @@ from weakref import WeakValueDictionary
 
 import traitlets
 
-from explorer.client.display import counted, line
-from explorer.errors import InvalidInput, Unreachable
+from explorer.client.display import line
+from explorer.errors import Misuse
 from explorer.metadata.urn import Urn
 from explorer.notebook.markup import difference_lines
 from explorer.notebook.view import table_parts, typed_frame
@@ -29,16 +30,8 @@ from explorer.notebook.widgets.base import (
     running_cell,
 )
 from explorer.notebook.widgets.editor import READ_ONLY, UNDO, DraftEditor, WidgetDraft, Writing
-from explorer.stewardship.api import AsyncStewardship
-from explorer.stewardship.changeset import apply_staged, reopen_undone
+from explorer.sessions.review import OWN_TEXT, Decision, ReviewSession, ReviewState
 from explorer.stewardship.drafts import Drafts, StoredDraft
-from explorer.stewardship.proposals import (
-    OVERTAKEN,
-    server_key,
-    sync_changeset,
-    why_foreign,
-    why_undecided,
-)
 from explorer.stewardship.staging import STATES
 from explorer.stewardship.worklist import WorkQueue, documented_meanwhile
 from explorer.views import stewardship as views
@@ -50,9 +43,9 @@ if TYPE_CHECKING:
 
     from explorer.notebook.catalog import NotebookCatalog
     from explorer.notebook.entity import EntityPage
-    from explorer.stewardship.changeset import StagedOutcome
-    from explorer.stewardship.proposals import SyncOutcome
-    from explorer.stewardship.staging import ReviewItem, ReviewState, StagedChangeset
+    from explorer.notebook.widgets.base import Kind
+    from explorer.stewardship.staging import ReviewItem, StagedChangeset
+    from explorer.stewardship.staging import ReviewState as ItemState
     from explorer.stewardship.worklist import Item, Key, Worklist
 
 __all__ = ["ReviewWidget", "WorklistWidget", "review"]
@@ -316,21 +309,16 @@ def _cell_text(value: object) -> str:
     return line(str(value), _CELL) if value is not None else ""
 
 
-Decision = Literal["open", "accepted", "refused"]
-
 _NOTE = 600
 _MOST_LINES = 2_000
 _TOLD_SECONDS = 0.1
 _HAND_OVER_SECONDS = 2.0
-_ALL_DECIDED = "Everything is decided; the accepted changes can be written."
-_UNDER_WAY = "The changes are being written; wait until that is done."
-_OWN_TEXT = "Your edited text for this change is not decided yet: it is open below."
 
 
 class ReviewDrafts(DraftEditor):
     """The typed, undecided texts of staged edits."""
 
-    def __init__(self, session: "ReviewSession", asking: ExplorerRequests) -> None:
+    def __init__(self, session: "ReviewPages", asking: ExplorerRequests) -> None:
         super().__init__(asking, session.show, session.update_page)
         self._session = session
 
@@ -404,9 +392,9 @@ class ReviewDrafts(DraftEditor):
         return Drafts.of_changeset(self._session.changeset.id)
 
 
-class ReviewSession:
-    """The logic of the review: records decisions in the file, and shows them. Its methods can be
-    called from any thread and do not block."""
+class ReviewPages:
+    """What the pages of a review show of its session, and the editor of its texts. Its methods can
+    be called from any thread and do not block."""
 
     def __init__(
         self,
@@ -415,70 +403,38 @@ class ReviewSession:
         show: Callable[[str, Any], None],
     ) -> None:
         self.lock = threading.RLock()
-        self.catalog, self.changeset, self.show = catalog, changeset, show
+        self.catalog, self.show = catalog, show
+        self.session = ReviewSession(catalog.core, changeset)
         self.asking = ExplorerRequests(catalog, self.lock, show)
         self.drafts = ReviewDrafts(self, self.asking)
-        self.only: ReviewState | Literal[""] = ""
-        self.number = 0
-        self._user = ""
-        self._progress: dict[str, int] = {}
-        # What tells the server that keeps it from others; empty for one that is in its file alone.
-        self._server = ""
-        self._why_undecided = ""
-        # Of a changeset of another catalog: how it is marked.
-        self.foreign = ""
-        self._is_syncing = self._is_sync_due = False
-        first = changeset.next_open()
-        self._go_to(first.number if first is not None else 0)
+        self.only: ItemState | Literal[""] = ""
+        self._shown = self.session.state
+        self._told_at = 0.0
+        self.session.subscribe(self._follow)
+
+    @property
+    def changeset(self) -> "StagedChangeset":
+        """The changeset that is reviewed."""
+        return self.session.changeset
 
     def begin(self) -> None:
-        """Ask who decides here, look for texts that were typed before, and fetch what colleagues
-        decided of a changeset that the server keeps."""
-
-        def read(catalog: "NotebookCatalog") -> tuple[str, str, str]:
-            own_catalog = catalog.wait(catalog.core.known_as())
-            is_foreign = bool(why_foreign(self.changeset, own_catalog, key))
-            user = catalog.me()
-            why = catalog.wait(why_undecided(catalog.core)) if self._server else ""
-            foreign = views.foreign_words(self.changeset) if is_foreign else ""
-            return str(user) if user is not None else "", why, foreign
-
-        def then(facts: tuple[str, str, str]) -> None:
-            self._user, self._why_undecided, self.foreign = facts
-            if self.foreign:
-                self._server = ""
-            self.draw()
-
-        def reopen(catalog: "NotebookCatalog") -> int:
-            return catalog.wait(reopen_undone(catalog.core, self.changeset))
-
-        def tell(reopened: int) -> None:
-            first = self.changeset.next_open()
-            if reopened and first is not None:
-                self._go_to(first.number)
-                self.show("said", views.undone_sentence(reopened))
-                self._sync()
-
-        if self.changeset.of("applied"):
-            self._ask_file(reopen, tell)
-
-        key = server_key(self.catalog.core)
-        if self.changeset.is_shared_with(key):
-            self._server = key
-            self.draw()
-            self._sync()
-        # A file is decided also where the server is not reached; it says no name then.
-        self.asking.ask("user", "", read, then, on_error=lambda _: True)
+        """Open the session, and look for texts that were typed before."""
+        self._do(self.session.open, kind="user")
         self.drafts.look()
+
+    def end(self) -> None:
+        """End the session; writes under way are finished."""
+        self.asking.end()
+        with suppress(Misuse):
+            self.catalog.begin(_call(self.session.close))
 
     def items(self) -> "list[ReviewItem]":
         """Return the edits that are listed."""
-        return [item for item in self.changeset.items if self.only in ("", item.state)]
+        return [item for item in self.session.state.items if self.only in ("", item.state)]
 
-    def item(self, number: int | None = None) -> "ReviewItem | None":
-        """Return the edit with a number, or the one shown."""
-        item_number = self.number if number is None else number
-        return next((item for item in self.changeset.items if item.number == item_number), None)
+    def item(self, number: int) -> "ReviewItem | None":
+        """Return the edit with a number."""
+        return next((item for item in self.session.state.items if item.number == number), None)
 
     def draw(self) -> None:
         """Show everything."""
@@ -489,134 +445,84 @@ class ReviewSession:
     def look_at(self, number: int) -> None:
         """Show an edit; text typed for another is kept."""
         with self.lock:
-            if number != self.number and self.drafts.draft is not None:
+            if number != self.session.state.number and self.drafts.draft is not None:
                 self.drafts.close()
-            self._go_to(number)
-            self.draw()
+        if self.item(number) is not None:
+            self._do(lambda: _call(lambda: self.session.look_at(number)))
 
     def move(self, by: int) -> None:
         """Show the edit some places down or up the list."""
-        with self.lock:
-            numbers = [item.number for item in self.items()]
-            if numbers:
-                at = numbers.index(self.number) + by if self.number in numbers else 0
-                self.look_at(numbers[min(max(at, 0), len(numbers) - 1)])
 
-    def narrow(self, only: "ReviewState | Literal['']") -> None:
+        async def move() -> None:
+            numbers, now = [item.number for item in self.items()], self.session.state.number
+            if numbers:
+                at = numbers.index(now) + by if now in numbers else 0
+                self.session.look_at(numbers[min(max(at, 0), len(numbers) - 1)])
+
+        with self.lock:
+            self.drafts.close()
+        self._do(move)
+
+    def narrow(self, only: "ItemState | Literal['']") -> None:
         """List only the edits of a state, or all."""
         with self.lock:
             self.only = only
             listed = [item.number for item in self.items()]
-            if self.number not in listed and listed:
+            if self.session.state.number not in listed and listed:
                 self.look_at(listed[0])
-            else:
-                self.draw()
+            self.draw()
 
     def edit(self, number: int) -> None:
         """Open the editor for an edit's text."""
-        with self.lock:
-            item = self._to_decide(number)
-            if item is not None and item.edit.what == "description":
-                self.look_at(number)
+        item = self.item(number)
+        if item is not None and not self.session.why_not("edit", item):
+            self.look_at(number)
+            with self.lock:
                 self.drafts.begin(item)
 
     def decide(self, number: int, state: Decision) -> None:
         """Record a decision, and go to the next undecided edit."""
+        item = self.item(number)
+        if item is None or item.state == "applied":
+            return
+        if state == "accepted" and self.drafts.has_draft(item):
+            self.show("said", OWN_TEXT)
+            self.edit(number)
+            return
         with self.lock:
-            item = self._to_decide(number)
-            if item is None:
-                return
-            if state == "accepted" and self.drafts.has_draft(item):
-                self.show("said", _OWN_TEXT)
-                self.edit(number)
-                return
             self.drafts.close()
-            self._note(item, state)
+        steps = {
+            "accepted": self.session.accept,
+            "refused": self.session.refuse,
+            "open": self.session.reopen,
+        }
+        self._do(lambda: steps[state](item))
 
-    def decide_text(self, draft: WidgetDraft, state: Decision) -> None:
+    def decide_text(self, draft: WidgetDraft, state: Literal["open", "accepted"]) -> None:
         """Record a decision on an edit with its typed text."""
-        places = {(item.edit.urn, item.edit.column): item for item in self.changeset.items}
+        places = {item.edit.place[:2]: item for item in self.session.state.items}
         item = places.get((draft.urn, draft.path))
-        if item is not None and self._to_decide(item.number) is not None:
-            self._note(item, state, draft)
+        if item is not None and item.state != "applied":
+            step = self.session.accept if state == "accepted" else self.session.leave
+            self._do(lambda: step(item, draft.text), lambda _: self.drafts.drop_decided(draft))
 
     def accept_all(self, count: int) -> None:
         """Accept all undecided edits if their number is still the one shown to the reader."""
-        with self.lock:
-            if self._progress:
-                raise InvalidInput(_UNDER_WAY)
-            self._check_allowed()
-
-            def note(_: object) -> int:
-                self.changeset.read_again()
-                now = len(self.changeset.of("open"))
-                if now != count:
-                    raise InvalidInput(
-                        f"meanwhile {now:,} are undecided, not {count:,}; check the list again"
-                    )
-                return self.changeset.decide_open("accepted", self._user)
-
-            def then(done: int) -> None:
-                self.show("said", f"Accepted: {done:,}.")
-                self._sync()
-
-            self._ask_file(note, then)
+        self._do(lambda: self.session.accept_all(count))
 
     def apply(self, count: int) -> None:
         """Write the accepted edits if their number is still the one shown to the reader."""
-        with self.lock:
-            if self._progress:
-                raise InvalidInput(_UNDER_WAY)
-            if why := self._why_not_written():
-                raise InvalidInput(why)
-            self._check_allowed()
-            self._tell_progress(0, count)
-            self.draw()
-            told_at = monotonic()
-
-        def tell(done: int, total: int) -> None:
-            nonlocal told_at
-            if monotonic() - told_at > _TOLD_SECONDS or done == total:
-                told_at = monotonic()
-                self._tell_progress(done, total)
-
-        def write(catalog: "NotebookCatalog") -> "StagedOutcome":
-            self.changeset.read_again()
-            now = len(self.changeset.of("accepted"))
-            if now != count:
-                raise InvalidInput(
-                    f"meanwhile {now:,} are accepted, not {count:,}; check the list again"
-                )
-            return catalog.wait(apply_staged(catalog.core, self.changeset, tell))
-
-        def on_error(_: Exception) -> bool:
-            self._progress = {}
-            self.show("progress", {})
-            self.draw()
-            return False
-
-        self.asking.ask("save", "", write, self._show_outcome, on_error=on_error, in_turn=True)
+        self._do(lambda: self.session.write(count), kind="save")
 
     def import_here(self) -> None:
         """Make a changeset of this catalog with the edits of one of another, and review that."""
         with self.lock:
             self.drafts.close()
-
-        def make(catalog: "NotebookCatalog") -> "StagedChangeset":
-            steward = AsyncStewardship(catalog.core)
-            return catalog.wait(steward.import_changeset(self.changeset))
-
-        def then(imported: "StagedChangeset") -> None:
-            self.changeset, self.foreign = imported, ""
-            first = imported.next_open()
-            self._go_to(first.number if first is not None else 0)
-            self.show("said", views.imported_sentence(imported))
-
-        self._ask_file(make, then)
+        self._do(self.session.import_here)
 
     def read_again(self) -> None:
         """Read the decisions of other programs from the file, and of colleagues from the server."""
-        self._ask_file(lambda _: self.changeset.read_again(), lambda _: self._sync())
+        self._do(self.session.sync)
 
     def type(self, typed: Any) -> None:
         """Store the text of a draft from a page."""
@@ -627,137 +533,71 @@ class ReviewSession:
         del saved
         self.draw()
 
-    def _note(self, item: "ReviewItem", state: Decision, draft: WidgetDraft | None = None) -> None:
-        number, text = item.number, None if draft is None else draft.text
-
-        def note(_: object) -> None:
-            self.changeset.read_again()
-            now = self.item(number)
-            # Accepting an edit confirms having seen what somebody else wrote meanwhile.
-            before = now.theirs if now is not None and state == "accepted" else None
-            self.changeset.decide(number, state, self._user, text=text, before=before)
-
-        def then(_: object) -> None:
-            self._sync()
-            if draft is not None:
-                self.drafts.drop_decided(draft)
-            following = self.changeset.next_open(number) if state != "open" else None
-            if following is not None:
-                self._go_to(following.number)
-            elif state != "open":
-                self.show("said", _ALL_DECIDED)
-
-        self._ask_file(note, then)
-
-    def _check_allowed(self) -> None:
-        if self._why_undecided:
-            raise InvalidInput(self._why_undecided)
-
-    def _sync(self) -> None:
-        """Sync the decisions with the server, after the sync that is running."""
-        with self.lock:
-            self._is_sync_due = self._is_syncing and bool(self._server)
-            if self._is_syncing or not self._server:
-                return
-            self._is_syncing = True
-
-        def read(catalog: "NotebookCatalog") -> "SyncOutcome":
-            return catalog.wait(sync_changeset(catalog.core, self.changeset))
-
-        def then(outcome: "SyncOutcome") -> None:
-            if outcome.taken_back:
-                self.show("problem", line(outcome.why, _CELL))
-            for number in outcome.overtaken:
-                edit = self.changeset.item(number).edit
-                place = f"{edit.name} · {views.edit_column(edit)}"
-                self.show("problem", line(f"{place}: {OVERTAKEN}", _CELL))
-            go_on()
-
-        def on_error(error: Exception) -> bool:
-            go_on()
-            # Without a connection the heading shows how many decisions are not sent.
-            return isinstance(error, Unreachable)
-
-        def go_on() -> None:
-            self._is_syncing = False
-            self.draw()
-            if self._is_sync_due:
-                self._sync()
-
-        self.asking.ask("sync", "", read, then, on_error=on_error, in_turn=True)
-
-    def _ask_file(
-        self, note: "Callable[[NotebookCatalog], Any]", then: Callable[[Any], None]
+    def _do(
+        self,
+        step: Callable[[], Coroutine[Any, Any, Any]],
+        then: Callable[[Any], None] = lambda _: None,
+        kind: "Kind" = "draft",
     ) -> None:
-        """Read or write the file, off the kernel's thread, then do something and show all."""
+        """Take a step of the session, and wait for what it does in the background, apart."""
+
+        def settle(catalog: "NotebookCatalog") -> None:
+            catalog.wait(self.session.settle())
 
         def finish(outcome: Any) -> None:
             then(outcome)
             self.draw()
+            self.asking.ask("sync", "", settle, lambda _: None, in_turn=True)
 
-        self.asking.ask("draft", "", note, finish, in_turn=True)
+        self.asking.ask(kind, "", lambda catalog: catalog.wait(step()), finish, in_turn=True)
 
-    def _show_outcome(self, outcome: "StagedOutcome") -> None:
-        self._progress = {}
-        failed = self.changeset.of("failed")
-        if failed:
-            self._go_to(failed[0].number)
-        self.show("progress", {})
-        self.draw()
-        if outcome.ended_by is not None:
-            counts = f"{outcome.applied:,} written, {outcome.untried:,} not written yet"
-            self.show("problem", line(f"{counts}: {outcome.ended_by}", _CELL))
+    def _follow(self, state: ReviewState) -> None:
+        """Show a new state of the session, on the client's thread."""
+        before, self._shown = self._shown, state
+        message, work = state.message, state.work
+        if work is not None and before.work is not None:
+            now = monotonic()
+            if now - self._told_at > _TOLD_SECONDS or work.done == work.total:
+                self._told_at = now
+                self.show("progress", {"done": work.done, "total": work.total})
             return
-        changes = counted(outcome.applied, "change")
-        refused = f"; {outcome.failed:,} failed, see the reasons above" if outcome.failed else ""
-        sentence, undo = f"Written: {changes}{refused}.", UNDO if outcome.applied else ""
-        self.show("said", saved_sentence(sentence, self.catalog.save_warnings, undo))
-
-    def _tell_progress(self, done: int, total: int) -> None:
-        self._progress = {"done": done, "total": total}
-        self.show("progress", self._progress)
-
-    def _to_decide(self, number: int) -> "ReviewItem | None":
-        """Return the edit with a number if it can be decided; else show why not."""
-        item = self.item(number)
-        if item is None or item.state == "applied":
-            return None
-        if self._progress or self._why_undecided:
-            self.show("problem", _UNDER_WAY if self._progress else self._why_undecided)
-            return None
-        return item
-
-    def _go_to(self, number: int) -> None:
-        items = self.changeset.items
-        is_listed = any(item.number == number for item in items)
-        self.number = number if is_listed else items[0].number if items else 0
+        if work is not before.work:
+            self.show("progress", {"done": 0, "total": work.total} if work is not None else {})
+        if message is not None and message is not before.message:
+            sentence = message.sentence
+            if message.is_saved:
+                sentence = saved_sentence(sentence, self.catalog.save_warnings, UNDO)
+            is_problem = message.is_error and not message.is_saved
+            self.show("problem" if is_problem else "said", line(sentence, _CELL))
+        if replace(state, message=before.message) != before:
+            self.draw()
 
     def _page_state(self) -> dict[str, Any]:
-        changeset = self.changeset
-        counts = changeset.counts()
+        state, changeset = self.session.state, self.changeset
+        counts = state.counts
         listed = self.items()
-        at = next((at for at, item in enumerate(listed) if item.number == self.number), 0)
+        at = next((at for at, item in enumerate(listed) if item.number == state.number), 0)
         start = at - at % _ROWS
         items = listed[start : start + _ROWS]
         table = views.review_page(items)
-        states = [[state, count] for state, count in counts.items()]
+        cannot_write = self.catalog.read_only or state.foreign
         return {
             "title": line(changeset.title, _CELL),
             "shared": self._describe_sync(),
-            "foreign": line(self.foreign, _CELL),
+            "foreign": line(state.foreign, _CELL),
             "imports": views.IMPORTS,
             "place": line(catalog_place(self.catalog.address), _CELL),
             "columns": [column.title for column in table.columns],
-            "counts": states,
-            "total": len(changeset.items),
+            "counts": [[name, counts[name]] for name in STATES if counts.get(name)],
+            "total": len(state.items),
             "only": self.only,
             "start": start,
             "listed": len(listed),
             "open": counts.get("open", 0),
             "accepted": counts.get("accepted", 0),
-            "typed": sum(map(self.drafts.has_draft, changeset.items)),
-            "why_not": self._why_not_written(),
-            "writing": bool(self._progress),
+            "typed": sum(map(self.drafts.has_draft, state.items)),
+            "why_not": state.actions["write"].why_not if cannot_write else "",
+            "writing": state.work is not None,
             "rows": [
                 {
                     "number": item.number,
@@ -769,24 +609,21 @@ class ReviewSession:
             ],
         }
 
-    def _why_not_written(self) -> str:
-        """Return why nothing can be written to the catalog; empty if something can."""
-        if self.catalog.read_only:
-            return READ_ONLY
-        return f"It is {self.foreign}: import it first." if self.foreign else ""
-
     def _describe_sync(self) -> str:
-        unsent = len(self.changeset.unsent(self._server)) if self._server else 0
-        return f"{unsent:,} not sent yet" if unsent else "shared" if self._server else ""
+        state = self.session.state
+        if state.unsent:
+            return f"{state.unsent:,} not sent yet"
+        return "shared" if state.sync != "local" else ""
 
     def _item_state(self) -> dict[str, Any]:
-        item = self.item()
+        state = self.session.state
+        item = state.item
         if item is None:
             return {}
         diff = views.review_diff(item)
         more = len(diff) - _MOST_LINES
         lines = difference_lines(diff[:_MOST_LINES])
-        edit, is_free = item.edit, item.state != "applied" and not self._progress
+        edit, is_free = item.edit, item.state != "applied" and state.work is None
         return {
             "number": item.number,
             "state": item.state,
@@ -799,6 +636,10 @@ class ReviewSession:
             "editable": is_free and edit.what == "description",
             "decided": is_free and item.state != "open",
         }
+
+
+async def _call(do: Callable[[], object]) -> None:
+    do()
 
 
 class ReviewWidget(EditorWidget):
@@ -817,7 +658,7 @@ class ReviewWidget(EditorWidget):
 
     _esm = REVIEW_MODULE
     _css = REVIEW_STYLE
-    _session: ReviewSession
+    _session: ReviewPages
 
     review = traitlets.Dict().tag(sync=True)
     item = traitlets.Dict().tag(sync=True)
@@ -833,7 +674,7 @@ class ReviewWidget(EditorWidget):
         """Start at the first undecided edit. `instead_of` is closed; its typed texts for the same
         changeset are taken over."""
         super().__init__()
-        self._session = ReviewSession(catalog, changeset, self._show)
+        self._session = ReviewPages(catalog, changeset, self._show)
         self.listen()
         if instead_of is not None:
             before = instead_of.hand_over()
@@ -868,7 +709,14 @@ class ReviewWidget(EditorWidget):
         with the same edits, and show that; see `Stewardship.import_changeset`."""
         self._session.import_here()
 
-    def hand_over(self) -> ReviewSession:
+    def close(self) -> None:
+        """Close the widget; writes under way are finished."""
+        session = getattr(self, "_session", None)
+        if session is not None:
+            session.end()
+        super().close()
+
+    def hand_over(self) -> ReviewPages:
         """Close it, and return its state for its replacement."""
         self.close()
         return self._session
@@ -876,12 +724,12 @@ class ReviewWidget(EditorWidget):
     def parts(self, first: str = "") -> Iterator[Part]:
         """Yield what it shows, for front ends without a kernel."""
         with self._session.lock:
-            changeset, item = self._session.changeset, self._session.item()
-            foreign = self._session.foreign
+            changeset, state = self._session.changeset, self._session.session.state
         counts = " · ".join(views.review_counts(changeset))
-        words = (first, changeset.title, foreign, counts)
+        words = (first, changeset.title, state.foreign, counts)
         yield Title("Review", "  ".join(filter(None, words)))
         yield from table_parts(views.review_page(changeset.items), rest="drawn; .df has them all")
+        item = state.item
         if item is not None:
             place = f"{item.edit.name} · {views.edit_column(item.edit)}"
             yield Fold(place, [Difference(views.review_diff(item))])
