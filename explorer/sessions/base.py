@@ -59,7 +59,7 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
-class Action:
+class ActionState:
     """What a person can do: a sentence for it, and why it is not possible now; empty if it is."""
 
     sentence: str
@@ -78,7 +78,7 @@ class SessionState:
 
     work: Work | None = None
     message: Message | None = None
-    actions: Mapping[str, Action] = field(default_factory=lambda: MappingProxyType({}))
+    actions: Mapping[str, ActionState] = field(default_factory=lambda: MappingProxyType({}))
 
 
 StateT = TypeVar("StateT", bound=SessionState)
@@ -219,7 +219,9 @@ class Session(Generic[StateT]):
 
     def _with_actions(self, state: StateT) -> StateT:
         self._state = state
-        actions = {n: Action(sentence, self.why_not(n)) for n, sentence in self._sentences.items()}
+        actions = {
+            n: ActionState(sentence, self.why_not(n)) for n, sentence in self._sentences.items()
+        }
         return replace(state, actions=MappingProxyType(actions))
 
     @contextmanager

@@ -29,8 +29,8 @@ from explorer.sources.duckdb_file import import_duckdb
 from explorer.sources.script_lineage import (
     CatalogTables,
     Change,
+    DatabaseSession,
     Resolved,
-    Session,
     StatementLineage,
     platform_of,
     read_tables,
@@ -572,7 +572,7 @@ class _Reader:
     catalog_tables: CatalogTables
     problems: dict[str, tuple[int, str, str]] = field(default_factory=dict)
     _made: KnownTables = field(init=False)
-    _sessions: dict[str, Session] = field(default_factory=dict)
+    _sessions: dict[str, DatabaseSession] = field(default_factory=dict)
     _names: dict[str, tuple[TablePath, ...]] = field(default_factory=dict)
     _readings: OrderedDict[tuple[str, TablePath, Resolved], _Reading] = field(
         default_factory=OrderedDict
@@ -591,7 +591,7 @@ class _Reader:
         the same key, whose names referred to the same tables, is in the cache."""
         name = statement.session or ""
         if name not in self._sessions or (not name and statement.place != self._alone):
-            self._sessions[name] = Session(self.dialect, self._made)
+            self._sessions[name] = DatabaseSession(self.dialect, self._made)
             self._alone = None if name else statement.place
         session = self._sessions[name]
         if statement.near:
@@ -621,14 +621,14 @@ class _Reader:
             if columns is None:
                 self._of_made.pop((name if is_own else None, path), None)
 
-    def _is_made(self, path: TablePath, session: Session) -> bool:
+    def _is_made(self, path: TablePath, session: DatabaseSession) -> bool:
         return path in session.tables or path not in self.catalog_tables.urns
 
-    def _owner(self, path: TablePath, session: Session, name: str) -> str | None:
+    def _owner(self, path: TablePath, session: DatabaseSession, name: str) -> str | None:
         """Return the session that owns a created table if it is temporary, otherwise `None`."""
         return name if path in session.tables else None
 
-    def _note_made(self, part: StatementLineage, session: Session, name: str) -> bool:
+    def _note_made(self, part: StatementLineage, session: DatabaseSession, name: str) -> bool:
         """Record the lineage of a statement. Return whether recording it again would add nothing,
         which is so if it only involves tables of the catalog."""
         if part.target is None:
@@ -664,7 +664,7 @@ class _Reader:
     def _note_use(
         self,
         part: StatementLineage,
-        session: Session,
+        session: DatabaseSession,
         statement: _Statement,
         at: datetime,
         key: str,

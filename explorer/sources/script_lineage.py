@@ -29,8 +29,8 @@ from explorer.sources.sql_lineage import (
 __all__ = [
     "CatalogTables",
     "Change",
+    "DatabaseSession",
     "Resolved",
-    "Session",
     "StatementLineage",
     "find_tables",
     "platform_of",
@@ -160,13 +160,13 @@ def read_script(sql: str, dialect: str, tables: KnownTables) -> Iterator[Stateme
     that sqlglot does not know.
     """
     require_sqlglot(dialect)
-    session = Session(sql_dialect(dialect), KnownTables(below=tables))
+    session = DatabaseSession(sql_dialect(dialect), KnownTables(below=tables))
     for line, text in split_statements(sql, session.dialect):
         yield from session.read(text, line)
 
 
 @dataclass(slots=True)
-class Session:
+class DatabaseSession:
     """The state of one session while its statements are read.
 
     `tables` has its temporary tables; names that are not found there are looked up in
@@ -602,7 +602,7 @@ class _Assignments:
     """Converts assignments to a query whose result columns are the assigned values, so that they
     can be traced."""
 
-    session: Session
+    session: DatabaseSession
 
     def pairs(self, expressions: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
         """Yield the column and the value of each assignment; `(a, b) = (…)` yields one pair per

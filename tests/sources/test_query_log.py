@@ -19,7 +19,7 @@ from explorer.client import Catalog
 from explorer.errors import InvalidInput
 from explorer.sources import query_log
 from explorer.sources.query_log import statement_key
-from explorer.sources.script_lineage import Session, split_statements
+from explorer.sources.script_lineage import DatabaseSession, split_statements
 from explorer.sources.source import Inventory
 from tests.conftest import serving_catalog
 from tests.sources.conftest import Run, column_lineage, dataset
@@ -219,13 +219,13 @@ def test_statements_that_differ_in_literals_are_parsed_once(
     command: Run, schema: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parsed: list[str] = []
-    read = Session.read
+    read = DatabaseSession.read
 
-    def counted(self: Session, text: str, line: int = 1) -> Any:
+    def counted(self: DatabaseSession, text: str, line: int = 1) -> Any:
         parsed.append(text)
         return read(self, text, line)
 
-    monkeypatch.setattr(Session, "read", counted)
+    monkeypatch.setattr(DatabaseSession, "read", counted)
     rows = [
         (f"select id from orders where total > {one} and status = 'x{one}'", "a", "2026-03-01", "1")
         for one in range(50)
@@ -290,15 +290,15 @@ def test_a_statement_is_parsed_again_only_where_its_names_stand_for_something_el
     command: Run, cat: Catalog, schema: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parsed: list[str] = []
-    read, made = Session.read, list[int]()
+    read, made = DatabaseSession.read, list[int]()
 
-    def counted(self: Session, text: str, line: int = 1) -> Any:
+    def counted(self: DatabaseSession, text: str, line: int = 1) -> Any:
         parsed.append(text)
         found = read(self, text, line)
         made.append(len(self.script_tables._columns) + len(self.script_tables._by_end))
         return found
 
-    monkeypatch.setattr(Session, "read", counted)
+    monkeypatch.setattr(DatabaseSession, "read", counted)
     moment = (datetime(2026, 3, 1, tzinfo=UTC) + timedelta(minutes=one) for one in range(1_000))
     texts = []
     for night in range(20):
