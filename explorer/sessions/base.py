@@ -6,14 +6,14 @@ why twice: as the message of the state, and as an exception.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Final, Generic, ParamSpec, TypeVar
 
-from explorer.errors import CatalogError, InvalidInput
+from explorer.errors import CatalogError, InvalidInput, Superseded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -108,6 +108,7 @@ class Session(Generic[StateT]):
         self._working: asyncio.Task[Any] | None = None
         self._timers: set[asyncio.TimerHandle] = set()
         self.is_closed = False
+        self._calls: dict[asyncio.Task[Any], str] = {}
         self._state = state
         self._state = self._with_actions(state)
 
@@ -243,9 +244,31 @@ class Session(Generic[StateT]):
             async with self._turn:
                 return await method(self, *args, **kw)
 
+    async def _take_over(
+        self,
+        method: Callable[..., Awaitable[_T]],
+        superseded: Collection[str],
+        *args: Any,
+        **kw: Any,
+    ) -> _T:
+        """Cancel what was called of some actions, and take a turn that can itself be superseded."""
+        for task in [task for task, name in self._calls.items() if name in superseded]:
+            del self._calls[task]
+            task.cancel()
+        call = asyncio.ensure_future(self._take_turn(method, *args, **kw))
+        self._calls[call] = method.__name__
+        try:
+            return await call
+        except asyncio.CancelledError:
+            if call in self._calls:
+                raise
+            raise Superseded("a later request replaced this one; there is nothing to do") from None
+        finally:
+            self._calls.pop(call, None)
+
 
 def action(
-    sentence: str,
+    sentence: str, *, supersedes: Collection[str] | None = None
 ) -> Callable[
     [Callable[Concatenate[_SessionT, _P], Coroutine[Any, Any, _T]]],
     Callable[Concatenate[_SessionT, _P], Coroutine[Any, Any, _T]],
@@ -253,7 +276,9 @@ def action(
     """Make a method an action, which the state lists with this sentence.
 
     It waits for the actions that were called before; while work is under way, it is refused if it
-    is not possible. An error that it raises becomes the message of the state.
+    is not possible. An error that it raises becomes the message of the state. One that `supersedes`
+    actions cancels those of these names that were called before, which raise `Superseded`, and says
+    nothing; it can itself be superseded if that is not None.
     """
 
     def decorate(
@@ -261,6 +286,8 @@ def action(
     ) -> Callable[Concatenate[_SessionT, _P], Coroutine[Any, Any, _T]]:
         @wraps(method)
         async def act(self: _SessionT, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
+            if supersedes is not None:
+                return await self._take_over(method, supersedes, *args, **kwargs)
             return await self._take_turn(method, *args, **kwargs)
 
         setattr(act, _SENTENCE, sentence)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from explorer.errors import InvalidInput
+from explorer.errors import InvalidInput, Superseded
 from explorer.sessions.base import Message, Session, SessionState, action
 
 pytestmark = pytest.mark.anyio
@@ -39,6 +39,11 @@ class TallySession(Session[Tally]):
                 self.tell_progress(at + 1, number)
 
         await self.work("counting", step(), number)
+
+    @action("Add a number once the gate is open", supersedes={"add_later"})
+    async def add_later(self, number: int, gate: asyncio.Event) -> None:
+        await gate.wait()
+        self.replace(numbers=(*self.state.numbers, number))
 
     def why_not(self, name: str) -> str:
         if name == "add" and self.state.work is not None:
@@ -129,3 +134,26 @@ async def test_the_same_sentence_said_twice_is_two_messages() -> None:
     first = session.state.message
     session.say("Saved.")
     assert session.state.message != first
+
+
+async def test_what_is_superseded_changes_nothing_and_says_nothing() -> None:
+    session, gate = tally(), asyncio.Event()
+    calls = [asyncio.create_task(session.add_later(number, gate)) for number in (2, 4, 6)]
+    await asyncio.sleep(0)
+    gate.set()
+    ends = await asyncio.gather(*calls, return_exceptions=True)
+    assert [type(end) for end in ends] == [Superseded, Superseded, type(None)]
+    assert session.state.numbers == (6,)
+    assert session.state.message is None
+
+
+async def test_a_caller_that_is_cancelled_ends_what_it_called() -> None:
+    session, gate = tally(), asyncio.Event()
+    call = asyncio.create_task(session.add_later(2, gate))
+    await asyncio.sleep(0.001)
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    gate.set()
+    await session.add(4)
+    assert session.state.numbers == (4,)
