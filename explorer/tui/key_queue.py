@@ -99,7 +99,7 @@ class KeyQueue:
         self._queued: deque[Event] = deque()
         self._first_keys: Callable[[], Iterable[Event]] | None = None
         self._target: Widget | None = None
-        self._is_held = False
+        self._holding: asyncio.Task[None] | None = None
         self._too_slow: WeakSet[Worker[object]] = WeakSet()
         self._drops_until = 0.0
         self._sent_at = 0.0
@@ -113,7 +113,7 @@ class KeyQueue:
         if isinstance(event, Key) and _types_unprintable(event):
             event = Paste(event.character or "")
         self._queued.append(event)
-        if not self._is_held:
+        if self._holding is None:
             await self._go_on()
         return True
 
@@ -142,20 +142,19 @@ class KeyQueue:
         """Dispatch the keys that `take` returns before those that are queued; it is called once the
         last key is done with."""
         self._first_keys = take
-        if not self._is_held:
+        if self._holding is None:
             await self._go_on()
 
     async def on_idle(self) -> None:
         """Dispatch the next keys, once the last one is handled or timed out."""
-        self._is_held = False
+        self._holding = None
         await self._go_on(is_idle=True)
 
     async def _go_on(self, *, is_idle: bool = False) -> None:
         """Dispatch queued keys one after another, up to one that has to be held."""
         while self._queued or self._first_keys is not None:
             if not is_idle and self._is_busy():
-                self._is_held = True
-                self._look(time.monotonic() + _MAX_HELD_SECONDS, _TURNS)
+                self._holding = asyncio.create_task(self._hold())
                 return
             is_idle = False
             if self._first_keys is not None:
@@ -190,26 +189,23 @@ class KeyQueue:
             if is_led and worker not in self._too_slow:
                 yield worker
 
-    def _look(self, deadline: float, turns: int) -> None:
-        """Check at every turn of the event loop whether the last key is done with."""
-        if not self._app.is_running:
-            # When the application ends there is soon no screen.
-            return
-        if any(worker.name == OPENING for worker in self._leading()):
-            deadline, turns = time.monotonic() + _MAX_HELD_SECONDS, _TURNS
-            asyncio.get_running_loop().call_later(_PAUSE_SECONDS, self._look, deadline, turns)
-            return
-        is_late = turns <= 0 and time.monotonic() >= deadline
-        if is_late or not self._is_busy():
+    async def _hold(self) -> None:
+        """Wait until the last key is done with, or was waited for long enough; no longer than the
+        application runs."""
+        deadline, turns = time.monotonic() + _MAX_HELD_SECONDS, _TURNS
+        while self._app.is_running and self._is_busy():
+            if any(worker.name == OPENING for worker in self._leading()):
+                deadline, turns = time.monotonic() + _MAX_HELD_SECONDS, _TURNS
+                await asyncio.sleep(_PAUSE_SECONDS)
+                continue
+            if turns <= 0 and time.monotonic() >= deadline:
+                break
+            await asyncio.sleep(0 if turns > 0 else _PAUSE_SECONDS)
+            turns -= 1
+        if self._app.is_running:
             # A worker that takes too long holds up one key, not each of them.
             self._too_slow.update(self._leading())
             self._app.post_message(KeyDone())
-            return
-        loop = asyncio.get_running_loop()
-        if turns > 0:
-            loop.call_soon(self._look, deadline, turns - 1)
-        else:
-            loop.call_later(_PAUSE_SECONDS, self._look, deadline, 0)
 
 
 def _types_unprintable(key: Key) -> bool:

@@ -30,7 +30,6 @@ from explorer import instance
 from explorer.client import AsyncCatalog, Catalog
 from explorer.metadata import Proposal, Urn
 from explorer.tui.app import CatalogApp
-from explorer.tui.command import freeze_heap
 from explorer.tui.screens.columns import ColumnRows
 from explorer.tui.screens.editor import EditorScreen
 from explorer.tui.screens.entity import EntityView
@@ -144,7 +143,7 @@ async def _measure(data_dir: Path, names: list[str], rounds: int) -> float:
 
 @asynccontextmanager
 async def _opened(data_dir: Path) -> AsyncIterator[Pilot[None]]:
-    app = CatalogApp(lambda: AsyncCatalog(data_dir=data_dir), urn=TABLE, on_mounted=freeze_heap)
+    app = CatalogApp(lambda: AsyncCatalog(data_dir=data_dir), urn=TABLE, on_mounted=gc.enable)
     async with app.run_test(size=(120, 36)) as pilot:
         for _ in range(8):
             with suppress(WorkerCancelled):

@@ -107,7 +107,7 @@ async def test_a_widget_that_is_stuck_is_not_waited_for_longer_than_patience(
         stuck.done.set()
         await pilot.pause()
         # Nothing is under way any more, and nothing is looked after.
-        assert not app.keys._is_held
+        assert app.keys._holding is None
 
 
 async def test_what_is_held_when_the_program_ends_is_looked_after_no_more() -> None:
@@ -116,7 +116,7 @@ async def test_what_is_held_when_the_program_ends_is_looked_after_no_more() -> N
         await pilot.pause()
         send(app, "abc")
         app.exit()
-    app.keys._look(deadline=0, turns=500)
+    await app.keys._hold()
 
 
 async def test_a_key_waits_for_the_editor_to_be_left_while_the_draft_is_kept(

@@ -4,7 +4,6 @@ save, and a conflict with a text that somebody else saved; and what opens it, th
 links of an entity, and shows what was changed."""
 
 import asyncio
-import gc
 import textwrap
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -609,10 +608,6 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
         self._over = False
         self._burst_seconds = 0.0
         self._unpainted = ExitStack()
-        self._is_painted = True
-        # A collection of all garbage stops the program for 30 ms and more. None is collected from
-        # the first widget to the first painting, in which most objects of the screen are made.
-        self._collects_garbage = False
         # Set once it is known whether there is a draft; none may be written over before.
         self._opened = asyncio.Event()
         # Set once the text was painted; what is beside it is rendered afterwards.
@@ -625,8 +620,6 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
     def compose(self) -> ComposeResult:
         """The title, what could not be saved, the text beside its preview, what may be taken, the
         keys."""
-        self._collects_garbage = gc.isenabled()
-        gc.disable()
         # Known before the first layout, so that no widget is styled for another width first.
         widths = sorted(self.app.HORIZONTAL_BREAKPOINTS or [], reverse=True)
         fitting = [name for least, name in widths if self.app.size.width >= least]
@@ -647,7 +640,6 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
 
     def on_mount(self) -> None:
         """The keys to the text, at its end, as soon as it is known whether there is a draft."""
-        self._is_painted = False
         self._unpainted.callback(self._paint)
         self._unpainted.enter_context(self.app.batch_update())
         self.set_timer(_UNPAINTED_SECONDS, self._unpainted.close)
@@ -656,23 +648,11 @@ class EditorScreen(OverlayScreen[EditorOutcome]):
     def on_unmount(self) -> None:
         """Have the screen below painted, however soon this one was left."""
         self._unpainted.close()
-        self._end_opening()
-
-    def _compositor_refresh(self) -> None:
-        # Textual draws each layout of a batch too, and throws it away.
-        if self._is_painted:
-            super()._compositor_refresh()
+        self._shown.set()
 
     def _paint(self) -> None:
-        self._is_painted = True
         self.refresh()
-        self.call_after_refresh(self._end_opening)
-
-    def _end_opening(self) -> None:
-        """Go on with what had to wait until the text was painted."""
-        self._shown.set()
-        if self._collects_garbage:
-            gc.enable()
+        self.call_after_refresh(self._shown.set)
 
     @property
     def _is_closed(self) -> bool:
