@@ -150,6 +150,9 @@ _INTERNAL_ERROR: Final = 4
 _INTERRUPTED: Final = 130
 _PIPE_CLOSED: Final = 141
 
+# Set by the scripts that `catalog completion` prints.
+_COMPLETION: Final = "_CATALOG_COMPLETE"
+
 _logger = logging.getLogger("explorer.cli")
 
 _EPILOG = """
@@ -202,6 +205,11 @@ def run(arguments: Sequence[str] | None = None) -> int:
     By default the arguments are those of the process. Errors are printed to standard error.
     """
     _prepare_streams()
+    if shell := os.environ.get(_COMPLETION):
+        from explorer.cli.shell_completion import answer
+
+        answer(catalog, shell)
+        return 0
     try:
         return _invoke(sys.argv[1:] if arguments is None else list(arguments))
     except click.ClickException as error:

@@ -3,18 +3,17 @@ and functions that complete types, aspects, filters, folders and URNs.
 """
 
 import os
-import shlex
+import re
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
-from click.shell_completion import CompletionItem, ShellComplete
+from click.shell_completion import CompletionItem, ShellComplete, split_arg_string
 
 from explorer.errors import CatalogError
 
@@ -272,67 +271,54 @@ def _help_text(name: str, *more: str | None) -> str:
 
 _BASH: Final = """\
 # To enable it in every shell, add to ~/.bashrc: eval "$(catalog completion bash)"
-_catalog_complete() {
-    local kind text
+_catalog_completion() {
+    local type value
     COMPREPLY=()
-    while IFS=$'\\t' read -r kind text; do
-        case $kind in
+    while IFS=$'\\t' read -r type value; do
+        case $type in
             file) compopt -o default ;;
             dir) compopt -o dirnames ;;
-            open) compopt -o nospace; COMPREPLY+=("$text") ;;
-            *) COMPREPLY+=("$text") ;;
+            open) compopt -o nospace; COMPREPLY+=("$value") ;;
+            *) COMPREPLY+=("$value") ;;
         esac
-    done < <(CATALOG_LINE="${COMP_LINE:0:$COMP_POINT}" CATALOG_BREAKS="$COMP_WORDBREAKS" \\
-        CATALOG_ASKED="$COMP_TYPE" "$1" completion bash --answer 2>/dev/null)
+    done < <(_CATALOG_COMPLETE=bash COMP_LINE="${COMP_LINE:0:COMP_POINT}" COMP_WORD="$2" \\
+        COMP_TYPE="$COMP_TYPE" "$1" 2>/dev/null)
 }
-complete -o nosort -F _catalog_complete catalog
+complete -o nosort -F _catalog_completion catalog
 """
 
 _ZSH: Final = """\
 #compdef catalog
 # To enable it in every shell, add to ~/.zshrc: eval "$(catalog completion zsh)"
-_catalog_complete() {
-    local kind text about more
-    local -a plain plain_shown open open_shown named named_shown
-    while IFS=$'\\t' read -r kind text about; do
-        case $kind in
-            file) _files; return ;;
-            dir) _files -/; return ;;
-            more) more=$text ;;
-            named) named+=("$text"); named_shown+=("$text${about:+  $about}") ;;
-            open) open+=("$text"); open_shown+=("$text${about:+  $about}") ;;
-            *) plain+=("$text"); plain_shown+=("$text${about:+  $about}") ;;
+_catalog_completion() {
+    local type value about
+    local -a shown
+    while IFS=$'\\t' read -r type value about; do
+        shown=("$value${about:+  $about}")
+        case $type in
+            file) _files ;;
+            dir) _files -/ ;;
+            more) compadd -x "$value"; compstate[insert]=; compstate[list]='list force' ;;
+            open) compadd -U -V values -S '' -l -d shown -- "$value" ;;
+            named) compadd -U -V values -l -d shown -- "$value"; compstate[insert]=menu ;;
+            *) compadd -U -V values -l -d shown -- "$value" ;;
         esac
-    done < <(CATALOG_LINE="${(j: :)words[1,CURRENT-1]} $QIPREFIX$PREFIX" \\
-        "$words[1]" completion zsh --answer 2>/dev/null)
-    (( $#plain )) && compadd -V plain -l -d plain_shown -a plain
-    (( $#open )) && compadd -V open -S '' -l -d open_shown -a open
-    if (( $#named )); then
-        compadd -U -V named -l -d named_shown -a named
-        if (( $#named > 1 )); then
-            compstate[insert]=menu
-            compstate[list]='list force'
-        fi
-    fi
-    if [[ -n $more ]]; then
-        compadd -x "$more"
-        compstate[insert]=
-        compstate[list]='list force'
-    fi
+    done < <(_CATALOG_COMPLETE=zsh COMP_LINE="${(j: :)words[1,CURRENT-1]} $QIPREFIX$PREFIX" \\
+        "$words[1]" 2>/dev/null)
 }
 if [[ $zsh_eval_context[-1] == loadautofunc ]]; then
-    _catalog_complete "$@"
+    _catalog_completion "$@"
 else
     (( $+functions[compdef] )) || { autoload -Uz compinit && compinit }
-    compdef _catalog_complete catalog
+    compdef _catalog_completion catalog
 fi
 """
 
 _FISH: Final = """\
 # To enable it in every shell, add to config.fish: catalog completion fish | source
-function __catalog_complete
-    set -lx CATALOG_LINE (commandline --current-process --cut-at-cursor | string collect)
-    for line in (command catalog completion fish --answer 2>/dev/null)
+function _catalog_completion
+    set -lx COMP_LINE (commandline --current-process --cut-at-cursor | string collect)
+    for line in (_CATALOG_COMPLETE=fish command catalog 2>/dev/null)
         set -l parts (string split --max 1 \\t -- $line)
         switch $parts[1]
             case file
@@ -345,91 +331,35 @@ function __catalog_complete
         end
     end
 end
-complete --command catalog --no-files --keep-order --arguments '(__catalog_complete)'
+complete --command catalog --no-files --keep-order --arguments '(_catalog_completion)'
 """
 
-_QUOTES: Final = "'\""
-_WITHIN_DOUBLE: Final = '\\"$`'
-_PLAIN: Final = frozenset("@%+=:,./-_~^")
+_SCRIPTS: Final = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
 _MENU: Final = "37"
 _ON: Final = "(type more of the name)"
 
 
-@dataclass(frozen=True, slots=True)
-class CommandLine:
-    """A command line up to the cursor: its complete words, and `incomplete`, the word being typed.
+class Completer(ShellComplete):
+    """click's completion, for scripts that read a type, a value and a help text from each line.
 
-    `quote` is the open quote of that word. `fixed` is the length of its part that the shell does
-    not replace, because the shell treats the rest as a separate word.
+    click's own scripts cut URNs at commas and colons, and add a space to a word that continues.
     """
-
-    words: tuple[str, ...]
-    incomplete: str
-    quote: str = ""
-    fixed: int = 0
-
-
-def read_line(text: str, breaks: str = "") -> CommandLine:
-    """Parse a command line as the shell does; `breaks` are the characters that end a word in its
-    completion (`COMP_WORDBREAKS`)."""
-    words: list[str] = []
-    incomplete: list[str] = []
-    quote = ""
-    inside, fixed = False, 0
-    at = 0
-    while at < len(text):
-        sign = text[at]
-        at += 1
-        if quote:
-            if sign == quote:
-                quote = ""
-                continue
-            if sign == "\\" and quote == '"' and text[at : at + 1] in _WITHIN_DOUBLE:
-                sign, at = text[at : at + 1], at + 1
-            incomplete.append(sign)
-        elif sign == "\\":
-            inside = True
-            incomplete.append(text[at : at + 1])
-            at += 1
-        elif sign in _QUOTES:
-            quote, inside, fixed = sign, True, len(incomplete)
-        elif sign.isspace():
-            if inside:
-                words.append("".join(incomplete))
-            incomplete, inside, fixed = [], False, 0
-        else:
-            inside = True
-            incomplete.append(sign)
-            if sign in breaks:
-                fixed = len(incomplete)
-    return CommandLine(tuple(words), "".join(incomplete), quote, fixed)
-
-
-class _Shell(ShellComplete):
-    """A shell whose script passes the command line and reads one kind and text per line."""
-
-    breaks: ClassVar[str] = ""
-
-    def source(self) -> str:
-        """Return the script."""
-        return self.source_template
-
-    def read(self) -> CommandLine:
-        """Return the command line up to the cursor."""
-        return read_line(os.environ.get("CATALOG_LINE", ""), os.environ.get("CATALOG_BREAKS", ""))
 
     def get_completion_args(self) -> tuple[list[str], str]:
         """Return the words before the one being typed, and that one."""
-        line = self.read()
-        args = list(line.words[1:])
+        *words, incomplete = split_arg_string(f"{os.environ['COMP_LINE']}x")
         # Read by `_parameters_of`.
-        self.ctx_args["obj"] = tuple(args)
-        return args, line.incomplete
+        self.ctx_args["obj"] = tuple(words[1:])
+        return words[1:], incomplete[:-1]
 
-    def offers(self) -> list[CompletionItem[str]]:
+    def get_completions(self, args: list[str], incomplete: str) -> _Items:
         """Return the completions of the word being typed, as whole words."""
-        args, incomplete = self.get_completion_args()
-        items = [item for item in self.get_completions(args, incomplete) if _can_be_typed(item)]
+        # Text from a catalog must not contain line breaks or control characters of the terminal.
+        items = [
+            item
+            for item in super().get_completions(args, incomplete)
+            if item.type in {"file", "dir"} or item.value.isprintable()
+        ]
         option, equals, _ = incomplete.partition("=")
         if not (equals and option.startswith("--")):
             return items
@@ -441,87 +371,45 @@ class _Shell(ShellComplete):
 
     def format_completion(self, item: CompletionItem[str]) -> str:
         """Return a completion in the format that the script reads."""
-        about = " ".join((item.help or "").split())
-        return "\t".join(part for part in (item.type, item.value, about) if part)
-
-    def complete(self) -> str:
-        """Return all completions in the format that the script reads."""
-        return "\n".join(self.format_completion(item) for item in self.offers())
+        return "\t".join((item.type, item.value, " ".join((item.help or "").split()))).rstrip()
 
 
-class Zsh(_Shell):
-    """zsh, which quotes completions itself, and shows them as a menu."""
-
-    name = "zsh"
-    source_template = _ZSH
-
-
-class Fish(Zsh):
-    """fish, which does the same."""
-
-    name = "fish"
-    source_template = _FISH
-
-
-class Bash(_Shell):
+class BashCompleter(Completer):
     """bash, which inserts completions verbatim, in place of the last part of the word."""
 
-    name = "bash"
-    source_template = _BASH
-
-    def complete(self) -> str:
-        """Return all completions, quoted like the word being typed.
+    def get_completions(self, args: list[str], incomplete: str) -> _Items:
+        """Return the completions of the part that bash replaces, quoted.
 
         bash inserts the common prefix of all completions. If they do not begin with the word, an
         additional item without a common prefix prevents that bash replaces it.
         """
-        line = self.read()
-        items = self.offers()
-        named_items = [item for item in items if item.type == NAMED]
-        if line.fixed:
+        part = os.environ["COMP_WORD"]
+        is_quoted = os.environ["COMP_LINE"].removesuffix(part).endswith(("'", '"'))
+        fixed = incomplete.removesuffix("".join(split_arg_string(part)))
+        items = super().get_completions(args, incomplete)
+        if fixed:
             # bash keeps the beginning of the word, so that a URN cannot replace it.
             items = [item for item in items if item.type != NAMED]
-        elif os.environ.get("CATALOG_ASKED") == _MENU:
+        if os.environ["COMP_TYPE"] == _MENU:
             items = [item for item in items if item.type != MORE]
-        elif len(named_items) > 1:
-            rows = [f"plain\t{item.value}  {item.help or ''}".rstrip() for item in named_items]
-            return "\n".join([*rows, f"plain\t{_ON}"])
-        return self._insert(items, line)
-
-    def _insert(self, items: Sequence[CompletionItem[str]], line: CommandLine) -> str:
-        incomplete = line.incomplete[: line.fixed]
-        rows = []
+        elif sum(item.type == NAMED for item in items) > 1:
+            rows = [f"{item.value}  {item.help or ''}" for item in items]
+            return [CompletionItem(row) for row in (*rows, _ON)]
         for item in items:
-            if item.type in {"file", "dir"}:
-                rows.append(f"{item.type}\t")
-            elif item.type == MORE:
-                rows.append(f"plain\t{item.value}")
-            elif item.value.startswith(incomplete):
-                kind = OPEN if item.type == OPEN else "plain"
-                rows.append(f"{kind}\t{_quote(item.value[line.fixed :], line, item.type)}")
-        return "\n".join(rows)
+            item.help = None
+            if item.type not in {"file", "dir", MORE}:
+                item.value = item.value.removeprefix(fixed)
+                if not is_quoted:
+                    item.value = re.sub(r"[^\w@%+=:,./~^-]", r"\\\g<0>", item.value)
+        return items
 
 
-SHELLS: Final[dict[str, type[_Shell]]] = {"bash": Bash, "zsh": Zsh, "fish": Fish}
-"""The supported shells by name."""
-
-
-def _quote(text: str, line: CommandLine, kind: str) -> str:
-    if line.quote == "'":
-        return text.replace("'", "'\\''")
-    if line.quote:
-        return "".join(f"\\{sign}" if sign in _WITHIN_DOUBLE else sign for sign in text)
-    if kind == NAMED:
-        return shlex.quote(text)
-    return "".join(
-        sign if sign.isalnum() or sign in _PLAIN or not sign.isascii() else f"\\{sign}"
-        for sign in text
-    )
-
-
-def _can_be_typed(item: CompletionItem[str]) -> bool:
-    # Text from a catalog must not contain line breaks or control characters of the terminal.
-    return item.type in {"file", "dir"} or item.value.isprintable()
+def answer(cli: click.Command, shell: str) -> None:
+    """Print the completions that the script of a shell asks for, and nothing if there is an
+    error."""
+    completer = BashCompleter if shell == "bash" else Completer
+    with time_limit(), suppress(Exception):
+        click.echo(completer(cli, {}, "catalog", "").complete())
 
 
 _EPILOG = """
@@ -554,17 +442,8 @@ _HOW = {
 
 @click.command(epilog=_EPILOG)
 @click.argument("shell", type=click.Choice(tuple(_HOW)))
-@click.option("--answer", is_flag=True, hidden=True, help="Print completions for the script.")
-@click.pass_context
-def completion(context: click.Context, shell: str, *, answer: bool) -> None:
+def completion(shell: str) -> None:
     """Print a shell completion script."""
-
-    completer = SHELLS[shell](context.find_root().command, {}, "catalog", "_CATALOG_COMPLETE")
-    if answer:
-        with time_limit():
-            output = completer.complete()
-        click.echo(output)
-        return
-    click.echo(completer.source(), nl=False)
+    click.echo(_SCRIPTS[shell], nl=False)
     if sys.stdout.isatty():
         click.echo(_HOW[shell], err=True)

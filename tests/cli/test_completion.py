@@ -16,7 +16,6 @@ import pytest
 from tests.cli.conftest import Run
 
 EVENTS = "urn:li:dataset:(urn:li:dataPlatform:kafka,shop.events,PROD)"
-BREAKS = " \t\n\"'><=;|&(:"
 DEADLINE_SECONDS = 40.0
 
 
@@ -25,9 +24,9 @@ def offers(shop: Run, process: Run, served: str) -> Any:
     """Asks for what a shell is offered for a line: kind, text and what is said of each."""
 
     def ask(line: Any, shell: str = "zsh", **variables: Any) -> Any:
-        known = {"CATALOG_URL": served, "CATALOG_LINE": line, "CATALOG_BREAKS": BREAKS}
+        known = {"CATALOG_URL": served, "_CATALOG_COMPLETE": shell, "COMP_LINE": line}
         known["CATALOG_COMPLETION_SECONDS"] = "30"
-        ran = process("completion", shell, "--answer", url=None, **known | variables)
+        ran = process(url=None, **known | variables)
         assert (ran.code, ran.err) == (0, ""), ran
         return [row.split("\t") for row in ran.out.splitlines() if row]
 
@@ -73,20 +72,6 @@ def test_filters_columns_and_folders_are_completed(offers: Any) -> None:
     assert "/prod" in texts(offers("catalog browse /p"))
 
 
-@pytest.mark.nightly
-def test_bash_is_given_what_stands_after_its_last_break_quoted_as_what_was_typed(
-    offers: Any,
-) -> None:
-    def bash(line: Any) -> Any:
-        return texts(offers(line, shell="bash"))
-
-    tail = "kafka,shop.events,PROD"
-    assert bash(r"catalog get urn:li:dataset:\(urn:li:dataPlatform:kafka,shop.e") == [f"{tail}\\)"]
-    assert bash("catalog get 'urn:li:dataset:(urn:li:dataPlatform:kafka,shop.e") == [EVENTS]
-    assert bash("catalog get shop.event") == [f"'{EVENTS}'"]
-    assert bash("catalog search --filter tags:Fin") == ["Finance"]
-
-
 def test_where_no_server_answers_nothing_is_offered_and_nothing_said(
     process: Run, tmp_path: Path
 ) -> None:
@@ -97,14 +82,16 @@ def test_where_no_server_answers_nothing_is_offered_and_nothing_said(
         {"CATALOG_URL": "", "CATALOG_DATA_DIR": str(tmp_path / "none")},
     )
     for variables in environments:
-        ran = process(
-            *("completion", "zsh", "--answer"),
-            url=None,
-            CATALOG_LINE="catalog get ord",
-            **variables,
-        )
+        variables |= {"_CATALOG_COMPLETE": "zsh", "COMP_LINE": "catalog get ord"}
+        ran = process(url=None, **variables)
         assert (ran.code, ran.out.strip(), ran.err) == (0, "", "")
     assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "of nobody"])
+def test_a_shell_is_told_of_no_error(catalog: Run, shell: str) -> None:
+    ran = catalog(url=None, _CATALOG_COMPLETE=shell, COMP_LINE="catalog get --aspect", COMP_WORD="")
+    assert (ran.code, ran.err) == (0, "")
 
 
 def test_a_token_is_never_asked_for(process: Run, served: str, tmp_path: Path) -> None:
@@ -112,10 +99,10 @@ def test_a_token_is_never_asked_for(process: Run, served: str, tmp_path: Path) -
         f'[profiles.team]\nurl = "{served}"\ntoken = "ask"\n', encoding="utf-8"
     )
     ran = process(
-        *("completion", "zsh", "--answer"),
         url=None,
         CATALOG_CONFIG_DIR=str(tmp_path),
-        CATALOG_LINE="catalog get --profile team ord",
+        _CATALOG_COMPLETE="zsh",
+        COMP_LINE="catalog get --profile team ord",
     )
     assert (ran.code, ran.out.strip(), ran.err) == (0, "", "")
 
@@ -137,7 +124,8 @@ class Terminal:
         program = programs / "catalog"
         program.write_text(
             "#!/bin/sh\n"
-            f'[ "$1" = completion ] && exec {sys.executable} -m explorer.cli "$@"\n'
+            f'if [ -n "$_CATALOG_COMPLETE" ] || [ "$1" = completion ]; then\n'
+            f'  exec {sys.executable} -m explorer.cli "$@"\nfi\n'
             f"printf '%s\\n' \"$@\" > {self._said}.new\n"
             f"mv {self._said}.new {self._said}\n",
             encoding="utf-8",

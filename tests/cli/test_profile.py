@@ -285,11 +285,9 @@ def test_a_damaged_file_is_exit_3_with_its_line(profile: Any, ask: Any, tmp_path
 def test_the_shell_completes_the_names_of_profiles(process: Run, home: Any, profile: Any) -> None:
     profile("add", "prod", "--url", URL)
     completed = process(
-        "completion",
-        "bash",
-        "--answer",
         url=None,
-        CATALOG_LINE="catalog search --profile p",
+        _CATALOG_COMPLETE="zsh",
+        COMP_LINE="catalog search --profile p",
         CATALOG_COMPLETION_SECONDS="30",
         **home,
     )
