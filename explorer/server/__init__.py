@@ -57,16 +57,12 @@ def serve(
     oidc: "OidcSettings | None" = None,
     requests_per_minute: float | None = None,
     keep_audit_days: int | None = 365,
-    index_from: str | None = None,
-    index_token: str | None = None,
 ) -> None:
     """Serve a data directory over TCP until a signal stops the process.
 
     `store` is the address of a database that holds the catalog instead of the directory; any
-    number of services can share it. Each service then keeps its own search index in its directory.
-    If there is no index yet, it is copied from the service at `index_from`, with `index_token` as
-    the access token, or built from the database if copying fails. If the database does not answer
-    yet, this waits up to a minute for it.
+    number of services can share it. Each service then keeps its own search index in its directory,
+    built from the database. If the database does not answer yet, this waits up to a minute for it.
 
     A catalog that was never written to is filled with the common data platforms, the standard
     ownership types and the user `datahub`. `announce` is called with the address once requests are
@@ -109,19 +105,14 @@ def serve(
         from explorer.metadata.registry import load_registry
         from explorer.server.access_log import AccessLog
         from explorer.server.app import Service
-        from explorer.server.data_directory import (
-            IndexSource,
-            bootstrap_proposals,
-            open_catalog,
-        )
+        from explorer.server.data_directory import bootstrap_proposals, open_catalog
         from explorer.server.process import limit_arenas, listen_on_tcp, run
 
         limit_arenas()
         listener = listen_on_tcp(host, port)
         with listener:
-            source = IndexSource(index_from, index_token) if index_from and store else None
             registry = load_registry(registry_file)
-            catalog = _once_there(lambda: open_catalog(data_dir, registry, store, source))
+            catalog = _once_there(lambda: open_catalog(data_dir, registry, store))
             journal = AccessLog(log_format) if log_format else None
             audit = closed.enter_context(_audit(data_dir, store, keep_audit_days))
             try:

@@ -40,7 +40,7 @@ from explorer.server.routes.ingestion import IngestionRoutes, RunRoutes
 from explorer.server.routes.lineage import LineageRoutes, RelationshipRoutes
 from explorer.server.routes.openapi import EdgeScrollRoutes, EntityScrollRoutes, OpenApiRoutes
 from explorer.server.routes.openlineage import OpenLineageRoutes
-from explorer.server.routes.search import BrowsingRoutes, IndexRoutes, SearchRoutes
+from explorer.server.routes.search import BrowsingRoutes, SearchRoutes
 from explorer.server.routes.status import DocumentationRoutes, Metrics, StatusRoutes
 from explorer.server.routes.stewardship import StewardshipRoutes
 from explorer.server.routes.timeline import TimelineRoutes
@@ -97,7 +97,6 @@ class Service:
             *TimelineRoutes(catalog).endpoints(),
             *SearchRoutes(catalog).endpoints(),
             *BrowsingRoutes(catalog).endpoints(),
-            *IndexRoutes(catalog).endpoints(),
             *CountRoutes(catalog).endpoints(),
             *StewardshipRoutes(catalog).endpoints(),
             *RelationshipRoutes(catalog).endpoints(),

@@ -12,7 +12,6 @@ knows of a later change gets an error instead.
 import asyncio
 import logging
 import math
-import shutil
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
@@ -307,26 +306,6 @@ class CatalogEngine:
             # noted, never older.
             lag_seconds = self.store.lag_seconds()
             request.note(self.followed, lag_seconds)
-
-    def copy_index(self) -> Path:
-        """Copy the files of the search index, as it is now, into a new directory and return that;
-        the caller removes it.
-
-        Raises `Busy` while the index lacks an update that is not in the change log: the contents of
-        a container that moved. Raises `NotFound` if the index has no files.
-        """
-        moves = self._projection.moves_left()
-        copied = self.index.copy_files()
-        if copied is None:
-            raise NotFound("this server has no search index on disk")
-        if moves is None or moves != self._projection.moves_left():
-            shutil.rmtree(copied, ignore_errors=True)
-            raise Busy(
-                "entities in a container that was moved are not yet found at their new place; "
-                "try again in a moment",
-                retry_after_seconds=_CATCH_UP_SECONDS,
-            )
-        return copied
 
     def prove_searchable(self) -> None:
         """Raise `Busy` unless searches can be answered, even with results that are out of date."""

@@ -38,9 +38,7 @@ from explorer.server.remembered import (
     forget,
 )
 from explorer.server.search.document import Document
-from explorer.server.search.fields import Vocabulary
-from explorer.server.search.index import SearchIndex, fetch_index
-from explorer.server.search.layers import STATE
+from explorer.server.search.index import SearchIndex
 from explorer.server.store import Store, StoreFault, SurveyedStore
 from explorer.server.store import sqlite as engine
 from explorer.server.store.migration import NOTE, CopiedTable, copy_catalog
@@ -123,13 +121,6 @@ _MADE_AT_ONCE = 2_000
 # is taken to have stopped.
 _SILENT_SECONDS = 30.0
 _LOOK_SECONDS = 0.1
-
-
-class IndexSource(Struct, frozen=True):
-    """The address of a service of the same database, and an admin's token if it requires one."""
-
-    address: str
-    token: str | None = None
 
 
 def open_store(
@@ -218,19 +209,13 @@ def is_read_only(data_dir: Path) -> bool:
     return engine.is_read_only(data_dir / FILE)
 
 
-def open_catalog(
-    data_dir: Path,
-    registry: Registry,
-    address: str | None = None,
-    index_from: IndexSource | None = None,
-) -> CatalogEngine:
+def open_catalog(data_dir: Path, registry: Registry, address: str | None = None) -> CatalogEngine:
     """Open the catalog in a directory, or at the address of a database, and bring its search index
     up to date.
 
-    The index is always in the directory. If there is none yet, it is copied from the service
-    `index_from`, if given. An index of more than 2,000 entities that has to be rebuilt is rebuilt
-    in the background; searches raise `Busy` until then. The caller holds the directory. Raises
-    `Unusable` if the catalog cannot be read.
+    The index is always in the directory. One of more than 2,000 entities that has to be built is
+    built in the background; searches raise `Busy` until then. The caller holds the directory.
+    Raises `Unusable` if the catalog cannot be read.
     """
     if address is not None and (data_dir / FILE).exists():
         raise StorageFault(
@@ -242,10 +227,6 @@ def open_catalog(
     try:
         _require_no_migration(store)
         memory = _recall(data_dir, store)
-        if index_from is not None and not (data_dir / INDEX / STATE).exists():
-            fetch_index(
-                index_from.address, index_from.token, data_dir / INDEX, Vocabulary(registry), store
-            )
         index = SearchIndex(data_dir / INDEX, registry, store)
         name = _replica_name(data_dir) if store.is_shared else ""
     except BaseException:

@@ -115,7 +115,6 @@ class Projection:
         # The offset of the change log up to which the index has the commits of all services.
         self.followed = 0
         self._has_left = False
-        self._moves = 0
         self._ending = threading.Event()
         self.on_moved: Callable[[Callable[[], None]], object] = lambda _: None
         self._noted: tuple[set[str], set[str], bool] = (set(), set(), False)
@@ -189,7 +188,6 @@ class Projection:
         changed, aged, rewired = self._noted
         self._ledger.note(changed, aged, offset, rewired=rewired)
         if self._has_left:
-            self._moves += 1
             self.on_moved(self.follow_moves)
         for urn, definition in self._defined.items():
             self._index.vocabulary.define(urn, definition)
@@ -358,12 +356,6 @@ class Projection:
                 "entities in a container that was moved, of a platform whose name delimiter "
                 "changed, or of an incident are not all up to date yet"
             )
-
-    def moves_left(self) -> int | None:
-        """Return how many moves left their contents to `follow_moves` so far, or `None` while some
-        contents are not updated yet. If two calls return the same number, no such move happened in
-        between."""
-        return None if self._left or self._store.note(self._moved_note) else self._moves
 
     def end(self) -> None:
         """Stop `follow_moves` and `recount_use` after the current transaction."""

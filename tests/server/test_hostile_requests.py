@@ -522,9 +522,7 @@ async def ask(service: Service, request: Request) -> Reply:
 
 def wrong(request: Request, reply: Reply) -> str | None:
     """What an answer must not be."""
-    # An index is not copied while a container that another request moved is followed.
-    waits = request.path == b"/index/files" and b"retry-after" in reply.headers
-    if not 200 <= reply.status < 500 and not waits:
+    if not 200 <= reply.status < 500:
         return f"status {reply.status}"
     if b"Traceback" in reply.body:
         return "a trace"

@@ -8,14 +8,12 @@ import shutil
 import signal
 import subprocess
 import sys
-import tarfile
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
-from io import BytesIO
 from itertools import count
 from pathlib import Path
 from typing import Any, cast
@@ -32,13 +30,10 @@ from explorer.errors import StorageFault
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.registry import load_registry
 from explorer.metadata.urn import Urn
-from explorer.query import Filter
-from explorer.server import data_directory
 from explorer.server.app import Service
 from explorer.server.catalog import FRESH_SECONDS, CatalogEngine
 from explorer.server.consistency import check, check_directory
 from explorer.server.data_directory import (
-    IndexSource,
     accept_loss,
     back_up,
     bootstrap_proposals,
@@ -51,8 +46,6 @@ from explorer.server.data_directory import (
     restore,
 )
 from explorer.server.projection import Projection
-from explorer.server.search.index import fetch_index
-from explorer.server.search.query import SearchQuery
 from explorer.server.store import StoreUnavailable, SurveyedStore
 from tests.conftest import nightly, serving
 from tests.postgres import BINARIES, Cluster
@@ -477,89 +470,6 @@ def test_the_log_is_kept_for_services_that_were_there_in_the_last_days(
     assert name in {one.name for one in there.catalog.store.log_readers()}
 
 
-def test_a_new_service_begins_with_the_index_of_another(
-    replicas: tuple[Replica, Replica],
-    database: str,
-    tmp_path: Path,
-    caplog: pytest.LogCaptureFixture,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    here, _ = replicas
-    words = [new_word() for _ in range(5)]
-    for word in words:
-        here.write(dataset(word), {"description": word})
-    registry = load_registry()
-    source = IndexSource(here.address)
-    # Whatever the source lacks comes from the change log.
-    with monkeypatch.context() as patched:
-
-        def fetch_and_write(*given: Any) -> bool:
-            done = fetch_index(*given)
-            here.write(dataset(words[0]), {"description": "afterwards"})
-            return done
-
-        def make_all(self: Projection) -> Any:
-            raise AssertionError("the index was made from the database")
-
-        patched.setattr(data_directory, "fetch_index", fetch_and_write)
-        patched.setattr(Projection, "_everything", make_all)
-        with closing(open_catalog(tmp_path / "new", registry, database, source)) as catalog:
-            assert "was copied from" in caplog.text
-            assert is_consistent(catalog)
-            found = catalog.index.search(SearchQuery("afterwards", None, Filter(), 0, 10))
-            assert [hit.urn for hit in found.hits] == [dataset(words[0])]
-            assert catalog.index.document(dataset(words[4])) is not None
-    # What was sent is not kept, and what is there already is not asked for again.
-    assert not list(tmp_path.parent.glob("*/search.*"))
-    with closing(
-        open_catalog(tmp_path / "new", registry, database, IndexSource("http://x.invalid"))
-    ):
-        pass
-    assert "x.invalid" not in caplog.text
-
-
-@pytest.mark.parametrize("what", ["nobody", "refused", "damaged", "other catalog", "evil"])
-def test_an_index_that_does_not_fit_is_made_from_the_database_and_why_is_logged(
-    what: str,
-    replicas: tuple[Replica, Replica],
-    database: str,
-    postgres: Cluster,
-    tmp_path: Path,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    word = new_word()
-    replicas[0].write(dataset(word), {"description": word})
-    body = httpx.get(f"{replicas[0].address}/index/files").content
-    reasons = {
-        "nobody": "refused",
-        "refused": "403",
-        "damaged": "does not match its checksum",
-        "other catalog": "another catalog",
-        "evil": "does not belong to an index",
-    }
-    if what == "evil":
-        info = tarfile.TarInfo("../outside")
-        body = info.tobuf() + bytes(1024)
-    if what == "damaged":
-        with tarfile.open(fileobj=BytesIO(body)) as archive:
-            at = next(one.offset_data for one in archive if one.name.endswith(".store"))
-        body = body[:at] + bytes([body[at] ^ 255]) + body[at + 1 :]
-
-    async def answer(scope: Scope, _receive: Receive, send: Send) -> None:
-        status = 403 if what == "refused" else 200
-        await send({"type": "http.response.start", "status": status, "headers": []})
-        await send({"type": "http.response.body", "body": body})
-
-    store = postgres.new_schema() if what == "other catalog" else database
-    with serving(answer) as address:
-        given = IndexSource("http://127.0.0.1:1" if what == "nobody" else address)
-        with closing(open_catalog(tmp_path / "new", load_registry(), store, given)) as catalog:
-            assert reasons[what] in caplog.text
-            assert is_consistent(catalog)
-            assert (catalog.index.document(dataset(word)) is not None) == (store == database)
-    assert not (tmp_path / "outside").exists()
-
-
 def test_every_index_is_what_a_new_one_would_be(replicas: tuple[Replica, Replica]) -> None:
     definition = {
         "qualifiedName": "x.weight",
@@ -634,7 +544,7 @@ def test_what_moves_on_one_service_is_followed_in_parts_by_the_others(
         else Proposal(Urn.parse(platform), "dataPlatformInfo", info)
     )
     asyncio.run(here.catalog.ingest(proposal))
-    eventually(lambda: sum(fed) >= len(urns) and there.catalog._projection.moves_left() is not None)
+    eventually(lambda: sum(fed) >= len(urns))
     assert max(fed) <= 20
     for replica in replicas:
         eventually(partial(is_consistent, replica.catalog))

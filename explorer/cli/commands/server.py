@@ -624,17 +624,6 @@ class _Rate(click.ParamType[int]):
     "servers at once. Each has a data directory of its own, with its search index. A password "
     "comes from PGPASSWORD or ~/.pgpass. By default the catalog is kept in the data directory."
 )
-@env_option(
-    "--index-from",
-    metavar="URL",
-    help="A server of the same --store, whose search index is copied where the data directory has "
-    "none yet; much faster for a large catalog. One that does not fit is made from the database.",
-)
-@env_option(
-    "--index-token-file",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="A file with a token of the role admin for that server, where it wants one.",
-)
 @registry_file
 @token_file
 @env_option(
@@ -781,8 +770,6 @@ def serve(
     base_path: str,
     data_dir: Path | None,
     store: str | None,
-    index_from: str | None,
-    index_token_file: Path | None,
     registry_file: Path | None,
     token_file: Path | None,
     oidc_issuer: str | None,
@@ -821,8 +808,6 @@ def serve(
         )
     if roles and oidc_role_claim is None:
         raise click.UsageError("--oidc-role needs --oidc-role-claim")
-    if index_from is not None and store is None:
-        raise click.BadParameter("it needs a database, --store", param_hint="--index-from")
     if print_systemd:
         click.echo(_systemd_unit(click.get_current_context()), nl=False)
         return
@@ -870,8 +855,6 @@ def serve(
         oidc=oidc,
         requests_per_minute=rate_limit,
         keep_audit_days=keep_audit,
-        index_from=index_from,
-        index_token=index_token_file.read_text("utf-8").strip() if index_token_file else None,
     )
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import orjson
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from explorer.metadata.urn import Urn
 from explorer.query.filters import Filter
@@ -33,7 +33,6 @@ from explorer.server.routes import (
     START,
     URN,
 )
-from explorer.server.search.index import INDEX_PATH, pack_index
 from explorer.server.search.query import FacetCounts, FoundPage, SearchQuery
 from explorer.server.search_request import (
     begin_scroll,
@@ -46,7 +45,7 @@ from explorer.server.search_request import (
     scroll_id,
 )
 
-__all__ = ["BrowsingRoutes", "IndexRoutes", "SearchRoutes"]
+__all__ = ["BrowsingRoutes", "SearchRoutes"]
 
 GIVES_RESULTS = (
     "numEntities (the total), pageSize, from, entities, and metadata with urns, the matches of "
@@ -135,27 +134,6 @@ def _aggregation(facet: FacetCounts) -> dict[str, Any]:
             for value, count in facet.counts.items()
         ],
     }
-
-
-class IndexRoutes(Routes):
-    """The endpoint of `/index`, which copies the search index."""
-
-    @Endpoint(
-        "GET",
-        INDEX_PATH,
-        "download this server's search index, for another server on the same database that has "
-        "none",
-        role="admin",
-        standing="ours",
-        gives="a tar archive of one snapshot: first the metadata of the index, then its files",
-        notes=(
-            "catalog serve --index-from downloads and verifies it, and builds an index from the "
-            "database if it comes from another release, registry or catalog, or is damaged.",
-        ),
-    )
-    async def _files(self, _request: RestliRequest) -> Response:
-        copied = await self._catalog.read(self._catalog.copy_index)
-        return StreamingResponse(pack_index(copied), media_type="application/x-tar")
 
 
 class BrowsingRoutes(Routes):

@@ -37,7 +37,6 @@ with these methods, select it in `data_directory.open_catalog`, and name it in `
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Protocol
 
 from explorer.query.filters import Filter
@@ -179,13 +178,6 @@ class SearchEngine(Protocol):
         """Write all pending changes to the index on disk and commit.
 
         Raises `Unusable` when it cannot be written.
-        """
-
-    def copy_files(self) -> Path | None:
-        """Flush, and return a new directory with the files of the index, which the caller removes.
-
-        The files make an index of the same kind with the same content. Returns `None` for an engine
-        without files of its own. Raises as `search` and `flush`, and `OSError`.
         """
 
     def suspend(self, reason: str = IS_RENEWED, retry_after_seconds: float = 0) -> None:

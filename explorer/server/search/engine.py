@@ -9,7 +9,6 @@ This module raises both as `EngineFailed`.
 import ctypes
 import json
 import os
-import shutil
 import struct
 import zlib
 from collections.abc import Sequence
@@ -27,7 +26,6 @@ __all__ = [
     "count_hits",
     "find_index_damage",
     "is_too_wide",
-    "link_index",
     "release_memory",
 ]
 
@@ -170,32 +168,6 @@ def release_memory() -> None:
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
     if trim is not None:
         trim(0)
-
-
-def link_index(source: Path, target: Path) -> None:
-    """Hard-link the files of the last commit of an index into another directory.
-
-    The index must not be committed meanwhile. Raises `OSError`.
-    """
-    while True:
-        meta = _read_meta(source)
-        if meta is None:
-            raise FileNotFoundError(f"{source / _META} is missing")
-        try:
-            for segment in json.loads(meta)["segments"]:
-                for name in _files(segment):
-                    # Segment files are never modified, so they can be shared.
-                    os.link(source / name, target / name)
-        except FileNotFoundError:
-            # A merge removed files; read the newer list of segments.
-            if meta == _read_meta(source):
-                raise
-            for path in target.iterdir():
-                path.unlink()
-            continue
-        shutil.copyfile(source / _MANAGED, target / _MANAGED)
-        (target / _META).write_bytes(meta)
-        return
 
 
 def is_too_wide(error: BaseException) -> bool:

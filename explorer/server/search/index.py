@@ -7,27 +7,17 @@ the log from `committed_offset`. Reads never wait for a commit.
 When tantivy fails, the checksums of its files decide what happens. If the files are damaged, the
 index is suspended, and searches raise `Busy` until the owner has rebuilt it (`on_damage`, `renew`,
 `resume`). If the files are intact, only the one search fails.
-
-The index can be copied from one service to another of the same store. It is sent as a tar archive:
-first its state file, then the files of one commit. The receiver verifies it like an index of its
-own, and builds one from the store if that fails.
 """
 
 import logging
 import re
-import shutil
-import tarfile
 import threading
-from asyncio import to_thread
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from secrets import token_hex
 from typing import TypeAlias
-from urllib.error import HTTPError
-from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 import tantivy
 
@@ -58,8 +48,6 @@ from explorer.server.search.layers import (
     IndexSnapshot,
     Layers,
     MemoryIndex,
-    is_index_file,
-    note_problem,
 )
 from explorer.server.search.query import (
     And,
@@ -82,7 +70,7 @@ from explorer.server.search.sort_keys import SortField, check_key, resolve_sort,
 from explorer.server.search.terms import Terms, read_document
 from explorer.server.store import Store
 
-__all__ = ["INDEX_PATH", "SearchIndex", "fetch_index", "pack_index"]
+__all__ = ["SearchIndex"]
 
 
 def name_to_suggest(typed: Node, document: Document, vocabulary: Vocabulary) -> str:
@@ -239,8 +227,6 @@ _PLANS_BYTES = 32 * 1024 * 1024
 # In a catalog with very many tags and owners, the facet counts of one plan take this much.
 _LARGEST_PLAN_BYTES = 4 * 1024 * 1024
 _RETRY_AFTER_SECONDS = 5.0
-# Part of the name of a directory whose files are being sent.
-_SENT = ".sent"
 _SUGGESTED_FROM = 2_000
 _URNS_AT_ONCE = 20_000
 _MOST_NAMED = 1_000
@@ -261,8 +247,6 @@ class SearchIndex:
         open or the directory cannot be written.
         """
         self._directory = directory
-        for path in directory.parent.glob(f"{directory.name}{_SENT}.*") if directory else ():
-            shutil.rmtree(path, ignore_errors=True)
         self._source = source
         self._vocabulary = Vocabulary(registry)
         self._layers = self._open_layers()
@@ -422,21 +406,6 @@ class SearchIndex:
 
     def flush(self) -> None:
         self._layers.drain()
-
-    def copy_files(self) -> Path | None:
-        if self._directory is None:
-            return None
-        target = self._directory.with_name(f"{self._directory.name}{_SENT}.{token_hex(4)}")
-        target.mkdir(mode=0o700)
-        try:
-            with self._reading() as layers:
-                if layers.link_to(target):
-                    return target
-        except BaseException:
-            shutil.rmtree(target, ignore_errors=True)
-            raise
-        target.rmdir()
-        return None
 
     def suspend(self, reason: str = IS_RENEWED, retry_after_seconds: float = 0) -> None:
         self.is_suspended = True
@@ -671,102 +640,3 @@ class SearchIndex:
             FacetCounts(name, labels.get(name, name), value_counts, has_more)
             for name, (value_counts, has_more) in counts.items()
         )
-
-
-INDEX_PATH = "/index/files"
-
-_SENT_BYTES = 1 << 20
-_FETCH_SECONDS = 30.0
-
-
-async def pack_index(directory: Path) -> AsyncGenerator[bytes, None]:
-    """Yield the files of a directory as a tar archive, and remove the directory."""
-    try:
-        for name in await to_thread(_file_names, directory):
-            with (directory / name).open("rb") as file:
-                info = tarfile.TarInfo(name)
-                info.size = file.seek(0, 2)
-                file.seek(0)
-                yield info.tobuf()
-                while piece := await to_thread(file.read, _SENT_BYTES):
-                    yield piece
-                yield bytes(-info.size % tarfile.BLOCKSIZE)
-        yield bytes(2 * tarfile.BLOCKSIZE)
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)
-
-
-def _file_names(directory: Path) -> list[str]:
-    """Return the names of the files of an index, its state file first."""
-    return sorted((path.name for path in directory.iterdir()), key=lambda name: name != STATE)
-
-
-def fetch_index(
-    address: str, token: str | None, directory: Path, vocabulary: Vocabulary, store: Store
-) -> bool:
-    """Copy the index of the service at an address into a directory that has none.
-
-    Returns whether it was copied; if not, the log has the reason. The state file has to match this
-    release's document format, the registry and the catalog, and a change that the store has. The
-    other files are verified when the index is opened.
-    """
-    draft = directory.with_name(f"{directory.name}.fetched")
-    shutil.rmtree(draft, ignore_errors=True)
-    problem, files = "", 0
-    try:
-        draft.mkdir(mode=0o700, parents=True)
-        with _archive(address, token) as archive:
-            for member in archive:
-                content = archive.extractfile(member)
-                if content is None or not is_index_file(member.name):
-                    problem = (
-                        f"it sent a file that does not belong to an index, {member.name[:80]!r}"
-                    )
-                    break
-                with (draft / member.name).open("wb") as file:
-                    shutil.copyfileobj(content, file, _SENT_BYTES)
-                if files == 0 and (problem := note_problem(draft, vocabulary, store)):
-                    break
-                files += 1
-        if not files and not problem:
-            problem = "it sent nothing"
-        if not problem:
-            directory.mkdir(parents=True, exist_ok=True)
-            directory.rmdir()
-            draft.rename(directory)
-    except (OSError, tarfile.TarError, ValueError) as error:
-        problem = f"{error}" or type(error).__name__
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
-    if problem:
-        _log.warning(
-            "the search index of %s is not used; one is built from the database instead: %s",
-            address,
-            problem,
-        )
-    else:
-        _log.warning("the search index was copied from %s, in %d files", address, files)
-    return not problem
-
-
-class _NoRedirect(HTTPRedirectHandler):
-    """Refuses redirects, because the token is only for the server at the given address."""
-
-    def redirect_request(self, *_: object) -> None:
-        return None
-
-
-@contextmanager
-def _archive(address: str, token: str | None) -> Iterator[tarfile.TarFile]:
-    """Open the archive that a service sends. Raises `OSError` and `ValueError` on failure."""
-    if not address.startswith(("http://", "https://")):
-        raise ValueError("its address must begin with http:// or https://")
-    headers = {"Authorization": f"Bearer {token}"} if token else {}
-    request = Request(address.rstrip("/") + INDEX_PATH, headers=headers)  # noqa: S310 - see above
-    try:
-        answer = build_opener(_NoRedirect).open(request, timeout=_FETCH_SECONDS)
-    except HTTPError as error:
-        with error:
-            raise OSError(f"it answered with {error.code} {error.reason}") from None
-    with answer, tarfile.open(mode="r|", fileobj=answer) as archive:
-        yield archive

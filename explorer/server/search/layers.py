@@ -13,7 +13,6 @@ nobody searches, nothing is added to the in-memory index.
 import logging
 import math
 import re
-import shutil
 import threading
 import time
 import zlib
@@ -36,7 +35,6 @@ from explorer.server.search.engine import (
     Searcher,
     boundary,
     find_index_damage,
-    link_index,
     release_memory,
 )
 from explorer.server.search.entries import EntryWorker, make_entry
@@ -50,8 +48,6 @@ __all__ = [
     "IndexSnapshot",
     "Layers",
     "MemoryIndex",
-    "is_index_file",
-    "note_problem",
     "read_problems",
     "read_progress",
 ]
@@ -142,17 +138,6 @@ class DiskIndex:
                 self.offset = offset
         except (EngineFailed, OSError) as error:
             raise self._lost(error) from error
-
-    def link_to(self, target: Path) -> bool:
-        """Hard-link the files of the last commit into another directory.
-
-        Returns false if there are none. Raises `OSError`.
-        """
-        if self._directory is None or self.offset <= 0:
-            return False
-        link_index(self._directory, target)
-        shutil.copyfile(self._directory / STATE, target / STATE)
-        return True
 
     def find_damage(self) -> list[str]:
         """Return what is wrong with the files of the index; empty for an index in memory."""
@@ -294,22 +279,6 @@ def _read_state(
     if source is not None and state.mark != log_mark(source, state.offset):
         return None, "it has changes that the catalog does not have"
     return state, ""
-
-
-def is_index_file(name: str) -> bool:
-    """Return whether a file of this name belongs to an index."""
-    return _OURS.fullmatch(name) is not None
-
-
-def note_problem(directory: Path, vocabulary: Vocabulary, source: Store) -> str:
-    """Return why the index in a directory cannot be used, according to its state file.
-
-    Empty if it can be used.
-    """
-    state, problem = _read_state(directory, vocabulary.digest, source)
-    if state is not None:
-        return ""
-    return problem or "it was built by another release or with another registry"
 
 
 def read_problems(directory: Path) -> list[str]:
@@ -569,15 +538,6 @@ class Layers:
             else:
                 self._queue([self._make_change(document) for document in part])
         self._queue([_Change(urn) for urn in removed_urns], offset)
-
-    def link_to(self, target: Path) -> bool:
-        """Drain, and hard-link the files of the index on disk into another directory.
-
-        Returns false if there are none. Raises as `drain`, and `OSError`.
-        """
-        self.drain()
-        with self._writing:
-            return self._base.link_to(target)
 
     def find_damage(self) -> list[str]:
         """Return what is wrong with the files of the index on disk, one sentence each."""
