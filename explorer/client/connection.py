@@ -111,8 +111,6 @@ class Abilities:
     """The change log, `GET /changes` and `GET /changes/stream`."""
     scroll: bool = False
     """Search results beyond the first 10,000, `scrollAcrossEntities`."""
-    deep_pages: bool = False
-    """Search results beyond the first 10,000 by position, `start`."""
     patch: bool = False
     """Writes that change part of an aspect."""
     names: bool = False
@@ -180,7 +178,6 @@ def read_abilities(config: Any) -> Abilities:
             lineage=True,
             changes=True,
             scroll=True,
-            deep_pages=True,
             patch=True,
             names=ours.get("namesInFilters") is True,
             stewardship=ours.get("stewardship") is True,

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
+from explorer.client.pages import WINDOW
 from explorer.errors import InvalidInput, NotFound, ServerFault
 from explorer.metadata.names import natural_key, plural, singular
 from explorer.metadata.urn import Urn
@@ -127,9 +128,6 @@ NESTING: Mapping[str, tuple[str, ...]] = {
 
 Entities of the type itself refer to it by the first field.
 """
-
-WINDOW = 10_000
-"""The highest position in a search result that servers accept."""
 
 _FIRST = (
     *("dataset", "dashboard", "chart", "dataFlow", "dataJob", "container", "domain"),

@@ -24,11 +24,13 @@ from explorer.client.transport import REFUSALS
 from explorer.errors import InvalidInput, ServerFault
 
 __all__ = [
+    "WINDOW",
     "ByScroll",
     "ByStart",
     "FirstThatWorks",
     "Pager",
     "Pages",
+    "PagesAt",
     "Portion",
     "RankedPages",
     "Walk",
@@ -38,7 +40,8 @@ __all__ = [
 _T = TypeVar("_T")
 _T_co = TypeVar("_T_co", covariant=True)
 
-_WINDOW = 10_000
+WINDOW = 10_000
+"""The number of results that servers let a client page through by position."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +88,8 @@ class ByStart(Generic[_T]):
     async def next(self) -> Portion[_T]:
         """Return the next portion. Search engines refuse offsets above 10,000, which ends it with
         `cut`."""
-        within = self._at < _WINDOW
-        count = min(self._size, _WINDOW - self._at) if within else self._size
+        within = self._at < WINDOW
+        count = min(self._size, WINDOW - self._at) if within else self._size
         try:
             portion, self._at = await self._ask(self._at, count)
         except (InvalidInput, ServerFault) as error:
@@ -381,6 +384,42 @@ class Pager(Generic[_T]):
             self.truncated = len(self._returned) < self.total
         elif self._total_moved is None:
             self._short = f"the server said {self.total:,} and gave {self._read_count:,}"
+
+
+# The number of items before the last page that are kept, for a list that is scrolled back a little.
+_KEPT = 1_000
+
+
+class PagesAt(Generic[_T]):
+    """The items of a pager by position. They are read in order, and all but the last forgotten."""
+
+    def __init__(self, pager: Pager[_T]) -> None:
+        self._pager = pager
+        self._items: list[_T] = []
+        self._lock = asyncio.Lock()
+        self.begin = 0
+        """The first position that can still be read."""
+
+    async def read(self, start: int, count: int) -> list[_T]:
+        """Return at most `count` items from position `start`, which is not before `begin`.
+
+        Costs a request for each page up to there. Raises `InvalidInput` if the server does not give
+        the items there.
+        """
+        async with self._lock:
+            try:
+                while (end := self.begin + len(self._items)) < start + count:
+                    if not (page := await self._pager.page()):
+                        break
+                    forgotten = max(min(start, end - _KEPT) - self.begin, 0)
+                    self._items = [*self._items[forgotten:], *page]
+                    self.begin += forgotten
+            finally:
+                await self._pager.pause()
+            items = self._items[start - self.begin :][:count]
+            if not items and self._pager.truncated:
+                raise InvalidInput(f"there is no page at {start:,}: {self._pager.why}")
+            return items
 
 
 class Pages(Generic[_T]):

@@ -19,10 +19,12 @@ from explorer.client.connection import Connection
 from explorer.client.display import line
 from explorer.client.entity import Entity, EntityMethods
 from explorer.client.pages import (
+    WINDOW,
     ByScroll,
     ByStart,
     FirstThatWorks,
     Pager,
+    PagesAt,
     Portion,
     RankedPages,
     Walk,
@@ -743,6 +745,7 @@ _ScrollRequest = Callable[[SearchParameters, int, str | None], Request]
 _ParseScroll = Callable[[Any, str], tuple[SearchPage, str | None]]
 _T = TypeVar("_T", bound=msgspec.Struct)
 _HITS = 200
+_HITS_PASSED = 1_000
 _URNS = 2_500
 _ENTRIES = 500
 
@@ -805,6 +808,7 @@ class SearchMethods(FilterMethods):
     def __init__(self, connection: Connection) -> None:
         super().__init__(connection)
         self._supported: dict[str, bool] = {}
+        self._far: tuple[SearchParameters, PagesAt[Hit]] | None = None
 
     async def search(
         self,
@@ -824,7 +828,9 @@ class SearchMethods(FilterMethods):
         (`explorer.query`), and conditions in `text`, as in `orders platform:snowflake`, are part
         of the filter; a text that is no such query is searched for as it is. Soft-deleted entities
         are left out unless the filter has a condition on `removed`. One request; a second if
-        nothing matches and the server suggests another spelling.
+        nothing matches and the server suggests another spelling. Beyond the first 10,000 results,
+        those before the page are read first, 1,000 per request, unless the last call read them;
+        without a sort they follow in the server's own order.
 
         A later call with the same `superseding` key cancels this one, which then raises
         `Superseded`.
@@ -1097,16 +1103,42 @@ class SearchMethods(FilterMethods):
     async def _search_page(
         self, query: SearchParameters, start: int, count: int, superseding: str | None
     ) -> SearchPage:
+        if start + count > WINDOW:
+            return await self._latest.run(superseding, self._far_page(query, start, count))
         request = search_request(query, start, count)
         reply = await self._latest.run(superseding, self._connection.ask(request))
         return parse_search(reply.body, query.text, reply.as_of)
 
-    def _walk_hits(self, query: SearchParameters, size: int) -> Walk[Hit]:
-        """Return an iteration over all hits of a search, best match first if there is a text."""
+    async def _far_page(self, query: SearchParameters, start: int, count: int) -> SearchPage:
+        """Return a page that ends beyond the results that servers page through by position."""
+        page = await self._search_page(query, 0, 0, None)
+        if start >= page.total:
+            return replace(page, start=start)
+        if self._far is None or self._far[0] != query or start < self._far[1].begin:
+            pager = Pager(self._walk_all(query, _HITS_PASSED), key=_urn_of)
+            self._far = query, PagesAt(pager)
+        hits = await self._far[1].read(start, count)
+        if len(hits) < count:
+            # A later call is to find what has been added by then.
+            self._far = None
+        return replace(page, start=start, hits=tuple(hits))
+
+    def _walk_all(self, query: SearchParameters, size: int) -> Walk[Hit]:
+        """Return an iteration over all hits of a search, in the order of its pages by position as
+        far as there are any."""
+        types = (query.types,) if isinstance(query.types, str) else query.types
+        query = replace(query, types=types)
         by_start, scrolls = self._by_start(query, size), self._scrolls(query, size)
-        if query.sort or query.text in ("", "*"):
+        if query.sort:
             return FirstThatWorks([*scrolls, ("start", by_start)], self._supported)
         return RankedPages(by_start, FirstThatWorks(scrolls, self._supported))
+
+    def _walk_hits(self, query: SearchParameters, size: int) -> Walk[Hit]:
+        """Return an iteration over all hits of a search, best match first if there is a text."""
+        if query.sort or query.text not in ("", "*"):
+            return self._walk_all(query, size)
+        walks = [*self._scrolls(query, size), ("start", self._by_start(query, size))]
+        return FirstThatWorks(walks, self._supported)
 
     def _walk_folder(self, path: str, entity: str, size: int) -> Walk[Folder | Named]:
         """Return an iteration over the folders and entities at a browse path."""

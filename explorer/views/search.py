@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from explorer.client.records import BrowsePage, Facet, Hit, Measures, SearchPage
 
 __all__ = [
-    "PAGING_LIMIT",
     "SORT_ORDERS",
     "FacetGroup",
     "FacetRow",
@@ -31,9 +30,6 @@ __all__ = [
     "result_rows",
     "sort_label",
 ]
-
-PAGING_LIMIT: Final = 10_000
-"""The number of results that servers let a client page through, unless they declare no limit."""
 
 SORT_ORDERS: Final[Mapping[str, str]] = {
     "": "best first",

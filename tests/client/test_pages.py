@@ -81,6 +81,26 @@ class Server:
         pass
 
 
+class Scattered(Server):
+    """A server that scrolls through the results in another order than it ranks them in."""
+
+    def __init__(self, urns: Any, *, scatters: bool, **more: Any) -> None:
+        super().__init__(urns, **more)
+        self.scattered = [*urns[::2], *urns[1::2]] if scatters else urns
+
+    def scroll(self, asked: Any) -> Any:
+        ranked, self.urns = self.urns, self.scattered
+        answer = super().scroll(asked)
+        self.urns = ranked
+        return answer
+
+    def graphql(self, asked: Any) -> Any:
+        ranked, self.urns = self.urns, self.scattered
+        answer = super().graphql(asked)
+        self.urns = ranked
+        return answer
+
+
 def found(value: Any) -> Any:
     return 200, orjson.dumps({"value": value})
 
@@ -190,6 +210,47 @@ def test_beyond_the_window_a_search_goes_on_by_scroll(way: str) -> None:
     urns, hits = read(server, "word", page_size=4_000)
     assert urns == many
     assert (hits.truncated, hits.shifted, hits.why) == (False, False, None)
+
+
+@pytest.mark.parametrize("way", ["scrollAcrossEntities", "graphql"])
+@pytest.mark.parametrize(
+    ("text", "sort"), [("*", None), ("word", None), ("*", "name"), ("word", "-name")]
+)
+def test_a_page_beyond_the_window_is_read_by_scroll(text: str, sort: Any, way: str) -> None:
+    """What scrolls does not come best match first, but everything is found once."""
+    ranked = [str(Urn.of("tag", f"{at:05}")) for at in range(12_000)]
+    server = Scattered(ranked, has=("search", way), window=10_000, scatters=sort is None)
+    with Catalog(transport=server) as catalog:
+
+        def page(start: int, count: int = 50) -> list[str]:
+            answer = catalog.search(text, sort=sort, start=start, count=count)
+            assert (answer.total, answer.start) == (12_000, start)
+            return [str(hit.urn) for hit in answer]
+
+        assert page(9_950) == ranked[9_950:10_000]
+        assert page(9_951) == [*ranked[9_951:10_000], *page(10_000, 1)]
+        server.asked.clear()
+        rest = [urn for start in range(10_000, 12_000, 50) for urn in page(start)]
+        # A request for each thousand results, and one for the total of each page.
+        assert len(server.asked) - len(rest) // 50 < 25
+        assert sorted(rest) == ranked[10_000:]
+        assert sort is None or rest == ranked[10_000:]
+        # Back a little costs nothing, back further is read anew.
+        server.asked.clear()
+        assert page(11_500) == rest[1_500:1_550]
+        assert len(server.asked) == 1
+        assert page(10_050) == rest[50:100]
+        assert page(11_990) == rest[1_990:]
+        assert page(12_000) == page(10**9) == []
+
+
+def test_a_page_that_no_server_gives_says_why() -> None:
+    many = [str(Urn.of("tag", f"{at}")) for at in range(10_500)]
+    server = Server(many, has=("search",), window=10_000)
+    with Catalog(transport=server) as catalog:
+        with pytest.raises(InvalidInput, match=r"no page at 10,200: .*the first 10,000"):
+            catalog.search("word", start=10_200)
+        assert len(catalog.search("word", start=9_990, count=10)) == 10
 
 
 def test_which_way_a_server_has_is_found_out_once() -> None:

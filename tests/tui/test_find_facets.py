@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from explorer.client import AsyncCatalog, Catalog
+from explorer.client import AsyncCatalog, Catalog, pages
+from explorer.client import search as client_search
 from explorer.metadata import Urn
-from explorer.tui.screens import search
 from explorer.tui.screens.search_results import Facets, ResultRows
 from tests.tui.conftest import OpenTerminal, Reader
 
@@ -114,10 +114,11 @@ async def test_results_can_be_put_in_the_order_of_their_use(sample: Path, at: Op
         assert first.name == "analytics.marts.fct_orders"
 
 
-async def test_our_own_server_gives_pages_beyond_what_others_stop_at(
+async def test_results_beyond_the_last_page_by_position_are_shown_too(
     sample: Path, at: OpenTerminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search, "PAGING_LIMIT", 60)
+    for module in (client_search, pages):
+        monkeypatch.setattr(module, "WINDOW", 60)
     async with at(sample) as reader:
         await reader.sees("results")
         results = reader.app.query_one(ResultRows)

@@ -16,7 +16,6 @@ from explorer.query.filters import Criterion, Filter, all_of
 from explorer.query.search_text import SearchText
 from explorer.views.chart import compact
 from explorer.views.search import (
-    PAGING_LIMIT,
     FacetGroup,
     ResultRow,
     facet_groups,
@@ -230,8 +229,6 @@ class SearchAnswer:
     names: Mapping[str, str]
     adding: Mapping[str, Facet]
     """The facets that have taken values, by field, counted over results not found yet."""
-    limit: int | None = PAGING_LIMIT
-    """How far the server lets a client page through a result."""
 
     def page_state(self, ticked: Iterable[str], drafts: Container[str] = ()) -> dict[str, Any]:
         """Return what the page draws; `ticked` are the URNs of ticked results, `drafts` those of
@@ -254,7 +251,7 @@ class SearchAnswer:
             "start": page.start,
             "total": page.total,
             "before": page.start > 0,
-            "after": page.truncated and (self.limit is None or page.end < self.limit),
+            "after": page.truncated,
         }
 
     def _sentence(self) -> str:
@@ -265,8 +262,6 @@ class SearchAnswer:
         parts = [counted(page.total, "result")]
         if page.total > len(page):
             parts.append(f"{page.start + 1:,}–{page.end:,}")
-        if self.limit is not None and page.total > self.limit:
-            parts.append(f"the server stops at {self.limit:,}")
         if page.corrected:
             typed, corrected = in_quotes(search.words, _SHORT), in_quotes(page.corrected, _SHORT)
             parts.append(f"for {corrected}; nothing matches {typed}")
@@ -347,8 +342,7 @@ def read_answer(catalog: "NotebookCatalog", search: Search) -> SearchAnswer:
     counted = (*page.facets, *adding.values())
     entities = catalog.summaries(facet_urns(counted, _MOST_VALUES))
     names = {str(urn): entity.name for urn, entity in entities.items()}
-    is_endless = page.total > PAGING_LIMIT and catalog.abilities().deep_pages
-    return SearchAnswer(search, page, names, adding, None if is_endless else PAGING_LIMIT)
+    return SearchAnswer(search, page, names, adding)
 
 
 def with_measures(catalog: "NotebookCatalog", answer: SearchAnswer) -> SearchAnswer:

@@ -45,7 +45,7 @@ from explorer.tui.session import TerminalSession
 from explorer.tui.state import SavedSearch, SearchFile, SearchStore
 from explorer.tui.widgets.inputs import LONGEST, TypedLine, pasted_line, pasted_urn
 from explorer.tui.widgets.rows import SizeAware
-from explorer.views.search import PAGING_LIMIT, SORT_ORDERS, facet_groups, facet_urns, sort_label
+from explorer.views.search import SORT_ORDERS, facet_groups, facet_urns, sort_label
 
 if TYPE_CHECKING:
     from explorer.client.catalog import AsyncCatalog
@@ -478,7 +478,6 @@ class _Answer:
     page: "SearchPage"
     entities: "dict[Urn, Entity]"
     adding: "dict[str, Facet]"
-    limit: int | None
 
     @property
     def words(self) -> str:
@@ -686,14 +685,9 @@ class SearchView(Vertical, SizeAware):
                 adding = await _further_facets(catalog, search, registry)
                 counted = (*page.facets, *adding.values())
                 entities = await self._entities(page, facet_urns(counted, SHORT))
-                # Only where it matters is the server asked what it can do.
-                is_long = page.total > PAGING_LIMIT
-                is_endless = is_long and (await catalog.abilities()).deep_pages
             finally:
                 waiting.cancel()
-            self._answer = _Answer(
-                search, page, entities, adding, None if is_endless else PAGING_LIMIT
-            )
+            self._answer = _Answer(search, page, entities, adding)
             if page.total or not self._is_typing_condition(question):
                 self._show(self._answer)
             else:
@@ -738,7 +732,6 @@ class SearchView(Vertical, SizeAware):
             page,
             answer.entities,
             answer.words,
-            limit=answer.limit,
             cursor=self.results.cursor if again else 0,
             empty=f"No results for {in_quotes(question.text, 60)}."
             if question.text

@@ -20,7 +20,6 @@ from explorer.tui.content import counted, join, line, line_text, marked, padded,
 from explorer.tui.screens.label_choice import BulkLabelsRequested
 from explorer.tui.widgets.rows import MARK, Rows
 from explorer.views.search import (
-    PAGING_LIMIT,
     FacetGroup,
     FacetRow,
     MatchedField,
@@ -145,17 +144,15 @@ class ResultRows(Rows):
         *,
         cursor: int = 0,
         empty: str = "",
-        limit: int | None = PAGING_LIMIT,
     ) -> None:
-        """Show the first page of another search; `query` are the words to mark, `limit` is how
-        many results the server lets a client page through."""
+        """Show the first page of another search; `query` are the words to mark."""
         self.hits, self._unreadable, self.entities = {}, {}, dict(entities)
         self.total, self._query = page.total, query
-        self.stopped_at = limit if limit is not None and page.total > limit else None
+        self.stopped_at = None
         self._keep(page)
         if cursor == 0:
             self.scroll_to(y=0, animate=False, immediate=True)
-        self.show(self.stopped_at or page.total, self._draw_hit, cursor=cursor, empty=empty)
+        self.show(page.total, self._draw_hit, cursor=cursor, empty=empty)
 
     def add_page(self, page: "SearchPage", entities: Mapping[Urn, "Entity"]) -> None:
         """Add a further page."""
