@@ -219,10 +219,22 @@ class TestPages:
     def test_no_length_and_any_depth_are_answered(
         self, caller: Caller, action: Any, length: Any, asked: Any
     ) -> None:
-        for start, count in ((0, 0), (0, 10**9), (10**9, 10), (10**9, 10**9)):
+        far = 9_990 if action == "search" else 10**9
+        for start, count in ((0, 0), (0, 10**9), (far, 10)):
             body = {"entity": "tag"} | asked | {"start": start, length: count}
             value = caller.post(f"/entities?action={action}", body).json()["value"]
             if start or not count:
                 assert value.get("entities", value.get("suggestions")) == []
             if action != "autocomplete":
                 assert (value["from"], value["pageSize"]) == (start, min(count, 10_000))
+
+
+@pytest.mark.parametrize("action", ["search", "searchAcrossEntities", "filter", "list"])
+def test_a_page_beyond_ten_thousand_is_refused_and_scrolling_is_named(
+    caller: Caller, action: str
+) -> None:
+    body = {"entity": "tag", "input": "*", "start": 9_991, "count": 10}
+    answer = caller.post(f"/entities?action={action}", body)
+    assert answer.status_code == 400
+    assert "result 10001" in answer.json()["message"]
+    assert "scrollAcrossEntities" in answer.json()["message"]

@@ -216,6 +216,7 @@ _PAGED = (START, COUNT)
 _SEARCHED = (
     "Soft-deleted entities are left out unless the filter has the field removed.",
     "A write is visible to every search that starts after it was answered.",
+    "A page that ends beyond result 10000 is refused with 400; scrollAcrossEntities reads on.",
     SORTING,
 )
 

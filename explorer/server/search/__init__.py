@@ -82,9 +82,9 @@ class SearchEngine(Protocol):
 
         Entities are ordered best first, or as the query's sort says. No search text raises an
         error. Raises `UnknownName` if an entity type, or a field of the filter or the sort, does
-        not exist, `InvalidInput` for a filter that compares a number with something else and for an
-        `after` of another search, `Busy` while the index is suspended, and `ServerFault` when the
-        engine fails on this search.
+        not exist, `InvalidInput` for a filter that compares a number with something else, for an
+        `after` of another search and for a page beyond the first 10,000 without `after`, `Busy`
+        while the index is suspended, and `ServerFault` when the engine fails on this search.
         """
 
     def document(self, urn: str) -> Document | None:

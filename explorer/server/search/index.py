@@ -21,7 +21,7 @@ from typing import TypeAlias
 
 import tantivy
 
-from explorer.errors import Busy, CatalogError, ServerFault
+from explorer.errors import Busy, CatalogError, InvalidInput, ServerFault
 from explorer.metadata.registry import Registry
 from explorer.query.filters import Filter
 from explorer.server.cache import LARGEST_BYTES, ByteCache
@@ -227,6 +227,8 @@ _PLANS_BYTES = 32 * 1024 * 1024
 # In a catalog with very many tags and owners, the facet counts of one plan take this much.
 _LARGEST_PLAN_BYTES = 4 * 1024 * 1024
 _RETRY_AFTER_SECONDS = 5.0
+# The last result that a page by position may have, as in Elasticsearch (max_result_window).
+_MOST_PAGED = 10_000
 _SUGGESTED_FROM = 2_000
 _URNS_AT_ONCE = 20_000
 _MOST_NAMED = 1_000
@@ -283,6 +285,11 @@ class SearchIndex:
         resolved = self._resolve(query)
         if query.after is not None:
             check_key(resolved.sort, query.after)
+        elif (end := query.start + query.count) > _MOST_PAGED:
+            raise InvalidInput(
+                f"the page ends at result {end}, and pages by position end at {_MOST_PAGED}; to "
+                "read on, scroll (scrollAcrossEntities, in REST or GraphQL), or narrow the search"
+            )
         with self._reading() as layers:
             page = self._search(query, resolved, layers)
             corrected = None if page.total else self._correct(query, resolved, layers)

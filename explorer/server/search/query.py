@@ -64,7 +64,8 @@ class SearchQuery:
     do not show them as facets.
 
     With `sort`, entities are ordered by these fields, then by URN, instead of best first. `after`
-    is the `last` of a page of the same search; the page then follows it.
+    is the `last` of a page of the same search; the page then follows it, and may be any number of
+    results from the first. Without it, a page ends with result 10,000 at most.
     """
 
     text: str

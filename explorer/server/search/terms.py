@@ -4,7 +4,6 @@ The fields of the schema:
 
 urn        the URN as written, to find and to replace a document by
 order      the rank of the document among equally good matches, in hexadecimal, as a column
-shuffle    a number unrelated to the order, as a column: sorting by it gives a random sample
 document   the document itself, stored
 is         `field<US>form` for each form of each value; long texts truncated, and marked with
            `MORE` at the end; and `field<ENQ>URN` for each URN as written
@@ -31,7 +30,6 @@ incomplete; the pieces in between match as a whole. There are few distinct piece
 values, so this is many times faster than scanning the values.
 """
 
-import zlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -459,7 +457,7 @@ def _places(how: How, text: str) -> list[_Place]:
 
 # Increment this when the schema, the names of entities or their order change: an index of another
 # format is rebuilt.
-FORMAT = 19
+FORMAT = 20
 MAX_START = 3
 _STARTS = range(1, MAX_START + 1)
 _NUMBERS = frozenset({"number", "date"})
@@ -517,15 +515,11 @@ class Terms:
         index.config_reader("manual")
         return index
 
-    def span(self, after: str | None, to: str | None, *, to_is_in: bool) -> tantivy.Query:
-        """Return the query for documents whose order keys are after one key and before another.
-
-        `to_is_in` includes the second key; `None` leaves a side open.
-        """
+    def beyond(self, key: str) -> tantivy.Query:
+        """Return the query for documents whose order keys come after a key."""
         # tantivy makes range queries of texts only in its query parser. Keys are hexadecimal and
         # need no quotes.
-        end = "]" if to_is_in else "}"
-        return self._ranges.parse_query(f"order:{{{after or '*'} TO {to or '*'}{end}")
+        return self._ranges.parse_query(f"order:{{{key} TO *}}")
 
     def has_sort_column(self, field: str) -> bool:
         """Return whether tantivy can sort by the column of a field."""
@@ -623,7 +617,6 @@ class Terms:
         entry_values: dict[str, Any] = {
             "urn": document.urn,
             "order": analysed.key,
-            "shuffle": zlib.crc32(document.urn.encode()),
             "document": _write(document, names),
             "is": is_terms,
             "pieces": " ".join(lines),
@@ -701,7 +694,6 @@ class Terms:
         for name in ("urn", "is"):
             builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
         builder.add_text_field("order", fast=True, tokenizer_name="column", index_option="basic")
-        builder.add_unsigned_field("shuffle", fast=True)
         builder.add_bytes_field("document", stored=True)
         builder.add_text_field("marks", tokenizer_name="words", index_option="basic")
         builder.add_text_field("pieces", tokenizer_name="words", index_option="position")

@@ -198,6 +198,7 @@ def test_trees_begin_with_what_is_in_nothing(caller: Caller) -> None:
     ("asked", "told"),
     [
         ({"count": 10_001}, "10000"),
+        ({"start": 9_991}, "scrollAcrossEntities"),
         ({"start": -1}, "negative"),
         ({"viewUrn": "urn:li:dataHubView:x"}, "is not a stored view"),
         ({"orFilters": [{"and": [{"field": "nonsense", "values": ["x"]}]}]}, "nonsense"),

@@ -1,13 +1,18 @@
 """What the catalog relies on in an engine, whichever it is."""
 
 from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from explorer.errors import Busy, InvalidInput, UnknownName
+from explorer.metadata import Registry
 from explorer.query import Criterion, Filter
 from explorer.server.search import SearchEngine
 from explorer.server.search.document import Document, FolderQuery
+from explorer.server.search.index import SearchIndex
 from explorer.server.search.query import FoundPage, SearchQuery, SortBy
 
 Make = Callable[..., Document]
@@ -148,6 +153,31 @@ def test_pages_meet_everything_once_while_others_write(
         index.apply(2 + turn, [dataset(f"t{turn:02}", datasetProperties={"description": "new"})])
         index.apply(2 + turn, [dataset(f"a{turn}")])
     assert met == [dataset(f"t{n:02}").urn for n in range(25)]
+
+
+def test_pages_by_position_end_at_ten_thousand_and_scrolling_does_not(
+    registry: Registry, tmp_path: Path
+) -> None:
+    count = 10_300
+    urns = [f"urn:li:tag:t{at:05}" for at in range(count)]
+    with closing(SearchIndex(tmp_path, registry)) as index:
+        index.apply(count, [Document(urn, "tag", "t", removed=False, fields={}) for urn in urns])
+        index.flush()
+        index.apply(count + 1, [Document(urns[1], "tag", "changed", removed=False, fields={})])
+        first = SearchQuery("*", None, Filter(), 0, 3_000, sort=(SortBy("urn"),))
+        page = index.search(first)
+        scrolled = [hit.urn for hit in page.hits]
+        while page.hits:
+            page = index.search(replace(first, after=page.last))
+            scrolled += [hit.urn for hit in page.hits]
+        assert scrolled == urns
+        for sort in ((), first.sort):
+            last = SearchQuery("*", None, Filter(), 9_990, 10, sort=sort)
+            assert [hit.urn for hit in index.search(last).hits] == urns[9_990:10_000]
+            assert index.search(last).total == count
+            for beyond in (replace(last, start=9_991), replace(last, start=10**9, count=1)):
+                with pytest.raises(InvalidInput, match="scrollAcrossEntities"):
+                    index.search(beyond)
 
 
 def test_what_cannot_be_asked_is_refused_with_the_reason(

