@@ -14,17 +14,17 @@ import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
 import tantivy
+from cachetools import LRUCache
 
 from explorer.errors import Busy, CatalogError, InvalidInput, ServerFault
 from explorer.metadata.registry import Registry
 from explorer.query.filters import Filter
-from explorer.server.cache import LARGEST_BYTES, ByteCache
 from explorer.server.search import IS_RENEWED
 from explorer.server.search.analysis import (
     analyse,
@@ -224,8 +224,8 @@ def _words(node: Node) -> Iterator[Word]:
 _log = logging.getLogger("explorer.server.search")
 
 _PLANS_BYTES = 32 * 1024 * 1024
-# In a catalog with very many tags and owners, the facet counts of one plan take this much.
-_LARGEST_PLAN_BYTES = 4 * 1024 * 1024
+# A larger query is specific to one request, and planned each time.
+_LARGEST_QUERY_BYTES = 64 * 1024
 _RETRY_AFTER_SECONDS = 5.0
 # The last result that a page by position may have, as in Elasticsearch (max_result_window).
 _MOST_PAGED = 10_000
@@ -259,7 +259,7 @@ class SearchIndex:
         self.is_suspended = False
         self._reason = IS_RENEWED
         self._retry_after_seconds = _RETRY_AFTER_SECONDS
-        self._plans: ByteCache[ResolvedSearch, Plan] = ByteCache(_PLANS_BYTES, _LARGEST_PLAN_BYTES)
+        self._plans: LRUCache[ResolvedSearch, Plan] = LRUCache(_PLANS_BYTES, Plan.size_bytes)
         self._planned_for = (-1, -1)
         self._plans_lock = threading.Lock()
         self._counters = ThreadPoolExecutor(2, thread_name_prefix="search-facets")
@@ -577,10 +577,7 @@ class SearchIndex:
         return list(completions.values())[:count]
 
     def _plan(self, resolved: ResolvedSearch, view: IndexSnapshot, layers: Layers) -> Plan:
-        """Return the plan of a search over one snapshot, from the cache if it is there.
-
-        A query of more than 64 kB is planned each time.
-        """
+        """Return the plan of a search over one snapshot, from the cache if it is there."""
         state = (view.number, self._vocabulary.generation)
         with self._plans_lock:
             if self._planned_for != state:
@@ -602,12 +599,12 @@ class SearchIndex:
 
     def _keep(self, plan: Plan, view: IndexSnapshot) -> None:
         """Cache a plan, or update the size of a cached one."""
-        if size_bytes(plan.resolved.node) > LARGEST_BYTES:
+        if size_bytes(plan.resolved.node) > _LARGEST_QUERY_BYTES:
             return
-        size = plan.size_bytes()
-        with self._plans_lock:
+        # `ValueError`: a plan that is larger than the whole cache.
+        with self._plans_lock, suppress(ValueError):
             if self._planned_for == (view.number, self._vocabulary.generation):
-                self._plans.put(plan.resolved, plan, size)
+                self._plans[plan.resolved] = plan
 
     def _hits(self, found_documents: Sequence[FoundDocument], plan: Plan) -> tuple[SearchHit, ...]:
         details: list[_MatchDetails]
