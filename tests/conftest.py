@@ -22,6 +22,7 @@ from hypothesis import settings
 from explorer import instance
 
 if TYPE_CHECKING:
+    from explorer.views.table import Table
     from tests.postgres import Cluster
 
 # A test process keeps the tests and several catalogs alive, and each full collection visits all of
@@ -238,6 +239,14 @@ def schema_metadata(
             for path, text in texts.items()
         ]
     )
+
+
+def people_rows(table: "Table") -> list[list[Any]]:
+    """Return the cells that people see of each row of a table."""
+    from explorer.views.table import places_for
+
+    places = places_for("people", table.columns)
+    return [[row[at] for at in places] for row in table.rows]
 
 
 def schema_of(fields: Iterable[Any], platform: str = "hive", name: str = "s") -> dict[str, Any]:

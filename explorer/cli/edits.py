@@ -401,19 +401,12 @@ def show_labels(
 
         done = go_through(urns, read, names_in=catalog)
     table = _table(labels_of_entities, what)
-    match shown_as:
-        case "urns":
-            output.print_urns(
-                _urns(what, (label for _, _, labels in labels_of_entities for label in labels))
-            )
-        case "csv":
-            output.print_csv(table)
-        case "json":
-            output.print_rows_as_json(table)
-        case None if labels_of_entities:
-            output.print_table(table)
-        case None:
-            pass
+    if shown_as == "urns":
+        output.print_urns(
+            _urns(what, (label for _, _, labels in labels_of_entities for label in labels))
+        )
+    else:
+        output.show(table, shown_as)
     finish(done)
 
 
@@ -955,7 +948,7 @@ def print_journal(count: int, words: str, shown_as: OutputFormat | None) -> None
                 record["before"], record["after"] = entry.before, entry.after
             print_json(records)
         case "csv":
-            output.print_csv(table)
+            output.show(table, shown_as)
         case _:
             _print_entries(entries[:count], undone)
     if not everything:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final, Literal
 
 import orjson
 from rich.cells import cell_len
@@ -21,7 +21,7 @@ from explorer.metadata.proposal import millis_of
 from explorer.metadata.urn import Urn
 from explorer.views import table as values
 from explorer.views.diff import Diff, LineKind
-from explorer.views.table import Table, TableColumn, number_text
+from explorer.views.table import Table, TableColumn, number_text, places_for
 
 if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn
@@ -42,15 +42,14 @@ __all__ = [
     "line_text",
     "note",
     "notes",
-    "print_csv",
     "print_diff",
     "print_exactly",
     "print_json",
-    "print_rows_as_json",
     "print_table",
     "print_urns",
     "progress_bars",
     "results",
+    "show",
     "words",
 ]
 
@@ -238,7 +237,7 @@ def print_table(table: Table | StyledTable, *, headings: bool = True) -> None:
 
     Columns of numbers are aligned right; columns that are only for programs are left out.
     """
-    positions = [at for at, column in enumerate(table.columns) if column.audience != "programs"]
+    positions = places_for("people", table.columns)
     rich_table = RichTable(
         box=None,
         pad_edge=False,
@@ -265,14 +264,34 @@ def print_table(table: Table | StyledTable, *, headings: bool = True) -> None:
     console.print(rich_table)
 
 
-def print_csv(table: Table | StyledTable) -> None:
-    """Print the table as CSV; see `explorer.views.table.to_csv`."""
-    print_exactly(values.to_csv(table.plain() if isinstance(table, StyledTable) else table))
+def show(
+    table: Table | StyledTable,
+    form: Literal["csv", "json", "urns"] | None,
+    rows_name: str = "",
+    *,
+    empty: str = "",
+    **document: Any,
+) -> None:
+    """Print the table in the given form, by default for people.
 
-
-def print_rows_as_json(table: Table | StyledTable) -> None:
-    """Print the table as a JSON list with one object per row."""
-    print_json(as_objects(table))
+    As JSON it is a list, or with `rows_name` the object `document` with the list under that name;
+    as URNs those of its rows, each once. Instead of a table without rows people see the note
+    `empty`.
+    """
+    match form:
+        case "json":
+            objects = as_objects(table)
+            print_json({**document, rows_name: objects} if rows_name else objects)
+        case "csv":
+            plain = table.plain() if isinstance(table, StyledTable) else table
+            print_exactly(values.to_csv(plain))
+        case "urns":
+            at = [column.name for column in table.columns].index("urn")
+            print_urns(dict.fromkeys(str(row[at]) for row in table.rows))
+        case None if table.rows:
+            print_table(table)
+        case None if empty:
+            note(line_text(empty))
 
 
 def as_objects(table: Table | StyledTable) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from explorer import stewardship
 from explorer.client.display import counted
-from explorer.client.records import LoadReport, RefusedChange
+from explorer.client.records import LoadReport
 from explorer.errors import InvalidInput
 from explorer.metadata.fieldpath import FieldPath
 from explorer.metadata.urn import Urn
@@ -22,7 +22,6 @@ from explorer.notebook.view import (
     ShownTable,
     grid_parts,
     table_parts,
-    typed_frame,
     values_of,
 )
 from explorer.stewardship.api import AsyncStewardship
@@ -36,15 +35,14 @@ from explorer.views.dbt import (
     files_sentences,
     item_diff,
     plan_items,
-    plan_page,
     plan_summary,
     plan_table,
 )
 from explorer.views.diff import Diff, DiffLine
-from explorer.views.feed import feed_counts, feed_page, feed_remarks, feed_table
+from explorer.views.feed import feed_counts, feed_remarks, feed_table
 from explorer.views.journal import saved_sentence
 from explorer.views.parts import Cell, Difference, Part, Say, Title
-from explorer.views.table import to_frame
+from explorer.views.table import Table, to_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -75,26 +73,6 @@ _P = ParamSpec("_P")
 _S = TypeVar("_S")
 _T = TypeVar("_T")
 
-_COVERED = dict.fromkeys(("key", "name"), "string") | {
-    f"{part}_{count}": "Float64" if count == "percent" else "int64"
-    for part in views.PARTS
-    for count in views.COUNTS
-}
-_TREND = dict.fromkeys(("key", "name", "day"), "string") | {
-    f"{part}_{count}": "Float64" if count == "percent" else "int64"
-    for part in views.PARTS
-    for count in ("total", "documented", "percent")
-}
-_LISTED = (
-    dict.fromkeys(("urn", "table", "platform", "column", "path", "type"), "string")
-    | {"use": "int64", "use_of": "string", "downstream": "int64"}
-    | {"at_least": "bool", "weight": "int64"}
-)
-_WRITTEN = dict.fromkeys(
-    ("urn", "table", "column", "path", "type", "ingested", "edited", "tags", "exported"), "string"
-)
-_REFUSED = {"position": "int64"} | dict.fromkeys(("urn", "aspect", "reason"), "string")
-
 
 @dataclass(frozen=True, slots=True, repr=False)
 class CoverageTable(ShownTable, stewardship.Coverage):
@@ -109,7 +87,7 @@ class CoverageTable(ShownTable, stewardship.Coverage):
         columns_total, … _documented, … _edited, … _ingested    int64
         tables_percent, columns_percent        Float64   documented; missing for nothing to document
         """
-        return typed_frame([tuple(row) for row in views.coverage_table(self).rows], _COVERED)
+        return to_frame(views.coverage_table(self))
 
     def parts(self) -> Iterator[Part]:
         if not self.tables.total:
@@ -155,7 +133,7 @@ class FeedTable(ShownTable, stewardship.ChangeFeed):
     def parts(self) -> Iterator[Part]:
         yield Title("Changes since the last visit", feed_counts(self))
         if self.entries:
-            yield from table_parts(feed_page(self))
+            yield from table_parts(feed_table(self))
         for remark in feed_remarks(self):
             yield Say(remark)
 
@@ -177,10 +155,7 @@ class CoverageTrendChart(ShownChart, stewardship.CoverageTrend):
         columns_total, columns_documented    int64
         tables_percent, columns_percent      Float64               missing for nothing to document
         """
-        import pandas as pd
-
-        frame = typed_frame([tuple(row) for row in views.trend_table(self).rows], _TREND)
-        return frame.assign(day=pd.to_datetime(frame["day"], utc=True).dt.as_unit("ms"))
+        return to_frame(views.trend_table(self))
 
     def parts(self) -> Iterator[Part]:
         chart = self.chart()
@@ -218,13 +193,13 @@ class WorklistTable(ShownTable, stewardship.Worklist):
         use_of                       string   column, table or none: what the use was counted of
         at_least                     bool     whether counting what is downstream was ended early
         """
-        return typed_frame([_item(item) for item in self.items], _LISTED)
+        return to_frame(views.worklist_table(self))
 
     def parts(self) -> Iterator[Part]:
         used = f", use of {self.days} days" if self.total else ""
         yield Title("To document", f"{views.worklist_counts(self)}{used}")
         if self.items:
-            yield from table_parts(views.worklist_page(self))
+            yield from table_parts(views.worklist_table(self))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -268,7 +243,7 @@ class ConceptTable(ShownTable, stewardship.Concept):
         yield Title(self.name, views.concept_sentence(self))
         if self.columns:
             yield from table_parts(views.variants_page(self))
-            yield from table_parts(views.concept_page(self, texts=False))
+            yield from table_parts(views.concept_table(self, texts=False))
 
 
 @dataclass(frozen=True, repr=False)
@@ -289,9 +264,7 @@ class ChangesetTable(ShownTable, stewardship.Changeset):
         base, theirs, mine          the text it started from, the catalog's, and the file's
         why                         more, where the kind does not say all
         """
-        table = views.changes_table(self.changes)
-        names = [column.name for column in table.columns]
-        return typed_frame([tuple(row) for row in table.rows], dict.fromkeys(names, "string"))
+        return to_frame(views.changes_table(self.changes))
 
     def parts(self) -> Iterator[Part]:
         yield Title("Changes", " · ".join(views.change_counts(self)) or "none")
@@ -326,7 +299,7 @@ class AppliedTable(ShownTable, stewardship.Applied):
         theirs, mine         the text that the catalog holds or held, and the frame's
         why                  why it was not written
         """
-        return typed_frame([*self._rows()], dict.fromkeys(_APPLIED, "string"))
+        return to_frame(Table.of("applied", _APPLIED, [*self._rows()]))
 
     def parts(self) -> Iterator[Part]:
         counts = [f"{len(self.done):,} written"]
@@ -392,13 +365,7 @@ class DraftingTable(ShownTable, stewardship.DraftingOutcome):
         text                 what the command drafted; missing where it had none
         why                  why it had none
         """
-        drafted = [(edit.urn, edit.name, edit.column, edit.text, None) for edit in self.edits]
-        failed = [
-            (failure.urn, failure.table, failure.column, None, failure.why)
-            for failure in self.failures
-        ]
-        names = ("urn", "table", "column", "text", "why")
-        return typed_frame([*drafted, *failed], dict.fromkeys(names, "string"))
+        return to_frame(views.drafts_table(self))
 
     def parts(self) -> Iterator[Part]:
         total = len(self.edits) + len(self.failures)
@@ -406,7 +373,7 @@ class DraftingTable(ShownTable, stewardship.DraftingOutcome):
         for sentence in views.failure_sentences(self.failures):
             yield Say(sentence)
         if self.changeset is not None:
-            yield from table_parts(views.review_page(self.changeset.items))
+            yield from table_parts(views.review_table(self.changeset.items))
             yield Say(f"Nothing is written yet: catalog docs review {self.changeset.path}")
 
 
@@ -437,17 +404,12 @@ class LoadTable(ShownTable, LoadReport):
     def to_frame(self) -> "pd.DataFrame":
         """Return a row for each change that was refused: its `position` among those given, from 0,
         its `urn` and `aspect`, and the `reason`. No request."""
-        rows = [
-            (change.position, str(change.urn), change.aspect, change.reason)
-            for change in self.refused
-        ]
-        return typed_frame(rows, _REFUSED)
+        return to_frame(views.refused_table(self.refused))
 
     def parts(self) -> Iterator[Part]:
         refused = f", {len(self.refused):,} refused" if self.refused else ""
         yield Title("Load", f"{self.written:,} written{refused}")
-        headers = ("position", "entity", "aspect", "reason")
-        yield from grid_parts(headers, self.refused, _refusal, numbers=("position",))
+        yield from table_parts(views.refused_table(self.refused))
 
 
 class Documentation(ShownTable, tuple[stewardship.Row, ...]):
@@ -553,15 +515,7 @@ class Documentation(ShownTable, tuple[stewardship.Row, ...]):
         tags               names, joined by ", "
         exported           a fingerprint of `edited`, by which `changeset` knows what was changed
         """
-        rows = [
-            (
-                *(row.urn, row.table, FieldPath(row.column).simple if row.column else None),
-                *(row.column or None, row.type, row.ingested or None, row.edited or None),
-                *(", ".join(row.tags) or None, row.exported),
-            )
-            for row in self
-        ]
-        return typed_frame(rows, _WRITTEN)
+        return to_frame(views.documentation_table(self))
 
     def parts(self) -> Iterator[Part]:
         tables = sum(not row.column for row in self)
@@ -593,7 +547,7 @@ class ProjectPlanTable(ShownTable, ProjectPlan):
     def parts(self) -> Iterator[Part]:
         yield Title("dbt project", " · ".join(plan_summary(self)))
         items = self.items
-        yield from table_parts(plan_page(items))
+        yield from table_parts(plan_table(items))
         lines = tuple(line for item in items[:MOST_ROWS] for line in item_diff(item))
         if lines:
             yield Difference(lines)
@@ -847,15 +801,6 @@ def load_table(report: LoadReport) -> LoadTable:
     return LoadTable(**values_of(report))
 
 
-def _item(item: stewardship.Item) -> tuple[Any, ...]:
-    simple = item.column.simple if item.column else None
-    path = item.column.raw if item.column else None
-    return (
-        *(item.urn, item.table, item.platform, simple, path, item.type),
-        *(item.use, item.use_of, item.downstream, item.at_least, item.weight),
-    )
-
-
 def _text_cells(row: stewardship.Row) -> tuple[Cell, ...]:
     path = FieldPath(row.column).simple if row.column else ""
     return (
@@ -863,13 +808,4 @@ def _text_cells(row: stewardship.Row) -> tuple[Cell, ...]:
         Cell(path) if path else Cell(views.WHOLE_TABLE, tone="quiet"),
         Cell(row.type),
         description_cell(row.ingested, row.edited),
-    )
-
-
-def _refusal(refused: RefusedChange) -> tuple[Cell, ...]:
-    return (
-        Cell(f"{refused.position:,}"),
-        Cell(refused.urn.name, detail=str(refused.urn), tone="loud"),
-        Cell(refused.aspect),
-        Cell(refused.reason),
     )

@@ -37,7 +37,7 @@ from explorer.views.parts import (
     with_names,
 )
 from explorer.views.table import Cell as Value
-from explorer.views.table import Row, Table, TableColumn, number_text
+from explorer.views.table import Row, Table, TableColumn, number_text, places_for
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -172,9 +172,7 @@ def table_parts(
 ) -> Iterator[Part]:
     """Yield the first rows of a table as people see it, and a sentence that counts the others."""
     names = [column.name for column in table.columns]
-    visible = [
-        (at, column) for at, column in enumerate(table.columns) if column.audience != "programs"
-    ]
+    visible = [(at, table.columns[at]) for at in places_for("people", table.columns)]
     numbers = [
         column.title
         for at, column in visible

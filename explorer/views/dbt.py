@@ -10,7 +10,7 @@ from explorer.client.display import counted, has_words
 from explorer.metadata.urn import Urn
 from explorer.views.diff import Diff, DiffLine, text_diff
 from explorer.views.stewardship import WHOLE_TABLE, hidden_sentence
-from explorer.views.table import Row, Table, TableColumn
+from explorer.views.table import Table, TableColumn
 
 if TYPE_CHECKING:
     from explorer.stewardship.dbt import (
@@ -37,7 +37,6 @@ __all__ = [
     "nothing_sentence",
     "plan_counts",
     "plan_items",
-    "plan_page",
     "plan_sentence",
     "plan_summary",
     "plan_table",
@@ -136,22 +135,6 @@ def _texts(item: PlanItem) -> Iterator[str]:
     )
 
 
-def plan_page(items: Sequence[PlanItem]) -> Table:
-    """Return a table of items for people: kind, place, the change or the reason there is none, and
-    file."""
-    columns = (
-        TableColumn("kind", "", max_width=10),
-        TableColumn("resource", folds=True, style="bold"),
-        TableColumn("column", folds=True),
-        TableColumn("change", folds=True),
-        TableColumn("file", max_width=40, style="dim"),
-    )
-    rows: list[Row] = [
-        (item.kind, item.resource, _column(item), _change(item), item.file) for item in items
-    ]
-    return Table(columns, rows, "Changes of a dbt project")
-
-
 def _column(item: PlanItem) -> str:
     if item.update is None:
         return ""
@@ -166,21 +149,29 @@ def _change(item: PlanItem) -> str:
 
 
 def plan_table(items: Sequence[PlanItem]) -> Table:
-    """Return a table of items for programs.
+    """Return a table of items: kind, place, the change or the reason there is none, and file.
 
-    `before` is the present text in the project, `after` the planned one. Items that are not
-    compared have no property and no texts.
+    For programs `before` is the present text in the project, `after` the planned one. Items that
+    are not compared have no property and no texts.
     """
-    names = ("file", "resource", "column", "property", "kind", "before", "after", "urn", "why")
-    rows: list[Row] = [
-        (
-            *(item.file, item.resource, item.column, item.what, item.kind),
-            *((item.update.before, _encodable(item.update.after)) if item.update else (None, None)),
-            *(item.urn or None, item.why or None),
-        )
-        for item in items
-    ]
-    return Table.of("dbt project", names, rows)
+    columns = (
+        TableColumn("kind", "", audience="people", max_width=10),
+        TableColumn("file", audience="programs"),
+        TableColumn("resource", folds=True, style="bold"),
+        TableColumn("column", audience="programs"),
+        TableColumn("column", None, _column, "people", folds=True),
+        TableColumn("change", None, _change, "people", folds=True),
+        TableColumn("file", audience="people", max_width=40, style="dim"),
+        TableColumn("property", None, lambda item: item.what, "programs"),
+        TableColumn("kind", audience="programs"),
+        TableColumn("before", None, lambda item: item.update and item.update.before, "programs"),
+        TableColumn(
+            "after", None, lambda item: item.update and _encodable(item.update.after), "programs"
+        ),
+        TableColumn("urn", None, lambda item: item.urn or None, "programs"),
+        TableColumn("why", None, lambda item: item.why or None, "programs"),
+    )
+    return Table.from_records(items, columns, "dbt project")
 
 
 def _encodable(text: str) -> str:
@@ -189,16 +180,13 @@ def _encodable(text: str) -> str:
 
 def unmatched_table(unmatched: "Sequence[Unmatched]") -> Table:
     """Return a table for programs of the resources without a known dataset."""
-    rows: list[Row] = [
-        (
-            entry.resource.name,
-            entry.resource.kind,
-            entry.why,
-            [str(urn) for urn in entry.candidates],
-        )
-        for entry in unmatched
-    ]
-    return Table.of("unmatched", ("resource", "kind", "why", "candidates"), rows)
+    columns = (
+        TableColumn("resource", read=lambda entry: entry.resource.name),
+        TableColumn("kind", read=lambda entry: entry.resource.kind),
+        TableColumn("why"),
+        TableColumn("candidates", read=lambda entry: [str(urn) for urn in entry.candidates]),
+    )
+    return Table.from_records(unmatched, columns, "unmatched")
 
 
 def unread_table(problems: Sequence[tuple[str, str]]) -> Table:

@@ -10,7 +10,7 @@ from explorer.metadata.urn import Urn
 from explorer.stewardship.feed import ChangeFeed, FeedEntry, FeedKind
 from explorer.views.diff import Diff, DiffLine, plain_lines, text_diff
 from explorer.views.history import name_of
-from explorer.views.table import Table, TableColumn
+from explorer.views.table import TIME, Table, TableColumn, attributes
 
 __all__ = [
     "entries_with",
@@ -18,7 +18,6 @@ __all__ = [
     "entry_place",
     "entry_sentence",
     "feed_counts",
-    "feed_page",
     "feed_remarks",
     "feed_table",
 ]
@@ -33,12 +32,6 @@ _LABEL_WORDS: Final[Mapping[FeedKind, str]] = {
     "domain": "domain",
     "links": "links",
 }
-
-
-_STAMPED: Final = (
-    TableColumn("who", max_width=18, folds=True, style="dim"),
-    TableColumn("when", folds=True, style="dim"),
-)
 
 
 def feed_counts(feed: ChangeFeed) -> str:
@@ -77,69 +70,74 @@ def feed_remarks(feed: ChangeFeed, format_moment: Callable[[int], str] = moment)
         yield "The server does not know who you are: your own edits are among these."
 
 
-def feed_page(
+def feed_table(
     feed: ChangeFeed,
     entries: Iterable[FeedEntry] | None = None,
     format_moment: Callable[[int], str] = moment,
     *,
     brief: bool = False,
 ) -> Table:
-    """Return a table of entries for people, by default of all entries of the feed.
+    """Return a table of entries, by default of all entries of the feed.
 
-    Entries that need care are marked with an exclamation mark. `format_moment` formats a time given
-    in milliseconds; a `brief` table leaves out who made the change and when.
+    For people entries that need care are marked with an exclamation mark. `format_moment` formats a
+    time given in milliseconds; in a `brief` table they do not see who made the change and when.
     """
+    names = feed.names
     columns = (
-        TableColumn("care", "", max_width=1, style="bold"),
-        TableColumn("what", max_width=36, folds=True, style="bold"),
-        TableColumn("change", folds=True),
-        *(() if brief else _STAMPED),
+        TableColumn(
+            "care",
+            "",
+            lambda entry: "!" if entry.needs_care else "",
+            "people",
+            max_width=1,
+            style="bold",
+        ),
+        TableColumn(
+            "what",
+            None,
+            lambda entry: entry_place(entry, feed),
+            "people",
+            max_width=36,
+            folds=True,
+            style="bold",
+        ),
+        TableColumn(
+            "change", None, lambda entry: entry_sentence(entry, names), "people", folds=True
+        ),
+        TableColumn("at", audience="programs", dtype=TIME),
+        TableColumn("actor", None, lambda entry: entry.actor or None, "programs"),
+        TableColumn("urn", None, lambda entry: str(entry.urn), "programs"),
+        TableColumn("name", None, lambda entry: feed.name_of(entry.urn), "programs"),
+        TableColumn("column", None, lambda entry: entry.path, "programs"),
+        TableColumn("kind", audience="programs"),
+        TableColumn("needs_care", audience="programs", dtype="bool"),
+        TableColumn("before", None, lambda entry: entry.before or None, "programs"),
+        TableColumn("after", None, lambda entry: entry.after or None, "programs"),
+        TableColumn("edited", None, lambda entry: entry.edited or None, "programs"),
+        TableColumn("likely_column", None, lambda entry: entry.likely, "programs"),
+        *attributes("added", "removed", audience="programs"),
     )
-    rows = [
-        (
-            "!" if entry.needs_care else "",
-            entry_place(entry, feed),
-            entry_sentence(entry, feed.names),
-            *(() if brief else (_who(entry, feed.names), format_moment(_millis(entry)))),
-        )
-        for entry in (feed.entries if entries is None else entries)
-    ]
-    return Table(columns, rows, "Changes since the last visit")
-
-
-def feed_table(feed: ChangeFeed, entries: Iterable[FeedEntry] | None = None) -> Table:
-    """Return a table of entries for programs, by default of all entries of the feed."""
-    columns = (
-        TableColumn("at", dtype="datetime64[ms, UTC]"),
-        TableColumn("actor", dtype="string"),
-        TableColumn("urn", dtype="string"),
-        TableColumn("name", dtype="string"),
-        TableColumn("column", dtype="string"),
-        TableColumn("kind", dtype="string"),
-        TableColumn("needs_care", dtype="bool"),
-        TableColumn("before", dtype="string"),
-        TableColumn("after", dtype="string"),
-        TableColumn("edited", dtype="string"),
-        TableColumn("likely_column", dtype="string"),
-        TableColumn("added"),
-        TableColumn("removed"),
+    stamp = (
+        TableColumn(
+            "who",
+            None,
+            lambda entry: _who(entry, names),
+            "people",
+            max_width=18,
+            folds=True,
+            style="dim",
+        ),
+        TableColumn(
+            "when",
+            None,
+            lambda entry: format_moment(_millis(entry)),
+            "people",
+            folds=True,
+            style="dim",
+        ),
     )
-    rows = [
-        (
-            *(
-                entry.at,
-                entry.actor or None,
-                str(entry.urn),
-                feed.name_of(entry.urn),
-                entry.path,
-                entry.kind,
-            ),
-            *(entry.needs_care, entry.before or None, entry.after or None, entry.edited or None),
-            *(entry.likely, entry.added, entry.removed),
-        )
-        for entry in (feed.entries if entries is None else entries)
-    ]
-    return Table(columns, rows, "changes")
+    listed = feed.entries if entries is None else entries
+    return Table.from_records(listed, columns if brief else (*columns, *stamp), "changes")
 
 
 def entry_place(entry: FeedEntry, feed: ChangeFeed) -> str:

@@ -8,8 +8,10 @@ all values under stable names.
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, time, timedelta
-from typing import TYPE_CHECKING, Final, Literal, overload
+from datetime import UTC, date, datetime, time, timedelta
+from functools import partial
+from operator import attrgetter
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from explorer.client.display import counted, has_words, hidden_count, line, moment
 from explorer.metadata.fieldpath import FieldPath
@@ -20,9 +22,10 @@ from explorer.stewardship.staging import STATES, deprecation_in
 from explorer.views.chart import Line, Lines, Point
 from explorer.views.diff import Diff, DiffLine, plain_lines, text_diff
 from explorer.views.journal import value_words
-from explorer.views.table import Row, Table, TableColumn
+from explorer.views.table import TIME, Row, Table, TableColumn, attributes
 
 if TYPE_CHECKING:
+    from explorer.client.records import RefusedChange
     from explorer.stewardship.changeset import Change, Changeset
     from explorer.stewardship.concepts import Concept, ConceptColumn
     from explorer.stewardship.coverage import (
@@ -34,7 +37,8 @@ if TYPE_CHECKING:
         GroupTrend,
         Part,
     )
-    from explorer.stewardship.drafting import DraftingFailure
+    from explorer.stewardship.documentation import Row as TextRow
+    from explorer.stewardship.drafting import DraftingFailure, DraftingOutcome
     from explorer.stewardship.glossary import GlossaryChange
     from explorer.stewardship.proposals import SharedChangeset
     from explorer.stewardship.provenance import PropagatedOutcome, PropagatedText
@@ -61,7 +65,6 @@ __all__ = [
     "change_diff",
     "change_place",
     "changes_table",
-    "concept_page",
     "concept_sentence",
     "concept_table",
     "concept_variants",
@@ -69,12 +72,13 @@ __all__ = [
     "coverage_page",
     "coverage_table",
     "deprecation_lines",
+    "documentation_table",
     "drafting_failures",
+    "drafts_table",
     "edit_column",
     "edit_sentence",
     "failure_sentences",
     "foreign_words",
-    "glossary_page",
     "glossary_sentences",
     "glossary_table",
     "group_name",
@@ -87,14 +91,13 @@ __all__ = [
     "propagated_counts",
     "propagated_diff",
     "propagated_outcome",
-    "propagated_page",
     "propagated_table",
     "propagated_with",
     "proposal_counts",
     "proposals_table",
+    "refused_table",
     "review_counts",
     "review_diff",
-    "review_page",
     "review_table",
     "source_sentence",
     "trend_change",
@@ -105,7 +108,6 @@ __all__ = [
     "undone_sentence",
     "variants_page",
     "worklist_counts",
-    "worklist_page",
     "worklist_table",
 ]
 
@@ -144,60 +146,56 @@ def group_name(group: "Group | GroupTrend", by: str | None) -> str:
 
 
 def coverage_page(coverage: "Coverage") -> Table:
-    """Return the coverage as a table for people.
-
-    It has a row for each group, with the number of undocumented columns, or without groups one for
-    tables and one for columns.
-    """
-    if coverage.by is None:
-        sums = (
-            TableColumn("part", "", style="bold"),
-            TableColumn("total"),
-            TableColumn("documented"),
-            TableColumn("percent", "%", decimals=1),
-            TableColumn("edited", "by people"),
-            TableColumn("ingested", "by ingestion"),
-        )
-        counts = ((part, coverage.of(part)) for part in PARTS)
-        rows: list[Row] = [
-            (part, count.total, count.documented, count.percent, count.edited, count.ingested)
-            for part, count in counts
-        ]
-        return Table(sums, rows, "Coverage")
-    # Folders differ at their ends.
-    cut: Literal["start", "end"] = "start" if coverage.by == "folder" else "end"
+    """Return the coverage as a table for people: `coverage_table`, but without groups a row for
+    tables and one for columns."""
+    if coverage.by is not None:
+        return coverage_table(coverage)
     columns = (
-        TableColumn("name", coverage.by, folds=True, cut=cut, style="bold"),
-        *(
-            TableColumn(f"{part}_{field}", heading, decimals=1)
-            for part in PARTS
-            for field, heading in (("total", part), ("documented", "done"), ("percent", "%"))
-        ),
-        TableColumn("columns_undocumented", "missing"),
+        TableColumn("part", "", style="bold"),
+        TableColumn("total"),
+        TableColumn("documented"),
+        TableColumn("percent", "%", decimals=1),
+        TableColumn("edited", "by people"),
+        TableColumn("ingested", "by ingestion"),
     )
-    rows = []
-    for group in coverage.groups:
-        counts_of = (group.of(part) for part in PARTS)
-        cells = (
-            cell for count in counts_of for cell in (count.total, count.documented, count.percent)
-        )
-        rows.append((group_name(group, coverage.by), *cells, group.columns.undocumented))
-    return Table(columns, rows, f"Coverage by {coverage.by}")
+    counts = attrgetter(*(column.name for column in columns[1:]))
+    return Table(columns, [(part, *counts(coverage.of(part))) for part in PARTS], "Coverage")
 
 
 def coverage_table(coverage: "Coverage") -> Table:
-    """Return the coverage as a table for programs: a row for each group, or one without a key for
-    all."""
-    names = ("key", "name", *(f"{part}_{field}" for part in PARTS for field in COUNTS))
-    total = ("", "", coverage.tables, coverage.columns)
-    groups = [(group.key, group.name, group.tables, group.columns) for group in coverage.groups]
-    rows: list[Row] = [
-        (key, name, *(getattr(count, field) for count in counts for field in COUNTS))
-        for key, name, *counts in (groups if coverage.by else [total])
-    ]
-    return Table.of("coverage", names, rows)
+    """Return the coverage as a table: a row for each group, or one without a key for all."""
+    from explorer.stewardship.coverage import Group
+
+    headings = {"documented": "done", "percent": "%"}
+    columns = (
+        *attributes("key", "name", audience="programs"),
+        _group_column(coverage.by),
+        *(
+            TableColumn(
+                f"{part}_{field}",
+                headings.get(field, part),
+                attrgetter(f"{part}.{field}"),
+                "everyone" if field in _SHOWN_COUNTS else "programs",
+                dtype="Float64" if field == "percent" else "int64",
+                decimals=1,
+            )
+            for part in PARTS
+            for field in COUNTS
+        ),
+        TableColumn("undocumented", "missing", attrgetter("columns.undocumented"), "people"),
+    )
+    groups = coverage.groups if coverage.by else [Group("", "", coverage.tables, coverage.columns)]
+    return Table.from_records(groups, columns, "coverage")
 
 
+def _group_column(by: str | None) -> TableColumn:
+    # Folders differ at their ends.
+    cut: Literal["start", "end"] = "start" if by == "folder" else "end"
+    name = partial(group_name, by=by)
+    return TableColumn("group", by, name, "people", folds=True, cut=cut, style="bold")
+
+
+_SHOWN_COUNTS: Final = ("total", "documented", "percent")
 _MOST_LINES: Final = 6
 
 
@@ -228,7 +226,7 @@ def _shares(trend: "CoverageTrend", counts: "Sequence[DayCount]") -> tuple[Point
     """Return the shares, each at the start of its day; a gap if there was nothing to document."""
     return tuple(
         (
-            datetime.combine(day, time(), UTC),
+            _start_of(day),
             count.documented / count.total if count.total else None,
         )
         for day, count in zip(trend.days, counts, strict=True)
@@ -291,27 +289,45 @@ def trend_change(counts: "Sequence[DayCount]") -> float | None:
     return round(shares[-1] - shares[0], 1) if len(shares) > 1 and counts[-1].total else None
 
 
+class _GroupDay(NamedTuple):
+    """The counts of a group on a day."""
+
+    key: str
+    name: str
+    date: date
+    tables: "DayCount"
+    columns: "DayCount"
+
+
 def trend_table(trend: "CoverageTrend") -> Table:
     """Return the trend as a table for programs: a row for each group and day, oldest first, or
     without groups for each day."""
-    names = ("key", "name", "day")
-    counts = tuple(f"{part}_{field}" for part in PARTS for field in _TREND_COUNTS)
+    columns = (
+        *attributes("key", "name"),
+        TableColumn("day", read=lambda row: row.date.isoformat(), audience="files"),
+        TableColumn("day", read=lambda row: _start_of(row.date), audience="frames", dtype=TIME),
+        *(
+            TableColumn(
+                f"{part}_{field}",
+                read=attrgetter(f"{part}.{field}"),
+                dtype="Float64" if field == "percent" else "int64",
+            )
+            for part in PARTS
+            for field in _SHOWN_COUNTS
+        ),
+    )
     total = [("", "", trend.tables, trend.columns)]
     groups = [(group.key, group.name, group.tables, group.columns) for group in trend.groups]
-    rows: list[Row] = [
-        (
-            key,
-            name,
-            day.isoformat(),
-            *(getattr(day_count, field) for day_count in day_counts for field in _TREND_COUNTS),
-        )
+    days = [
+        _GroupDay(key, name, *day)
         for key, name, *series in (groups if trend.by else total)
-        for day, *day_counts in zip(trend.days, *series, strict=True)
+        for day in zip(trend.days, *series, strict=True)
     ]
-    return Table.of("coverage trend", (*names, *counts), rows)
+    return Table.from_records(days, columns, "coverage trend")
 
 
-_TREND_COUNTS: Final = ("total", "documented", "percent")
+def _start_of(day: date) -> datetime:
+    return datetime.combine(day, time(), UTC)
 
 
 def trend_sentences(trend: "CoverageTrend") -> tuple[str, ...]:
@@ -333,36 +349,65 @@ def trend_sentences(trend: "CoverageTrend") -> tuple[str, ...]:
     return tuple(sentences)
 
 
-def worklist_page(worklist: "Worklist") -> Table:
-    """Return the worklist as a table for people, with the numbers that an item's rank comes from.
+def worklist_table(worklist: "Worklist") -> Table:
+    """Return the worklist as a table, with the numbers that an item's rank comes from.
 
-    Tables of the same name get a distinction: `orders (hive)`.
+    For programs `column` is the field path, `None` for a table itself. For people tables of the
+    same name get a distinction: `orders (hive)`.
     """
     from explorer.graph.nodes import distinguish_names
 
-    columns = (
-        TableColumn("weight"),
-        TableColumn("used"),
-        TableColumn("used_of", "of", style="dim"),
-        TableColumn("downstream"),
-        TableColumn("urn", audience="programs"),
-        TableColumn("table", folds=True, style="bold", detail="urn"),
-        TableColumn("column", folds=True),
-        TableColumn("type", max_width=12, style="dim"),
-    )
     tables = distinguish_names((item.urn, {"name": item.table}) for item in worklist.items)
-    rows = [_item_row(item, tables[item.urn]["name"]) for item in worklist.items]
-    return Table(columns, rows, "To document", worklist.total)
-
-
-def _item_row(item: "Item", table: str) -> Row:
-    downstream = f"{item.downstream:,}+" if item.at_least else item.downstream
-    column = item.column.simple if item.column else WHOLE_TABLE
-    used_of = item.use_of if item.use else None
-    return (
-        *(item.weight, item.use, used_of, downstream),
-        *(item.urn, table, column, item.type),
+    columns = (
+        TableColumn("weight", audience="people", dtype="int64"),
+        TableColumn("used", None, lambda item: item.use, "people", dtype="int64"),
+        TableColumn("used_of", "of", _measured_of, "people", style="dim"),
+        TableColumn("downstream", None, _downstream, "people", dtype="int64"),
+        *attributes("urn", "table", "platform", audience="programs"),
+        TableColumn(
+            "table",
+            None,
+            lambda item: tables[item.urn]["name"],
+            "people",
+            folds=True,
+            style="bold",
+            detail="urn",
+        ),
+        TableColumn("column", None, _column_or_table, "people", folds=True),
+        TableColumn("column", None, _simple_path, "frames"),
+        TableColumn("column", None, _exact_path, "files"),
+        TableColumn("path", None, _exact_path, "frames"),
+        TableColumn("type", max_width=12, style="dim"),
+        TableColumn("weight", audience="files"),
+        TableColumn("used", None, lambda item: item.use, "files"),
+        TableColumn("used_of", None, lambda item: item.use_of, "files"),
+        TableColumn("use", audience="frames", dtype="int64"),
+        TableColumn("use_of", audience="frames"),
+        TableColumn("downstream", audience="programs", dtype="int64"),
+        TableColumn("at_least", audience="programs", dtype="bool"),
+        TableColumn("weight", audience="frames", dtype="int64"),
     )
+    return Table.from_records(worklist.items, columns, "worklist")
+
+
+def _measured_of(item: "Item") -> str | None:
+    return item.use_of if item.use else None
+
+
+def _downstream(item: "Item") -> int | str:
+    return f"{item.downstream:,}+" if item.at_least else item.downstream
+
+
+def _simple_path(item: "Item") -> str | None:
+    return item.column.simple if item.column else None
+
+
+def _column_or_table(item: "Item") -> str:
+    return _simple_path(item) or WHOLE_TABLE
+
+
+def _exact_path(item: "Item") -> str | None:
+    return item.column.raw if item.column else None
 
 
 def item_sentences(item: "Item", days: int) -> tuple[str, str]:
@@ -372,23 +417,6 @@ def item_sentences(item: "Item", days: int) -> tuple[str, str]:
     of_table = " (its table)" if item.use and item.use_of == "table" and item.column else ""
     at_least = "at least " if item.at_least else ""
     return f"{used}{of_table}", f"{at_least}{item.downstream:,} made from its table"
-
-
-def worklist_table(worklist: "Worklist") -> Table:
-    """Return the worklist as a table for programs; `column` is the field path, `None` for a table
-    itself."""
-    names = (
-        *("urn", "table", "platform", "column", "type"),
-        *("weight", "used", "used_of", "downstream", "at_least"),
-    )
-    rows: list[Row] = [
-        (
-            *(item.urn, item.table, item.platform, item.column.raw if item.column else None),
-            *(item.type, item.weight, item.use, item.use_of, item.downstream, item.at_least),
-        )
-        for item in worklist.items
-    ]
-    return Table.of("worklist", names, rows)
 
 
 def worklist_counts(worklist: "Worklist") -> str:
@@ -453,58 +481,39 @@ def variants_page(concept: "Concept") -> Table:
     return Table(columns, rows, f"Texts of {concept.name}")
 
 
-def concept_page(concept: "Concept", *, texts: bool = True) -> Table:
-    """Return a table for people of the columns of a concept.
+def concept_table(concept: "Concept", *, texts: bool = True) -> Table:
+    """Return a table of the columns of a concept, with the number of each one's description.
 
-    It has the number of each column's description, with `texts` the description, and whether people
-    or ingestion wrote it. Tables of the same name get a distinction.
+    For programs `column` is the field path. People see whether people or ingestion wrote the
+    description, and it too with `texts`; tables of the same name get a distinction.
     """
     from explorer.graph.nodes import distinguish_names
 
-    columns = (
-        TableColumn("variant", "no."),
-        TableColumn("table", folds=True, style="bold"),
-        TableColumn("column", folds=True),
-        TableColumn("type", max_width=12, style="dim"),
-        TableColumn("by", max_width=9, style="dim"),
-        TableColumn("text", folds=True, audience="everyone" if texts else "programs"),
-    )
     tables = distinguish_names((column.urn, {"name": column.table}) for column in concept.columns)
     numbers = _variant_numbers(concept)
-    rows: list[Row] = [
-        (
-            numbers[column.text] or None,
-            *(tables[column.urn]["name"], column.path.simple, column.type, _author_of(column)),
-            " ".join(column.text.split()),
-        )
-        for column in concept.columns
-    ]
-    return Table(columns, rows, f"Columns {concept.name}")
-
-
-def concept_table(concept: "Concept") -> Table:
-    """Return a table for programs of the columns of a concept; `column` is the field path,
-    `variant` the number of its description, or `None`."""
-    names = (
-        *("variant", "urn", "table", "platform", "column", "type"),
-        *("text", "edited", "ingested"),
+    columns = (
+        TableColumn("variant", "no.", lambda column: numbers[column.text] or None),
+        *attributes("urn", "table", "platform", audience="programs"),
+        TableColumn(
+            "table",
+            None,
+            lambda column: tables[column.urn]["name"],
+            "people",
+            folds=True,
+            style="bold",
+        ),
+        TableColumn("column", None, lambda column: column.path.simple, "people", folds=True),
+        TableColumn("column", None, lambda column: column.path.raw, "programs"),
+        TableColumn("type", max_width=12, style="dim"),
+        TableColumn("by", None, _author_of, "people", max_width=9, style="dim"),
+        *attributes("text", "edited", "ingested", audience="programs"),
+        *((TableColumn("text", None, _text_line, "people", folds=True),) if texts else ()),
     )
-    numbers = _variant_numbers(concept)
-    rows: list[Row] = [
-        (
-            *(
-                numbers[column.text] or None,
-                column.urn,
-                column.table,
-                column.platform,
-                column.path.raw,
-                column.type,
-            ),
-            *(column.text, column.edited, column.ingested),
-        )
-        for column in concept.columns
-    ]
-    return Table.of("concept", names, rows)
+    return Table.from_records(concept.columns, columns, "concept")
+
+
+def _text_line(record: "ConceptColumn | PropagatedText") -> str:
+    return " ".join(record.text.split())
 
 
 def _variant_numbers(concept: "Concept") -> dict[str, int]:
@@ -524,15 +533,11 @@ def _author_of(column: "ConceptColumn") -> str:
 def changes_table(changes: "tuple[Change, ...]") -> Table:
     """Return a table of changes, all cells text: position in the file, kind, what it is about, the
     three texts, and the reason."""
-    names = ("place", "kind", "urn", "table", "column", "base", "theirs", "mine", "why")
-    rows: list[Row] = [
-        (
-            *(change.entry.place, change.kind, change.urn, change.table, change.column),
-            *(change.base, change.theirs, change.mine, change.why),
-        )
-        for change in changes
-    ]
-    return Table.of("changes", names, rows)
+    columns = (
+        TableColumn("place", read=lambda change: change.entry.place),
+        *attributes("kind", "urn", "table", "column", "base", "theirs", "mine", "why"),
+    )
+    return Table.from_records(changes, columns, "changes")
 
 
 def change_counts(changeset: "Changeset") -> tuple[str, ...]:
@@ -599,85 +604,97 @@ STATE_MARKS: "Final[dict[ReviewState, str]]" = {
 """The mark shown next to a staged edit's state."""
 
 
-def review_page(items: "Sequence[ReviewItem]") -> Table:
-    """Return a table for people of staged edits: state, what each changes, and the new value."""
-    columns = (
-        TableColumn("state", max_width=10),
-        TableColumn("table", folds=True, style="bold"),
-        TableColumn("column", folds=True),
-        TableColumn("change", folds=True),
-        TableColumn("from", max_width=34, style="dim"),
-    )
-    return Table(columns, _ReviewRows(items), "Changes to review")
-
-
-class _ReviewRows(Sequence[Row]):
-    """Rows that are created when accessed, because thousands are shown again after every
-    decision."""
-
-    def __init__(self, items: "Sequence[ReviewItem]") -> None:
-        self._items = items
-
-    def __len__(self) -> int:
-        return len(self._items)
-
-    @overload
-    def __getitem__(self, at: int) -> Row: ...
-
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[Row]: ...
-
-    def __getitem__(self, at: int | slice) -> Row | Sequence[Row]:
-        if isinstance(at, slice):
-            return _ReviewRows(self._items[at])
-        item = self._items[at]
-        return (
-            f"{STATE_MARKS[item.state]} {item.state}",
-            item.edit.name,
-            edit_column(item.edit),
-            edit_sentence(item.edit),
-            item_source(item),
-        )
-
-
 _JOINTS: "Final[Mapping[StagedKind, str]]" = {"owners": ", ", "links": "\n"}
 
 
 def review_table(items: "Sequence[ReviewItem]") -> Table:
-    """Return a table for programs of staged edits, all cells text.
+    """Return a table of staged edits. People see the state, what each changes, and the new value.
 
-    Labels are joined by spaces, owners by commas, links by line ends; a deprecation is JSON.
-    `theirs` is set if somebody else wrote there in the meantime.
+    For programs all cells are text: labels are joined by spaces, owners by commas, links by line
+    ends; a deprecation is JSON. `theirs` is set if somebody else wrote there in the meantime.
     """
-    names = (
-        *("number", "state", "urn", "table", "column", "what", "before", "text", "add", "remove"),
-        *("theirs", "why", "decided_by", "source", "source_urn", "source_column"),
+    columns = (
+        TableColumn("number", audience="programs", dtype="string"),
+        TableColumn("state", audience="programs"),
+        TableColumn("state", None, _marked_state, "people", max_width=10),
+        TableColumn("urn", None, lambda item: item.edit.urn, "programs"),
+        TableColumn("table", None, lambda item: item.edit.name, folds=True, style="bold"),
+        TableColumn("column", None, lambda item: edit_column(item.edit), "people", folds=True),
+        TableColumn("change", None, lambda item: edit_sentence(item.edit), "people", folds=True),
+        TableColumn("from", None, item_source, "people", max_width=34, style="dim"),
+        TableColumn("column", None, lambda item: item.edit.column, "programs"),
+        TableColumn("what", None, lambda item: item.edit.what, "programs"),
+        TableColumn("before", None, lambda item: item.edit.before, "programs"),
+        TableColumn("text", None, lambda item: item.edit.text, "programs"),
+        TableColumn("add", None, lambda item: _join_labels(item.edit, item.edit.add), "programs"),
+        TableColumn(
+            "remove", None, lambda item: _join_labels(item.edit, item.edit.remove), "programs"
+        ),
+        *attributes("theirs", "why", "decided_by", audience="programs"),
+        TableColumn("source", None, partial(_first_source, "found_by"), "programs"),
+        TableColumn("source_urn", None, partial(_first_source, "urn"), "programs"),
+        TableColumn("source_column", None, partial(_first_source, "column"), "programs"),
     )
-    rows: list[Row] = []
-    for item in items:
-        edit = item.edit
-        joint = _JOINTS.get(edit.what, " ")
-        first = edit.sources[0] if edit.sources else None
-        source_cells = (
-            (first.found_by, first.urn, first.column) if first is not None else (None, None, None)
-        )
-        rows.append(
-            (
-                *(item.number, item.state, edit.urn, edit.name, edit.column, edit.what),
-                *(edit.before, edit.text, joint.join(edit.add), joint.join(edit.remove)),
-                *(item.theirs, item.why, item.decided_by, *source_cells),
-            )
-        )
-    return Table.of("review", names, rows)
+    return Table.from_records(items, columns, "review")
+
+
+def _marked_state(item: "ReviewItem") -> str:
+    return f"{STATE_MARKS[item.state]} {item.state}"
+
+
+def _join_labels(edit: "StagedEdit", labels: "Sequence[str]") -> str:
+    return _JOINTS.get(edit.what, " ").join(labels)
+
+
+def _first_source(name: str, item: "ReviewItem") -> str | None:
+    return getattr(item.edit.sources[0], name) if item.edit.sources else None
 
 
 def drafting_failures(failures: "Sequence[DraftingFailure]") -> Table:
     """Return a table for programs of the columns and tables for which a command had no
     suggestion."""
-    rows: list[Row] = [
-        (failure.urn, failure.table, failure.column, failure.why) for failure in failures
+    return Table.from_records(failures, attributes("urn", "table", "column", "why"), "failures")
+
+
+def drafts_table(outcome: "DraftingOutcome") -> Table:
+    """Return a table for programs of the texts that a command was asked for, the drafted ones
+    first."""
+    columns = ("urn", "table", "column", "text", "why")
+    drafted = [(edit.urn, edit.name, edit.column, edit.text, None) for edit in outcome.edits]
+    failed = [
+        (failure.urn, failure.table, failure.column, None, failure.why)
+        for failure in outcome.failures
     ]
-    return Table.of("failures", ("urn", "table", "column", "why"), rows)
+    return Table.of("drafts", columns, [*drafted, *failed])
+
+
+def documentation_table(rows: "Iterable[TextRow]") -> Table:
+    """Return a table for data frames of descriptions as they are exported: a row for each table and
+    column, all cells text."""
+    columns = (
+        *attributes("urn", "table"),
+        TableColumn("column", read=lambda row: _simple(row.column) or None),
+        TableColumn("path", read=lambda row: row.column or None),
+        TableColumn("type"),
+        TableColumn("ingested", read=lambda row: row.ingested or None),
+        TableColumn("edited", read=lambda row: row.edited or None),
+        TableColumn("tags", read=lambda row: ", ".join(row.tags) or None),
+        TableColumn("exported"),
+    )
+    return Table.from_records(rows, columns, "documentation")
+
+
+def refused_table(changes: "Iterable[RefusedChange]") -> Table:
+    """Return a table of the changes that were refused, each with its position among those given."""
+    columns = (
+        TableColumn("position", dtype="int64"),
+        TableColumn("urn", None, lambda change: str(change.urn), "programs"),
+        TableColumn(
+            "entity", None, lambda change: change.urn.name, "people", style="bold", detail="urn"
+        ),
+        *attributes("aspect", "reason"),
+    )
+    return Table.from_records(changes, columns, "refused")
 
 
 _FAILURES_NAMED: Final = 5
@@ -698,29 +715,6 @@ def failure_sentences(failures: "Sequence[DraftingFailure]") -> tuple[str, ...]:
         examples = ", ".join(places[:_FAILURES_NAMED]) + (f" and {more:,} more" if more > 0 else "")
         sentences.append(f"no draft for {examples}: {why}")
     return tuple(sentences)
-
-
-def propagated_page(texts: "Sequence[PropagatedText]") -> Table:
-    """Return a table for people of propagated descriptions with their columns, sources and
-    states."""
-    columns = (
-        TableColumn("state", max_width=10),
-        TableColumn("table", folds=True, style="bold"),
-        TableColumn("column", folds=True),
-        TableColumn("text", folds=True),
-        TableColumn("from", folds=True, style="dim"),
-    )
-    rows: list[Row] = [
-        (
-            text.state,
-            text.table,
-            _simple(text.path),
-            " ".join(text.text.split()),
-            f"{text.source_table}.{_simple(text.source_path)}",
-        )
-        for text in texts
-    ]
-    return Table(columns, rows, "Propagated texts")
 
 
 def propagated_with(texts: "Sequence[PropagatedText]", words: str) -> "list[PropagatedText]":
@@ -747,7 +741,7 @@ def propagated_counts(entries: "Sequence[PropagatedText]", total: int) -> str:
 
 def propagated_diff(text: "PropagatedText") -> Diff:
     """Return the source of a propagated description, and the difference from it, as lines."""
-    source = f"{text.source_table}.{_simple(text.source_path)}"
+    source = _source_place(text)
     hops = counted(text.hops, "hop")
     origins = {"lineage": f"{hops} upstream", "name": f"of the same name, {hops} upstream"}
     by = f", by {Urn.label(text.by)}" if text.by else ""
@@ -787,14 +781,24 @@ def propagated_outcome(outcome: "PropagatedOutcome", done: str) -> str:
 
 
 def propagated_table(texts: "Sequence[PropagatedText]") -> Table:
-    """Return a table for programs of propagated descriptions; `source_text` is the source's present
-    one."""
-    names = (
-        *("state", "urn", "table", "path", "text", "source_urn", "source_table", "source_path"),
-        *("source_text", "found_by", "hops", "at_millis", "by"),
+    """Return a table of propagated descriptions with their columns, sources and states;
+    `source_text` is the source's present one."""
+    columns = (
+        TableColumn("state", max_width=10),
+        TableColumn("urn", audience="programs"),
+        TableColumn("table", folds=True, style="bold"),
+        TableColumn("column", None, lambda text: _simple(text.path), "people", folds=True),
+        TableColumn("text", None, _text_line, "people", folds=True),
+        TableColumn("from", None, _source_place, "people", folds=True, style="dim"),
+        *attributes("path", "text", "source_urn", "source_table", audience="programs"),
+        *attributes("source_path", "source_text", "found_by", "hops", audience="programs"),
+        *attributes("at_millis", "by", audience="programs"),
     )
-    rows: list[Row] = [tuple(getattr(text, name) for name in names) for text in texts]
-    return Table.of("propagated texts", names, rows)
+    return Table.from_records(texts, columns, "propagated texts")
+
+
+def _source_place(text: "PropagatedText") -> str:
+    return f"{text.source_table}.{_simple(text.source_path)}"
 
 
 def review_counts(changeset: "StagedChangeset") -> tuple[str, ...]:
@@ -825,36 +829,48 @@ def imported_sentence(changeset: "StagedChangeset") -> str:
 def proposals_table(
     queue: "Sequence[SharedChangeset]", format_moment: "Callable[[int], str]" = moment
 ) -> Table:
-    """Return a table of the changesets stored on the server, for people and programs."""
+    """Return a table of the changesets stored on the server."""
     columns = (
-        TableColumn("urn", audience="programs"),
+        TableColumn("urn", None, lambda changeset: str(changeset.urn), "programs"),
         # All of them fold, so that the widest gives way and no id is cut.
-        TableColumn("id", folds=True, style="dim"),
+        TableColumn("id", None, lambda changeset: changeset.urn.name, folds=True, style="dim"),
         TableColumn("title", folds=True, style="bold"),
-        TableColumn("proposed_by", audience="programs"),
-        TableColumn("proposer", "proposed by", audience="people", max_width=18, folds=True),
+        TableColumn(
+            "proposed_by", None, lambda changeset: changeset.proposed_by or None, "programs"
+        ),
+        TableColumn(
+            "proposer",
+            "proposed by",
+            lambda changeset: Urn.label(changeset.proposed_by),
+            "people",
+            max_width=18,
+            folds=True,
+        ),
         TableColumn("at", audience="programs"),
-        TableColumn("when", audience="people", folds=True, style="dim"),
+        TableColumn(
+            "when",
+            None,
+            lambda changeset: format_moment(millis_of(changeset.at)),
+            "people",
+            folds=True,
+            style="dim",
+        ),
         TableColumn("edits", audience="programs", dtype="int64"),
-        TableColumn("decided", audience="people", folds=True),
-        *(TableColumn(state, audience="programs", dtype="int64") for state in STATES),
+        TableColumn("decided", None, _decided_words, "people", folds=True),
+        *(
+            TableColumn(state, None, partial(_count_in, state), "programs", dtype="int64")
+            for state in STATES
+        ),
     )
-    rows: list[Row] = [
-        (
-            *(
-                str(changeset.urn),
-                changeset.urn.name,
-                changeset.title,
-                changeset.proposed_by or None,
-            ),
-            *(Urn.label(changeset.proposed_by), changeset.at),
-            *(format_moment(millis_of(changeset.at)), changeset.edits),
-            f"{changeset.edits - changeset.counts.get('open', 0):,} of {changeset.edits:,}",
-            *(changeset.counts.get(state, 0) for state in STATES),
-        )
-        for changeset in queue
-    ]
-    return Table(columns, rows, "Proposals")
+    return Table.from_records(queue, columns, "Proposals")
+
+
+def _count_in(state: "ReviewState", changeset: "SharedChangeset") -> int:
+    return changeset.counts.get(state, 0)
+
+
+def _decided_words(changeset: "SharedChangeset") -> str:
+    return f"{changeset.edits - _count_in('open', changeset):,} of {changeset.edits:,}"
 
 
 def proposal_counts(shared: "SharedChangeset") -> str:
@@ -1047,34 +1063,31 @@ _GLOSSARY_PART: Final = 60
 
 
 def glossary_table(changes: "Iterable[GlossaryChange]") -> Table:
-    """Return a table of changes for programs; several owners or links are on separate lines of a
+    """Return a table of changes; for programs several owners or links are on separate lines of a
     cell."""
-    rows: list[Row] = [
-        (
-            *(str(change.entry.urn), change.entry.name, change.what),
-            *(_glossary_lines(change.before), _glossary_lines(change.after), change.is_written),
-        )
-        for change in changes
-    ]
-    return Table.of("glossary", ("urn", "name", "what", "before", "after", "written"), rows)
+    columns = (
+        TableColumn("urn", None, lambda change: str(change.entry.urn), "programs"),
+        TableColumn("name", None, lambda change: change.entry.name, folds=True, style="bold"),
+        TableColumn("what", "change"),
+        TableColumn("before", None, lambda change: _glossary_lines(change.before), "programs"),
+        TableColumn("after", None, lambda change: _glossary_lines(change.after), "programs"),
+        TableColumn("written", None, lambda change: change.is_written, "programs"),
+        TableColumn(
+            "before",
+            "in the catalog",
+            lambda change: _glossary_words(change)[0],
+            "people",
+            folds=True,
+        ),
+        TableColumn(
+            "after", "in the file", lambda change: _glossary_words(change)[1], "people", folds=True
+        ),
+    )
+    return Table.from_records(changes, columns, "glossary")
 
 
 def _glossary_lines(value: str | tuple[str, ...]) -> str:
     return value if isinstance(value, str) else "\n".join(value)
-
-
-def glossary_page(changes: "Iterable[GlossaryChange]") -> Table:
-    """Return a table of changes for people."""
-    columns = (
-        TableColumn("name", style="bold", folds=True),
-        TableColumn("what", "change"),
-        TableColumn("before", "in the catalog", folds=True),
-        TableColumn("after", "in the file", folds=True),
-    )
-    rows: list[Row] = [
-        (change.entry.name, change.what, *_glossary_words(change)) for change in changes
-    ]
-    return Table(columns, rows, "Glossary")
 
 
 def _glossary_words(change: "GlossaryChange") -> tuple[str, str]:

@@ -7,23 +7,34 @@ import re
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, Literal
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, overload
 
 from explorer.errors import MissingExtra
 
 if TYPE_CHECKING:
     import pandas as pd
+    from typing_extensions import TypeVar
+
+    _Record = TypeVar("_Record", default=Any)
+else:
+    from typing import TypeVar
+
+    _Record = TypeVar("_Record")
 
 __all__ = [
     "FILE_FORMATS",
+    "TIME",
     "Audience",
     "Cell",
     "Row",
     "Table",
     "TableColumn",
+    "attributes",
     "markdown_cell",
     "markdown_table",
     "number_text",
+    "places_for",
     "require_parquet",
     "to_csv",
     "to_frame",
@@ -38,30 +49,35 @@ Cell = str | int | float | bool | datetime | Sequence[str] | None
 
 Row = Sequence[Cell]
 
-Audience = Literal["everyone", "people", "programs"]
+Audience = Literal["everyone", "people", "programs", "files", "frames", "index"]
+
+TIME: Final = "datetime64[ms, UTC]"
+"""The `dtype` of times, also of those that are given in milliseconds since 1970."""
 
 _FORMULA: Final = re.compile(r"'*(?:[\t\r\n]|\s*[=+\-@|%＝＋－＠])")
 _NUMBER: Final = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 
 
 @dataclass(frozen=True, slots=True)
-class TableColumn:
+class TableColumn(Generic[_Record]):
     """A column of a table.
 
     `name` is the key in JSON and the header in CSV; `heading` is the header for people, by default
-    the name with spaces. `audience` says who gets the column: everyone, only people, or only
-    programs. People see at most `max_width` cells of a value; a value that `folds` is wrapped
-    instead of cut. `cut` says which end of a value is left out where there is no room for all of
-    it. `style` is its text attribute for people: "bold", "dim" or "italic". With
-    `markdown` the values are descriptions. `missing` is shown to people for unknown values.
-    `detail` names the column whose value is shown below in small print if there is room, `link` the
-    column with the address that the text links to. `dtype` is the type in a data frame; by default
-    it follows from the values. `decimals` is the number of decimals that people see of a float; by
-    default as many as it has, up to six digits.
+    the name with spaces. `read` returns the value for a record, by default its attribute `name`.
+    `audience` says who gets the column: everyone, only people, only programs, or of these only
+    files (CSV, JSON, …) or only data frames, as a column or as the index. People see at most
+    `max_width` cells of a value; a value that `folds` is wrapped instead of cut. `cut` says which
+    end of a value is left out where there is no room for all of it. `style` is its text attribute
+    for people: "bold", "dim" or "italic". With `markdown` the values are descriptions. `missing` is
+    shown to people for unknown values. `detail` names the column whose value is shown below in
+    small print if there is room, `link` the column with the address that the text links to. `dtype`
+    is the type in a data frame; by default it follows from the values. `decimals` is the number of
+    decimals that people see of a float; by default as many as it has, up to six digits.
     """
 
     name: str
     heading: str | None = None
+    read: Callable[[_Record], Cell] | None = None
     audience: Audience = "everyone"
     max_width: int | None = None
     folds: bool = False
@@ -78,6 +94,24 @@ class TableColumn:
     def title(self) -> str:
         """The header for people."""
         return self.name.replace("_", " ") if self.heading is None else self.heading
+
+    def is_for(self, audience: Audience) -> bool:
+        """Return whether people, files or frames get the column."""
+        return (
+            self.audience in ("everyone", audience)
+            or (self.audience == "programs" and audience != "people")
+            or (self.audience == "index" and audience == "frames")
+        )
+
+
+def attributes(*names: str, audience: Audience = "everyone", dtype: str = "") -> list[TableColumn]:
+    """Return columns that show the attributes of a record with these names."""
+    return [TableColumn(name, audience=audience, dtype=dtype) for name in names]
+
+
+def places_for(audience: Audience, columns: Sequence[TableColumn]) -> list[int]:
+    """Return the positions of the columns that people, files or frames get."""
+    return [at for at, column in enumerate(columns) if column.is_for(audience)]
 
 
 def number_text(value: float, column: TableColumn) -> str:
@@ -105,9 +139,46 @@ class Table:
     exact: Any = None
 
     @classmethod
+    def from_records(
+        cls,
+        records: Iterable[_Record],
+        columns: Sequence[TableColumn[_Record]],
+        title: str = "",
+    ) -> "Table":
+        """Return a table with a row for each record, whose cells the columns read when it is first
+        accessed."""
+        return cls(columns, _RecordRows(tuple(records), columns), title)
+
+    @classmethod
     def of(cls, title: str, names: Iterable[str], rows: Sequence[Row], **rest: Any) -> "Table":
         """Return a table whose columns only have names."""
         return cls(tuple(TableColumn(name) for name in names), rows, title, **rest)
+
+
+class _RecordRows(Sequence[Row]):
+    """Rows that are read when accessed, because a list of thousands is shown again and again."""
+
+    def __init__(self, records: Sequence[Any], columns: Sequence[TableColumn]) -> None:
+        self._records = records
+        self._readers = [column.read or attrgetter(column.name) for column in columns]
+        self._rows: dict[int, Row] = {}
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    @overload
+    def __getitem__(self, at: int) -> Row: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Row]: ...
+
+    def __getitem__(self, at: int | slice) -> Row | Sequence[Row]:
+        if isinstance(at, slice):
+            return [self[place] for place in range(len(self))[at]]
+        if at not in self._rows:
+            record = self._records[at]
+            self._rows[at] = tuple(read(record) for read in self._readers)
+        return self._rows[at]
 
 
 def to_csv(table: Table, rows: Iterable[Row] | None = None) -> str:
@@ -116,7 +187,7 @@ def to_csv(table: Table, rows: Iterable[Row] | None = None) -> str:
     Unknown values are empty and lists are JSON. Text that a spreadsheet would run as a formula gets
     an apostrophe in front; numbers do not, whatever their sign.
     """
-    for_programs = _for_programs(table)
+    for_programs = places_for("files", table.columns)
     page = io.StringIO(newline="")
     writer = csv.writer(page, lineterminator="\r\n")
     writer.writerow([_without_formula(table.columns[at].name) for at in for_programs])
@@ -127,7 +198,7 @@ def to_csv(table: Table, rows: Iterable[Row] | None = None) -> str:
 
 def to_objects(table: Table, rows: Iterable[Row] | None = None) -> list[dict[str, Any]]:
     """Return each row as a dictionary by column name; times are ISO 8601 in UTC."""
-    columns = [(at, table.columns[at].name) for at in _for_programs(table)]
+    columns = [(at, table.columns[at].name) for at in places_for("files", table.columns)]
     return [
         {
             name: _iso(cell) if isinstance(cell := row[at], datetime) else _plain(cell)
@@ -151,7 +222,7 @@ def to_markdown(table: Table, rows: Iterable[Row] | None = None) -> str:
 
 def markdown_table(table: Table, rows: Iterable[Row] | None = None) -> Iterator[str]:
     """Yield the lines of a Markdown table; markup in cells is escaped."""
-    for_programs = _for_programs(table)
+    for_programs = places_for("files", table.columns)
     yield _between_bars([markdown_cell(table.columns[at].name) for at in for_programs])
     yield _between_bars(["---"] * len(for_programs))
     for row in table.rows if rows is None else rows:
@@ -163,11 +234,16 @@ def to_frame(table: Table, rows: Iterable[Row] | None = None) -> "pd.DataFrame":
     import pandas as pd
 
     row_list = list(table.rows if rows is None else rows)
-    columns = {}
-    for at in _for_programs(table):
+    columns, index = {}, None
+    for at in places_for("frames", table.columns):
         column, cells = table.columns[at], [_plain(row[at]) for row in row_list]
-        columns[column.name] = pd.Series(cells, dtype=column.dtype or _dtype(cells))
-    return pd.DataFrame(columns)
+        values = pd.Series(cells, dtype=column.dtype or _dtype(cells))
+        if column.audience == "index":
+            index = pd.Index(values, name=column.name)
+        else:
+            columns[column.name] = values
+    frame = pd.DataFrame(columns)
+    return frame if index is None else frame.set_axis(index)
 
 
 def to_parquet(table: Table, rows: Iterable[Row] | None = None) -> bytes:
@@ -200,10 +276,6 @@ FILE_FORMATS: Final[Mapping[str, Callable[[Table, Iterable[Row] | None], bytes]]
     ".parquet": to_parquet,
 }
 """The function that returns the content of a file, by file extension."""
-
-
-def _for_programs(table: Table) -> list[int]:
-    return [at for at, column in enumerate(table.columns) if column.audience != "people"]
 
 
 def _csv_cell(cell: Cell) -> str:

@@ -9,13 +9,13 @@ from explorer.metadata import Proposal, Urn
 from explorer.stewardship import stage_concept
 from explorer.views.stewardship import (
     NO_TEXT,
-    concept_page,
     concept_sentence,
     concept_table,
     concept_variants,
     variants_page,
 )
-from tests.conftest import schema_metadata
+from explorer.views.table import places_for, to_objects
+from tests.conftest import people_rows, schema_metadata
 
 
 def names(columns: Any) -> list[str]:
@@ -148,7 +148,7 @@ def test_a_concept_is_shown_by_its_texts_and_by_its_columns(steward: Any) -> Non
     shown = [(one.number, one.count, one.text) for one in concept_variants(concept)]
     assert shown == [(1, 1, "The key."), (2, 1, "x"), (0, 2, "")]
     rows = [
-        dict(zip(names_of(concept_page(concept)), row, strict=True)) for row in rows_of(concept)
+        dict(zip(names_of(concept_table(concept)), row, strict=True)) for row in rows_of(concept)
     ]
     assert [(row["table"], row["variant"], row["by"]) for row in rows] == [
         ("mart", None, ""),
@@ -157,13 +157,13 @@ def test_a_concept_is_shown_by_its_texts_and_by_its_columns(steward: Any) -> Non
         ("report", 2, "ingestion"),
     ]
     assert [row[-1] for row in variants_page(concept).rows] == ["The key.", "x", NO_TEXT]
-    assert concept_table(concept).rows[1][4] == "id"
+    assert to_objects(concept_table(concept))[1]["column"] == "id"
     assert concept_sentence(steward.concept("nothing_so")) == "no column of this name"
 
 
 def names_of(table: Any) -> list[str]:
-    return [column.name for column in table.columns]
+    return [table.columns[at].name for at in places_for("people", table.columns)]
 
 
 def rows_of(concept: Any) -> Any:
-    return concept_page(concept).rows
+    return people_rows(concept_table(concept))

@@ -27,12 +27,12 @@ from explorer.views.dbt import (
     nothing_sentence,
     plan_counts,
     plan_items,
-    plan_page,
     plan_sentence,
     plan_table,
     unmatched_table,
 )
 from explorer.views.table import to_objects
+from tests.conftest import people_rows
 
 URN = str(Urn.dataset("dbt", "dev.core.orders"))
 
@@ -67,20 +67,20 @@ def test_items_are_listed_by_file_and_what_is_not_compared_is_last() -> None:
         unmatched=(LOST, TORN),
         problems=(("c.yml", "it is not UTF-8"),),
     )
-    page = plan_page(plan_items(plan))
-    assert [row[0] for row in page.rows] == [
+    rows = people_rows(plan_table(plan_items(plan)))
+    assert [row[0] for row in rows] == [
         *("changed", "new", "conflict", "not read", "ambiguous", "no dataset")
     ]
-    assert list(page.rows[0]) == ["changed", "orders", "(the table itself)", "new text", "b.yml"]
-    assert list(page.rows[2]) == ["conflict", "orders", "id", "it says something else", "a.yml"]
-    assert list(page.rows[5]) == ["no dataset", "model lost", "", LOST.why, "a.yml"]
+    assert list(rows[0]) == ["changed", "orders", "(the table itself)", "new text", "b.yml"]
+    assert list(rows[2]) == ["conflict", "orders", "id", "it says something else", "a.yml"]
+    assert list(rows[5]) == ["no dataset", "model lost", "", LOST.why, "a.yml"]
 
 
 def test_tags_and_owners_are_named_in_the_change() -> None:
     tags = update("new", what="tags", after="PII, daily")
     owner = update("conflict", what="owner", why="the project has another owner")
-    page = plan_page(plan_items(plan_of(tags, owner)))
-    assert [row[3] for row in page.rows] == [
+    rows = people_rows(plan_table(plan_items(plan_of(tags, owner))))
+    assert [row[3] for row in rows] == [
         "tags: PII, daily",
         "owner: the project has another owner",
     ]

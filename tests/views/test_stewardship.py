@@ -26,8 +26,8 @@ from explorer.stewardship import (
     write_rows,
 )
 from explorer.views import stewardship as views
-from explorer.views.table import Table, to_objects
-from tests.conftest import schema_of
+from explorer.views.table import Table, places_for, to_objects
+from tests.conftest import people_rows, schema_of
 
 ORDERS = Urn.dataset("hive", "shop.orders")
 STOCK = Urn.dataset("snowflake", "stock")
@@ -60,9 +60,8 @@ def shell(data_dir: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 def words_of(table: Table) -> list[str]:
     """Every heading and text of a table for people."""
-    shown = [at for at, column in enumerate(table.columns) if column.audience != "programs"]
-    cells = (row[at] for row in table.rows for at in shown)
-    texts = [cell for cell in cells if isinstance(cell, str)]
+    shown = places_for("people", table.columns)
+    texts = [cell for row in people_rows(table) for cell in row if isinstance(cell, str)]
     return [word for word in (*(table.columns[at].title for at in shown), *texts) if word]
 
 
@@ -86,7 +85,7 @@ def test_the_worklist_has_the_same_rows_in_every_front_end(
     catalog: Catalog, data_dir: Path
 ) -> None:
     shown = catalog.stewardship.worklist([ORDERS, STOCK])
-    words = [*words_of(views.worklist_page(shown)), views.worklist_counts(shown)]
+    words = [*words_of(views.worklist_table(shown)), views.worklist_counts(shown)]
     assert {"stock", "sku", views.WHOLE_TABLE, "2 of 2 undocumented shown"} <= set(words)
     ran = shell(data_dir, "worklist", str(ORDERS), str(STOCK))
     for page in (repr(shown), ran.stdout + ran.stderr):
@@ -126,16 +125,17 @@ def test_a_review_has_the_same_rows_in_every_front_end(
     ]
     staged = catalog.stewardship.stage(edits, "Two texts", tmp_path / "two.changes.jsonl")
     staged.decide(2, "refused", "urn:li:corpuser:nina")
-    table = views.review_page(staged.items)
-    cells = [str(cell) for row in table.rows for cell in row if cell]
+    table = views.review_table(staged.items)
+    cells = [str(cell) for row in people_rows(table) for cell in row if cell]
     assert {"· open", "✗ refused", "sku", views.WHOLE_TABLE, "orders.sku"} <= set(cells)
     widget = catalog.stewardship.review(staged)
     assert widget.wait(30)
     rows = widget.review["rows"]
     assert [one["cells"] for one in rows] == [
-        [str(cell or "") for cell in row] for row in table.rows
+        [str(cell or "") for cell in row] for row in people_rows(table)
     ]
-    assert widget.review["columns"] == [column.title for column in table.columns]
+    shown = places_for("people", table.columns)
+    assert widget.review["columns"] == [table.columns[at].title for at in shown]
     ran = shell(data_dir, "docs", "review", str(staged.path))
     for page in (repr(widget), ran.stdout + ran.stderr):
         assert [word for word in cells if word not in page] == []
@@ -156,7 +156,7 @@ def test_shares_are_cut_and_groups_without_a_name_say_so() -> None:
     assert views.count_sentence(count) == told
     assert views.count_sentence(Count()) == views.percent_of(Count()) == "none"
     coverage = Coverage(count, count, "tag", (Group("", "", count, count),))
-    assert views.coverage_page(coverage).rows[0][0] == "(no tag)"
+    assert people_rows(views.coverage_page(coverage))[0][0] == "(no tag)"
     # Programs get the name as it is.
     assert to_objects(views.coverage_table(coverage))[0]["name"] == ""
 
@@ -216,10 +216,9 @@ def test_an_edit_is_shown_with_what_stands_there_and_what_it_writes() -> None:
         str(ORDERS), "orders", None, "owners", add=("urn:li:corpuser:ann DATA_STEWARD",), remove=()
     )
     assert views.edit_sentence(owners) == "owners: +ann (data steward)"
-    page = views.review_page([ReviewItem(1, edit), ReviewItem(2, owners, "accepted")])
-    assert [row[0] for row in page.rows] == ["· open", "✓ accepted"]
-    assert [row[2] for row in page.rows[1:]] == [views.WHOLE_TABLE]
-    assert len(views.review_table([item]).rows[0]) == len(views.review_table([item]).columns)
+    rows = people_rows(views.review_table([ReviewItem(1, edit), ReviewItem(2, owners, "accepted")]))
+    assert [row[0] for row in rows] == ["· open", "✓ accepted"]
+    assert [row[2] for row in rows[1:]] == [views.WHOLE_TABLE]
 
 
 def test_an_edit_without_a_column_names_the_thing_itself() -> None:

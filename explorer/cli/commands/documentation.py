@@ -142,7 +142,6 @@ def _change(action: str, url: str, label: str | None, *, dry_run: bool) -> "Chan
 def _show(target: Target, urn: str, shown_as: OutputFormat | None) -> None:
     from explorer.cli import output
     from explorer.cli.edits import finish, go_through, read_urn_arguments
-    from explorer.cli.output import note
 
     urns = read_urn_arguments((urn,))
     rows: list[tuple[str, str, str, str | None, int | None]] = []
@@ -169,15 +168,7 @@ def _show(target: Target, urn: str, shown_as: OutputFormat | None) -> None:
         output.TableColumn("at_millis", audience="programs"),
     ]
     table = output.StyledTable(columns, rows)
-    match shown_as:
-        case "csv":
-            output.print_csv(table)
-        case "json":
-            output.print_rows_as_json(table)
-        case _ if rows:
-            output.print_table(table)
-        case _ if not done.failed and done.stopped is None:
-            note("no links")
+    output.show(table, shown_as, empty="" if done.failed or done.stopped else "no links")
     finish(done)
 
 
@@ -386,8 +377,9 @@ def worklist(
     folder; by default all datasets are included. If URN is -, URNs are read from standard input,
     one per line.
     """
-    from explorer.cli.rendering import documentation
+    from explorer.cli.output import note, show
     from explorer.stewardship import Stewardship
+    from explorer.views.stewardship import worklist_counts, worklist_table
 
     with target.open() as catalog:
         mine = (own_urn(catalog),) if is_mine else ()
@@ -398,8 +390,9 @@ def worklist(
             )
     if not choice.urns:
         require_any(tasks.datasets)
-    documentation.print_worklist(tasks, shown_as)
-    documentation.print_worklist_totals(tasks)
+    show(worklist_table(tasks), shown_as, "items", days=tasks.days, total=tasks.total)
+    more = "; --top shows more" if tasks.total and tasks.truncated else ""
+    note(f"{worklist_counts(tasks)}{more}")
 
 
 _CHANGES_EPILOG = """

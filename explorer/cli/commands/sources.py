@@ -281,7 +281,7 @@ def sources(context: click.Context, target: Target, shown_as: OutputFormat | Non
         return
     from datetime import UTC, datetime
 
-    from explorer.cli.output import note, print_csv, print_rows_as_json, print_table
+    from explorer.cli.output import show
     from explorer.sources.configured import read_runs, read_sources
     from explorer.views.sources import sources_table
 
@@ -290,15 +290,11 @@ def sources(context: click.Context, target: Target, shown_as: OutputFormat | Non
             (source, next(iter(read_runs(catalog, source)), None))
             for source in read_sources(catalog)
         ]
-    table = sources_table(latest_runs, datetime.now(UTC))
-    if shown_as == "json":
-        print_rows_as_json(table)
-    elif shown_as == "csv":
-        print_csv(table)
-    elif latest_runs:
-        print_table(table)
-    else:
-        note("no source was added; catalog add FILE or catalog add ADDRESS adds one")
+    show(
+        sources_table(latest_runs, datetime.now(UTC)),
+        shown_as,
+        empty="no source was added; catalog add FILE or catalog add ADDRESS adds one",
+    )
 
 
 @sources.command("run")
@@ -400,7 +396,7 @@ def drift(target: Target, name: str, shown_as: OutputFormat | None, *, take: boo
     or case changed.
     """
     from explorer.cli import edits
-    from explorer.cli.output import line_text, note, print_csv, print_rows_as_json, print_table
+    from explorer.cli.output import line_text, note, show
     from explorer.sources.configured import find_texts, read_runs, require_source, take_texts
     from explorer.views.sources import drift_table
 
@@ -410,15 +406,8 @@ def drift(target: Target, name: str, shown_as: OutputFormat | None, *, take: boo
         runs = read_runs(catalog, require_source(catalog, name))
         texts = find_texts(catalog, (entry for run in runs for entry in run.drift))
         moved_texts = take_texts(catalog, texts) if take else []
-    table = drift_table(runs)
-    if shown_as == "json":
-        print_rows_as_json(table)
-    elif shown_as == "csv":
-        print_csv(table)
-    elif table.rows:
-        print_table(table)
-    else:
-        note(line_text(f"the tables of {name} have not changed since it was added"))
+    unchanged = f"the tables of {name} have not changed since it was added"
+    show(drift_table(runs), shown_as, empty=unchanged)
     for text in texts:
         place = f"{text.urn.name}: what was written of {text.column}"
         if text in moved_texts:

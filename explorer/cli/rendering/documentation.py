@@ -20,14 +20,12 @@ from explorer.cli.output import (
     line_text,
     note,
     note_saved,
-    print_csv,
     print_diff,
     print_exactly,
     print_json,
-    print_rows_as_json,
     print_table,
-    print_urns,
     results,
+    show,
 )
 from explorer.client.display import counted, line
 from explorer.client.transport import REFUSALS
@@ -44,7 +42,6 @@ from explorer.stewardship import (
     Coverage,
     Entry,
     Row,
-    Worklist,
     format_of,
     read_rows,
     write_report,
@@ -53,8 +50,8 @@ from explorer.stewardship import (
 from explorer.stewardship.coverage import CoverageTrend, Part
 from explorer.views import dbt as dbt_views
 from explorer.views import stewardship as views
-from explorer.views.feed import entries_with, feed_counts, feed_page, feed_remarks, feed_table
-from explorer.views.stewardship import glossary_page, glossary_sentences, glossary_table
+from explorer.views.feed import entries_with, feed_counts, feed_remarks, feed_table
+from explorer.views.stewardship import glossary_sentences, glossary_table
 
 if TYPE_CHECKING:
     from explorer.client import Catalog
@@ -87,8 +84,6 @@ __all__ = [
     "print_outcome_totals",
     "print_trend",
     "print_unmatched_resources",
-    "print_worklist",
-    "print_worklist_totals",
     "read",
     "read_glossary",
     "require_dbt_matches",
@@ -234,38 +229,27 @@ def print_coverage(
 ) -> None:
     """Print coverage in the given format: one line per group, or one for tables and one for
     columns. JSON includes the gate."""
-    match shown_as:
-        case "json":
-            _print_coverage_as_json(coverage, gate)
-        case "csv":
-            print_csv(views.coverage_table(coverage))
-        case _:
-            print_table(views.coverage_page(coverage))
-            for part in views.PARTS if coverage.by else ():
-                note(Text(f"{part}: {views.count_sentence(coverage.of(part))}"))
+    if shown_as == "json":
+        _print_coverage_as_json(coverage, gate)
+    elif shown_as == "csv":
+        show(views.coverage_table(coverage), shown_as)
+    else:
+        print_table(views.coverage_page(coverage))
+        for part in views.PARTS if coverage.by else ():
+            note(Text(f"{part}: {views.count_sentence(coverage.of(part))}"))
 
 
 def print_trend(trend: CoverageTrend, shown_as: OutputFormat | None) -> None:
     """Print the trend in the given format. For people: one line per day with changes, newest first,
     or one per group; and the changes of the percentages to standard error."""
-    match shown_as:
-        case "json":
-            print_json(
-                {
-                    "since": trend.since and trend.since.isoformat(),
-                    "by": trend.by,
-                    "every": trend.every,
-                    "datasets": trend.datasets,
-                    "group_total": trend.group_total,
-                    "days": as_objects(views.trend_table(trend)),
-                }
-            )
-        case "csv":
-            print_csv(views.trend_table(trend))
-        case _:
-            print_table(views.trend_page(trend))
-            for sentence in views.trend_sentences(trend):
-                note(Text(sentence))
+    if shown_as is not None:
+        since = trend.since and trend.since.isoformat()
+        fields = {name: getattr(trend, name) for name in ("by", "every", "datasets", "group_total")}
+        show(views.trend_table(trend), shown_as, "days", since=since, **fields)
+        return
+    print_table(views.trend_page(trend))
+    for sentence in views.trend_sentences(trend):
+        note(Text(sentence))
 
 
 def _print_coverage_as_json(coverage: Coverage, gate: CoverageGate | None) -> None:
@@ -295,56 +279,21 @@ def _count_as_json(count: Count) -> dict[str, Any]:
     return {field: getattr(count, field) for field in views.COUNTS}
 
 
-def print_worklist(worklist: Worklist, shown_as: OutputFormat | None) -> None:
-    """Print the items of the worklist in the given format; as URNs, print each dataset once.
-
-    In JSON, `total` counts all undocumented items.
-    """
-    match shown_as:
-        case "json":
-            items = as_objects(views.worklist_table(worklist))
-            print_json({"days": worklist.days, "total": worklist.total, "items": items})
-        case "csv":
-            print_csv(views.worklist_table(worklist))
-        case "urns":
-            print_urns(dict.fromkeys(item.urn for item in worklist.items))
-        case _ if worklist.items:
-            print_table(views.worklist_page(worklist))
-        case _:
-            pass
-
-
-def print_worklist_totals(worklist: Worklist) -> None:
-    """Print the number of items shown and the total to standard error."""
-    more = "; --top shows more" if worklist.total and worklist.truncated else ""
-    note(Text(f"{views.worklist_counts(worklist)}{more}"))
-
-
 def print_feed(feed: ChangeFeed, words: str, shown_as: OutputFormat | None, *, care: bool) -> None:
     """Print the entries of a feed that contain the words, with `care` only those that need
     attention, and totals to standard error."""
     entries = [entry for entry in entries_with(feed, words) if entry.needs_care or not care]
-    match shown_as:
-        case "json":
-            print_json(
-                {
-                    "since": feed.since.isoformat() if feed.since is not None else None,
-                    "user": str(feed.user) if feed.user is not None else None,
-                    "unread": feed.unread,
-                    "more_entities": feed.more_entities,
-                    "trimmed": feed.trimmed,
-                    "replaced": feed.replaced,
-                    "changes": as_objects(feed_table(feed, entries)),
-                }
-            )
-        case "csv":
-            print_csv(feed_table(feed, entries))
-        case "urns":
-            print_urns(dict.fromkeys(str(entry.urn) for entry in entries))
-        case _ if entries:
-            print_table(feed_page(feed, entries))
-        case _:
-            pass
+    show(
+        feed_table(feed, entries),
+        shown_as,
+        "changes",
+        since=feed.since.isoformat() if feed.since is not None else None,
+        user=str(feed.user) if feed.user is not None else None,
+        unread=feed.unread,
+        more_entities=feed.more_entities,
+        trimmed=feed.trimmed,
+        replaced=feed.replaced,
+    )
     chosen = f"{len(entries):,} of " if len(entries) < len(feed.entries) else ""
     note(Text(f"{chosen}{feed_counts(feed)}"))
     for remark in feed_remarks(feed):
@@ -394,11 +343,8 @@ def print_changes(
 ) -> None:
     """Print the changes in the given format; for people as diffs, followed by the lines that cannot
     be applied, with the reasons."""
-    if shown_as == "json":
-        print_json(_as_json(file, changeset))
-        return
-    if shown_as == "csv":
-        print_csv(_table(changeset))
+    if shown_as is not None:
+        show(_table(changeset), shown_as, "changes", file=file, counts=changeset.counts())
         return
     console = results()
     changes = changeset.to_apply()
@@ -728,16 +674,10 @@ def print_glossary_changes(
     changes: "Sequence[GlossaryChange]", shown_as: OutputFormat | None
 ) -> None:
     """Print the changes in the given format, and totals to standard error."""
-    match shown_as:
-        case "json":
-            print_rows_as_json(glossary_table(changes))
-        case "csv":
-            print_csv(glossary_table(changes))
-        case _:
-            if changes:
-                print_table(glossary_page(changes))
-            for sentence in glossary_sentences(changes):
-                note(Text(sentence))
+    show(glossary_table(changes), shown_as)
+    if shown_as is None:
+        for sentence in glossary_sentences(changes):
+            note(Text(sentence))
 
 
 def print_glossary_outcome(

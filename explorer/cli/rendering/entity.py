@@ -184,7 +184,7 @@ def print_schema(
             }
         )
     elif shown_as == "csv":
-        output.print_csv(columns_table(entity, columns))
+        output.show(columns_table(entity, columns), shown_as)
     elif columns:
         output.print_table(_table(columns, names, flat=not conditions.everything))
     _print_column_totals(entity, columns, version)
@@ -335,7 +335,7 @@ def print_steps(steps: Steps, shown_as: OutputFormat | None) -> None:
             }
         )
     elif shown_as == "csv":
-        output.print_csv(history_table("", steps.steps, steps.names))
+        output.show(history_table("", steps.steps, steps.names), shown_as)
     else:
         _print_steps(steps.steps, steps.names)
     total = "more" if steps.total is None else f"{steps.total:,}"
@@ -357,11 +357,8 @@ def print_column_changes(
     """Print the changes of a column's description in the given format."""
     latest = changes[:count]
     table = column_changes_table("", latest, names)
-    if shown_as == "json":
-        objects = output.as_objects(table)
-        print_json({"urn": urn, "path": path, "total": len(changes), "changes": objects})
-    elif shown_as == "csv":
-        output.print_csv(table)
+    if shown_as is not None:
+        output.show(table, shown_as, "changes", urn=urn, path=path, total=len(changes))
     else:
         console = results()
         for change in latest:
@@ -393,12 +390,7 @@ def print_blame(
 ) -> None:
     """Print who wrote each column's description in the given format."""
     table = blame_table("", entity.schema, blamed, names)
-    if shown_as == "json":
-        print_json({"urn": str(entity.urn), "columns": output.as_objects(table)})
-    elif shown_as == "csv":
-        output.print_csv(table)
-    elif table.rows:
-        output.print_table(table)
+    output.show(table, shown_as, "columns", urn=str(entity.urn))
     note(f"{len(blamed):,} of {counted(len(entity.schema), 'column')} described")
 
 
@@ -883,7 +875,7 @@ def _print_panel(panel: Panel, top: int | None = None) -> None:
 
 def _print_profiles_as_csv(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
     cells = [[row[name] for name in names] for row in rows]
-    output.print_csv(output.StyledTable.of(names, cells))
+    output.show(output.StyledTable.of(names, cells), "csv")
 
 
 _TRACKED_MEASURES: Final = ("nulls", "distinct", "min", "max", "mean", "median")
@@ -1015,7 +1007,7 @@ def print_usage(
         print_json(_usage_as_json(urn, counts))
     elif shown_as == "csv":
         rows = [(f"{day.day}", day.count, day.users) for day in counts.days]
-        output.print_csv(output.StyledTable.of(("date", counts.measure, "users"), rows))
+        output.show(output.StyledTable.of(("date", counts.measure, "users"), rows), shown_as)
     elif counts.days:
         _print_days(counts)
         for panel in usage_panels(counts, names):

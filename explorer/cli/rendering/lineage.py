@@ -16,13 +16,12 @@ from explorer.cli.output import (
     Cell,
     StyledTable,
     TableColumn,
-    as_objects,
     line_text,
     note,
-    print_csv,
     print_table,
     print_urns,
     results,
+    show,
 )
 from explorer.client import Catalog
 from explorer.client.display import line
@@ -459,12 +458,8 @@ def print_impact(
     For people this is one table, or with `grouping` one per group with at most `top` lines each.
     """
     match shown_as:
-        case "json":
-            _print_impact_as_json(view, top)
-        case "csv":
-            print_csv(view.table(top))
-        case "urns":
-            print_urns(node.urn for node in view.impact.affected[:top])
+        case "json" | "csv" | "urns":
+            show(view.table(top), shown_as, "affected", **_impact_document(view))
         case _ if view.impact.affected:
             _print_impact_tables(view, grouping, top or len(view.impact.affected))
         case _:
@@ -489,8 +484,8 @@ def _print_impact_tables(view: ImpactView, grouping: Grouping | None, most: int)
             console.print(Text(f"… {len(group) - most:,} more", "dim"))
 
 
-def _print_impact_as_json(view: ImpactView, top: int | None) -> None:
-    """Print one JSON object: `affected` in order, and `groups` with the counts for each type,
+def _impact_document(view: ImpactView) -> dict[str, Any]:
+    """Return what the JSON object has beside `affected`: `groups` has the counts for each type,
     platform, owner and domain; the key "" is for entities without one."""
     impact = view.impact
     groups = {
@@ -505,18 +500,16 @@ def _print_impact_as_json(view: ImpactView, top: int | None) -> None:
         ]
         for grouping in get_args(Grouping)
     }
-    output.print_json(
-        {
-            "urn": impact.root,
-            "column": impact.column,
-            "total": len(impact),
-            "queries": impact.queries,
-            "truncated": impact.truncated,
-            "uncounted": impact.uncounted,
-            "affected": as_objects(view.table(top)),
-            "groups": groups,
-        }
-    )
+    return {
+        "urn": impact.root,
+        "column": impact.column,
+        "total": len(impact),
+        "queries": impact.queries,
+        "truncated": impact.truncated,
+        "uncounted": impact.uncounted,
+        "affected": None,
+        "groups": groups,
+    }
 
 
 def print_impact_totals(view: ImpactView, cut_to: int | None) -> None:
@@ -589,29 +582,12 @@ def read_schema_changes(
 
 def print_schema_changes(view: SchemaChangesView, shown_as: OutputFormat | None) -> None:
     """Print the changes in the given format; as URNs, print those of the affected entities."""
-    match shown_as:
-        case "json":
-            output.print_json(
-                {
-                    "base": view.found.base,
-                    "head": view.found.head,
-                    "changes": as_objects(view.table()),
-                    "skipped": [
-                        {"subject": part.subject, "reason": part.reason}
-                        for part in view.found.skipped
-                    ],
-                }
-            )
-        case "csv":
-            print_csv(view.table())
-        case "urns":
-            print_urns(
-                dict.fromkeys(node.urn for impact in view.impacts for node in impact.affected)
-            )
-        case _ if view.impacts:
-            print_table(view.table())
-        case _:
-            pass
+    if shown_as == "urns":
+        print_urns(dict.fromkeys(node.urn for impact in view.impacts for node in impact.affected))
+    else:
+        skipped = [{"subject": part.subject, "reason": part.reason} for part in view.found.skipped]
+        base, head = view.found.base, view.found.head
+        show(view.table(), shown_as, "changes", base=base, head=head, changes=None, skipped=skipped)
     note(line_text(view.title))
     for text in view.notes:
         note(Text("not checked: ", "bold"), line_text(text))
@@ -875,15 +851,14 @@ def read_edges(
 
 def print_relationships(related: Related, shown_as: OutputFormat | None) -> None:
     """Print the relationships in the given format; as URNs, print each related entity once."""
-    match shown_as:
-        case "json":
-            _print_relationships_as_json(related)
-        case "csv":
-            print_csv(_rows(related))
-        case "urns":
-            print_urns(dict.fromkeys(urn for group in related.groups for urn in group.urns))
-        case _:
-            _print_relationship_groups(related)
+    if shown_as is None:
+        _print_relationship_groups(related)
+        return
+    counts: dict[str, dict[str, int]] = {side.lower(): {} for side in related.totals}
+    for group in related.groups:
+        counts[group.direction.lower()][group.name] = group.count
+    total = sum(related.totals.values())
+    show(_rows(related), shown_as, "edges", urn=related.urn, total=total, counts=counts)
 
 
 def _print_relationship_groups(related: Related) -> None:
@@ -909,21 +884,6 @@ def _print_relationship_groups(related: Related) -> None:
         print_table(StyledTable(columns, rows), headings=False)
         if len(group.urns) < group.count:
             console.print(Text(f"… {group.count - len(group.urns):,} more", "dim"))
-
-
-def _print_relationships_as_json(related: Related) -> None:
-    """Print one JSON object: `counts` by direction and name, and `edges` in the server's order."""
-    counts: dict[str, dict[str, int]] = {side.lower(): {} for side in related.totals}
-    for group in related.groups:
-        counts[group.direction.lower()][group.name] = group.count
-    output.print_json(
-        {
-            "urn": related.urn,
-            "total": sum(related.totals.values()),
-            "counts": counts,
-            "edges": as_objects(_rows(related)),
-        }
-    )
 
 
 def print_relationship_totals(related: Related) -> None:

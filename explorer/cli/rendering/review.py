@@ -18,12 +18,11 @@ from explorer.cli.output import (
     line_text,
     note,
     note_saved,
-    print_csv,
     print_diff,
     print_json,
     print_table,
-    print_urns,
     results,
+    show,
 )
 from explorer.client.display import counted, line
 from explorer.errors import InvalidInput
@@ -212,10 +211,10 @@ def print_review(
             about = _as_json(changeset) | {"foreign": foreign or None}
             print_json(about | {"would_write": [item.number for item in planned]})
         case "csv":
-            print_csv(views.review_table(planned))
+            show(views.review_table(planned), shown_as)
         case _:
             if planned:
-                print_table(views.review_page(planned))
+                print_table(views.review_table(planned))
             note(Text(f"dry run: {len(planned):,} would be written; nothing was written"))
             _print_foreign(session.state.foreign)
 
@@ -241,10 +240,10 @@ def print_outcome(
             print_json(_as_json(changeset) | counts)
             return
         case "csv":
-            print_csv(views.review_table(changeset.items))
+            show(views.review_table(changeset.items), shown_as)
             return
     if outcome is None:
-        print_table(views.review_page(changeset.items))
+        print_table(views.review_table(changeset.items))
         print_counts(session)
         return
     for item in changeset.of("failed"):
@@ -268,15 +267,10 @@ def print_outcome(
 def print_proposed(changeset: "StagedChangeset", shown_as: OutputFormat | None) -> None:
     """Print the proposed edits, their number by source, and the command that reviews them."""
     counts = Counter(item.edit.sources[0].found_by for item in changeset.items if item.edit.sources)
-    match shown_as:
-        case "json":
-            document = _as_json(changeset)
-            print_json({"file": document["file"], "counts": counts, "edits": document["edits"]})
-            return
-        case "csv":
-            print_csv(views.review_table(changeset.items))
-        case _:
-            print_table(views.review_page(changeset.items))
+    table = views.review_table(changeset.items)
+    show(table, shown_as, "edits", file=str(changeset.path), counts=counts)
+    if shown_as == "json":
+        return
     sources = ", ".join(f"{count:,} by {source}" for source, count in counts.most_common())
     by_source = f" ({sources})" if sources else ""
     note(Text(f"{len(changeset.items):,} proposed{by_source}; nothing is written yet"))
@@ -285,34 +279,21 @@ def print_proposed(changeset: "StagedChangeset", shown_as: OutputFormat | None) 
 
 def print_concept(concept: "Concept", shown_as: OutputFormat | None) -> None:
     """Print the descriptions of columns with one name, and the columns that have each."""
-    match shown_as:
-        case "json":
-            variants = [
-                {
-                    "variant": concept_variant.number or None,
-                    "columns": concept_variant.count,
-                    "text": concept_variant.text,
-                }
-                for concept_variant in views.concept_variants(concept)
-            ]
-            print_json(
-                {
-                    "name": concept.name,
-                    "term": concept.term,
-                    "datasets": concept.datasets,
-                    "truncated": concept.truncated,
-                    "variants": variants,
-                    "columns": as_objects(views.concept_table(concept)),
-                }
-            )
-            return
-        case "csv":
-            print_csv(views.concept_table(concept))
-            return
+    table = views.concept_table(concept, texts=False)
+    if shown_as is not None:
+        variants = [
+            {"variant": variant.number or None, "columns": variant.count, "text": variant.text}
+            for variant in views.concept_variants(concept)
+        ]
+        fields = {
+            name: getattr(concept, name) for name in ("name", "term", "datasets", "truncated")
+        }
+        show(table, shown_as, "columns", **fields, variants=variants)
+        return
     if concept.columns:
         print_table(views.variants_page(concept))
         results().print()
-        print_table(views.concept_page(concept, texts=False))
+        print_table(table)
     note(Text(views.concept_sentence(concept)))
 
 
@@ -327,10 +308,8 @@ def print_drafted(outcome: "DraftingOutcome", shown_as: OutputFormat | None) -> 
             summary | {"edits": staged["edits"], "failures": failed_rows, "left": outcome.left}
         )
         return
-    if changeset is not None and shown_as == "csv":
-        print_csv(views.review_table(changeset.items))
-    elif changeset is not None:
-        print_table(views.review_page(changeset.items))
+    if changeset is not None:
+        show(views.review_table(changeset.items), shown_as)
     for sentence in views.failure_sentences(failures):
         note(line_text(sentence))
     total = len(outcome.edits) + len(failures)
@@ -342,17 +321,11 @@ def print_drafted(outcome: "DraftingOutcome", shown_as: OutputFormat | None) -> 
 
 def print_propagated(texts: "Sequence[PropagatedText]", shown_as: OutputFormat | None) -> None:
     """Print propagated descriptions, and the number in each state."""
-    match shown_as:
-        case "json":
-            print_json(as_objects(views.propagated_table(texts)))
-        case "csv":
-            print_csv(views.propagated_table(texts))
-        case _:
-            if texts:
-                print_table(views.propagated_page(texts))
-            counts = Counter(text.state for text in texts)
-            by_state = ", ".join(f"{count:,} {state}" for state, count in counts.most_common())
-            note(Text(by_state or "no propagated descriptions"))
+    show(views.propagated_table(texts), shown_as)
+    if shown_as is None:
+        counts = Counter(text.state for text in texts)
+        by_state = ", ".join(f"{count:,} {state}" for state, count in counts.most_common())
+        note(Text(by_state or "no propagated descriptions"))
 
 
 _DONE: Final = {
@@ -377,10 +350,7 @@ def print_propagated_outcome(
             failed_rows["why"] = why
         print_json(rows_by_outcome)
         return
-    if shown_as == "csv":
-        print_csv(views.propagated_table(outcome.done))
-    elif outcome.done:
-        print_table(views.propagated_page(outcome.done))
+    show(views.propagated_table(outcome.done), shown_as)
     for text, why in outcome.failed:
         note(line_text(f"{text.table}.{text.path}: {why}"))
     would = "would be " if dry_run else ""
@@ -431,22 +401,10 @@ def _print_unsent(unsent: int) -> None:
 
 def print_proposals(queue: "Sequence[SharedChangeset]", shown_as: OutputFormat | None) -> None:
     """Print the changesets on the server in the given format."""
-    table = views.proposals_table(queue)
-    match shown_as:
-        case "json":
-            print_json(as_objects(table))
-        case "csv":
-            print_csv(table)
-        case "urns":
-            print_urns(changeset.urn for changeset in queue)
-        case _:
-            if queue:
-                print_table(table)
-                note(Text("to review one: catalog docs review ID"))
-            else:
-                note(
-                    Text("there are no changesets on the server; catalog docs share FILE adds one")
-                )
+    none = "there are no changesets on the server; catalog docs share FILE adds one"
+    show(views.proposals_table(queue), shown_as, empty=none)
+    if queue and shown_as is None:
+        note(Text("to review one: catalog docs review ID"))
 
 
 def print_shared(changeset: "StagedChangeset", urn: Urn, shown_as: OutputFormat | None) -> None:

@@ -37,7 +37,7 @@ __all__ = [
 _RESERVED_LINES: Final = 4
 _MIN_ENTRIES: Final = 10
 _MAX_PIPED: Final = 1_000
-_TREE: Final = tuple(map(output.TableColumn, ("path", "name", "type", "depth", "entities")))
+_TREE: Final = ("path", "name", "type", "depth", "entities")
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,10 +131,8 @@ def print_folder(
         output.print_urns(listing.urns)
     elif shown_as == "json":
         print_json(_folder_as_json(listing, summaries))
-    elif shown_as == "csv":
-        output.print_csv(_table(listing, summaries))
-    elif listing.shown:
-        output.print_table(_table(listing, summaries))
+    else:
+        output.show(_table(listing, summaries), shown_as)
     _print_folder_totals(listing, only_entities=shown_as == "urns")
 
 
@@ -148,7 +146,7 @@ def print_tree(branches: Sequence[FolderTree], shown_as: OutputFormat | None) ->
             (tree.path, tree.name, tree.entity_type, tree.depth, tree.count)
             for tree in _walk(branches)
         ]
-        output.print_csv(output.StyledTable(_TREE, rows))
+        output.show(output.StyledTable.of(_TREE, rows), shown_as)
         return
     console = results()
     types = {branch.entity_type for branch in branches}
@@ -333,7 +331,7 @@ def print_as_csv(page: SearchPage, summaries: Mapping[Urn, Entity]) -> None:
     for row in result_rows(page, summaries):
         values = _as_json(row) | {"matched": list(row.matched_fields)}
         rows.append([values[name] for name in _CSV])
-    output.print_csv(output.StyledTable([output.TableColumn(name) for name in _CSV], rows))
+    output.show(output.StyledTable.of(_CSV, rows), "csv")
     _print_totals(page)
 
 

@@ -19,7 +19,7 @@ from explorer.client.display import line
 from explorer.errors import Misuse
 from explorer.metadata.urn import Urn
 from explorer.notebook.markup import difference_lines
-from explorer.notebook.view import table_parts, typed_frame
+from explorer.notebook.view import table_parts
 from explorer.notebook.widgets.base import (
     REVIEW_MODULE,
     REVIEW_STYLE,
@@ -37,6 +37,7 @@ from explorer.stewardship.worklist import WorkQueue, documented_meanwhile
 from explorer.views import stewardship as views
 from explorer.views.journal import catalog_place, saved_sentence
 from explorer.views.parts import Difference, Fold, Part, Title
+from explorer.views.table import places_for, to_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -202,14 +203,14 @@ class WorklistSession:
         keys = [item.key for item in worklist.items]
         at = keys.index(self.key) if self.key in keys else 0
         start = at - at % _ROWS
-        table = views.worklist_page(worklist)
-        visible = [n for n, column in enumerate(table.columns) if column.audience != "programs"]
+        table = views.worklist_table(worklist)
+        visible = places_for("people", table.columns)
         item = worklist.items[at] if keys else None
         return {
             "progress": self.progress,
             "nothing": _NOTHING_LEFT if worklist.datasets else _NO_DATASET,
             "columns": [table.columns[n].title for n in visible],
-            "numbers": [table.columns[n].name in ("weight", "used", "downstream") for n in visible],
+            "numbers": [table.columns[n].dtype == "int64" for n in visible],
             "start": start,
             "listed": len(keys),
             "rows": [
@@ -262,7 +263,7 @@ class WorklistWidget(EditorWidget):
     def parts(self, first: str = "") -> Iterator[Part]:
         """Yield what it shows, for front ends without a kernel."""
         yield Title("Worklist", "  ".join(filter(None, (first, self._session.progress))))
-        yield from table_parts(views.worklist_page(self.worklist), rest="drawn")
+        yield from table_parts(views.worklist_table(self.worklist), rest="drawn")
 
     def _show(self, name: str, value: Any) -> None:
         setattr(self, "worklist_shown" if name == "worklist" else name, value)
@@ -579,7 +580,8 @@ class ReviewPages:
         at = next((at for at, item in enumerate(listed) if item.number == state.number), 0)
         start = at - at % _ROWS
         items = listed[start : start + _ROWS]
-        table = views.review_page(items)
+        table = views.review_table(items)
+        visible = places_for("people", table.columns)
         cannot_write = self.catalog.read_only or state.foreign
         return {
             "title": line(changeset.title, _CELL),
@@ -587,7 +589,7 @@ class ReviewPages:
             "foreign": line(state.foreign, _CELL),
             "imports": views.IMPORTS,
             "place": line(catalog_place(self.catalog.address), _CELL),
-            "columns": [column.title for column in table.columns],
+            "columns": [table.columns[place].title for place in visible],
             "counts": [[name, counts[name]] for name in STATES if counts.get(name)],
             "total": len(state.items),
             "only": self.only,
@@ -603,7 +605,7 @@ class ReviewPages:
                     "number": item.number,
                     "state": item.state,
                     "draft": self.drafts.has_draft(item),
-                    "cells": [line(str(cell or ""), _CELL) for cell in row],
+                    "cells": [line(str(row[place] or ""), _CELL) for place in visible],
                 }
                 for item, row in zip(items, table.rows, strict=True)
             ],
@@ -697,8 +699,7 @@ class ReviewWidget(EditorWidget):
         where it comes from; see `explorer.views.stewardship.review_table`. No request."""
         with self._session.lock:
             table = views.review_table(self._session.changeset.items)
-        rows = [tuple(None if cell is None else str(cell) for cell in row) for row in table.rows]
-        return typed_frame(rows, dict.fromkeys((column.name for column in table.columns), "string"))
+        return to_frame(table)
 
     def read_again(self) -> None:
         """Show what was decided elsewhere: in the next cell, in the terminal, by a colleague."""
@@ -728,7 +729,7 @@ class ReviewWidget(EditorWidget):
         counts = " · ".join(views.review_counts(changeset))
         words = (first, changeset.title, state.foreign, counts)
         yield Title("Review", "  ".join(filter(None, words)))
-        yield from table_parts(views.review_page(changeset.items), rest="drawn; .df has them all")
+        yield from table_parts(views.review_table(changeset.items), rest="drawn; .df has them all")
         item = state.item
         if item is not None:
             place = f"{item.edit.name} · {views.edit_column(item.edit)}"

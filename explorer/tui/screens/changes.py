@@ -33,7 +33,6 @@ from explorer.views.feed import (
     entries_with,
     entry_diff,
     feed_counts,
-    feed_page,
     feed_remarks,
     feed_table,
 )
@@ -226,8 +225,8 @@ class FeedScreen(FilteredListScreen[FeedPlace]):
             return
         entries = await asyncio.to_thread(entries_with, feed, self.words)
         self._shown = [entry for entry in entries if entry.needs_care or not self._is_care]
-        draw = partial(feed_page, feed, self._shown, self._session.times.format)
-        page = await asyncio.to_thread(partial(draw, brief=self._is_brief))
+        format_moment = self._session.times.format
+        page = feed_table(feed, self._shown, format_moment, brief=self._is_brief)
         cursor = next((at for at, candidate in enumerate(self._shown) if candidate == entry), 0)
         nothing = _NO_CHANGES_EARLIER if self._is_earlier else _NO_CHANGES
         empty = nothing if not feed.entries else "No change matches; esc shows all."

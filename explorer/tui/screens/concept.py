@@ -29,7 +29,6 @@ from explorer.tui.widgets.rows import MARK, Rows, TableRows
 from explorer.views.stewardship import (
     NO_TEXT,
     ConceptVariant,
-    concept_page,
     concept_sentence,
     concept_table,
     concept_variants,
@@ -353,7 +352,7 @@ class ConceptScreen(TableScreen[Urn]):
         concept = self._concept
         keys = [column.key for column in concept.columns]
         cursor = keys.index(at) if at in keys else self._rows.cursor
-        page = concept_page(concept)
+        page = concept_table(concept)
         columns = (TableColumn("mark", " "), *page.columns)
         rows = _MarkedRows(page.rows, keys, self._marked)
         table = Table(columns, rows, page.title)

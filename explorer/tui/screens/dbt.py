@@ -32,7 +32,6 @@ from explorer.views.dbt import (
     no_match_sentence,
     nothing_sentence,
     plan_items,
-    plan_page,
     plan_sentence,
     plan_summary,
     plan_table,
@@ -349,7 +348,7 @@ class DbtProjectScreen(FilteredListScreen[Urn]):
         if plan is None:
             return
         self._shown = await asyncio.to_thread(items_with, self._items, self.words)
-        page = await asyncio.to_thread(plan_page, self._shown)
+        page = plan_table(self._shown)
         keys = [item.key for item in self._shown]
         cursor = keys.index(item.key) if item is not None and item.key in keys else 0
         nothing = nothing_sentence(plan)

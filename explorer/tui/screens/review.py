@@ -36,7 +36,6 @@ from explorer.views.stewardship import (
     edit_column,
     review_counts,
     review_diff,
-    review_page,
     review_table,
     source_sentence,
 )
@@ -269,7 +268,7 @@ class ReviewScreen(TableScreen[Urn]):
         if before.items != state.items or before.number != state.number or not numbers:
             table = self.query_one(TableRows)
             empty = "There is nothing to review."
-            table.show(review_page(state.items), cursor=cursor, empty=empty)
+            table.show(review_table(state.items), cursor=cursor, empty=empty)
             lines = review_diff(state.item) if state.item is not None else ()
             self.query_one(DifferenceRows).show_lines(lines)
         self._draw_heading(state)

@@ -46,12 +46,10 @@ from explorer.views.stewardship import (
     propagated_counts,
     propagated_diff,
     propagated_outcome,
-    propagated_page,
     propagated_table,
     propagated_with,
     trend_change,
     trend_table,
-    worklist_page,
     worklist_table,
 )
 from explorer.views.table import Table
@@ -379,7 +377,7 @@ class WorklistScreen(DatasetScreen):
         if current is not None:
             keys = [item.key for item in self._shown]
             at = keys.index(current) if current in keys else at
-        self.query_one(TableRows).show(worklist_page(worklist), cursor=at, empty=self._state)
+        self.query_one(TableRows).show(worklist_table(worklist), cursor=at, empty=self._state)
         self.query_one("#heading", Static).update(self._heading())
         self._show_item()
         self.refresh_bindings()
@@ -759,7 +757,7 @@ class PropagatedScreen(FilteredListScreen[Urn]):
         """List the texts that match the words, with the cursor on the same one if it is listed."""
         text = self._text
         self._shown = await asyncio.to_thread(propagated_with, self._texts, self.words)
-        page = await asyncio.to_thread(propagated_page, self._shown)
+        page = propagated_table(self._shown)
         keys = [text.key for text in self._shown]
         cursor = keys.index(text.key) if text is not None and text.key in keys else 0
         empty = _NOT_LISTED if self._texts else _NOTHING_PROPAGATED

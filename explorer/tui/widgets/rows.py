@@ -538,7 +538,7 @@ def _column_widths(table: Table, width: int) -> dict[int, int]:
     """Return the width in cells of each column that is shown, by its place in the table."""
     widths = {}
     for at, column in enumerate(table.columns):
-        if column.audience == "programs":
+        if not column.is_for("people"):
             continue
         cells = (cell_len(_format_cell(row[at], column)) for row in table.rows[:_MEASURED_ROWS])
         natural = max(cell_len(column.title), max(cells, default=0))
