@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import threading
 import time
 from asyncio import selector_events
@@ -189,6 +190,75 @@ def own_keyring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pat
 
 
 SampleAt: TypeAlias = Callable[[Path], AbstractContextManager[Path]]
+
+
+_FIELDBOOK = '''
+from dataclasses import dataclass
+from pathlib import Path
+
+from explorer.sources.source import *
+
+@dataclass(frozen=True)
+class Fieldbook(Source):
+    """A source of the tables that a text lists, a line for each: its name, then its columns."""
+
+    path: Path
+    options: SourceOptions
+    kind: str = "fieldbook"
+
+    @classmethod
+    def open(cls, location, options, password):
+        return cls(location.file, options) if location.start.startswith(b"fieldbook") else None
+
+    @classmethod
+    def find(cls, file, folder):
+        is_book = file.start.startswith(b"fieldbook")
+        return LocalSource(file.text, "a field book") if is_book else None
+
+    @property
+    def location(self):
+        return str(self.path.resolve())
+
+    @property
+    def default_name(self):
+        return self.path.stem
+
+    def read(self, progress):
+        writer = DatasetWriter("fieldbook", self.options, ())
+        for name, *columns in map(str.split, self.path.read_text().splitlines()[1:]):
+            progress("tables", 0, None)
+            listed = [ColumnDefinition(column, "text", "String") for column in columns]
+            writer.add(TableDefinition((name,), columns=listed))
+        return writer.inventory
+'''
+
+
+def install_source(place: Path, name: str, code: str, target: str) -> None:
+    """Install a package with a module of that name, which provides the source `target`, in a
+    folder of the path, as pip does."""
+    (place / f"{name}.py").write_text(code)
+    metadata = place / f"catalog_{name}-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: catalog-{name}\nVersion: 1.0\n"
+    )
+    (metadata / "entry_points.txt").write_text(
+        f"[catalog_explorer.sources]\n{name} = {name}:{target}\n"
+    )
+
+
+@pytest.fixture
+def fieldbook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file that only the source of another package reads, which is installed."""
+    place = tmp_path / "site"
+    place.mkdir()
+    install_source(place, "fieldbook", _FIELDBOOK, "Fieldbook")
+    monkeypatch.syspath_prepend(place)
+    monkeypatch.delitem(sys.modules, "fieldbook", raising=False)
+    path = tmp_path / "walk" / "birds.txt"
+    path.parent.mkdir()
+    path.write_text("fieldbook\nsparrows place seen_at\nowls place\n")
+    return path
 
 
 @pytest.fixture(scope="session")

@@ -66,7 +66,6 @@ _RESULT: Final = "dataHubExecutionRequestResult"
 _EXECUTOR: Final = "catalog"
 _STATE: Final = "state"
 _SWITCHES: Final = ("profile", "values", "keyring")
-_SUPPLEMENTS: Final = frozenset(("sql-queries",))
 _NAME: Final = re.compile(r"[\w][\w.-]{0,99}", re.ASCII)
 _MOST_REPORT: Final = 100_000
 _MOST_CHANGES: Final = 1_000
@@ -146,7 +145,8 @@ class SeenState:
 @dataclass(frozen=True, slots=True)
 class ConfiguredSource:
     """A source that was added to the catalog. `is_own` is false for sources of DataHub's own
-    ingestion, which can be listed but not run from here."""
+    ingestion, which can be listed but not run from here. One that `is_supplement` only adds to
+    entities of other sources."""
 
     name: str
     kind: str
@@ -155,11 +155,7 @@ class ConfiguredSource:
     state: SeenState = field(default_factory=SeenState)
     urn: Urn | None = None
     is_own: bool = True
-
-    @property
-    def is_supplement(self) -> bool:
-        """Whether the source only adds to entities of other sources."""
-        return self.kind in _SUPPLEMENTS
+    is_supplement: bool = False
 
     @property
     def is_in_memory(self) -> bool:
@@ -174,7 +170,7 @@ class ConfiguredSource:
     @classmethod
     def of(cls, name: str, source: Source, options: SourceOptions) -> "ConfiguredSource":
         """Return a source that has not been run yet."""
-        return cls(name, source.kind, source.location, options)
+        return cls(name, source.kind, source.location, options, is_supplement=source.is_supplement)
 
     def proposal(self) -> Proposal:
         """Return the proposal that stores the source in the catalog."""
@@ -186,6 +182,8 @@ class ConfiguredSource:
         if self.options.dialect:
             config["dialect"] = self.options.dialect
         config |= {name: True for name in _SWITCHES if getattr(self.options, name)}
+        if self.is_supplement:
+            config["supplement"] = True
         recipe = {"source": {"type": self.kind, "config": config}, "pipeline_name": self.name}
         value = {
             "name": self.name,
@@ -225,7 +223,11 @@ def _parse_source(entity: Entity) -> ConfiguredSource | None:
             f"the source {name} was changed by another program and cannot be read: remove it with "
             f"catalog delete {entity.urn} --hard, and add it again"
         ) from error
-    return ConfiguredSource(name, kind, location, options, state, entity.urn)
+    # Query logs were supplements before this was stored.
+    is_supplement = bool(recipe.get("supplement", kind == "sql-queries"))
+    return ConfiguredSource(
+        name, kind, location, options, state, entity.urn, is_supplement=is_supplement
+    )
 
 
 def read_sources(catalog: Catalog) -> list[ConfiguredSource]:

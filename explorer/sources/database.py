@@ -20,10 +20,14 @@ from explorer.sources.source import (
     DatasetWriter,
     ForeignKeyDefinition,
     Inventory,
+    LocalSource,
+    Location,
     Progress,
     SkippedPart,
+    Source,
     SourceOptions,
     TableDefinition,
+    WrongPassword,
     open_value,
     read_text,
 )
@@ -34,17 +38,13 @@ if TYPE_CHECKING:
     from sqlalchemy.engine.interfaces import ReflectedColumn, TableKey
     from sqlalchemy.types import TypeEngine
 
-__all__ = ["PASSWORD_VARIABLE", "Database", "WrongPassword", "open_engine", "sqlite_file"]
+__all__ = ["PASSWORD_VARIABLE", "Database", "open_engine"]
 
 PASSWORD_VARIABLE: Final = "CATALOG_SOURCE_PASSWORD"  # noqa: S105
 """The environment variable with the password of a database whose URL has none."""
 
 
 _IN_KEYRING: Final = ("passwords", f"{PASSWORD_VARIABLE} or ${{NAME}} in the address")
-
-
-class WrongPassword(Unreachable):
-    """The database refused the user or the password."""
 
 
 # DataHub's platforms by SQLAlchemy's names of databases.
@@ -108,6 +108,7 @@ _REFUSED: Final = re.compile(
 )
 _VARIABLE: Final = re.compile(r"\$\{(\w+)\}")
 _SECONDS: Final = 15
+_SQLITE: Final = b"SQLite format 3\0"
 
 
 def open_engine(engine: "Engine", options: SourceOptions) -> "Database":
@@ -120,12 +121,7 @@ def open_engine(engine: "Engine", options: SourceOptions) -> "Database":
     return Database(location, options, file=file, engine=engine)
 
 
-def sqlite_file(path: Path, options: SourceOptions) -> "Database":
-    """Return the source of an SQLite file, which is opened read-only."""
-    return Database("sqlite://", options, file=path.resolve())
-
-
-class Database:
+class Database(Source):
     """A source that reads the tables and views of a database.
 
     `location` is an SQLAlchemy URL, in which `${NAME}` stands for an environment variable. A
@@ -151,6 +147,23 @@ class Database:
         password = password or (None if self._url.password else self._find_password())
         if password and self._dialect != "sqlite":
             self._url = self._url.set(password=password)
+
+    @classmethod
+    def open(
+        cls, location: Location, options: SourceOptions, password: str | None
+    ) -> "Database | None":
+        """Return the source of an SQLite file, which is opened read-only, or of the database at any
+        URL."""
+        if location.start.startswith(_SQLITE) and location.path is not None:
+            return Database("sqlite://", options, file=location.path.resolve())
+        return Database(location.text, options, password) if location.scheme else None
+
+    @classmethod
+    def find(cls, file: Location, folder: Path) -> LocalSource | None:
+        """Offer SQLite files."""
+        del folder
+        is_sqlite = file.start.startswith(_SQLITE)
+        return LocalSource(file.text, "an SQLite database") if is_sqlite else None
 
     def _find_password(self) -> str | None:
         if self._dialect == "sqlite":

@@ -19,7 +19,7 @@ from pathlib import Path
 from queue import Empty, Queue
 from signal import SIGKILL, SIGTERM
 from threading import Thread
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 import orjson
 
@@ -29,8 +29,11 @@ from explorer.metadata.registry import load_registry
 from explorer.sources.source import (
     SECRET_NAME,
     Inventory,
+    LocalSource,
+    Location,
     Progress,
     SkippedPart,
+    Source,
     SourceOptions,
     redact,
 )
@@ -84,13 +87,32 @@ def read_recipe(path: Path) -> dict[str, Any] | None:
 
 
 @dataclass(frozen=True, slots=True)
-class DataHubRecipe:
+class DataHubRecipe(Source):
     """A source that runs a recipe of DataHub. Relative paths in the recipe are resolved against its
     folder."""
 
     path: Path
     options: SourceOptions
     kind: str = "datahub"
+
+    # DataHub's connectors, such as dbt's, also write aspects of other sources' datasets.
+    shares_datasets: ClassVar[bool] = True
+
+    @classmethod
+    def open(cls, location: Location, options: SourceOptions, password: str | None) -> Self | None:
+        """Return the source of a recipe. Raises as `read_recipe` does."""
+        del password
+        path = location.file
+        if path is None or path.suffix.lower() not in (".yml", ".yaml", ".json"):
+            return None
+        return None if read_recipe(path) is None else cls(path, options)
+
+    @classmethod
+    def find(cls, file: Location, folder: Path) -> LocalSource | None:
+        """Offer files that are named as recipes are."""
+        del folder
+        is_recipe = file.text.endswith((".dhub.yml", ".dhub.yaml"))
+        return LocalSource(file.text, "a recipe of DataHub") if is_recipe else None
 
     @property
     def location(self) -> str:

@@ -24,12 +24,16 @@ from explorer.metadata.aspects import schema_value
 from explorer.metadata.fieldpath import column_urn
 from explorer.metadata.proposal import Proposal, millis_of
 from explorer.metadata.urn import Urn
+from explorer.sources.file_folder import file_format
 from explorer.sources.source import (
     ColumnDefinition,
     ColumnSources,
     Inventory,
+    LocalSource,
+    Location,
     Progress,
     SkippedPart,
+    Source,
     SourceOptions,
     column_aspect,
     datahub_guid,
@@ -100,7 +104,7 @@ _TYPES: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class DbtArtifacts:
+class DbtArtifacts(Source):
     """A source of what a dbt project defines: models, sources, seeds and snapshots with their
     tests, semantic models, exposures and metrics.
 
@@ -113,6 +117,39 @@ class DbtArtifacts:
     kind: str = "dbt"
     manifest: Path | None = None
     name: str | None = None
+
+    @classmethod
+    def open(cls, location: Location, options: SourceOptions, password: str | None) -> Self | None:
+        """Return the source of a project's folder, of a manifest, or of a folder with the manifest
+        of one project. Raises `InvalidInput` for a folder with those of several, and as
+        `of_manifest` does."""
+        del password
+        if location.file is not None:
+            return cls.of_manifest(location.file, options)
+        folder = location.folder
+        if folder is None:
+            return None
+        if (folder / "dbt_project.yml").is_file():
+            return cls(folder, options)
+        if (source := cls.of_manifest(folder / "manifest.json", options)) is not None:
+            return source
+        paths = sorted(folder.glob("*_manifest.json"))
+        if not paths or any(file_format(path.name) for path in folder.iterdir()):
+            return None
+        projects = [source for path in paths if (source := cls.of_manifest(path, options))]
+        if len(projects) > 1:
+            raise InvalidInput(
+                f"{folder} has the manifests of {len(projects)} dbt projects: give the path of "
+                f"one, such as {projects[0].location}"
+            )
+        return projects[0] if projects else None
+
+    @classmethod
+    def find(cls, file: Location, folder: Path) -> LocalSource | None:
+        """Offer the folders of projects."""
+        del folder
+        is_project = file.path is not None and file.path.name == "dbt_project.yml"
+        return LocalSource(str(Path(file.text).parent), "a dbt project") if is_project else None
 
     @classmethod
     def of_manifest(cls, path: Path, options: SourceOptions) -> Self | None:

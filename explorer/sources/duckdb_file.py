@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, Self, cast
 
 from explorer.errors import InUse, InvalidInput, MissingExtra
 from explorer.sources.profile import MOST_ROWS, Profiler, Sample, limit_time
@@ -19,8 +19,11 @@ from explorer.sources.source import (
     DatasetWriter,
     ForeignKeyDefinition,
     Inventory,
+    LocalSource,
+    Location,
     Progress,
     SkippedPart,
+    Source,
     SourceOptions,
     TableDefinition,
     read_text,
@@ -97,12 +100,27 @@ def _model_type(kind: "DuckDBPyType") -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class DuckDbFile:
+class DuckDbFile(Source):
     """A source of the tables and views in a DuckDB file, which is opened read-only."""
 
     path: Path
     options: SourceOptions
     kind: str = "duckdb"
+
+    @classmethod
+    def open(cls, location: Location, options: SourceOptions, password: str | None) -> Self | None:
+        """Return the source of a DuckDB file. Raises `MissingExtra` without duckdb."""
+        del password
+        if location.path is None or not _is_duckdb(location):
+            return None
+        import_duckdb("reading DuckDB files")
+        return cls(location.path, options)
+
+    @classmethod
+    def find(cls, file: Location, folder: Path) -> LocalSource | None:
+        """Offer DuckDB files."""
+        del folder
+        return LocalSource(file.text, "a DuckDB database") if _is_duckdb(file) else None
 
     @property
     def location(self) -> str:
@@ -176,6 +194,11 @@ class DuckDbFile:
             ) from error
 
 
+def _is_duckdb(file: Location) -> bool:
+    # After a checksum of eight bytes.
+    return file.start[8:12] == b"DUCK"
+
+
 def _sample(connection: "DuckDBPyConnection", table: TableDefinition) -> Sample:
     return lambda names: sample_rows(
         connection, ".".join(map(quote_name, table.path)), names, table.row_count
@@ -211,14 +234,14 @@ _FETCHED: Final = 5_000
 
 
 @dataclass(frozen=True, slots=True)
-class InMemoryTable:
+class InMemoryTable(Source):
     """A source of one table in the memory of a program: a relation of DuckDB, or one that DuckDB
     creates from a data frame. `kind` is its platform."""
 
     name: str
     relation: "DuckDBPyRelation"
     options: SourceOptions
-    kind: str
+    kind: str = "duckdb"
     row_count: int | None = None
 
     @property

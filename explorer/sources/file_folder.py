@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 import orjson
 
@@ -29,8 +29,11 @@ from explorer.sources.source import (
     ColumnDefinition,
     DatasetWriter,
     Inventory,
+    LocalSource,
+    Location,
     Progress,
     SkippedPart,
+    Source,
     SourceOptions,
     TableDefinition,
     read_text,
@@ -125,7 +128,7 @@ class _Table:
 
 
 @dataclass(frozen=True, slots=True)
-class FileFolder:
+class FileFolder(Source):
     """A source of the tables in a folder.
 
     Folders named `key=value` are partitions of the table that is the folder above. A folder with
@@ -140,16 +143,28 @@ class FileFolder:
     options: SourceOptions
 
     @classmethod
-    def of(cls, path: Path, options: SourceOptions) -> "FileFolder":
-        """Return the source at a local path."""
+    def open(cls, location: Location, options: SourceOptions, password: str | None) -> Self | None:
+        """Return the source of any folder, of a file of a known format, or at the URL of a bucket
+        or of a folder or file in it. Raises `InvalidInput` and `MissingExtra` like
+        `Bucket.parse`."""
+        del password
+        if location.scheme in ("s3", "gs", "az"):
+            return cls(*Bucket.parse(location.text), options)
+        path = location.path
+        if path is None:
+            return None
+        is_table = file_format(path.name) or METADATA.fullmatch(path.name)
+        if not is_table and location.folder is None:
+            return None
         return cls(LocalFiles(), path.resolve().as_posix(), options)
 
     @classmethod
-    def in_bucket(cls, location: str, options: SourceOptions) -> "FileFolder":
-        """Return the source at the URL of a bucket, or of a folder or file in it. Raises
-        `InvalidInput` and `MissingExtra` like `Bucket.parse`."""
-        bucket, path = Bucket.parse(location)
-        return cls(bucket, path, options)
+    def find(cls, file: Location, folder: Path) -> LocalSource | None:
+        """Offer the folder itself, once it has a table."""
+        path = Path(file.text)
+        if path.parent != folder or path.suffix.lower() not in _FORMATS:
+            return None
+        return LocalSource(str(folder), "Parquet, CSV or JSON lines in this folder")
 
     @property
     def kind(self) -> str:

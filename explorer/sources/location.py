@@ -1,45 +1,120 @@
-"""Determine the source at a location, from the scheme of a URL or the content of a file or
-folder."""
+"""The sources that are installed, and which of them is at a location.
+
+A source is a class with the interface of `Source`, found by an entry point: those of other packages
+in their metadata, the ones of this package in `_OWN`, since a checkout that is run as it is has the
+metadata of the day it was installed. They are imported when a location is looked at.
+"""
 
 import os
 import re
+import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from itertools import islice
+from contextlib import contextmanager
+from importlib.metadata import EntryPoint, entry_points
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import parse_qsl, unquote, urlencode
 
-from explorer.errors import InvalidInput, StorageFault
+from explorer.errors import CatalogError, InvalidInput, Misconfigured, StorageFault
 from explorer.sources.duckdb_file import IN_MEMORY, InMemoryTable, import_duckdb
-from explorer.sources.source import Source, SourceOptions, open_value
+from explorer.sources.source import (
+    LocalSource,
+    Location,
+    Source,
+    SourceOptions,
+    open_value,
+)
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
 
-__all__ = ["LocalSource", "find_local_sources", "open_object", "open_source"]
+__all__ = ["GROUP", "blame_package", "find_local_sources", "open_object", "open_source"]
 
+GROUP: Final = "catalog_explorer.sources"
+"""The group of the entry points that name sources."""
+
+# The first of these that takes a location has it, the general ones last: any folder, any URL.
+_OWN: Final = tuple(
+    EntryPoint(value.partition(":")[0], f"explorer.sources.{value}", GROUP)
+    for value in (
+        "query_log:QueryLog",
+        "dbt_artifacts:DbtArtifacts",
+        "duckdb_file:DuckDbFile",
+        "datahub_recipe:DataHubRecipe",
+        "file_folder:FileFolder",
+        "database:Database",
+    )
+)
 _SCHEME: Final = re.compile(r"[a-z][a-z0-9+_.-]*://", re.IGNORECASE)
 # The host, port and database of a URL without a user, up to its first parameter.
 _PLACE: Final = re.compile(r"[^?:@]*(:\d+)?(/[^?]*)?\?[\w.-]+=")
-_SQLITE: Final = b"SQLite format 3\0"
-# A DuckDB file has this after a checksum of eight bytes.
-_DUCKDB: Final = b"DUCK"
+_START_BYTES: Final = 16
 _MOST_FILES: Final = 2_000
-_RECIPES: Final = (".dhub.yml", ".dhub.yaml")
-_LAKE: Final = frozenset({".parquet", ".csv", ".tsv", ".jsonl", ".ndjson"})
 _SOCKETS: Final = ("/var/run/postgresql", "/tmp")  # noqa: S108 - where PostgreSQL listens
 _MYSQL_SOCKETS: Final = ("/var/run/mysqld/mysqld.sock", "/tmp/mysql.sock")  # noqa: S108
 
 
-@dataclass(frozen=True, slots=True)
-class LocalSource:
-    """A source found on this machine: its location, how it was recognised, and the password found
-    with it."""
+def _load(entry_point: EntryPoint) -> type[Source]:
+    """Return the source that an entry point names. Raises `Misconfigured` if it is none, or cannot
+    be imported."""
+    label = f"the source {entry_point.name} of the package {_package(entry_point)}"
+    try:
+        loaded = entry_point.load()
+    except Exception as error:
+        reason = " ".join(str(error).split())
+        raise Misconfigured(
+            f"{label} cannot be imported ({type(error).__name__}: {reason}): repair the package or "
+            "uninstall it"
+        ) from error
+    if not (isinstance(loaded, type) and issubclass(loaded, Source)):
+        raise Misconfigured(
+            f"{label} is not one: {entry_point.value} has to be a class derived from "
+            "explorer.sources.source.Source; update the package or uninstall it"
+        )
+    return loaded
 
-    location: str
-    known_from: str
-    password: str | None = field(default=None, repr=False)
+
+def _package(entry_point: EntryPoint) -> str:
+    return entry_point.dist.name if entry_point.dist else "catalog-explorer"
+
+
+def _find_package(source: type[Source]) -> str | None:
+    """Return the name of the package that a source is from, or `None` for those of this one."""
+    module = source.__module__.partition(".")[0]
+    if module == __name__.partition(".")[0]:
+        return None
+    packages = (
+        _package(entry_point)
+        for entry_point in entry_points(group=GROUP)
+        if entry_point.module.partition(".")[0] == module
+    )
+    return next(packages, module)
+
+
+@contextmanager
+def blame_package(source: Source | type[Source]) -> Iterator[None]:
+    """Raise what another package's source fails with, other than a `CatalogError` or the error of a
+    damaged file, as `Misconfigured`, which names the package."""
+    try:
+        yield
+    except (CatalogError, OSError, EOFError, zlib.error):
+        raise
+    except Exception as error:
+        kind = source if isinstance(source, type) else type(source)
+        if (package := _find_package(kind)) is None:
+            raise
+        reason = " ".join(str(error).split())
+        raise Misconfigured(
+            f"the source {kind.__name__} of the package {package} failed with "
+            f"{type(error).__name__}: {reason}; tell its authors, or uninstall the package"
+        ) from error
+
+
+def _load_others() -> list[tuple[EntryPoint, type[Source]]]:
+    """Return the sources of other packages, sorted by name. Raises as `_load` does."""
+    points = sorted(entry_points(group=GROUP), key=lambda entry_point: entry_point.name)
+    return [(entry_point, _load(entry_point)) for entry_point in points]
 
 
 def find_local_sources(folder: Path) -> Iterator[LocalSource]:
@@ -54,18 +129,25 @@ def find_local_sources(folder: Path) -> Iterator[LocalSource]:
         if (project / "dbt_project.yml").is_file():
             yield LocalSource(str(project), "a dbt project")
             break
-    has_data = False
+    sources = [*(source for _, source in _load_others()), *map(_load, _OWN)]
+    of_folder: dict[str, LocalSource] = {}
     for path in islice(_files_near(folder), _MOST_FILES):
-        if path.name == "dbt_project.yml" and path.parent != folder:
-            yield LocalSource(str(path.parent), "a dbt project")
-        elif path.name.endswith(_RECIPES):
-            yield LocalSource(str(path), "a recipe of DataHub")
-        elif path.suffix.lower() in _LAKE:
-            has_data = has_data or path.parent == folder
-        elif (kind := _database_kind(path)) is not None and not _is_own_store(path):
-            yield LocalSource(str(path), kind)
-    if has_data:
-        yield LocalSource(str(folder), "Parquet, CSV or JSON lines in this folder")
+        if path == folder / "dbt_project.yml" or _is_own_store(path):
+            continue
+        try:
+            file = _locate_path(path)
+        except OSError:
+            continue
+        for source in sources:
+            with blame_package(source):
+                local = source.find(file, folder)
+            if local is not None and local.location == str(folder):
+                of_folder.setdefault(local.known_from, local)
+            elif local is not None:
+                yield local
+            if local is not None:
+                break
+    yield from of_folder.values()
     yield from _local_servers()
 
 
@@ -111,17 +193,6 @@ def _files_near(folder: Path) -> Iterator[Path]:
                 continue
 
 
-def _database_kind(path: Path) -> str | None:
-    try:
-        with path.open("rb") as file:
-            start = file.read(16)
-    except OSError:
-        return None
-    if start.startswith(_SQLITE):
-        return "an SQLite database"
-    return "a DuckDB database" if start[8:12] == _DUCKDB else None
-
-
 def _is_own_store(path: Path) -> bool:
     """Return whether a database file is one of the data directory of a local catalog."""
     is_named = path.name in ("catalog.db", "stewardship.sqlite")
@@ -145,34 +216,73 @@ def _local_servers() -> Iterator[LocalSource]:
             yield LocalSource(address, "MySQL on this machine")
 
 
+def _locate(text: str) -> Location:
+    """Return what a text names. Raises `InvalidInput` if there is no such file or folder."""
+    if _SCHEME.match(text):
+        scheme, _, rest = text.partition("://")
+        if not scheme.lower().startswith(("duckdb", "sqlite")):
+            return Location(text)
+        # SQLAlchemy's form: three slashes before a relative path, four before an absolute one.
+        path = Path(rest.partition("?")[0].removeprefix("/"))
+        if path == Path():
+            raise InvalidInput(f"{text} names no file; a database in memory cannot be added")
+    else:
+        path = Path(text).expanduser()
+    if not path.exists():
+        raise InvalidInput(
+            f"there is no {path}: give a file, a folder, or the address of a database such as "
+            "postgresql://user@host/database"
+        )
+    return _locate_path(path)
+
+
+def _locate_path(path: Path) -> Location:
+    if path.is_dir():
+        return Location(str(path), path)
+    with path.open("rb") as file:
+        return Location(str(path), path, file.read(_START_BYTES))
+
+
 def open_source(location: str, options: SourceOptions, password: str | None = None) -> Source:
-    """Return the source at a location; at most the beginning of a file is read, except for dbt's
+    """Return the source at a location: of those of other packages the only one that takes it, or
+    else the first of this package; at most the beginning of a file is read, except for dbt's
     `manifest.json`. With a dialect in the options, a file or folder is a query log.
 
-    Raises `InvalidInput` if there is nothing there or it is of no known kind, and `MissingExtra` if
-    the package that reads it is not installed.
+    Raises `InvalidInput` if there is nothing there or it is of no known kind, `MissingExtra` if the
+    package that reads it is not installed, and `Misconfigured` if the sources of two packages take
+    it, or one cannot be imported or fails.
     """
     if location.startswith(IN_MEMORY):
         name = location.removeprefix(IN_MEMORY)
         raise InvalidInput(f"{name} lay in a notebook's memory: add it there again, as cat.add(…)")
-    if _SCHEME.match(location):
-        return _open_url(location, options, password)
-    path = Path(location).expanduser()
     try:
-        if options.dialect is not None and path.exists():
-            from explorer.sources.query_log import QueryLog
-
-            return QueryLog(path, options)
-        if path.is_dir():
-            return _open_folder(path, options)
-        if not path.exists():
-            raise InvalidInput(
-                f"there is no {location}: give a file, a folder, or the address of a database such "
-                "as postgresql://user@host/database"
+        place = _locate(location)
+        sources: dict[str, Source] = {}
+        for entry_point, kind in _load_others():
+            with blame_package(kind):
+                source = kind.open(place, options, password)
+            if source is not None:
+                sources[f"{entry_point.name} of the package {_package(entry_point)}"] = source
+        if len(sources) > 1:
+            raise Misconfigured(
+                f"{place.text} is taken by several sources, {' and '.join(sources)}: uninstall the "
+                "package that is not to read it"
             )
-        return _open_file(path, options)
+        if place.file is not None and not place.start and options.dialect is None:
+            raise InvalidInput(f"{place.text} is empty")
+        opened = (_load(entry_point).open(place, options, password) for entry_point in _OWN)
+        for source in chain(sources.values(), opened):
+            if source is not None:
+                return source
     except OSError as error:
-        raise StorageFault(f"{path} cannot be read: {error.strerror}") from error
+        raise StorageFault(f"{location} cannot be read: {error.strerror}") from error
+    if location.lower().endswith(".sql"):
+        raise InvalidInput(f"{location} has SQL: give its --dialect, such as snowflake or postgres")
+    raise InvalidInput(
+        f"{location} is no file that is known; known are SQLite and DuckDB databases, Parquet, CSV "
+        "and JSON lines, the metadata.json of an Iceberg table, dbt's manifest.json, recipes of "
+        "DataHub, and what the packages of other sources read"
+    )
 
 
 def open_object(what: object, name: str | None, options: SourceOptions) -> Source:
@@ -206,81 +316,3 @@ def open_object(what: object, name: str | None, options: SourceOptions) -> Sourc
     else:
         relation = duckdb.from_arrow(frame.to_arrow() if package == "polars" else frame)
     return InMemoryTable(name, relation, options, package, len(frame))
-
-
-def _open_url(location: str, options: SourceOptions, password: str | None) -> Source:
-    scheme, _, rest = location.partition("://")
-    if scheme.startswith(("duckdb", "sqlite")):
-        # SQLAlchemy's form: three slashes before a relative path, four before an absolute one.
-        path = rest.partition("?")[0].removeprefix("/")
-        if not path:
-            raise InvalidInput(f"{location} names no file; a database in memory cannot be added")
-        return open_source(path, options)
-    if scheme.lower() in ("s3", "gs", "az"):
-        from explorer.sources.file_folder import FileFolder
-
-        return FileFolder.in_bucket(location, options)
-    from explorer.sources.database import Database
-
-    return Database(location, options, password)
-
-
-def _open_folder(path: Path, options: SourceOptions) -> Source:
-    from explorer.sources.dbt_artifacts import DbtArtifacts
-    from explorer.sources.file_folder import FileFolder, file_format
-
-    if (path / "dbt_project.yml").is_file():
-        return DbtArtifacts(path, options)
-    if (source := DbtArtifacts.of_manifest(path / "manifest.json", options)) is not None:
-        return source
-    paths = sorted(path.glob("*_manifest.json"))
-    if paths and not any(file_format(path.name) for path in path.iterdir()):
-        projects = [
-            artifacts
-            for artifacts in (DbtArtifacts.of_manifest(at, options) for at in paths)
-            if artifacts
-        ]
-        if len(projects) > 1:
-            raise InvalidInput(
-                f"{path} has the manifests of {len(projects)} dbt projects: give the path of one, "
-                f"such as {projects[0].location}"
-            )
-        if projects:
-            return projects[0]
-    return FileFolder.of(path, options)
-
-
-def _open_file(path: Path, options: SourceOptions) -> Source:
-    with path.open("rb") as file:
-        start = file.read(16)
-    if start.startswith(_SQLITE):
-        from explorer.sources.database import sqlite_file
-
-        return sqlite_file(path, options)
-    if start[8:12] == _DUCKDB:
-        from explorer.sources.duckdb_file import DuckDbFile, import_duckdb
-
-        import_duckdb("reading DuckDB files")
-        return DuckDbFile(path, options)
-    if not start:
-        raise InvalidInput(f"{path} is empty")
-    from explorer.sources.file_folder import METADATA, FileFolder, file_format
-
-    if file_format(path.name) or METADATA.fullmatch(path.name):
-        return FileFolder.of(path, options)
-    from explorer.sources.dbt_artifacts import DbtArtifacts
-
-    if (source := DbtArtifacts.of_manifest(path, options)) is not None:
-        return source
-    if path.suffix.lower() in (".yml", ".yaml", ".json"):
-        from explorer.sources.datahub_recipe import DataHubRecipe, read_recipe
-
-        if read_recipe(path) is not None:
-            return DataHubRecipe(path, options)
-    if path.suffix.lower() == ".sql":
-        raise InvalidInput(f"{path} has SQL: give its --dialect, such as snowflake or postgres")
-    raise InvalidInput(
-        f"{path} is no file that is known; known are SQLite and DuckDB databases, Parquet, CSV and "
-        "JSON lines, the metadata.json of an Iceberg table, dbt's manifest.json, and recipes of "
-        "DataHub"
-    )

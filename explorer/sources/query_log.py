@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, ClassVar, Final, Literal, Self
 
 import orjson
 
@@ -39,8 +39,10 @@ from explorer.sources.script_lineage import (
 from explorer.sources.source import (
     ColumnSources,
     Inventory,
+    Location,
     Progress,
     SkippedPart,
+    Source,
     SourceOptions,
     lineage_aspect,
 )
@@ -178,12 +180,22 @@ class _Statement:
 
 
 @dataclass(frozen=True, slots=True)
-class QueryLog:
+class QueryLog(Source):
     """A source of the lineage and usage of tables that other sources have added."""
 
     path: Path
     options: SourceOptions
     kind: str = "sql-queries"
+
+    is_supplement: ClassVar[bool] = True
+
+    @classmethod
+    def open(cls, location: Location, options: SourceOptions, password: str | None) -> Self | None:
+        """Return the source of any file or folder, if the options have a dialect."""
+        del password
+        if location.path is None or options.dialect is None:
+            return None
+        return cls(location.path, options)
 
     @property
     def location(self) -> str:
@@ -195,7 +207,14 @@ class QueryLog:
         """The name of the file or folder, up to the first dot."""
         return self.path.resolve().name.partition(".")[0]
 
-    def read(self, progress: Progress, catalog: Catalog | None = None) -> Inventory:
+    def read(self, progress: Progress) -> Inventory:
+        """Raise `InvalidInput`: a log has no tables of its own."""
+        del progress
+        raise InvalidInput(
+            "a query log can only be read into a catalog that already has its tables"
+        )
+
+    def read_for(self, catalog: Catalog, progress: Progress) -> Inventory:
         """Return the lineage and usage of the catalog's tables on the dialect's platform.
 
         Makes one request per 2,500 datasets of the platform, and one per 150 of those whose names
@@ -203,14 +222,10 @@ class QueryLog:
         `InvalidInput` if the file is not a query log, or if none of its tables is in the catalog,
         and `MissingExtra` without sqlglot.
         """
-        if catalog is None:
-            raise InvalidInput(
-                "a query log can only be read into a catalog that already has its tables"
-            )
         dialect_name = self.options.dialect or ""
         require_sqlglot(dialect_name)
         dialect = sql_dialect(dialect_name)
-        inventory = Inventory(is_supplement=True)
+        inventory = Inventory()
         log = _read_log(self.path.resolve(), dialect, inventory, progress)
         urns = _platform_urns(catalog, platform_of(dialect_name), self.options.env)
         words_in = _words_in(log.texts, dialect)

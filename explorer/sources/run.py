@@ -40,7 +40,7 @@ from explorer.sources.configured import (
     run_urns,
     schema_changes,
 )
-from explorer.sources.query_log import QueryLog
+from explorer.sources.location import blame_package
 from explorer.sources.source import Inventory, Progress, Source, SourceOptions
 
 __all__ = [
@@ -166,10 +166,8 @@ def plan_run(
     configured = ConfiguredSource.of(name, source, options)
     started = _now_millis()
     try:
-        if isinstance(source, QueryLog):
-            inventory = source.read(progress, catalog)
-        else:
-            inventory = source.read(progress)
+        with blame_package(source):
+            inventory = source.read_for(catalog, progress)
     except (CatalogError, OSError, EOFError, zlib.error) as error:
         if before is not None and not dry_run:
             run = SourceRun(_run_id(name, started), "FAILURE", started, report=str(error))
@@ -180,20 +178,19 @@ def plan_run(
         raise StorageFault(f"{source.location} could not be read completely: {error}") from error
     if (
         before is None
-        and not inventory.is_supplement
+        and not source.is_supplement
         and all(proposal.urn.entity_type == "container" for proposal in inventory.proposals)
     ):
         reason = f": {inventory.skipped[0].reason}" if inventory.skipped else ""
         raise InvalidInput(f"{source.location} has no tables{reason}; nothing was added")
     plan = RunPlan(configured, inventory, before)
-    if inventory.is_supplement:
+    if source.is_supplement:
         _compare_supplement(catalog, plan, progress)
         return plan
     sources = read_sources(catalog)
     last = before.state if before else SeenState()
     _compare(catalog, plan, find_shared_urns(sources, name, last.seen), progress)
-    if source.kind == "datahub":
-        # DataHub's connectors, such as dbt's, also write aspects of other sources' datasets.
+    if source.shares_datasets:
         return plan
     proposed = {proposal.urn for proposal in inventory.proposals}
     sources_by_urn = find_shared_urns(
@@ -540,7 +537,7 @@ def run_source(
     _record(catalog, source, run)
     written_count, refused = 0, list[RefusedChange]()
     changes = [_of_run(write, run) for write in plan.writes]
-    merged = ("upstreamLineage",) if plan.inventory.is_supplement else tuple(_SHARED)
+    merged = ("upstreamLineage",) if plan.source.is_supplement else tuple(_SHARED)
     own = {
         (proposal.urn, proposal.aspect): proposal
         for proposal in plan.inventory.proposals

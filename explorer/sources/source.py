@@ -7,16 +7,21 @@ a source has no passwords in it.
 
 import json
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import md5
-from typing import Any, Final, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
-from explorer.errors import InvalidUrn
+from explorer.errors import InvalidUrn, Unreachable
 from explorer.metadata.aspects import schema_value
 from explorer.metadata.fieldpath import column_urn
 from explorer.metadata.proposal import Proposal
 from explorer.metadata.urn import Urn
+
+if TYPE_CHECKING:
+    from explorer.client import Catalog
 
 __all__ = [
     "SECRET_NAME",
@@ -26,11 +31,15 @@ __all__ = [
     "ForeignKeyDefinition",
     "Inventory",
     "Level",
+    "LocalSource",
+    "Location",
     "Progress",
     "SkippedPart",
     "Source",
     "SourceOptions",
+    "Stopped",
     "TableDefinition",
+    "WrongPassword",
     "column_aspect",
     "datahub_guid",
     "lineage_aspect",
@@ -135,15 +144,13 @@ class Inventory:
     """Everything that a source contains at one time.
 
     The proposals of an entity are adjacent. `kinds` has counts for display by noun, such as `table`
-    or `column`. An inventory that `is_supplement` adds to entities of other sources: it extends
-    their lineage and hides nothing. `unread` has the aspects of an entity that could not be read;
-    the catalog keeps its own.
+    or `column`. `unread` has the aspects of an entity that could not be read; the catalog keeps its
+    own.
     """
 
     proposals: list[Proposal] = field(default_factory=list)
     skipped: list[SkippedPart] = field(default_factory=list)
     kinds: dict[str, int] = field(default_factory=dict)
-    is_supplement: bool = False
     unread: dict[Urn, set[str]] = field(default_factory=dict)
 
     def count(self, noun: str, number: int = 1) -> None:
@@ -152,32 +159,148 @@ class Inventory:
             self.kinds[noun] = self.kinds.get(noun, 0) + number
 
 
-class Source(Protocol):
-    """A place that metadata is read from.
+class WrongPassword(Unreachable):
+    """The source refused the user or the password, which can be asked for."""
 
-    `kind` names the reader, such as `postgres` or `dbt`. `location` is where the source is, without
-    secrets; the same source can be opened again from it. `default_name` is the name used if none is
-    given.
+
+class Stopped(BaseException):
+    """The reader stopped the work; the callback for progress raises it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """What a person names to add a source: a `path` to a file or folder that exists, or else a URL
+    in `text`. `start` has the first bytes of a file."""
+
+    text: str
+    path: Path | None = None
+    start: bytes = b""
+
+    @property
+    def scheme(self) -> str:
+        """The scheme of a URL in lower case; empty for a path."""
+        return "" if self.path is not None else self.text.partition("://")[0].lower()
+
+    @property
+    def folder(self) -> Path | None:
+        """The path, if it is a folder's."""
+        return self.path if self.path is not None and self.path.is_dir() else None
+
+    @property
+    def file(self) -> Path | None:
+        """The path, if it is a file's."""
+        return self.path if self.path is not None and not self.path.is_dir() else None
+
+
+@dataclass(frozen=True, slots=True)
+class LocalSource:
+    """A source found on this machine: its location, how it was recognised, and the password found
+    with it."""
+
+    location: str
+    known_from: str
+    password: str | None = field(default=None, repr=False)
+
+
+class Source(ABC):
+    """A place that metadata is read from. A subclass is one kind of source, and all that a source
+    needs: `catalog add`, the terminal and `cat.add` find it by an entry point, in the
+    `pyproject.toml` of its package:
+
+        [project.entry-points."catalog_explorer.sources"]
+        fieldbook = "catalog_fieldbook:Fieldbook"
+
+    `open` is asked what is at a location. Of two sources from different packages that take one
+    location neither is used, and the error names both; those of this package are asked last. Import
+    what is slow to import inside `open` and `read`, since every source is asked.
+
+    An error that people can do something about is a `CatalogError`, whose text says what to do:
+    `InvalidInput` for a location or option that cannot be used, `InvalidFile`, `Unreachable`,
+    `WrongPassword` where one can be asked for, `Misconfigured` for what has to be installed. Any
+    other is shown with the name of the package.
     """
 
+    is_supplement: ClassVar[bool] = False
+    """Whether it only adds to entities of other sources, as a log of queries does: it extends their
+    lineage, writes their usage, and hides nothing."""
+
+    shares_datasets: ClassVar[bool] = False
+    """Whether its datasets may come from other sources as well. Else a run is refused that has a
+    dataset of another source."""
+
+    @classmethod
+    def open(cls, location: Location, options: SourceOptions, password: str | None) -> Self | None:
+        """Return the source at a location, or `None` if another kind of source is there. At most
+        the beginning of a file is read. `password` is one that a person was asked for.
+
+        Raises `InvalidInput` if it is a location of this source which cannot be used.
+        """
+        del location, options, password
+        return None
+
+    @classmethod
+    def find(cls, file: Location, folder: Path) -> LocalSource | None:
+        """Return the source to offer for a file in the folder that a person works in or one level
+        below, if there is one. Nothing is read."""
+        del file, folder
+        return None
+
     @property
+    @abstractmethod
     def kind(self) -> str:
-        """The name of the reader."""
+        """The name of the reader, such as `postgres` or `dbt`."""
 
     @property
+    @abstractmethod
     def location(self) -> str:
-        """The location, without secrets."""
+        """The location, without secrets, from which `open` returns the same source."""
 
     @property
+    @abstractmethod
     def default_name(self) -> str:
         """The name used if none is given."""
 
+    @abstractmethod
     def read(self, progress: Progress) -> Inventory:
-        """Return everything in the source.
+        """Return everything in the source as proposals: tables, as `DatasetWriter` makes them,
+        lineage, as `lineage_aspect` makes it, usage and any other aspect.
+
+        `progress` is called often. It raises `Stopped` after the reader stopped the work, which is
+        not caught; what was opened is closed.
 
         Raises a `CatalogError` if the source as a whole cannot be read; parts that cannot be read
         are listed in the inventory.
         """
+
+    def read_for(self, catalog: "Catalog", progress: Progress) -> Inventory:
+        """Return what `read` returns, for a catalog. Overridden by a source that has to know what
+        the catalog has."""
+        del catalog
+        return self.read(progress)
+
+    @property
+    def contains_secret(self) -> bool:
+        """Whether it was opened with a secret that `location` leaves out."""
+        return False
+
+    @property
+    def needs_password(self) -> bool:
+        """Whether it is read with a password."""
+        return False
+
+    @property
+    def has_password(self) -> bool:
+        """Whether a password is known."""
+        return False
+
+    def keep_password(self) -> bool:
+        """Store the password in the keyring if the options ask for it, and return whether one was
+        stored."""
+        return False
+
+    def forget_password(self) -> None:
+        """Remove the password from the keyring if the options say that it is stored there."""
+        return
 
 
 def read_text(value: Any) -> str | None:

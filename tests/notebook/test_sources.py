@@ -123,3 +123,11 @@ def test_what_cannot_be_added_is_told_with_what_to_do(
 ) -> None:
     with pytest.raises(InvalidInput, match=sentence):
         empty.add(what)
+
+
+def test_what_a_source_of_another_package_reads_is_added_in_a_notebook(
+    empty: Catalog, fieldbook: Path
+) -> None:
+    added = empty.add(fieldbook)
+    assert "2 tables, 3 columns" in Page(added._repr_html_()).text
+    assert columns(empty, "fieldbook", "owls") == {"place": "text"}

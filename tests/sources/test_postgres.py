@@ -12,8 +12,8 @@ from explorer.client import Catalog
 from explorer.errors import InvalidInput, Unreachable
 from explorer.sources import database, profile
 from explorer.sources.configured import find_source
-from explorer.sources.database import PASSWORD_VARIABLE, Database, WrongPassword
-from explorer.sources.source import SourceOptions
+from explorer.sources.database import PASSWORD_VARIABLE, Database
+from explorer.sources.source import SourceOptions, WrongPassword
 from tests.postgres import Cluster
 from tests.sources.conftest import (
     Run,

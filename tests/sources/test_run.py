@@ -24,6 +24,7 @@ from explorer.sources.source import (
     DatasetWriter,
     Inventory,
     Progress,
+    Source,
     SourceOptions,
     TableDefinition,
 )
@@ -42,7 +43,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @dataclass
-class Listed:
+class Listed(Source):
     """A source that has these tables, with these tags."""
 
     name: str

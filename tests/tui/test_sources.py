@@ -146,6 +146,23 @@ async def test_a_database_that_is_found_here_is_read_added_run_again_and_removed
         await reader.sees("+ wares.duckdb")
 
 
+async def test_what_a_source_of_another_package_reads_is_found_here_and_added(
+    desk: Path, at: OpenTerminal, fieldbook: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(fieldbook.parent)
+    async with at(desk) as reader:
+        await reader.press("A")
+        await reader.sees("+ birds.txt", "a field book")
+        await reader.press("enter")
+        await reader.sees("2 tables, 3 columns", "⏎ adds it to the catalog")
+        await reader.press("enter")
+        await reader.sees("platform:fieldbook", "sparrows")
+        await reader.press("A")
+        await reader.sees("● birds", "fieldbook · done")
+        await reader.press("x", "ctrl+s")
+        await reader.sees("+ birds.txt")
+
+
 @pytest.mark.nightly
 async def test_what_cannot_be_read_says_what_to_do_and_the_form_stays(
     desk: Path, at: OpenTerminal, folder: Path

@@ -251,7 +251,7 @@ def add(
             _print_plan(plan, is_result=False)
         if asks and not confirm(catalog, "Add this?", default=True):
             raise click.Abort
-        if getattr(source, "contains_secret", False) and not options.keyring:
+        if source.contains_secret and not options.keyring:
             note(
                 "the password in the address is not kept: before catalog sources run, set "
                 "CATALOG_SOURCE_PASSWORD, or add it with ${NAME} in its place"
@@ -474,15 +474,12 @@ def remove(target: Target, name: str, *, hard: bool, dry_run: bool, yes: bool) -
 def _forget_password(source: "ConfiguredSource") -> None:
     from explorer.cli.output import line_text, note
     from explorer.errors import CatalogError
-    from explorer.sources.database import Database
     from explorer.sources.location import open_source
 
     if not source.options.keyring:
         return
     try:
-        opened = open_source(source.location, source.options, "none")
-        if isinstance(opened, Database):
-            opened.forget_password()
+        open_source(source.location, source.options, "none").forget_password()
     except CatalogError as error:
         note(line_text(f"the password stays in the keyring: {error}"))
 
@@ -503,9 +500,9 @@ def _plan(
 ) -> "tuple[RunPlan, Source]":
     """Return the plan, and the source, which has the password where one was asked for."""
     from explorer.cli.output import line_text, note
-    from explorer.sources.database import WrongPassword
     from explorer.sources.location import open_source
     from explorer.sources.run import plan_run
+    from explorer.sources.source import WrongPassword
 
     try:
         with _bars() as progress:
@@ -524,10 +521,10 @@ def _with_password(source: "Source", location: str, options: "SourceOptions") ->
     """Return a database's source with the password that is to be kept, which a terminal is asked
     for where none is known."""
     from explorer.cli.output import line_text, note
-    from explorer.sources.database import PASSWORD_VARIABLE, Database
+    from explorer.sources.database import PASSWORD_VARIABLE
     from explorer.sources.location import open_source
 
-    if not isinstance(source, Database) or not source.needs_password:
+    if not source.needs_password:
         raise click.UsageError("--keyring keeps the password of a database; this has none")
     if source.has_password:
         return source
@@ -541,9 +538,8 @@ def _with_password(source: "Source", location: str, options: "SourceOptions") ->
 
 def _keep_password(source: "Source") -> None:
     from explorer.cli.output import note
-    from explorer.sources.database import Database
 
-    if isinstance(source, Database) and source.keep_password():
+    if source.keep_password():
         note("the password is in this machine's keyring")
 
 

@@ -31,8 +31,7 @@ from explorer.sources.configured import (
     read_runs,
     read_sources,
 )
-from explorer.sources.database import WrongPassword
-from explorer.sources.location import LocalSource, find_local_sources, open_source
+from explorer.sources.location import find_local_sources, open_source
 from explorer.sources.run import (
     RunOutcome,
     RunPlan,
@@ -41,7 +40,7 @@ from explorer.sources.run import (
     remove_source,
     run_source,
 )
-from explorer.sources.source import Source, SourceOptions
+from explorer.sources.source import LocalSource, Source, SourceOptions, Stopped, WrongPassword
 from explorer.tui.actions import bindings
 from explorer.tui.content import join, line_text, padded
 from explorer.tui.key_queue import LEADING
@@ -236,10 +235,6 @@ def _on_loop(catalog: "AsyncCatalog") -> CatalogOnLoop:
 _T = TypeVar("_T")
 
 
-class _Stopped(Exception):
-    """The reader stopped it."""
-
-
 _FIELDS: Final = (
     ("location", "address", _ADDRESS_HINT),
     ("name", "name", "taken from the source"),
@@ -423,7 +418,7 @@ class AddSourceScreen(FramedScreen[str | None]):
         ends = [Text("⏎ adds it to the catalog; nothing is written yet.", "bold")]
         if run_options != options:
             ends.insert(0, Text(options_sentence(find_differences(run_options, options))))
-        if getattr(source, "contains_secret", False) or password:
+        if source.contains_secret or password:
             ends.insert(0, Text("The password is not saved: the next run asks for it again."))
         self._show_status(Group(table, *ends))
         self.refresh_bindings()
@@ -454,7 +449,7 @@ class AddSourceScreen(FramedScreen[str | None]):
         try:
             catalog = _on_loop(await self._session.catalog())
             return await asyncio.to_thread(work, catalog)
-        except _Stopped:
+        except Stopped:
             self._show_problem("Stopped.")
         except WrongPassword as error:
             self.add_class("-password")
@@ -474,9 +469,9 @@ class AddSourceScreen(FramedScreen[str | None]):
         return None
 
     def _note(self, what: str, done: int, total: int | None) -> None:
-        """Record the progress of a thread; raises `_Stopped` in it after a request to stop."""
+        """Record the progress of a thread; raises `Stopped` in it after a request to stop."""
         if self._stop.is_set():
-            raise _Stopped
+            raise Stopped
         self._doing = what, done, total
 
     def _show_progress(self) -> None:
