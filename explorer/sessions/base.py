@@ -236,26 +236,35 @@ class Session(Generic[StateT]):
                 self.say(str(error), is_error=True, error=error)
             raise
 
-    async def _take_turn(self, method: Callable[..., Awaitable[_T]], *args: Any, **kw: Any) -> _T:
+    async def _act(
+        self, method: Callable[..., Awaitable[_T]], in_turn: bool, *args: Any, **kw: Any
+    ) -> _T:
         with self.telling():
+            if not in_turn:
+                self.check(method.__name__)
+                return await method(self, *args, **kw)
             if self._working is not None:
                 # Nobody waits for work that takes minutes.
                 self.check(method.__name__)
             async with self._turn:
                 return await method(self, *args, **kw)
 
+    def supersede(self, names: Collection[str]) -> None:
+        """Cancel what was called of actions that can be superseded."""
+        for task in [task for task, name in self._calls.items() if name in names]:
+            del self._calls[task]
+            task.cancel()
+
     async def _take_over(
         self,
         method: Callable[..., Awaitable[_T]],
+        in_turn: bool,
         superseded: Collection[str],
         *args: Any,
         **kw: Any,
     ) -> _T:
-        """Cancel what was called of some actions, and take a turn that can itself be superseded."""
-        for task in [task for task, name in self._calls.items() if name in superseded]:
-            del self._calls[task]
-            task.cancel()
-        call = asyncio.ensure_future(self._take_turn(method, *args, **kw))
+        self.supersede(superseded)
+        call = asyncio.ensure_future(self._act(method, in_turn, *args, **kw))
         self._calls[call] = method.__name__
         try:
             return await call
@@ -268,7 +277,7 @@ class Session(Generic[StateT]):
 
 
 def action(
-    sentence: str, *, supersedes: Collection[str] | None = None
+    sentence: str, *, in_turn: bool = True, supersedes: Collection[str] | None = None
 ) -> Callable[
     [Callable[Concatenate[_SessionT, _P], Coroutine[Any, Any, _T]]],
     Callable[Concatenate[_SessionT, _P], Coroutine[Any, Any, _T]],
@@ -276,9 +285,11 @@ def action(
     """Make a method an action, which the state lists with this sentence.
 
     It waits for the actions that were called before; while work is under way, it is refused if it
-    is not possible. An error that it raises becomes the message of the state. One that `supersedes`
-    actions cancels those of these names that were called before, which raise `Superseded`, and says
-    nothing; it can itself be superseded if that is not None.
+    is not possible. One that is not `in_turn` waits for none and lets none wait, and is refused
+    whenever it is not possible. An error that it raises becomes the message of the state.
+
+    One that `supersedes` actions, none or some, cancels the calls of them that are not over, which
+    raise `Superseded` and say nothing, and can itself be superseded.
     """
 
     def decorate(
@@ -287,8 +298,8 @@ def action(
         @wraps(method)
         async def act(self: _SessionT, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
             if supersedes is not None:
-                return await self._take_over(method, supersedes, *args, **kwargs)
-            return await self._take_turn(method, *args, **kwargs)
+                return await self._take_over(method, in_turn, supersedes, *args, **kwargs)
+            return await self._act(method, in_turn, *args, **kwargs)
 
         setattr(act, _SENTENCE, sentence)
         return act

@@ -45,7 +45,13 @@ class TallySession(Session[Tally]):
         await gate.wait()
         self.replace(numbers=(*self.state.numbers, number))
 
+    @action("Forget all numbers", in_turn=False)
+    async def forget(self) -> None:
+        self.replace(numbers=())
+
     def why_not(self, name: str) -> str:
+        if name == "forget" and not self.state.numbers:
+            return "There is no number."
         if name == "add" and self.state.work is not None:
             return "Something is being counted."
         return "Nothing can be added any more." if len(self.state.numbers) > 5 else ""
@@ -157,3 +163,19 @@ async def test_a_caller_that_is_cancelled_ends_what_it_called() -> None:
     gate.set()
     await session.add(4)
     assert session.state.numbers == (4,)
+
+
+async def test_an_action_out_of_turn_waits_for_none_and_is_refused_when_it_is_not_possible() -> (
+    None
+):
+    session = tally()
+    await session.add(2)
+    adding = asyncio.create_task(session.add(1))
+    await asyncio.sleep(0)
+    await session.forget()
+    assert session.state.numbers == ()
+    assert not adding.done()
+    with pytest.raises(InvalidInput, match="There is no number"):
+        await session.forget()
+    await adding
+    assert session.state.numbers == (1,)
